@@ -1,6 +1,7 @@
 """The tables of the desk: issues and their drafts, receipts, images, and external checks."""
 
 import uuid
+from dataclasses import fields
 
 from django.conf import settings
 from django.db import models
@@ -9,6 +10,7 @@ from django.db.models.functions import Length, Now
 
 from delivery.models import Edition
 from idempotency.key import LONGEST_KEY, fresh_key
+from publishing.content.draft_content import DraftFields
 from publishing.content.edition_content import LONGEST_TITLE
 
 LARGEST_IMAGE = 2 * 1024 * 1024
@@ -130,6 +132,13 @@ class Draft(models.Model):
 
     def __str__(self) -> str:
         return " ".join(self.title.split())[:LONGEST_TITLE] or "Untitled"
+
+    @property
+    def fields(self) -> DraftFields:
+        """All that a save of this draft holds."""
+        return DraftFields(
+            **{field.name: getattr(self, field.name) for field in fields(DraftFields)}
+        )
 
 
 class Receipt(models.Model):

@@ -12,7 +12,6 @@ from publishing.activity import record_activity
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
 from publishing.display_name import named
-from publishing.drafts.drafts import content_of_draft
 from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.permissions import PUBLISH, may
@@ -38,7 +37,7 @@ def needs_approval() -> bool:
 
 def approval_hash(draft: Draft, content: Content | None = None) -> bytes:
     """Return the hash of a draft's content (`content` if it is built) and readers, 32 bytes."""
-    content = content or build_content(content_of_draft(draft))
+    content = content or build_content(draft.fields)
     target = f"{draft.issue_id}\0{draft.goes_to}\0{draft.unlisted}"
     return hashlib.sha256(content.sha256 + target.encode()).digest()
 
@@ -54,7 +53,7 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
         if found.edition_id is not None:
             done = load_status(found.edition_id).was_done
             raise CannotApproveError(f"This draft was {done} meanwhile.")
-        content = build_content(content_of_draft(found))
+        content = build_content(found.fields)
         if approval_hash(found, content) != seen:
             raise CannotApproveError(
                 "This draft was changed after you looked at it. Nothing was approved; look again."

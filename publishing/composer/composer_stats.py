@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from delivery.humanise import counted, kilobytes
 from delivery.mail.merge_fields import BODY_FIELDS, FIELD_PATTERN, TITLE_FIELDS, unknown_fields
-from publishing.content.draft_content import DraftContent, build_content
+from publishing.content.draft_content import DraftFields, build_content
 from publishing.content.edition_content import Content, find_problems
 from publishing.content.render_preview import render_preview
 from publishing.content.word_count import count_words
@@ -21,7 +21,7 @@ class Hint:
 
 
 def composer_stats(
-    draft: DraftContent, saved: Draft | None, *, sees_readers: bool
+    draft: DraftFields, saved: Draft | None, *, sees_readers: bool
 ) -> tuple[dict[str, str], dict[str, list[Hint]]]:
     """Return what is shown about these words, by the names that page and script use, and the hints
     by field; `saved` is their draft, if they have one."""
@@ -43,7 +43,7 @@ def composer_stats(
     return stats, _hints(draft, content)
 
 
-def _hints(draft: DraftContent, content: Content) -> dict[str, list[Hint]]:
+def _hints(draft: DraftFields, content: Content) -> dict[str, list[Hint]]:
     texts = {
         "title": draft.title,
         "preheader": draft.preheader,

@@ -16,7 +16,7 @@ from delivery.models import Newsletter
 from delivery.reader_fields import READER_FIELDS
 from idempotency.key import FIELD, InvalidKey, fresh_key, read_key
 from publishing.composer.composer_stats import composer_stats
-from publishing.content.draft_content import HTML, MARKDOWN, DraftContent
+from publishing.content.draft_content import HTML, MARKDOWN, DraftFields
 from publishing.content.edition_content import plain_title
 from publishing.content.markdown import render_markdown
 from publishing.content.text_diff import diff_fields
@@ -32,7 +32,6 @@ from publishing.drafts.draft_form import (
     parse_draft_fields,
     parse_revision,
 )
-from publishing.drafts.drafts import AlreadyPublished, Conflict, Deleted, DraftFields, Saved
 from publishing.drafts.keep_signed_out import (
     WRITER_FIELD,
     draft_in_url,
@@ -59,7 +58,7 @@ MERGE_FIELDS = (
     "{{ email }}",
     "{{ archive_url }}",
 )
-EMPTY = DraftFields(DraftContent("", "", MARKDOWN, "", ""))
+EMPTY = DraftFields("", "", MARKDOWN, "", "")
 DELETED = "This draft was deleted meanwhile. Your words are still here; save them as a new one."
 OTHER_WRITER = "Somebody else is signed in by now. Nothing was saved under their name."
 
@@ -102,7 +101,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     author, issue = user_id_of(request), issue_posted(request)
     if is_html_form(request.POST):
         result = drafts.save_html_form(author, key, fields, issue=issue)
-        if isinstance(result, AlreadyPublished) and drafts.fields_of_draft(result.draft) == fields:
+        if result.draft and result.draft.edition and result.draft.fields == fields:
             return _show_published(result.draft)
     else:
         save = drafts.copy if request.POST.get("beside") else drafts.create
@@ -119,7 +118,7 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         found = get_draft_or_404(draft)
         if found.edition is not None:
             return _show_published(found)
-        return composer_page(request, drafts.fields_of_draft(found), draft=found)
+        return composer_page(request, found.fields, draft=found)
     fields = parse_draft_fields(request.POST.dict())
     if refusal := _refusal(request, fields):
         return refusal
@@ -152,8 +151,7 @@ def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         raise Http404("There is no such draft. It was deleted, or published.")
     if request.method != "POST":
         return desk_page(request, "publishing/draft_to_markdown.html", {"draft": found})
-    fields = drafts.fields_of_draft(found)
-    fields = replace(fields, content=replace(fields.content, format=MARKDOWN))
+    fields = replace(found.fields, format=MARKDOWN)
     return _save(request, draft, parse_revision(request.POST.get("revision")), fields)
 
 
@@ -175,12 +173,11 @@ def composer_page(
     plan = plan_version(issue) if issue is not None else None
     everyone = plan.everyone if plan else confirmed().count()
     shown = request.GET.get("show", "")
-    stats, hints = composer_stats(fields.content, draft, sees_readers=sees_readers(request))
+    stats, hints = composer_stats(fields, draft, sees_readers=sees_readers(request))
     return desk_page(
         request,
         "publishing/composer.html",
         {
-            "words": fields.content,
             "fields": fields,
             "draft": draft,
             "issue": issue,
@@ -234,15 +231,12 @@ def _save(
 
 
 def _respond(request: HttpRequest, result: drafts.SaveResult, fields: DraftFields) -> HttpResponse:
-    match result:
-        case Saved(draft):
-            return _saved(request, draft, fields)
-        case Conflict(draft) | AlreadyPublished(draft):
-            return _conflict(request, draft, fields)
-        case Deleted():
-            if wants_json(request):
-                return _json(404, sentence=DELETED, gone=True, copy_key=fresh_key())
-            return composer_page(request, fields, notice=DELETED, status=404)
+    if result.draft is not None:
+        respond = _saved if result.is_saved else _conflict
+        return respond(request, result.draft, fields)
+    if wants_json(request):
+        return _json(404, sentence=DELETED, gone=True, copy_key=fresh_key())
+    return composer_page(request, fields, notice=DELETED, status=404)
 
 
 def _json(status: int, **values: Any) -> JsonResponse:
@@ -252,7 +246,7 @@ def _json(status: int, **values: Any) -> JsonResponse:
 def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
     address = reverse("desk:draft", args=[draft.pk])
     if wants_json(request):
-        stats, hints = composer_stats(fields.content, draft, sees_readers=sees_readers(request))
+        stats, hints = composer_stats(fields, draft, sees_readers=sees_readers(request))
         return _json(
             200,
             id=str(draft.pk),
@@ -267,10 +261,10 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRespo
         )
     match request.POST.get("then", ""), draft.format:
         case "html", "markdown":
-            html = render_markdown(fields.content.letter)
-            fields = replace(fields, content=replace(fields.content, format=HTML, letter=html))
+            html = render_markdown(fields.letter)
+            fields = replace(fields, format=HTML, letter=html)
             result = drafts.save(draft.pk, draft.revision, fields, by=user_id_of(request))
-            if not isinstance(result, Saved):
+            if not result.is_saved:
                 return _respond(request, result, fields)
         case "markdown", "html":
             return see_other(reverse("desk:draft_to_markdown", args=[draft.pk]))
@@ -283,7 +277,7 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRespo
 
 def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
     """409: the draft has other words by now, or was published. The page shows both wordings."""
-    edition, present = draft.edition, drafts.fields_of_draft(draft)
+    edition, present = draft.edition, draft.fields
     done = load_status(edition.pk).was_done if edition else ""
     progress = progress_url(edition) if edition else ""
     sentence = (
@@ -327,7 +321,7 @@ def _refusal(request: HttpRequest, fields: DraftFields) -> HttpResponse | None:
     if wants_json(request) and writer not in (None, user_id_of(request)):
         # A script saves the words of an author who was signed in before.
         return _json(403, sentence=OTHER_WRITER)
-    sentence = length_error(fields.content)
+    sentence = length_error(fields)
     return _refused(request, sentence) if sentence else None
 
 

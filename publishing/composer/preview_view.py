@@ -10,11 +10,11 @@ from django.template.loader import render_to_string
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
-from publishing.content.draft_content import DraftContent, build_content
+from publishing.content.draft_content import DraftFields, build_content
 from publishing.content.render_preview import render_preview
 from publishing.desk_access import may_write, sees_readers
 from publishing.drafts import drafts
-from publishing.drafts.draft_form import length_error, parse_draft_content
+from publishing.drafts.draft_form import length_error, parse_draft_fields
 from publishing.editions.parse_edition_name import parse_issue_id
 from publishing.models import Issue
 from publishing.preflight.preflight_view import get_draft_or_404
@@ -32,7 +32,7 @@ def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     """Render a saved draft: its HTML, or with `?part=text` its text."""
     found = get_draft_or_404(draft)
     slug = found.issue.slug if found.issue else ""
-    return _render(request, drafts.content_of_draft(found), slug=slug)
+    return _render(request, found.fields, slug=slug)
 
 
 @may_write
@@ -42,10 +42,10 @@ def next_version_preview(request: HttpRequest) -> HttpResponse:
     """Render the newest words of an issue (`?issue=`), with which its next version begins."""
     try:
         issue = Issue.objects.get(pk=parse_issue_id(request.GET.get("issue", "")))
-        content = drafts.fields_for_next_version(issue.pk).content
+        fields = drafts.fields_for_next_version(issue.pk)
     except (ValueError, Issue.DoesNotExist) as error:
         raise Http404(str(error)) from None
-    return _render(request, content, slug=issue.slug)
+    return _render(request, fields, slug=issue.slug)
 
 
 @may_write
@@ -53,17 +53,17 @@ def next_version_preview(request: HttpRequest) -> HttpResponse:
 @xframe_options_sameorigin
 def preview(request: HttpRequest) -> HttpResponse:
     """Render the posted fields, of the composer or of the form for finished HTML."""
-    content = parse_draft_content(request.POST.dict())
-    if sentence := length_error(content):
+    fields = parse_draft_fields(request.POST.dict())
+    if sentence := length_error(fields):
         # Rendering it would take minutes.
         if wants_json(request):
             return JsonResponse({"sentence": sentence}, status=400)
         return HttpResponse(sentence, content_type="text/plain; charset=utf-8", status=400)
-    return _render(request, content)
+    return _render(request, fields)
 
 
-def _render(request: HttpRequest, content: DraftContent, *, slug: str = "") -> HttpResponse:
-    preview = render_preview(build_content(content), sees_readers=sees_readers(request), slug=slug)
+def _render(request: HttpRequest, fields: DraftFields, *, slug: str = "") -> HttpResponse:
+    preview = render_preview(build_content(fields), sees_readers=sees_readers(request), slug=slug)
     answer: HttpResponse
     if wants_json(request):
         body = {"subject": preview.subject, "html": preview.html, "text": preview.text}

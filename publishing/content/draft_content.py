@@ -1,7 +1,8 @@
-"""The words of a draft, and the content that preview, test, archive and mail make of them. Pure."""
+"""The fields of a draft, and the content that previews and mails make of them. Pure."""
 
 from dataclasses import dataclass
 
+from delivery.models import Edition
 from publishing.content.edition_content import Content
 from publishing.content.markdown import render_markdown
 from publishing.content.text_part import html_to_text
@@ -12,14 +13,16 @@ LONGEST_MARKDOWN = 250_000
 
 
 @dataclass(frozen=True, slots=True)
-class DraftContent:
-    """The words in the form. `format` is that of the letter; an empty `text` is automatic."""
+class DraftFields:
+    """All that a save holds. `format` is that of the letter; an empty `text` is automatic."""
 
     title: str
     preheader: str
     format: str
     letter: str
     text: str
+    goes_to: str = Edition.GoesTo.EVERYONE.value
+    unlisted: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -27,8 +30,8 @@ class DraftContent:
         return not (self.title or self.preheader or self.letter or self.text)
 
 
-def build_content(draft: DraftContent) -> Content:
-    """Return the content that these words make."""
+def build_content(draft: DraftFields) -> Content:
+    """Return the content that the words in these fields make."""
     html = render_markdown(draft.letter) if draft.format == MARKDOWN else draft.letter
     text = draft.text if draft.text.strip() else html_to_text(html)
     return Content.from_input(draft.title, html, text, draft.preheader)

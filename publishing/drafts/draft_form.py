@@ -7,9 +7,8 @@ from dataclasses import astuple
 from django.http import HttpRequest
 
 from delivery.rules.edition_counts import AUDIENCE_WORDS
-from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftContent
+from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftFields
 from publishing.content.edition_content import LONGEST_PART, remove_invisible
-from publishing.drafts.drafts import DraftFields
 from publishing.editions.audience import EVERYONE
 from publishing.editions.versions import versions_of
 
@@ -22,8 +21,8 @@ def is_html_form(posted: Mapping[str, str]) -> bool:
     return "letter" not in posted
 
 
-def parse_draft_content(posted: Mapping[str, str]) -> DraftContent:
-    """Return the words in the fields of either form."""
+def parse_draft_fields(posted: Mapping[str, str]) -> DraftFields:
+    """Return the fields of either form. An impossible choice becomes the default."""
 
     def words(field: str) -> str:
         # PostgreSQL stores no NUL.
@@ -33,16 +32,13 @@ def parse_draft_content(posted: Mapping[str, str]) -> DraftContent:
         written_in, letter = HTML, "html_content"
     else:
         written_in, letter = HTML if posted.get("format") == HTML else MARKDOWN, "letter"
-    return DraftContent(
-        words("title"), words("preheader"), written_in, words(letter), words("text_content")
-    )
-
-
-def parse_draft_fields(posted: Mapping[str, str]) -> DraftFields:
-    """Return all that a save holds. An impossible choice becomes the default."""
     goes_to = posted.get("goes_to", "")
     return DraftFields(
-        parse_draft_content(posted),
+        words("title"),
+        words("preheader"),
+        written_in,
+        words(letter),
+        words("text_content"),
         goes_to if goes_to in AUDIENCE_WORDS else EVERYONE.value,
         unlisted=posted.get("unlisted", "") == "on",
     )
@@ -50,19 +46,18 @@ def parse_draft_fields(posted: Mapping[str, str]) -> DraftFields:
 
 def form_values(fields: DraftFields) -> dict[str, str]:
     """Return the values by the names of the composer's fields."""
-    values = (*astuple(fields.content), fields.goes_to, "on" if fields.unlisted else "")
+    values = (*astuple(fields)[:-1], "on" if fields.unlisted else "")
     return dict(zip(FIELDS, values, strict=True))
 
 
 def fields_to_compare(fields: DraftFields) -> dict[str, str]:
     """Return the values as the page that compares two drafts names them."""
-    content = fields.content
     return {
-        "Title": content.title,
-        "Preview text": content.preheader,
-        "Written in": "HTML" if content.format == HTML else "Markdown",
-        "Letter": content.letter,
-        "Text part": content.text or "made from the letter",
+        "Title": fields.title,
+        "Preview text": fields.preheader,
+        "Written in": "HTML" if fields.format == HTML else "Markdown",
+        "Letter": fields.letter,
+        "Text part": fields.text or "made from the letter",
         "Goes to": AUDIENCE_WORDS[fields.goes_to],
         "Listing": "unlisted" if fields.unlisted else "listed",
     }
@@ -91,19 +86,19 @@ def parse_hash(text: str | None) -> bytes:
         return b""
 
 
-def too_long(content: DraftContent) -> dict[str, str]:
+def too_long(fields: DraftFields) -> dict[str, str]:
     """Return a sentence for each part that is longer than any letter may be, by its name."""
     found = {}
     for name, label in _LABELS.items():
-        length, most = len(getattr(content, name)), LONGEST_PART
-        if (name, content.format) == ("letter", MARKDOWN):
+        length, most = len(getattr(fields, name)), LONGEST_PART
+        if (name, fields.format) == ("letter", MARKDOWN):
             most = LONGEST_MARKDOWN
         if length > most:
             found[name] = f"The {label} has {length:,} characters; at most {most:,} are possible."
     return found
 
 
-def length_error(content: DraftContent) -> str:
+def length_error(fields: DraftFields) -> str:
     """Return a sentence about the first part that is too long; empty if none is."""
-    sentence = next(iter(too_long(content).values()), "")
+    sentence = next(iter(too_long(fields).values()), "")
     return sentence and f"{sentence} Nothing was saved; your words are still here."

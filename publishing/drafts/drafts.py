@@ -1,7 +1,7 @@
 """Create, save, copy and delete drafts. A save names the revision it was made from."""
 
 import uuid
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from typing import NamedTuple
 
 from django.contrib.auth import get_user_model
@@ -12,8 +12,7 @@ from django.db.models.functions import Now
 from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing.activity.record_activity import record_draft_activity
-from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content
-from publishing.editions.audience import EVERYONE
+from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
 from publishing.editions.versions import default_goes_to, versions_of
 from publishing.models import Draft, Issue
 
@@ -21,45 +20,12 @@ from publishing.models import Draft, Issue
 MOST_UNTOUCHED = 20
 
 
-@dataclass(frozen=True, slots=True)
-class DraftFields:
-    """All that a save holds: the content, its readers, and whether the issue is unlisted."""
+class SaveResult(NamedTuple):
+    """The draft as it is now, None if deleted; whether it holds the fields, and only since now."""
 
-    content: DraftContent
-    goes_to: str = EVERYONE.value
-    unlisted: bool = False
-
-    @property
-    def columns(self) -> dict[str, object]:
-        """The values by the names of the table's columns."""
-        return {**asdict(self.content), "goes_to": self.goes_to, "unlisted": self.unlisted}
-
-
-class Saved(NamedTuple):
-    """The draft holds these fields, since now (`changed`) or since earlier."""
-
-    draft: Draft
-    changed: bool
-
-
-class Conflict(NamedTuple):
-    """The draft holds other words than those that the save was made from."""
-
-    draft: Draft
-
-
-class AlreadyPublished(NamedTuple):
-    """The draft became an edition; nothing was saved."""
-
-    draft: Draft
-
-
-@dataclass(frozen=True, slots=True)
-class Deleted:
-    """There is no such draft any more."""
-
-
-SaveResult = Saved | Conflict | AlreadyPublished | Deleted
+    draft: Draft | None
+    is_saved: bool = False
+    changed: bool = False
 
 
 class TooManyUntouchedError(Exception):
@@ -87,24 +53,14 @@ def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | Non
     # The form for finished HTML has posted newer words than those of its last save.
     if copy_for is None or draft.revision == draft.html_form_revision:
         return
-    if not _makes(content_of_draft(draft), edition):
-        copy(copy_for, fresh_key(), fields_of_draft(draft), issue=draft.issue_id)
+    if not _makes(draft.fields, edition):
+        copy(copy_for, fresh_key(), draft.fields, issue=draft.issue_id)
 
 
 def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
     """Return the draft of an issue's next version, the latest saved if there are copies."""
     drafts = Draft.objects.filter(issue=issue, edition=None).select_related("issue", "saved_by")
     return drafts.order_by("-saved_at", "-pk").first()
-
-
-def content_of_draft(draft: Draft) -> DraftContent:
-    """Return the words of a draft."""
-    return DraftContent(draft.title, draft.preheader, draft.format, draft.letter, draft.text)
-
-
-def fields_of_draft(draft: Draft) -> DraftFields:
-    """Return all that a save of this draft would hold."""
-    return DraftFields(content_of_draft(draft), draft.goes_to, draft.unlisted)
 
 
 def create(
@@ -128,11 +84,11 @@ def save_html_form(
     """Save the form for finished HTML as one draft, unless that was edited since."""
     with transaction.atomic():
         result = create(author, key, fields, issue=issue)
-        if isinstance(result, Conflict):
-            draft = result.draft
-            if draft.key == key and draft.html_form_revision == draft.revision:
-                result = save(draft.pk, draft.revision, fields, by=author)
-        if isinstance(result, Saved) and result.changed:
+        found = result.draft
+        if found and (found.key, found.html_form_revision) == (key, found.revision):
+            # A draft that already holds these fields, or was published, stays as it is.
+            result = save(found.pk, found.revision, fields, by=author)
+        if result.draft and result.changed:
             saved = Draft.objects.filter(pk=result.draft.pk)
             saved.update(html_form_revision=result.draft.revision)
         return result
@@ -141,7 +97,7 @@ def save_html_form(
 def copy(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """Create a draft under that key, beside any other; `AlreadyPublished` if the key was."""
+    """Create a draft under that key, beside any other; published already if the key was."""
     with transaction.atomic():
         _lock_key(author, key)
         made = Edition.objects.filter(author_id=author, idempotency_key=key).first()
@@ -151,16 +107,16 @@ def copy(
             created_by_id=author,
             saved_by_id=author,
             edition=made,
-            **(_fields_behind(made, fields.content) if made else fields).columns,
+            **asdict(_fields_behind(made, fields) if made else fields),
         )
         # A concurrent save under the same key waits here for the first.
         Draft.objects.bulk_create([fresh], ignore_conflicts=True)
         draft = load_draft(key=key)
         if draft is None:
-            return Deleted()
+            return SaveResult(None)
         if draft.pk == fresh.pk and made is None:
             record_draft_activity("begin_draft", author, draft)
-            return Saved(draft, changed=True)
+            return SaveResult(draft, is_saved=True, changed=True)
         return _compare_with(draft, fields)
 
 
@@ -178,7 +134,7 @@ def keep_signed_out(
         get_user_model().objects.select_for_update(no_key=True).get(pk=author)
         still_open = Draft.objects.filter(edition=None)
         of_author = Q(created_by=author) | Q(pk=shown)
-        found = still_open.filter(of_author, issue=issue, **fields.columns).first()
+        found = still_open.filter(of_author, issue=issue, **asdict(fields)).first()
         if found is not None:
             return found
         if still_open.filter(created_by=author, revision=1).count() >= MOST_UNTOUCHED:
@@ -187,11 +143,9 @@ def keep_signed_out(
                 "are kept for somebody who is signed out."
             )
         for free in (key, fresh_key()):
-            match copy(author, free, fields, issue=issue):
-                case Saved(draft):
-                    return draft
-                case AlreadyPublished(draft) if fields_of_draft(draft) == fields:
-                    return draft
+            draft = copy(author, free, fields, issue=issue).draft
+            if draft is not None and draft.fields == fields:
+                return draft
         raise AssertionError("a fresh key met a draft")
 
 
@@ -201,18 +155,18 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
         before = Draft.objects.filter(pk=draft).values_list("saved_by_id", flat=True).first()
         changed = (
             Draft.objects.filter(pk=draft, revision=from_revision, edition=None)
-            .exclude(**fields.columns)
-            .update(revision=F("revision") + 1, saved_by=by, saved_at=Now(), **fields.columns)
+            .exclude(**asdict(fields))
+            .update(revision=F("revision") + 1, saved_by=by, saved_at=Now(), **asdict(fields))
         )
         # The update locks the row until the end: what is read is what was written.
         present = load_draft(pk=draft)
         if present is None:
-            return Deleted()
+            return SaveResult(None)
         if not changed:
             return _compare_with(present, fields)
         if before != by:
             record_draft_activity("continue_draft", by, present)
-        return Saved(present, changed=True)
+        return SaveResult(present, is_saved=True, changed=True)
 
 
 def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
@@ -222,9 +176,11 @@ def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
         draft = open_draft_of_issue(issue)
         if draft is not None:
             return draft
-        columns = fields_for_next_version(issue).columns
         draft = Draft.objects.create(
-            issue=locked, created_by_id=author, saved_by_id=author, key=fresh_key(), **columns
+            issue=locked,
+            created_by_id=author,
+            saved_by_id=author,
+            **asdict(fields_for_next_version(issue)),
         )
         draft.refresh_from_db(fields=["created_at", "saved_at"])
         if author is not None:
@@ -237,7 +193,7 @@ def fields_for_next_version(issue: uuid.UUID) -> DraftFields:
     newest = versions_of(issue).defer(None).select_related("draft").first()
     if newest is None:
         raise Issue.DoesNotExist(f"There is no issue {issue}.")
-    return DraftFields(_content_behind(newest), default_goes_to(issue))
+    return replace(_words_behind(newest), goes_to=default_goes_to(issue), unlisted=False)
 
 
 def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
@@ -251,32 +207,32 @@ def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
         return True
 
 
-def _fields_behind(edition: Edition, posted: DraftContent) -> DraftFields:
+def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
     """The fields of the form that made this edition: the words posted now, if they did."""
-    return DraftFields(
-        posted if _makes(posted, edition) else _content_behind(edition),
-        edition.goes_to,
-        edition.version == 1 and edition.issue.published_unlisted,
+    return replace(
+        posted if _makes(posted, edition) else _words_behind(edition),
+        goes_to=edition.goes_to,
+        unlisted=edition.version == 1 and edition.issue.published_unlisted,
     )
 
 
-def _content_behind(edition: Edition) -> DraftContent:
+def _words_behind(edition: Edition) -> DraftFields:
     """What an author wrote to make this edition, as far as it is known."""
     draft: Draft | None = getattr(edition, "draft", None)
-    if draft is not None and _makes(content_of_draft(draft), edition):
-        return content_of_draft(draft)
+    if draft is not None and _makes(draft.fields, edition):
+        return draft.fields
     html, text = edition.html_content, edition.text_content
     if not html.strip():
-        return DraftContent(edition.title, edition.preheader, MARKDOWN, "", text)
-    automatic = DraftContent(edition.title, edition.preheader, HTML, html, "")
+        return DraftFields(edition.title, edition.preheader, MARKDOWN, "", text)
+    automatic = DraftFields(edition.title, edition.preheader, HTML, html, "")
     # An automatic text part continues to follow the letter.
     if build_content(automatic).text.split() == text.split():
         return automatic
-    return DraftContent(edition.title, edition.preheader, HTML, html, text)
+    return DraftFields(edition.title, edition.preheader, HTML, html, text)
 
 
-def _makes(content: DraftContent, edition: Edition) -> bool:
-    return build_content(content).sha256 == bytes(edition.content_hash)
+def _makes(fields: DraftFields, edition: Edition) -> bool:
+    return build_content(fields).sha256 == bytes(edition.content_hash)
 
 
 def _lock_key(author: uuid.UUID, key: str) -> None:
@@ -292,6 +248,4 @@ def _lock_issue(issue: uuid.UUID) -> Issue:
 
 
 def _compare_with(draft: Draft, fields: DraftFields) -> SaveResult:
-    if draft.edition_id is not None:
-        return AlreadyPublished(draft)
-    return Saved(draft, changed=False) if fields_of_draft(draft) == fields else Conflict(draft)
+    return SaveResult(draft, is_saved=draft.edition_id is None and draft.fields == fields)

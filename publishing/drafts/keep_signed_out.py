@@ -55,8 +55,8 @@ def keep_when_signed_out(view: View[P]) -> View[P]:
             writer is None
             or not (may(writer, WRITE) or may(writer, PUBLISH))
             or isinstance(key, InvalidKey)
-            or fields.content.is_empty
-            or length_error(fields.content)
+            or fields.is_empty
+            or length_error(fields)
         ):
             return view(request, *args, **kwargs)
         try:

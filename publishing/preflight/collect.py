@@ -15,7 +15,6 @@ from publishing.approval import approval
 from publishing.content.compose_content import compose_content
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, plain_title
-from publishing.drafts.drafts import content_of_draft
 from publishing.editions import versions
 from publishing.editions.audience import EVERYONE, NOBODY
 from publishing.editions.listing import archive_sentence
@@ -89,7 +88,7 @@ def is_to_be_unlisted(draft: Draft, plan: VersionPlan | None) -> bool:
 
 def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     """Check a draft for this publisher. Reads only."""
-    content = build_content(content_of_draft(draft))
+    content = build_content(draft.fields)
     plan = plan_version(draft.issue_id) if draft.issue_id else None
     everyone = plan.everyone if plan else confirmed().count()
     to_all = 0 if draft.goes_to == NOBODY else everyone

@@ -58,7 +58,7 @@ def run_external_checks(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     found = get_draft_or_404(draft)
     if found.edition is not None:
         return see_other(progress_url(found.edition))
-    html = build_content(drafts.content_of_draft(found)).html
+    html = build_content(found.fields).html
     check_letter(*external_targets(ParsedLetter(html)))
     if not wants_json(request):
         return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from delivery.models import Edition
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.approval.approval import NeedsApprovalError, approver_of
-from publishing.content.draft_content import HTML, DraftContent, build_content
+from publishing.content.draft_content import HTML, DraftFields, build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
-from publishing.drafts.drafts import content_of_draft, fields_of_draft
 from publishing.editions.status import load_status
 from publishing.editions.versions import VersionRefusedError, default_goes_to
 from publishing.models import Draft
@@ -55,14 +54,14 @@ class PublishedByOtherError(Exception):
 
 def matching_content(draft: Draft, asked: PublishRequest) -> Content | None:
     """Return the draft's content if the form for finished HTML posts exactly this draft."""
-    fields, posted = fields_of_draft(draft), asked.content
+    fields, posted = draft.fields, asked.content
     goes_to = asked.goes_to or default_goes_to(asked.issue)
     if (draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue, goes_to, asked.unlisted):
         return None
-    content = build_content(fields.content)
+    content = build_content(fields)
     # The form may hold the automatic text part, or none.
     completed = build_content(
-        DraftContent(posted.title, posted.preheader, HTML, posted.html, posted.text)
+        DraftFields(posted.title, posted.preheader, HTML, posted.html, posted.text)
     )
     return content if completed.sha256 == content.sha256 else None
 
@@ -81,7 +80,7 @@ def publish_draft(
         raise DraftChangedError(DELETED)
     if locked.edition is not None:
         return _check_same(author, locked.edition, confirmed)
-    content = content or build_content(content_of_draft(locked))
+    content = content or build_content(locked.fields)
     if (locked.revision, content.sha256) != (confirmed.revision, confirmed.content_hash):
         raise DraftChangedError(CHANGED)
     try:

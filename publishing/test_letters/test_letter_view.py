@@ -21,7 +21,7 @@ from publishing.content.draft_content import HTML, MARKDOWN, build_content
 from publishing.content.edition_content import Content, find_problems
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
-from publishing.drafts.draft_form import is_html_form, parse_draft_content, too_long
+from publishing.drafts.draft_form import is_html_form, parse_draft_fields, too_long
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.flash_messages import page_of_test, tag_of_test
 from publishing.models import Draft
@@ -66,7 +66,7 @@ class SendTestForm(forms.Form):
         kind = self.data.get("format")
         if not from_html_form and kind not in (None, "", MARKDOWN, HTML):
             self.add_error("format", f"{kind[:40]!r} is no format; choose Markdown or HTML.")
-        written = parse_draft_content(self.data)
+        written = parse_draft_fields(self.data)
         names = {"letter": letter, "text": "text_content"}
         for part, sentence in too_long(written).items():
             self.add_error(names.get(part, part), sentence)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from delivery.models import Edition, Newsletter
-from publishing.content.draft_content import MARKDOWN, DraftContent
+from publishing.content.draft_content import MARKDOWN, DraftFields
 from publishing.models import Draft
 from tests.browser.author_session import (
     ACCEPTED,
@@ -105,7 +105,7 @@ def test_a_time_beside_now_is_asked_about_where_no_script_ever_comes(
 
 
 def test_what_is_to_be_mended_in_the_text_part_leads_into_its_panel(desk, author):
-    words = DraftContent(
+    words = DraftFields(
         "Swifts", "", MARKDOWN, "They have gone.", "Dear {{ nmae }}, they have gone."
     )
     desk.goto(at(begun(author, words), "check/"))

@@ -8,9 +8,8 @@ from django.contrib.auth import get_user_model
 from playwright.sync_api import Page, expect
 
 from idempotency.key import fresh_key
-from publishing.content.draft_content import MARKDOWN, DraftContent, build_content
+from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
 from publishing.drafts import drafts
-from publishing.drafts.drafts import DraftFields
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from tests.browser.author_session import (
@@ -43,7 +42,7 @@ def sign_out(page: Page) -> None:
 
 @pytest.fixture
 def draft(author) -> Draft:
-    return begun(author, DraftContent(TITLE, "", MARKDOWN, LETTER, ""))
+    return begun(author, DraftFields(TITLE, "", MARKDOWN, LETTER, ""))
 
 
 @pytest.fixture
@@ -66,7 +65,7 @@ def letter(page: Page):
 
 def saved_elsewhere(draft: Draft, words: str = "Theirs.") -> None:
     ines = get_user_model().objects.create_user("ines")
-    drafts.save(draft.pk, 1, DraftFields(DraftContent(TITLE, "", MARKDOWN, words, "")), by=ines.pk)
+    drafts.save(draft.pk, 1, DraftFields(TITLE, "", MARKDOWN, words, ""), by=ines.pk)
 
 
 def is_saved_as(page: Page, words: str) -> None:
@@ -102,7 +101,7 @@ def test_what_is_written_saves_itself_and_the_preview_follows(composer):
 
 
 def test_a_correction_is_shown_before_its_first_change(desk, author):
-    words = DraftContent(TITLE, "", MARKDOWN, LETTER, "")
+    words = DraftFields(TITLE, "", MARKDOWN, LETTER, "")
     first = publish(author.pk, fresh_key(), build_content(words), hold_s=0).edition
     desk.goto(f"{WRITE}?issue={first.issue_id}")
     page = is_ready(desk)

@@ -8,7 +8,6 @@ import pytest
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from delivery.models import Edition
-from publishing.drafts import drafts
 from publishing.models import Draft
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import Subscriber
@@ -79,10 +78,10 @@ def test_half_a_draft_is_never_put_over_a_whole_one(database_url: str, window: W
     half = whole[: whole.index(b"for") + 3]
     with served_site(database_url) as site:
         assert posted(site, window, path, half, kind, len(whole)).startswith("HTTP/1.1 400")
-        assert drafts.content_of_draft(Draft.objects.get()).letter == "They have gone."
+        assert Draft.objects.get().fields.letter == "They have gone."
 
         assert posted(site, window, path, whole, kind, len(whole)).startswith("HTTP/1.1 303")
-    assert drafts.content_of_draft(Draft.objects.get()).letter.startswith("Gone for good.")
+    assert Draft.objects.get().fields.letter.startswith("Gone for good.")
 
 
 def test_a_call_that_breaks_off_is_refused_and_made_under_the_same_key(

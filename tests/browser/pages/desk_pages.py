@@ -16,9 +16,8 @@ from playwright.sync_api import Page, expect
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.key import fresh_key
 from newsletter_site.tokens.manage import create_token
-from publishing.content.draft_content import MARKDOWN, DraftContent, build_content
+from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
 from publishing.drafts import drafts
-from publishing.drafts.drafts import DraftFields
 from publishing.external_checks import cached_results
 from publishing.external_checks.open_link import LinkResult
 from publishing.models import Draft
@@ -32,19 +31,19 @@ from tests.publishing.schedule_issue import scheduled_time_in_zone
 DESK = "/admin/newsletters/"
 TOKEN = "a" * 32
 LINK = "https://weatherbooks.org/1911"
-PLAIN = DraftContent("A moth at the lamp", "", MARKDOWN, "Dear all,\n\na moth.", "")
+PLAIN = DraftFields("A moth at the lamp", "", MARKDOWN, "Dear all,\n\na moth.", "")
 # Nothing in it gives a place to break a line, and all of it is wrong.
-LONG = DraftContent(
+LONG = DraftFields(
     LONGEST * 2, LONGEST * 2, MARKDOWN, f"# {LONGEST}\n\n`{LONGEST * 3}` {{{{ no }}}}", ""
 )
-TABLE = DraftContent(
+TABLE = DraftFields(
     "A table", "", MARKDOWN, "|a long head|another one|a third one|\n|-|-|-|\n|one|two|three|", ""
 )
-WELL = DraftContent(
+WELL = DraftFields(
     "Swifts", "Where they are", MARKDOWN, f"Dear {{{{ name|reader }}}}, [gone]({LINK}).", ""
 )
 # Everything that can be said of a letter at once.
-FAULTY = DraftContent(
+FAULTY = DraftFields(
     "Swifts",
     "",
     MARKDOWN,
@@ -54,12 +53,12 @@ FAULTY = DraftContent(
 )
 
 
-def begun(author: Any, words: DraftContent = PLAIN) -> Draft:
-    return drafts.create(author.pk, fresh_key(), DraftFields(words)).draft
+def begun(author: Any, words: DraftFields = PLAIN) -> Draft:
+    return drafts.create(author.pk, fresh_key(), words).draft
 
 
 def published(
-    author: Any, words: DraftContent = PLAIN, *, hold_s: float = 0, **named: Any
+    author: Any, words: DraftFields = PLAIN, *, hold_s: float = 0, **named: Any
 ) -> Edition:
     return publish(author.pk, fresh_key(), build_content(words), hold_s=hold_s, **named).edition
 
@@ -111,7 +110,7 @@ def composer(author: Any) -> Pages:
     ines = get_user_model().objects.create_user("ines", first_name="Inês", last_name="Faria")
     plain, long, table = (begun(author, words) for words in (PLAIN, LONG, TABLE))
     html = begun(
-        author, DraftContent("HTML", "", "html", f"<p>{LONGEST}</p><p>Dear all.</p>", "Own.")
+        author, DraftFields("HTML", "", "html", f"<p>{LONGEST}</p><p>Dear all.</p>", "Own.")
     )
     first = published(author)
     sent(first)
@@ -120,9 +119,7 @@ def composer(author: Any) -> Pages:
         """Another saves the draft while it is open here."""
         is_ready(page)
         revision = Draft.objects.get(pk=plain.pk).revision
-        theirs = DraftFields(
-            DraftContent(PLAIN.title, "", MARKDOWN, f"Theirs, {uuid.uuid4()}.", "")
-        )
+        theirs = DraftFields(PLAIN.title, "", MARKDOWN, f"Theirs, {uuid.uuid4()}.", "")
         drafts.save(plain.pk, revision, theirs, by=ines.pk)
         page.get_by_label("Letter, in").fill(f"Mine, {LONGEST}.")
         expect(page.get_by_text("Neither version is lost.")).to_be_visible()
@@ -295,7 +292,7 @@ def watching(author: Any) -> Pages:
         "scheduled": published(author, at=moment),
         "sending": published(author),
         "paused": published(author),
-        "stopped": published(author, DraftContent(LONGEST, "", MARKDOWN, "Dear all.", "")),
+        "stopped": published(author, DraftFields(LONGEST, "", MARKDOWN, "Dear all.", "")),
         "in doubt": published(author),
         "doubtful": published(author),
         "missed": published(author),

@@ -18,7 +18,7 @@ from publishing.approval.approval import (
     approver_of,
     needs_approval,
 )
-from publishing.content.draft_content import DraftContent, build_content
+from publishing.content.draft_content import build_content
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import FORM, WindowOf
@@ -57,12 +57,6 @@ def approved(draft, by):
     approve(draft.pk, by.pk, approval_hash(draft))
     draft.refresh_from_db()
     return draft
-
-
-def content_of_draft(draft):
-    return build_content(
-        DraftContent(draft.title, draft.preheader, draft.format, draft.letter, draft.text)
-    )
 
 
 def test_where_it_takes_one_it_takes_one(author, basil, three_readers):
@@ -249,7 +243,7 @@ def test_who_approved_does_not_publish(two, author, basil, draft):
 
     assert approval_refusal(draft, basil.pk)
     with pytest.raises(NeedsApprovalError):
-        publish(basil.pk, "key", content_of_draft(draft), hold_s=0, approved_by=basil.pk)
+        publish(basil.pk, "key", build_content(draft.fields), hold_s=0, approved_by=basil.pk)
 
 
 @pytest.mark.parametrize("gone", ["permission", "account", "person"])

@@ -11,9 +11,8 @@ from delivery.mail.message_for_reader import Recipient
 from delivery.models import Edition
 from delivery.worker.renderers import renderer_of
 from idempotency.key import fresh_key
-from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content
+from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
 from publishing.drafts import drafts
-from publishing.drafts.drafts import DraftFields
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
@@ -22,7 +21,7 @@ from tests.publishing.author_browser import LETTER, WindowOf
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PREVIEW = "/admin/newsletters/preview/"
-WORDS = DraftContent(
+WORDS = DraftFields(
     "For {{ name }}",
     "Dear {{ name|reader }}, quite.",
     MARKDOWN,
@@ -31,9 +30,9 @@ WORDS = DraftContent(
 )
 
 
-def preview(author, words: DraftContent = WORDS) -> str:
+def preview(author, words: DraftFields = WORDS) -> str:
     """The address of the preview of a draft with these words."""
-    draft = drafts.create(author.pk, fresh_key(), DraftFields(words)).draft
+    draft = drafts.create(author.pk, fresh_key(), words).draft
     return f"/admin/newsletters/drafts/{draft.pk}/preview/"
 
 
@@ -96,7 +95,7 @@ def test_the_frame_of_the_composer_allows_no_more_than_the_answer(window, author
 
 
 def test_the_text_part_is_plain_text(window, author):
-    written = DraftContent("Gone", "", HTML, "<p>x</p>", "<b>Not bold</b>, {{ name }}")
+    written = DraftFields("Gone", "", HTML, "<p>x</p>", "<b>Not bold</b>, {{ name }}")
     page = window.get(f"{preview(author, written)}?part=text")
 
     assert page.answer["Content-Type"] == "text/plain; charset=utf-8"
@@ -168,7 +167,7 @@ def test_who_may_not_see_readers_is_shown_an_invented_one(new_author, three_read
 
 @pytest.mark.parametrize("text", ["", "Much longer in words of my own. " * 200])
 def test_the_composer_and_the_check_agree_on_the_size(window, author, three_readers, text):
-    written = DraftContent("Swifts", "", MARKDOWN, "Dear {{ name }}, " + "gone. " * 300, text)
+    written = DraftFields("Swifts", "", MARKDOWN, "Dear {{ name }}, " + "gone. " * 300, text)
     address = preview(author, written).removesuffix("preview/")
 
     (composers,) = re.findall(r"([\d,]+) kB as mail", window.get(address).words)

@@ -8,7 +8,7 @@ from delivery.mail.merge_fields import FIELD_PATTERN
 from publishing.content.draft_content import (
     HTML,
     MARKDOWN,
-    DraftContent,
+    DraftFields,
     build_content,
 )
 from publishing.content.edition_content import Content, find_problems
@@ -190,10 +190,10 @@ def test_depth_costs_no_room() -> None:
 def test_an_empty_text_is_made_from_the_letter_and_a_written_one_stays(
     form: str, letter: str
 ) -> None:
-    written = DraftContent("T", "", form, letter, " \n")
+    written = DraftFields("T", "", form, letter, " \n")
     assert build_content(written).text == "Hi you"
     assert (
-        build_content(DraftContent("T", "", form, letter, "In *my* words\n")).text
+        build_content(DraftFields("T", "", form, letter, "In *my* words\n")).text
         == "In *my* words\n"
     )
 

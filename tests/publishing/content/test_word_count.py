@@ -5,10 +5,9 @@ import re
 import pytest
 
 from idempotency.key import fresh_key
-from publishing.content.draft_content import HTML, MARKDOWN, DraftContent
+from publishing.content.draft_content import HTML, MARKDOWN, DraftFields
 from publishing.content.word_count import count_words
 from publishing.drafts import drafts
-from publishing.drafts.drafts import DraftFields
 
 TEXTS = {
     "": 0,
@@ -58,20 +57,20 @@ LETTERS = {
 def test_the_composer_and_the_check_count_the_same_letter_alike(window, author, named: str) -> None:
     written_in, letter, words = LETTERS[named]
 
-    only_text = DraftContent("Swifts", "", MARKDOWN, "", "Dear {{ name }}, gone.")
+    only_text = DraftFields("Swifts", "", MARKDOWN, "", "Dear {{ name }}, gone.")
     assert _counted(window, author, only_text) == (3, 3)
-    composer, check = _counted(window, author, DraftContent("Swifts", "", written_in, letter, ""))
+    composer, check = _counted(window, author, DraftFields("Swifts", "", written_in, letter, ""))
 
     assert composer == words
     # Of nothing at all the check says that it is not there.
     assert check == (words if words else None)
 
 
-def _draft(author, written: DraftContent):
-    return drafts.create(author.pk, fresh_key(), DraftFields(written)).draft
+def _draft(author, written: DraftFields):
+    return drafts.create(author.pk, fresh_key(), written).draft
 
 
-def _counted(window, author, written: DraftContent) -> tuple[int, int | None]:
+def _counted(window, author, written: DraftFields) -> tuple[int, int | None]:
     """How many words the composer says a draft has, and how many the check."""
     draft = _draft(author, written)
     page = window.get(f"/admin/newsletters/drafts/{draft.pk}/").words

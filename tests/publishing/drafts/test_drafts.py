@@ -9,9 +9,9 @@ from django.db import transaction
 
 from idempotency.key import fresh_key
 from publishing.activity.activity_sentences import sentence_of
-from publishing.content.draft_content import HTML, MARKDOWN, DraftContent, build_content
+from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
 from publishing.drafts import drafts
-from publishing.drafts.drafts import MOST_UNTOUCHED, Conflict, DraftFields, Saved
+from publishing.drafts.drafts import MOST_UNTOUCHED
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from tests.publishing import edition_states
@@ -29,13 +29,11 @@ ISSUES = "/admin/newsletters/issues/"
 def wording(letter: str = "They have gone.", **words: str) -> DraftFields:
     """Words of a draft; a test names what matters."""
     return DraftFields(
-        DraftContent(
-            words.get("title", "Swifts"),
-            words.get("preheader", ""),
-            words.get("format", MARKDOWN),
-            letter,
-            words.get("text", ""),
-        )
+        words.get("title", "Swifts"),
+        words.get("preheader", ""),
+        words.get("format", MARKDOWN),
+        letter,
+        words.get("text", ""),
     )
 
 
@@ -59,7 +57,7 @@ class TestBeginning:
 
         assert (first.changed, again.changed) == (True, False)
         assert first.draft.pk == again.draft.pk
-        assert isinstance(other, Conflict)
+        assert not other.is_saved
         assert Draft.objects.get().letter == "They have gone."
         assert str(sentence_of(LogEntry.objects.get())) == "Began the draft."
 
@@ -70,14 +68,14 @@ class TestSaving:
 
         answer = drafts.save(draft.pk, 1, wording("Two."), by=ines.pk)
 
-        assert isinstance(answer, Saved)
+        assert answer.is_saved
         assert answer.changed
         assert (answer.draft.revision, answer.draft.letter) == (2, "Two.")
         assert answer.draft.saved_by == ines
         # The same words change nothing, from whichever revision.
         for revision in (0, 1, 2):
             again = drafts.save(draft.pk, revision, wording("Two."), by=author.pk)
-            assert isinstance(again, Saved)
+            assert again.is_saved
             assert (again.changed, again.draft.revision) == (False, 2)
 
     def test_whoever_goes_on_writing_for_somebody_else_is_on_record_once(self, author, new_author):
@@ -94,14 +92,14 @@ class TestSaving:
 class TestTheNextVersionOfAnIssue:
     def test_what_was_written_in_markdown_comes_back_in_markdown(self, author):
         draft = begun(author, "# Gone\n\nThey *have*.", preheader="Quite.")
-        content = build_content(drafts.content_of_draft(draft))
+        content = build_content(draft.fields)
         edition = publish(author.pk, draft.key, content, hold_s=0).edition
         Draft.objects.update(edition=edition)
 
         following = drafts.open_for_issue(author.pk, edition.issue_id)
 
         assert following.pk != draft.pk
-        assert drafts.content_of_draft(following) == drafts.content_of_draft(draft)
+        assert following.fields == draft.fields
         assert following.issue_id == edition.issue_id
 
     def test_finished_html_comes_back_as_html_with_its_own_text(self, author):
@@ -111,7 +109,7 @@ class TestTheNextVersionOfAnIssue:
 
         assert (following.format, following.letter) == (HTML, edition.html_content)
         assert following.text == "My own words."
-        assert build_content(drafts.content_of_draft(following)) == letter(text="My own words.")
+        assert build_content(following.fields) == letter(text="My own words.")
 
     def test_the_first_save_of_a_second_form_for_it_meets_the_open_draft(self, author):
         issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
@@ -119,7 +117,7 @@ class TestTheNextVersionOfAnIssue:
 
         answer = drafts.create(author.pk, fresh_key(), wording("Mine."), issue=issue)
 
-        assert isinstance(answer, Conflict)
+        assert not answer.is_saved
         assert Draft.objects.count() == 1
 
 
@@ -135,8 +133,8 @@ class TestAtTheSameMoment:
             wait_until_somebody_waits()
         answer = other.result(PATIENCE_S)
 
-        assert isinstance(mine, Saved)
-        assert isinstance(answer, Conflict)
+        assert mine.is_saved
+        assert not answer.is_saved
         assert answer.draft.letter == Draft.objects.get().letter == "Mine."
         assert Draft.objects.get().revision == 2
 
@@ -149,7 +147,7 @@ class TestAtTheSameMoment:
             wait_until_somebody_waits()
         answer = other.result(PATIENCE_S)
 
-        assert isinstance(answer, Saved)
+        assert answer.is_saved
         assert (answer.changed, answer.draft.revision) == (False, 2)
 
     def test_of_two_first_saves_under_one_key_one_draft_comes(self, author):
@@ -160,7 +158,7 @@ class TestAtTheSameMoment:
             other = beside(lambda: drafts.create(author.pk, key, wording("Theirs.")))
             wait_until_somebody_waits()
 
-        assert isinstance(other.result(PATIENCE_S), Conflict)
+        assert not other.result(PATIENCE_S).is_saved
         assert Draft.objects.get().letter == "Mine."
 
     def test_of_two_who_begin_the_next_version_both_have_one_draft(self, author, new_author):
@@ -183,7 +181,7 @@ class TestAtTheSameMoment:
             other = beside(lambda: drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk))
             wait_until_somebody_waits()
 
-        assert other.result(PATIENCE_S) == drafts.Deleted()
+        assert other.result(PATIENCE_S).draft is None
         assert not Draft.objects.exists()
 
 
@@ -202,7 +200,7 @@ class TestThePages:
 
         changed = window.post(saved.answer["Location"], **{**fields, "letter": "Gone for good."})
         assert changed.status == 303
-        assert drafts.content_of_draft(Draft.objects.get()).letter == "Gone for good."
+        assert Draft.objects.get().fields.letter == "Gone for good."
 
     def test_wrong_merge_field_is_a_hint_and_the_draft_is_saved(self, window):
         form = window.get(WRITE).form_with("letter")

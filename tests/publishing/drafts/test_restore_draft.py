@@ -9,9 +9,8 @@ from django.db import connection
 
 from delivery.models import Edition
 from idempotency.key import fresh_key
-from publishing.content.draft_content import DraftContent
+from publishing.content.draft_content import DraftFields
 from publishing.drafts import drafts
-from publishing.drafts.drafts import DraftFields
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import WindowOf
@@ -20,7 +19,7 @@ from tests.publishing.edition_states import hold_is_over, in_doubt, sent
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SWIFTS = DraftContent("Swifts leave", "Where they are", "markdown", "They *have* gone.", "Gone.")
+SWIFTS = DraftFields("Swifts leave", "Where they are", "markdown", "They *have* gone.", "Gone.")
 
 
 def published(author, hold_s: float = 60, **otherwise) -> Edition:
@@ -30,9 +29,7 @@ def published(author, hold_s: float = 60, **otherwise) -> Edition:
 def published_draft(window, author, written=SWIFTS, **otherwise) -> Edition:
     """An edition that was written as a draft and published from its sheet."""
     issue = otherwise.pop("issue", None)
-    draft = drafts.create(
-        author.pk, fresh_key(), DraftFields(written, **otherwise), issue=issue
-    ).draft
+    draft = drafts.create(author.pk, fresh_key(), replace(written, **otherwise), issue=issue).draft
     address = f"/admin/newsletters/drafts/{draft.pk}/publish/"
     fields = window.get(address).form_with("revision").fields
     assert window.post(address, **fields).status == 303
@@ -46,7 +43,7 @@ def test_a_renamed_draft_is_read_at_its_new_address(window, author, anybody):
     take_back(window, edition)
     renamed = replace(SWIFTS, title="Herons stay")
     fresh = Draft.objects.get(edition=None)
-    drafts.save(fresh.pk, fresh.revision, DraftFields(renamed), by=author.pk)
+    drafts.save(fresh.pk, fresh.revision, renamed, by=author.pk)
 
     address = f"/admin/newsletters/drafts/{fresh.pk}/publish/"
     window.post(address, **window.get(address).form_with("revision").fields)
@@ -80,7 +77,7 @@ def test_from_the_page_with_a_link_to_it_and_published_as_the_next_version(windo
     fresh = Draft.objects.get(edition=None)
     page = window.get(answer.answer["Location"])
     assert f'href="/admin/newsletters/drafts/{fresh.pk}/"' in page.html
-    assert drafts.content_of_draft(fresh) == SWIFTS
+    assert fresh.fields == SWIFTS
     assert fresh.issue_id == edition.issue_id
     assert fresh.key != edition.idempotency_key
     assert Draft.objects.get(edition=edition).pk != fresh.pk
@@ -108,7 +105,7 @@ def test_its_author_may_be_gone_by_then(author, three_readers, capsys):
 
 def test_what_somebody_is_writing_already_is_left_as_it_is(window, author, three_readers):
     edition = published(author)
-    other = DraftFields(DraftContent("Other words", "", "markdown", "Other.", ""))
+    other = DraftFields("Other words", "", "markdown", "Other.", "")
     drafts.create(author.pk, fresh_key(), other, issue=edition.issue_id)
 
     take_back(window, edition)

@@ -11,7 +11,7 @@ from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.content.draft_content import build_content
 from publishing.drafts import drafts
-from publishing.drafts.drafts import DraftFields, content_of_draft, lock_by_key
+from publishing.drafts.drafts import lock_by_key
 from publishing.models import Draft, Issue
 from publishing.publish.publish import publish
 from publishing.publish.publish_draft import Confirmation, publish_draft
@@ -180,7 +180,7 @@ def test_the_form_posted_twice_saves_one_draft(window):
     assert Draft.objects.get().text == "The best words."
 
     draft = Draft.objects.get()
-    words = DraftFields(replace(content_of_draft(draft), text="From the composer."))
+    words = replace(draft.fields, text="From the composer.")
     drafts.save(draft.pk, draft.revision, words, by=window.author.pk)
     met = window.post(f"{FORM}drafts/", **fields)
 
@@ -260,7 +260,7 @@ def test_other_words_under_a_drafts_key_close_it(window, new_author, three_reade
 def test_edited_words_survive_the_script_that_closes_their_draft(window, three_readers):
     fields, _ = to_the_check_sheet(window)
     draft = Draft.objects.get()
-    edited = DraftFields(replace(content_of_draft(draft), text="From the composer."))
+    edited = replace(draft.fields, text="From the composer.")
     drafts.save(draft.pk, draft.revision, edited, by=window.author.pk)
 
     assert window.post(**fields).status == 303
@@ -299,9 +299,7 @@ def test_script_waits_for_a_colleague_and_publishes_nothing(
 ):
     fields, _ = to_the_check_sheet(window, text_content="")
     tomas, draft = new_author("tomas"), Draft.objects.get()
-    agreed = Confirmation(
-        draft.revision, build_content(content_of_draft(draft)).sha256, 1, moment=None
-    )
+    agreed = Confirmation(draft.revision, build_content(draft.fields).sha256, 1, moment=None)
     with transaction.atomic():
         publish_draft(tomas.pk, draft.pk, agreed, hold_s=0)
         script = beside(lambda: window.post(**{**fields, "text_content": text}))

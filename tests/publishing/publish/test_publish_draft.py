@@ -1,6 +1,7 @@
 """From a draft to a published edition: looked at, asked once, published once."""
 
 import cProfile
+from dataclasses import replace
 from urllib.parse import urlencode
 
 import pytest
@@ -14,10 +15,9 @@ from idempotency.key import fresh_key
 from idempotency.models import PostedForm
 from publishing.activity.activity_sentences import sentence_of
 from publishing.approval import approval
-from publishing.content.draft_content import DraftContent
+from publishing.content.draft_content import DraftFields
 from publishing.content.markdown import render_markdown
 from publishing.drafts import drafts
-from publishing.drafts.drafts import DraftFields
 from publishing.external_checks import cached_results
 from publishing.external_checks.open_link import LinkResult
 from publishing.flash_messages import to_nobody
@@ -39,19 +39,19 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
 LETTER = "Dear {{ name|reader }},\n\nthey have gone."
-SWIFTS = DraftContent("Swifts leave", "Where they are now", "markdown", LETTER, "")
+SWIFTS = DraftFields("Swifts leave", "Where they are now", "markdown", LETTER, "")
 
 
 def begun(author, written=SWIFTS, **otherwise) -> Draft:
     """A draft that somebody has saved."""
     issue = otherwise.pop("issue", None)
-    answer = drafts.create(author.pk, fresh_key(), DraftFields(written, **otherwise), issue=issue)
+    answer = drafts.create(author.pk, fresh_key(), replace(written, **otherwise), issue=issue)
     return answer.draft
 
 
 def changed(draft: Draft, author, letter: str = "Other words.") -> None:
-    written = DraftContent(draft.title, draft.preheader, "markdown", letter, "")
-    drafts.save(draft.pk, draft.revision, DraftFields(written, draft.goes_to), by=author.pk)
+    written = replace(draft.fields, format="markdown", letter=letter, text="", unlisted=False)
+    drafts.save(draft.pk, draft.revision, written, by=author.pk)
 
 
 def at(draft: Draft, page: str) -> str:
@@ -178,7 +178,7 @@ def test_the_sheet_says_what_goes_out_and_to_whom(window, new_author, draft, thr
 
 
 def test_a_stop_is_named_where_it_is_mended_and_the_button_says_why(window, author, three_readers):
-    draft = begun(author, DraftContent("Swifts", "", "markdown", "Hello.\n\nDear {{ nmae }},", ""))
+    draft = begun(author, DraftFields("Swifts", "", "markdown", "Hello.\n\nDear {{ nmae }},", ""))
 
     page = window.get(at(draft, "check"))
 
@@ -206,7 +206,7 @@ def test_how_the_number_of_readers_changed_since_the_last_issue(window, author, 
     SubscriberFactory(email="dora@posthouse.example")
 
     page = window.get(
-        at(begun(author, DraftContent("Martins", "", "markdown", "They too.", "")), "check")
+        at(begun(author, DraftFields("Martins", "", "markdown", "They too.", "")), "check")
     )
 
     assert "Readers 4 1 more than the last issue" in page.words
@@ -217,7 +217,7 @@ def test_what_is_known_of_outside_is_on_the_sheet_and_what_is_not_is_said(
 ):
     draft = begun(
         author,
-        DraftContent("Swifts", "", "markdown", "See [1911](https://weatherbooks.org/1911).", ""),
+        DraftFields("Swifts", "", "markdown", "See [1911](https://weatherbooks.org/1911).", ""),
     )
     before = window.get(at(draft, "check"))
     cached_results.save(
@@ -502,7 +502,7 @@ def test_a_version_that_somebody_else_published_meanwhile_is_not_taken_for_ones_
     mine = begun(author, issue=went_out.issue_id)
     other = new_author("tomas", first_name="Tomás", last_name="Vale")
     theirs = drafts.copy(
-        other.pk, fresh_key(), DraftFields(DraftContent("Theirs", "", "markdown", "Other.", "")),
+        other.pk, fresh_key(), DraftFields("Theirs", "", "markdown", "Other.", ""),
         issue=went_out.issue_id,
     ).draft  # fmt: skip
     fields = sheet(window, mine)

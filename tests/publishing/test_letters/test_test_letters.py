@@ -23,11 +23,10 @@ from delivery.reports.edition_counts import load_all_counts
 from idempotency.fingerprint import form_hash
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
-from publishing.content.draft_content import MARKDOWN, DraftContent, build_content
+from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
 from publishing.dashboard.needs_attention import held_transactional
 from publishing.drafts import drafts
-from publishing.drafts.draft_form import parse_draft_content
-from publishing.drafts.drafts import DraftFields
+from publishing.drafts.draft_form import parse_draft_fields
 from publishing.models import Draft
 from publishing.progress.issue_list import newest_editions
 from publishing.publish.publish import publish
@@ -146,7 +145,7 @@ def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
 ):
     ada = SubscriberFactory(email="Ada@posthouse.example", name="Ada & Co")
     content = build_content(
-        DraftContent(
+        DraftFields(
             posted["title"],
             posted.get("preheader", ""),
             posted.get("format", "html"),
@@ -339,7 +338,7 @@ def test_the_preview_and_the_test_letter_agree_on_which_form_was_posted(posted):
     test = SendTestForm({**posted, "test_email": TO})
 
     assert test.is_valid()
-    assert test.content == build_content(parse_draft_content(posted))
+    assert test.content == build_content(parse_draft_fields(posted))
 
 
 def test_it_leads_back_to_the_page_it_came_from_which_says_so(window):
@@ -351,7 +350,7 @@ def test_it_leads_back_to_the_page_it_came_from_which_says_so(window):
 
 @pytest.mark.parametrize("is_a_script", [True, False])
 def test_its_page_leads_back_to_the_draft_that_it_is_of(window, author, is_a_script):
-    words = DraftFields(DraftContent("Swifts", "", MARKDOWN, "They have gone.", ""))
+    words = DraftFields("Swifts", "", MARKDOWN, "They have gone.", "")
     draft = drafts.create(author.pk, fresh_key(), words).draft
     composer = f"{FORM}drafts/{draft.pk}/"
     posted = form(next=composer)
