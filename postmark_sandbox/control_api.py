@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from postmark_sandbox.events.webhook import read_webhook
 from postmark_sandbox.http import PostmarkError, Request, Response, error, ok
 from postmark_sandbox.rules.magic_addresses import BOUNCE_TYPES, HARD_BOUNCE
 from postmark_sandbox.sandbox import Sandbox
@@ -157,9 +156,15 @@ def _events(sandbox: Sandbox, body: Json) -> Json:
 
 
 def _set_webhook(sandbox: Sandbox, body: Json) -> Json:
-    webhook = read_webhook(body.get("url"), body.get("headers"), body.get("events"))
-    sandbox.webhooks.webhook = webhook
+    url = body.get("url")
+    sandbox.webhooks.hooks.set_catch_all(None if url is None else str(url))
     return sandbox.webhooks.counts()
+
+
+def _list_webhooks(sandbox: Sandbox, query: Json) -> Json:
+    hooks = sandbox.webhooks.hooks.all()
+    listed = [{**hook.as_json(), "Verified": sorted(hook.verified)} for hook in hooks]
+    return {**sandbox.webhooks.counts(), "webhooks": listed}
 
 
 # Each takes the query of a GET or DELETE, the body of a POST.
@@ -177,7 +182,7 @@ ENDPOINTS: dict[tuple[str, str], Callable[[Sandbox, Json], Json]] = {
     ("POST", "suppressions"): _suppressions,
     ("POST", "account"): _account,
     ("POST", "events"): _events,
-    ("GET", "webhooks"): lambda sandbox, _: sandbox.webhooks.counts(),
+    ("GET", "webhooks"): _list_webhooks,
     ("POST", "webhooks"): _set_webhook,
     ("POST", "hurry"): lambda sandbox, _: {"webhooks": sandbox.webhooks.hurry()},
 }

@@ -107,12 +107,13 @@ def read_target(raw: str) -> tuple[str, dict[str, str]]:
     return unquote(parts.path), query
 
 
-def post(url: str, body: bytes, headers: dict[str, str]) -> int:
-    """Post a body, to every redirect as well; return the last HTTP status, 0 without any."""
+def post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
+    """Post a body, to every redirect as well; return the last HTTP status, or 0 and the error."""
     try:
-        return _POOL.request("POST", url, body=body, headers=headers, retries=REDIRECTS).status
-    except (HTTPError, ValueError):
-        return 0
+        response = _POOL.request("POST", url, body=body, headers=headers, retries=REDIRECTS)
+    except (HTTPError, ValueError) as error:
+        return 0, str(error)
+    return response.status, ""
 
 
 def read_url(url: str) -> SplitResult | None:

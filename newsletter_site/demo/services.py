@@ -123,10 +123,16 @@ def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
 
 def _send_webhooks(sandbox: Browser, site_url: str, password: str) -> None:
     """Have bounces, complaints and unsubscribes reported to the site, as Postmark does."""
-    scheme, _, host = site_url.partition("://")
-    url = f"{scheme}://sandbox:{password}@{host}/webhooks/postmark/"
-    control, webhook = f"{sandbox.url}/__sandbox__/webhooks", {"url": url, "events": WEBHOOKS}
-    sandbox.session.post(control, json=webhook, timeout=TIMEOUT_S).raise_for_status()
+    for stream in ("broadcast", "outbound"):
+        webhook = {
+            "Url": f"{site_url}/webhooks/postmark/",
+            "MessageStream": stream,
+            "HttpAuth": {"Username": "sandbox", "Password": password},
+            "Triggers": {kind: {"Enabled": True} for kind in WEBHOOKS},
+        }
+        token, url = {"X-Postmark-Server-Token": "demo"}, f"{sandbox.url}/webhooks"
+        answer = sandbox.session.post(url, headers=token, json=webhook, timeout=TIMEOUT_S)
+        answer.raise_for_status()
 
 
 def _free_url(usual_port: int) -> str:

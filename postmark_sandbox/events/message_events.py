@@ -18,6 +18,7 @@ from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.rules.validation import CheckedMessage
 from postmark_sandbox.state.bounces import BounceRecord, Bounces
 from postmark_sandbox.state.outbox import Message, Outbox, StoredRequest
+from postmark_sandbox.state.raw_mail import source
 from postmark_sandbox.state.suppressions import SuppressionEntry, Suppressions
 from postmark_sandbox.times import eastern_text, now_ns, utc_text
 
@@ -68,7 +69,7 @@ class MessageEvents:
             if message.magic:
                 self._apply_magic(self._outbox.message(number))
                 missed.update((number, e.address) for e in self.of(number) if e.replaces_delivery)
-        if self._webhooks.wants("Delivery"):
+        if any("Delivery" in hook.verified for hook in self._webhooks.hooks.all()):
             self._webhooks.send(self._deliveries(stored, missed))
 
     def _apply_magic(self, message: Message) -> None:
@@ -98,8 +99,7 @@ class MessageEvents:
         self._note(
             message, outcome, kind.name, address, bounce=bounce, replaces_delivery=replaces_delivery
         )
-        more = {"BouncedAt": utc_text(bounce.at_ns), "Metadata": message.metadata}
-        self._webhooks.send([bounce.as_json() | more], times)
+        self._webhooks.send([bounce_webhook(bounce)], times)
         if kind.inactive:
             reason = "SpamComplaint" if complaint else "HardBounce"
             self.suppress(message.stream, address, reason, "Recipient", message)
@@ -115,7 +115,7 @@ class MessageEvents:
         """Put an address on the list of a stream; post the change to the webhooks, if it is one."""
         entry = SuppressionEntry(address.lower(), reason, origin, now_ns())
         if self._suppressions.add(stream, entry):
-            event = _subscription_webhook(stream, entry.address, origin, entry.at_ns)
+            event = subscription_webhook(stream, entry.address, origin, entry.at_ns)
             event |= {"SuppressSending": True, "SuppressionReason": reason}
             if message is not None and origin == "Recipient":
                 tag = message.item.get("Tag")
@@ -126,7 +126,7 @@ class MessageEvents:
         """Take an address off the list of a stream; its bounces become active again."""
         if self._suppressions.lift(stream, address):
             self._bounces.activate(stream, address)
-            self._webhooks.send([_subscription_webhook(stream, address.lower(), origin, now_ns())])
+            self._webhooks.send([subscription_webhook(stream, address.lower(), origin, now_ns())])
 
     def reactivate(self, message: Message, address: str) -> None:
         """Let an address be mailed again: by the reader who had left, else by the account."""
@@ -195,7 +195,17 @@ def _delivery_webhook(message: Message, address: str) -> dict[str, Any]:
     }
 
 
-def _subscription_webhook(stream: str, address: str, origin: str, at_ns: int) -> dict[str, Any]:
+def bounce_webhook(bounce: BounceRecord) -> dict[str, Any]:
+    """`Bounce` or `SpamComplaint`. `Content` is posted only where it is wanted."""
+    return {
+        **bounce.as_json(),
+        "BouncedAt": utc_text(bounce.at_ns),
+        "Metadata": bounce.message.metadata,
+        "Content": source(bounce.message),
+    }
+
+
+def subscription_webhook(stream: str, address: str, origin: str, at_ns: int) -> dict[str, Any]:
     """`SubscriptionChange` for an address that came off the list, by the account."""
     return {
         "RecordType": "SubscriptionChange",

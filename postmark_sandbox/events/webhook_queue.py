@@ -1,4 +1,4 @@
-"""Posting events to the webhook: one event a request, in the background, with retries."""
+"""Posting events to webhooks: one event a request, in the background, with retries."""
 
 import heapq
 import threading
@@ -13,20 +13,24 @@ from uuid import uuid4
 import orjson
 
 from postmark_sandbox import http
-from postmark_sandbox.events.webhook import read_webhook
 from postmark_sandbox.faults.fault_rules import FaultRule, FaultRules
 from postmark_sandbox.faults.webhook_faults import address_of, plan, shuffled
+from postmark_sandbox.state.webhooks import CATCH_ALL_ID, WebhookList
 
 # Postmark's minutes in seconds.
 WAITS_S = (1.0, 5.0, 10.0, 10.0, 10.0, 15.0)
+# After so many events of one type lost in a row, Postmark stops posting them.
+PAUSED_AFTER = 10
 
 
 @dataclass(order=True, slots=True)
 class _Post:
-    """One event on its way; the webhook may change meanwhile."""
+    """One event on its way to a webhook, by its id: its URL may change meanwhile."""
 
     due: float
     order: int = field(init=False, default_factory=count().__next__)
+    hook: int = field(compare=False)
+    trigger: str = field(compare=False)
     body: bytes = field(compare=False)
     trace: str = field(compare=False)
     tries: int = field(compare=False, default=0)
@@ -36,7 +40,7 @@ class WebhookQueue:
     """A queue of events and the one thread that posts them."""
 
     def __init__(self, url: str | None, waits_s: Sequence[float], faults: FaultRules) -> None:
-        self.webhook = read_webhook(url)
+        self.hooks = WebhookList()
         self._faults = faults
         self._waits_s = tuple(waits_s)
         self._changed = threading.Condition()
@@ -52,6 +56,7 @@ class WebhookQueue:
         self._stopped = False
         self._busy = False
         self._counts = {"posted": 0, "retried": 0, "lost": 0}
+        self.hooks.set_catch_all(url)
 
     @property
     def waiting(self) -> int:
@@ -60,12 +65,9 @@ class WebhookQueue:
             now = time.monotonic()
             return sum(post.due > now for post in self._pending) + len(self._mixed)
 
-    def wants(self, event_type: str) -> bool:
-        return self.webhook is not None and event_type in self.webhook.events
-
     def send(self, events: Iterable[dict[str, Any]], times: int = 1) -> None:
         """Queue events; each is made when its turn comes and posted under one id `times` times."""
-        if self.webhook is None:
+        if not self.hooks.all():
             return
         with self._changed:
             self._events.append((iter(events), times))
@@ -89,15 +91,16 @@ class WebhookQueue:
     def counts(self) -> dict[str, Any]:
         with self._changed:
             queued = self._events or self._pending or self._window or self._busy
-            return {**self._counts, "idle": not queued, "active": self.webhook is not None}
+            return {**self._counts, "idle": not queued, "active": bool(self.hooks.all())}
 
     def clear(self) -> None:
-        """Drop what is queued."""
+        """Drop what is queued, and the webhooks that were set up by API."""
         with self._changed:
             self._events.clear()
             self._pending.clear()
             self._window, self._mixed = None, []
             self._counts = dict.fromkeys(self._counts, 0)
+            self.hooks.clear()
             self._changed.notify_all()
 
     def stop(self) -> None:
@@ -141,10 +144,14 @@ class WebhookQueue:
             if planned.window is not None and self._window is None:
                 self._window = planned.window
                 self._window_due = now + planned.window.settings["seconds"]
-            if self.wants(planned.event["RecordType"]):
-                body, trace = orjson.dumps(planned.event), str(uuid4())
+            trigger, due = planned.event["RecordType"], now + planned.after_s
+            for hook in self.hooks.wanting(planned.event):
+                sent = dict(planned.event)
+                if not hook.triggers.get(trigger, {}).get("IncludeContent"):
+                    sent.pop("Content", None)
+                body, trace = orjson.dumps(sent), str(uuid4())
                 for after_s in [0.0] * times + planned.again_s:
-                    self._put(_Post(now + planned.after_s + after_s, body, trace), now)
+                    self._put(_Post(due + after_s, hook.id, trigger, body, trace), now)
 
     def _put(self, post: _Post, now: float) -> None:
         if post.due > now or self._window is None:
@@ -162,17 +169,23 @@ class WebhookQueue:
             self._window, self._mixed = None, []
 
     def _attempt(self, post: _Post) -> None:
-        webhook, status = self.webhook, 0
-        if webhook is not None:
-            headers = webhook.headers_of_event(post.trace, len(self._waits_s) - post.tries)
-            status = http.post(webhook.url, post.body, headers)
+        hook = self.hooks.current(post.hook)
+        status = 0
+        if hook is not None:
+            headers = hook.headers_of_event(post.trace, len(self._waits_s) - post.tries)
+            status, _ = http.post(hook.url, post.body, headers)
         with self._changed:
-            again = status in (0, 408, 429) or status >= 500
-            if 200 <= status < 300:
+            if hook is None:
+                self._counts["lost"] += 1
+            elif 200 <= status < 300:
                 self._counts["posted"] += 1
-            elif again and webhook is not None and post.tries < len(self._waits_s):
+                hook.lost.pop(post.trigger, None)
+            elif (status in (0, 408, 429) or status >= 500) and post.tries < len(self._waits_s):
                 self._counts["retried"] += 1
                 due = time.monotonic() + self._waits_s[post.tries]
                 heapq.heappush(self._pending, replace(post, due=due, tries=post.tries + 1))
             else:
                 self._counts["lost"] += 1
+                hook.lost[post.trigger] = hook.lost.get(post.trigger, 0) + 1
+                if hook.id != CATCH_ALL_ID and hook.lost[post.trigger] >= PAUSED_AFTER:
+                    hook.verified.discard(post.trigger)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from postmark_sandbox.faults.call_faults import alter_response, refusal
 from postmark_sandbox.faults.fault_rules import FAULT_KINDS, FaultPoint
 from postmark_sandbox.http import PostmarkError, Response, ok, plain
-from postmark_sandbox.postmark_api import bounces, email, messages, suppressions
+from postmark_sandbox.postmark_api import bounces, email, messages, suppressions, webhooks
 from postmark_sandbox.postmark_api.call import ApiCall
 
 
@@ -54,11 +54,22 @@ def _handle(call: ApiCall) -> Response:
     return plain(404, f"There is nothing at {request.path}.")
 
 
+def _templates(call: ApiCall) -> Response:
+    raise PostmarkError(1101, "The Template's 'ID' or 'Alias' is not valid or was not found.")
+
+
+def _bulk(call: ApiCall) -> Response:
+    raise PostmarkError(14, "The Bulk API is not enabled for this account.")
+
+
 ENDPOINTS: list[tuple[str, re.Pattern[str], Callable[[ApiCall], Response]]] = [
     (method, re.compile(path.replace("{id}", "([^/]+)")), endpoint)
     for method, path, endpoint in (
         ("POST", "/email/batch", email.send_batch),
         ("POST", "/email", email.send_one),
+        ("POST", "/email/(?:withTemplate|batchWithTemplates)", _templates),
+        ("POST", "/email/bulk", _bulk),
+        ("GET", "/email/bulk(?:/[^/]+)?", _bulk),
         ("GET", "/messages/outbound", messages.search),
         ("GET", "/messages/outbound/{id}/(?:details|dump)", messages.show),
         ("GET", "/message-streams", suppressions.list_streams),
@@ -71,6 +82,12 @@ ENDPOINTS: list[tuple[str, re.Pattern[str], Callable[[ApiCall], Response]]] = [
         ("GET", "/bounces/{id}/dump", bounces.dump),
         ("PUT", "/bounces/{id}/activate", bounces.activate),
         ("GET", "/deliverystats", lambda c: ok(c.sandbox.bounces.statistics())),
+        ("GET", "/webhooks", webhooks.show_all),
+        ("POST", "/webhooks", webhooks.create),
+        ("GET", "/webhooks/{id}", lambda c: ok(c.sandbox.webhooks.hooks.get(c.id).as_json())),
+        ("PUT", "/webhooks/{id}", webhooks.edit),
+        ("DELETE", "/webhooks/{id}", webhooks.remove),
+        ("POST", "/webhooks/{id}/verify", webhooks.verify),
     )
 ]
-PREFIXES = ("/email", "/messages/", "/message-streams", "/bounces", "/deliverystats")
+PREFIXES = ("/email", "/messages/", "/message-streams", "/bounces", "/deliverystats", "/webhooks")

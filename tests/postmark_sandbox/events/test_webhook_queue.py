@@ -2,9 +2,6 @@
 
 from base64 import b64encode
 
-import pytest
-
-from postmark_sandbox.http import post
 from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, a_message, messages
 from tests.postmark_sandbox.webhook_receiver import Receiver
@@ -90,42 +87,3 @@ def test_another_refusal_loses_the_event_for_good(posting: Caller, receiver: Rec
     assert [e["Recipient"][:7] for e in receiver.events(2)] == ["reader1", "reader2"]
     counts = posting.summary()["webhooks"]
     assert (counts["lost"], counts["retried"]) == (1, 0)
-
-
-def test_webhook_gets_only_its_events_with_its_headers(caller: Caller, receiver: Receiver) -> None:
-    headers = {"X-Forwarded-Proto": "https"}
-    webhook = {"url": receiver.url, "headers": headers, "events": ["Bounce"]}
-    assert caller.post("/__sandbox__/webhooks", webhook).json["active"] is True
-    caller.send(a_message(1), a_message(2, To="hardbounce@bounce.example"))
-    assert receiver.events(1)[0]["RecordType"] == "Bounce"
-    assert receiver.got[0][0]["x-forwarded-proto"] == "https"
-    assert caller.post("/__sandbox__/hurry", {}).json["webhooks"] == 0
-    assert caller.post("/__sandbox__/webhooks", {"url": None}).json["active"] is False
-    caller.send(a_message(3, To="softbounce@bounce.example"))
-    assert len(receiver.got) == 1
-
-
-@pytest.mark.parametrize("status", [302, 307])
-def test_redirects_are_followed_with_the_event(
-    posting: Caller, receiver: Receiver, status: int
-) -> None:
-    receiver.moves = {"/hooks/?a=b": (status, "/there?x=y"), "/there?x=y": (status, "/end/")}
-    posting.send(a_message(1))
-    assert receiver.events(1)[0]["Recipient"] == "reader1@example.net"
-    assert receiver.got[0][0]["path"] == "/end/"
-
-
-def test_credentials_do_not_follow_a_redirect_to_another_host(
-    posting: Caller, receiver: Receiver
-) -> None:
-    with Receiver() as other:
-        receiver.moves = {"/hooks/?a=b": (307, f"{other.base}/end/")}
-        posting.send(a_message(1))
-        other.events(1)
-        assert "authorization" not in other.got[0][0]
-
-
-def test_the_sandbox_follows_ten_redirects_and_no_more(receiver: Receiver) -> None:
-    receiver.moves = {f"/{n}/": (302, f"/{n + 1}/") for n in range(11)}
-    posted = [post(f"{receiver.base}/{n}/", b"{}", {}) for n in (1, 0)]
-    assert (posted, len(receiver.got)) == ([200, 302], 1)

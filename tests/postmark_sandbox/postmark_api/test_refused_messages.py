@@ -12,7 +12,7 @@ SENDER = "The 'From' address you supplied (letter@example.org) is not a Sender S
 
 
 def test_a_call_without_a_token_is_401_with_code_10(caller: Caller) -> None:
-    for path in ("/email", "/email/batch", "/messages/outbound", "/bounces"):
+    for path in ("/email", "/email/batch", "/messages/outbound", "/bounces", "/webhooks"):
         for token in (None, ""):
             method = "POST" if path.startswith("/email") else "GET"
             reply = caller.call(method, path, b"{}", {"X-Postmark-Server-Token": token})
@@ -245,15 +245,20 @@ def test_a_part_above_5_mb_is_refused_and_its_neighbour_is_not(caller: Caller) -
 
 
 @pytest.mark.parametrize(
-    ("path", "code"),
+    ("method", "path", "code"),
     [
-        ("/message-streams/letters", 1226),
-        ("/message-streams/letters/suppressions/dump", 1226),
-        ("/messages/outbound/5/details", 701),
-        ("/messages/outbound/00000000-0000-4000-8000-000000000000/dump", 701),
-        ("/bounces/5", 1001),
+        ("POST", "/email/withTemplate", 1101),
+        ("POST", "/email/batchWithTemplates", 1101),
+        ("POST", "/email/bulk", 14),
+        ("GET", "/message-streams/letters", 1226),
+        ("GET", "/message-streams/letters/suppressions/dump", 1226),
+        ("GET", "/messages/outbound/5/details", 701),
+        ("GET", "/messages/outbound/00000000-0000-4000-8000-000000000000/dump", 701),
+        ("GET", "/bounces/5", 1001),
     ],
 )
-def test_unknown_resources_are_422_with_their_code(caller: Caller, path: str, code: int) -> None:
-    reply = caller.get(path)
+def test_unknown_resources_are_422_with_their_code(
+    caller: Caller, method: str, path: str, code: int
+) -> None:
+    reply = caller.call(method, path, b"{}" if method == "POST" else None)
     assert (reply.status, reply.code) == (422, code)
