@@ -89,11 +89,9 @@ class Environment:
         return float(found)
 
     def optional_rate(self, name: str) -> float | None:
-        if name not in self:
-            return None
         positive = rf"(?=.*[1-9]){NUMBER}"
         expected = "messages per second above 0, or unset for no ceiling"
-        return float(self.matching(name, "", positive, expected))
+        return float(self.matching(name, "", positive, expected)) if name in self else None
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
         return self.matching(name, default, choices.__contains__, " or ".join(choices))

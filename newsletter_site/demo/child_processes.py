@@ -82,7 +82,7 @@ class Children:
                 process.terminate()
             deadline = time.monotonic() + ENDING_S
             while running := [process for process in group if process.poll() is None]:
-                if self.terminal.asked_twice or time.monotonic() > deadline:
+                if len(self.terminal.signals) > 1 or time.monotonic() > deadline:
                     for process in running:
                         os.killpg(process.pid, signal.SIGKILL)
                 time.sleep(POLL_S)

@@ -14,15 +14,7 @@ from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.browser import FORM, Post, post_twice
 from newsletter_site.demo.checks import Observed, broken_promises
 from newsletter_site.demo.child_processes import Children
-from newsletter_site.demo.services import (
-    HOLD_S,
-    USERNAME,
-    Services,
-    ask_sandbox,
-    newest_mail,
-    open_database,
-    start_services,
-)
+from newsletter_site.demo.services import HOLD_S, USERNAME, Services, open_database, start_services
 from newsletter_site.demo.single_instance import READERS, DemoError
 from newsletter_site.demo.summary import summary, table
 from newsletter_site.demo.terminal import StoppedError, Terminal
@@ -63,9 +55,7 @@ def _run_steps(children: Children, services: Services, *, stay: bool) -> bool:
     edition, posts = _publish(terminal, services)
     editions = newsletters.count() - before
     _deliver(children, edition)
-    mail, unsubscribe_url = newest_mail(sandbox, A_READER)
-    if not mail:
-        mail, unsubscribe_url = newest_mail(sandbox, "")
+    mail, unsubscribe_url = services.newest_mail(A_READER) or services.newest_mail("") or ("", "")
     rows = Delivery.objects.filter(issue_id=edition.issue_id, version=edition.version)
     observed = Observed(
         imported=imported,
@@ -81,10 +71,10 @@ def _run_steps(children: Children, services: Services, *, stay: bool) -> bool:
         },
         copies={
             key: number
-            for key, number in ask_sandbox(sandbox, "copies?all=1")["copies"].items()
+            for key, number in services.ask_sandbox("copies?all=1")["copies"].items()
             if key.startswith(f"{edition.issue_id.hex}.")
         },
-        readers_with_two=ask_sandbox(sandbox, "summary")["readers_with_two_of_one_edition"],
+        readers_with_two=services.ask_sandbox("summary")["readers_with_two_of_one_edition"],
         links={
             link: services.site.open(link.removeprefix(site)).status_code
             for link in (edition.archive_url, unsubscribe_url)

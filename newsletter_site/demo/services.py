@@ -27,15 +27,10 @@ PASSWORD_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105
 HOLD_S = 20
 # Settings of a real site that must not reach the demo. Empty counts as unset.
 CLEARED = (
-    "ALLOWED_HOSTS",
-    "GUNICORN_CMD_ARGS",
-    "POSTMARK_BROADCAST_STREAM",
-    "POSTMARK_SERVER_TOKEN",
-    "POSTMARK_TRANSACTIONAL_STREAM",
-    "TRUST_PROXY",
-    "UNSUBSCRIBE_HANDLING",
+    *("ALLOWED_HOSTS", "GUNICORN_CMD_ARGS", "TRUST_PROXY", "UNSUBSCRIBE_HANDLING"),
+    *("POSTMARK_BROADCAST_STREAM", "POSTMARK_SERVER_TOKEN", "POSTMARK_TRANSACTIONAL_STREAM"),
 )
-# Not deliveries: thousands of them would delay a complaint.
+# The site gets these, as from Postmark. Thousands of deliveries would delay a complaint.
 WEBHOOKS = ("Bounce", "SpamComplaint", "SubscriptionChange")
 
 
@@ -47,21 +42,19 @@ class Services(NamedTuple):
     author: User
     password: str
 
+    def ask_sandbox(self, question: str) -> Any:
+        """Return what the sandbox answers below /__sandbox__/."""
+        answer = self.sandbox.open(f"/__sandbox__/{question}")
+        answer.raise_for_status()
+        return answer.json()
 
-def ask_sandbox(sandbox: Browser, question: str) -> Any:
-    """Return what the sandbox answers below /__sandbox__/."""
-    answer = sandbox.open(f"/__sandbox__/{question}")
-    answer.raise_for_status()
-    return answer.json()
-
-
-def newest_mail(sandbox: Browser, query: str) -> tuple[str, str]:
-    """The id and unsubscribe link of the newest message with these words, empty if none."""
-    for message in ask_sandbox(sandbox, f"messages?q={query}&count=1")["messages"]:
-        headers = {header["Name"]: header["Value"] for header in message["headers"]}
-        found = re.search(r"<(https?://[^>]+)>", headers.get("List-Unsubscribe", ""))
-        return message["id"], found[1] if found else ""
-    return "", ""
+    def newest_mail(self, query: str) -> tuple[str, str] | None:
+        """The id and unsubscribe link of the newest message with these words."""
+        for message in self.ask_sandbox(f"messages?q={query}&count=1")["messages"]:
+            headers = {header["Name"]: header["Value"] for header in message["headers"]}
+            found = re.search(r"<(https?://[^>]+)>", headers.get("List-Unsubscribe", ""))
+            return message["id"], found[1] if found else ""
+        return None
 
 
 def open_database(terminal: Terminal) -> None:
@@ -82,7 +75,9 @@ def open_database(terminal: Terminal) -> None:
 def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
     """Start sandbox, site and workers, and sign the author in. Raises `DemoError`."""
     terminal = children.terminal
-    site, sandbox = Browser(_free_url(SITE_PORT)), Browser(_free_url(SANDBOX_PORT))
+    site_port, sandbox_port = _free_port(SITE_PORT), _free_port(SANDBOX_PORT)
+    site = Browser(f"http://{HOST}:{site_port}")
+    sandbox = Browser(f"http://{HOST}:{sandbox_port}")
     password = "-".join(get_random_string(4, PASSWORD_ALPHABET) for _ in range(3))
     webhook_password = secrets.token_urlsafe()
     rights = {"is_active": True, "is_staff": True, "is_superuser": True}
@@ -103,9 +98,9 @@ def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
     }
     desk_url = f"{site.url}{reverse('desk:issues')}"
     for name, command in {
-        "sandbox": f"postmark_sandbox --port {_port(sandbox.url)} --desk-url {desk_url}",
+        "sandbox": f"postmark_sandbox --port {sandbox_port} --desk-url {desk_url}",
         "web server": (
-            f"gunicorn newsletter_site.wsgi --bind {HOST}:{_port(site.url)} --workers 2 --threads 4"
+            f"gunicorn newsletter_site.wsgi --bind {HOST}:{site_port} --workers 2 --threads 4"
             " --worker-class newsletter_site.web_worker.BufferingWorker"
             " --graceful-timeout 3 --no-control-socket"
         ),
@@ -113,40 +108,32 @@ def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
     }.items():
         children.start(name, *command.split(), environment=environment)
     children.wait_for(f"{sandbox.url}/")
-    terminal.step(f"a sandbox in place of Postmark, at {_address(sandbox.url, SANDBOX_PORT)}")
+    terminal.step(f"a sandbox in place of Postmark, at {_address(sandbox, SANDBOX_PORT)}")
     children.wait_for(f"{site.url}/health/live/")
     site.sign_in(USERNAME, password)
-    _send_webhooks(sandbox, site.url, webhook_password)
-    terminal.step(f"the site, at {_address(site.url, SITE_PORT)}, and {WORKERS} workers")
-    return Services(sandbox, site, author, password)
-
-
-def _send_webhooks(sandbox: Browser, site_url: str, password: str) -> None:
-    """Have bounces, complaints and unsubscribes reported to the site, as Postmark does."""
     for stream in ("broadcast", "outbound"):
         webhook = {
-            "Url": f"{site_url}/webhooks/postmark/",
+            "Url": f"{site.url}/webhooks/postmark/",
             "MessageStream": stream,
-            "HttpAuth": {"Username": "sandbox", "Password": password},
+            "HttpAuth": {"Username": "sandbox", "Password": webhook_password},
             "Triggers": {kind: {"Enabled": True} for kind in WEBHOOKS},
         }
         token, url = {"X-Postmark-Server-Token": "demo"}, f"{sandbox.url}/webhooks"
         answer = sandbox.session.post(url, headers=token, json=webhook, timeout=TIMEOUT_S)
         answer.raise_for_status()
+    terminal.step(f"the site, at {_address(site, SITE_PORT)}, and {WORKERS} workers")
+    return Services(sandbox, site, author, password)
 
 
-def _free_url(usual_port: int) -> str:
+def _free_port(usual_port: int) -> int:
     try:
         listener = socket.create_server((HOST, usual_port))
     except OSError:
         listener = socket.create_server((HOST, 0))
     with listener:
-        return f"http://{HOST}:{listener.getsockname()[1]}"
+        return int(listener.getsockname()[1])
 
 
-def _port(url: str) -> int:
-    return int(url.rpartition(":")[2])
-
-
-def _address(url: str, usual_port: int) -> str:
-    return f"{url}/" + ("" if _port(url) == usual_port else f" (port {usual_port} is taken)")
+def _address(server: Browser, usual_port: int) -> str:
+    is_usual = server.url.endswith(f":{usual_port}")
+    return f"{server.url}/" + ("" if is_usual else f" (port {usual_port} is taken)")

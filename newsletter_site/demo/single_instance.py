@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
+from django.core.management.base import CommandError
 from django.db import connection
 from django.db.models.functions import Now
 
@@ -23,7 +24,7 @@ LOCK_WAIT_S = 6.0
 HEARD_FROM_WITHIN = timedelta(seconds=60)
 
 
-class DemoError(Exception):
+class DemoError(CommandError):
     """The demo cannot continue. Its text says what was found and what to do."""
 
 

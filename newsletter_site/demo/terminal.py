@@ -2,7 +2,6 @@
 
 import signal
 import time
-from types import FrameType
 
 from django.core.management.base import OutputWrapper
 
@@ -16,12 +15,11 @@ class StoppedError(Exception):
 
 
 class Terminal:
-    """Writes steps with the time that has passed. A signal (`stopped_by`) ends the demo between its
-    steps, so that none is broken off in the middle."""
+    """Writes steps with the time that has passed. The first of the `signals` ends the demo between
+    its steps, so that none is broken off in the middle; the second kills its processes."""
 
     def __init__(self, output: OutputWrapper) -> None:
-        self.stopped_by = 0
-        self.asked_twice = False
+        self.signals: list[int] = []
         self._output = output
         self._progress = ProgressLine(output)
         self._began_at = time.monotonic()
@@ -30,15 +28,11 @@ class Terminal:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             # nohup ignores SIGHUP, and that stays.
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
-                signal.signal(number, self._note)
-
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        self.asked_twice = bool(self.stopped_by)
-        self.stopped_by = self.stopped_by or number
+                signal.signal(number, lambda number, _: self.signals.append(number))
 
     def check(self) -> None:
         """Raise `StoppedError` if the demo was asked to end."""
-        if self.stopped_by:
+        if self.signals:
             raise StoppedError
 
     def pause(self) -> None:

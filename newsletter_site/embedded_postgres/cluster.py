@@ -6,12 +6,8 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
+from newsletter_site.embedded_postgres import private_files
 from newsletter_site.embedded_postgres.binaries import Binaries, find_binaries
-from newsletter_site.embedded_postgres.private_files import (
-    named_for,
-    prepare_data_dir,
-    private_folder,
-)
 from newsletter_site.embedded_postgres.server_user import ServerUser, can_enter, server_user
 
 PORT = 5432
@@ -60,13 +56,13 @@ class Cluster:
 @cache
 def cluster_in(data_dir: Path, durable: bool = True) -> Cluster:
     """The cluster of `data_dir`; in /var/tmp if the server's user cannot enter that."""
-    data_dir = prepare_data_dir(data_dir)
+    data_dir = private_files.prepare_data_dir(data_dir)
     user = server_user(data_dir)
     binaries = find_binaries(user)
     home = data_dir / f"postgresql-{binaries.major}"
     if not user.is_us and not can_enter(user, data_dir):
-        home = named_for(Path("/var/tmp"), str(home), user)
-    home = private_folder(home, user)
+        home = private_files.named_for(Path("/var/tmp"), str(home), user)
+    home = private_files.private_folder(home, user)
     return Cluster(home, socket_dir_for(home, user), binaries, user, durable)
 
 
@@ -74,4 +70,6 @@ def socket_dir_for(home: Path, user: ServerUser) -> Path:
     """The folder of the socket: the home, or one in /tmp if the path would be too long."""
     if len(os.fsencode(home / f".s.PGSQL.{PORT}")) < LONGEST_SOCKET_PATH:
         return home
-    return private_folder(named_for(Path("/tmp"), str(home), user), user)
+    return private_files.private_folder(
+        private_files.named_for(Path("/tmp"), str(home), user), user
+    )

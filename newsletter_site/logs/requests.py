@@ -5,13 +5,11 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextvars import ContextVar
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.signals import user_logged_in
-from django.core.signals import request_finished
 from django.dispatch import receiver
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase, StreamingHttpResponse
@@ -30,19 +28,8 @@ _ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _QUIET = ("/health/", "/metrics")
 
 
-@dataclass
-class _RequestInProgress:
-    request: HttpRequest
-    response: HttpResponseBase
-    started_s: float
-    sent_bytes: int = 0
-
-
-_in_progress: ContextVar[_RequestInProgress | None] = ContextVar("_in_progress", default=None)
-
-
 class RequestLogging:
-    """Middleware, the outermost: binds the id of a request, and logs it once it is answered."""
+    """Middleware, the outermost: binds the id of a request, and logs it once its answer is sent."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -54,15 +41,16 @@ class RequestLogging:
         log_context.bind(request=request_id)
         response = self.get_response(request)
         response.headers[HEADER] = request_id
-        current = _RequestInProgress(request, response, started_s)
+        sent = [0]
         if isinstance(response, HttpResponse):
-            current.sent_bytes = len(response.content)
+            sent = [len(response.content)]
         elif isinstance(response, FileResponse):
             # Not wrapped: the web server has the kernel send the file.
-            current.sent_bytes = int(response.headers.get("Content-Length", 0))
+            sent = [int(response.headers.get("Content-Length", 0))]
         elif isinstance(response, StreamingHttpResponse):
-            response.streaming_content = _count_bytes(iter(response), current)
-        _in_progress.set(current)
+            response.streaming_content = _count_bytes(iter(response), sent)
+        log = partial(_log_request, request, response.status_code, started_s, sent)
+        response._resource_closers.append(log)  # type: ignore[attr-defined]  # left out there
         return response
 
     def process_view(
@@ -96,26 +84,22 @@ def id_of(request: HttpRequest) -> str:
     return given if _ID.fullmatch(given) else uuid.uuid4().hex
 
 
-def _count_bytes(content: Iterable[bytes], current: _RequestInProgress) -> Iterator[bytes]:
+def _count_bytes(content: Iterable[bytes], sent: list[int]) -> Iterator[bytes]:
     for chunk in content:
-        current.sent_bytes += len(chunk)
+        sent[0] += len(chunk)
         yield chunk
 
 
-@receiver(request_finished)
-def _log_request(**_: Any) -> None:
-    if current := _in_progress.get():
-        _in_progress.set(None)
-        request, status = current.request, current.response.status_code
-        fields = {
-            "method": request.method,
-            "route": route_of(request),
-            "status": status,
-            "ms": round((time.monotonic() - current.started_s) * 1000, 1),
-            "bytes": current.sent_bytes,
-        }
-        event = "%(method)s %(route)s was answered %(status)d"
-        logger.log(_level(request, status), event, fields, extra=fields)
+def _log_request(request: HttpRequest, status: int, started_s: float, sent: list[int]) -> None:
+    fields = {
+        "method": request.method,
+        "route": route_of(request),
+        "status": status,
+        "ms": round((time.monotonic() - started_s) * 1000, 1),
+        "bytes": sent[0],
+    }
+    event = "%(method)s %(route)s was answered %(status)d"
+    logger.log(_level(request, status), event, fields, extra=fields)
     clear_contextvars()
 
 

@@ -10,17 +10,8 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.interface import database_time
 from newsletter_site.sign_in.reauthenticate import identity_error
-from newsletter_site.tokens.manage import (
-    NewToken,
-    TokenRefusedError,
-    create_token,
-    describe_state,
-    is_accepted,
-    refuse_second_post,
-    revoke,
-    scopes_allowed_for,
-    visible_tokens,
-)
+from newsletter_site.tokens import manage
+from newsletter_site.tokens.manage import NewToken, TokenRefusedError
 from subscribers.desk_access import desk_page, user_id_of
 from subscribers.links.see_other import see_other
 
@@ -38,10 +29,10 @@ def tokens(request: HttpRequest) -> HttpResponse:
         return _page(request)
     try:
         form_key = _form_key(request.POST.get("form", ""))
-        refuse_second_post(form_key)
+        manage.refuse_second_post(form_key)
         if error := identity_error(request):
             raise TokenRefusedError("password_or_code", error)
-        new = create_token(
+        new = manage.create_token(
             request.user,
             request.POST.get("name", ""),
             request.POST.getlist("scope"),
@@ -57,13 +48,13 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_token(request: HttpRequest, token: int) -> HttpResponse:
     """GET asks for confirmation, POST revokes. Pressing twice is safe."""
-    row = visible_tokens(request.user).filter(pk=token).first()
+    row = manage.visible_tokens(request.user).filter(pk=token).first()
     if row is None:
         raise Http404("There is no token of this number.")
     if request.method != "POST":
-        state = describe_state(row, database_time())
+        state = manage.describe_state(row, database_time())
         return desk_page(request, "tokens/revoke.html", {"token": row, "state": state})
-    revoke(token, user_id_of(request), among=visible_tokens(request.user))
+    manage.revoke(token, user_id_of(request), among=manage.visible_tokens(request.user))
     messages.success(request, f"“{row.name}” is not accepted any more.")
     return see_other(reverse("tokens"))
 
@@ -77,10 +68,10 @@ def _page(
         "new": new,
         "refused": refused,
         "rows": [
-            (token, is_accepted(token, now), describe_state(token, now))
-            for token in visible_tokens(request.user)[:MOST_SHOWN]
+            (token, manage.is_accepted(token, now), manage.describe_state(token, now))
+            for token in manage.visible_tokens(request.user)[:MOST_SHOWN]
         ],
-        "scopes": scopes_allowed_for(request.user),
+        "scopes": manage.scopes_allowed_for(request.user),
         "chosen_scopes": request.POST.getlist("scope") if refused else [],
         "days": DAYS.items(),
         "chosen_days": posted.get("days", DEFAULT_DAYS),

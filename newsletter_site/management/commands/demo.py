@@ -11,7 +11,6 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import OperationalError
 
 from newsletter_site.demo.run import run
-from newsletter_site.demo.single_instance import DemoError
 from newsletter_site.demo.terminal import StoppedError, Terminal
 
 
@@ -42,13 +41,11 @@ class Command(BaseCommand):
         try:
             kept = run(terminal, stay=not options["exit"])
         except StoppedError:
-            sys.exit(128 + terminal.stopped_by)
+            sys.exit(128 + terminal.signals[0])
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
         except OperationalError as error:
             raise CommandError(" ".join(str(error).split())) from error
-        except DemoError as error:
-            raise CommandError(str(error)) from error
         if not kept:
             sys.exit(1)

@@ -9,13 +9,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from delivery.interface import database_time
 from newsletter_site.models import ApiToken
-from newsletter_site.tokens.manage import (
-    NAMES,
-    TokenRefusedError,
-    create_token,
-    describe_state,
-    revoke,
-)
+from newsletter_site.tokens import manage
+from newsletter_site.tokens.manage import NAMES, TokenRefusedError
 
 
 class Command(BaseCommand):
@@ -53,7 +48,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _create(self, options: dict[str, Any]) -> None:
-        new = create_token(
+        new = manage.create_token(
             _user(options["person"]),
             options["name"],
             options["scope"],
@@ -77,7 +72,7 @@ class Command(BaseCommand):
         for token in tokens:
             self.stdout.write(
                 f"{token.pk}  {token.prefix}…  {token.user.get_username()}  “{token.name}”  "
-                f"{','.join(token.scopes)}  {describe_state(token, now)}"
+                f"{','.join(token.scopes)}  {manage.describe_state(token, now)}"
             )
 
     def _revoke(self, options: dict[str, Any]) -> None:
@@ -86,7 +81,7 @@ class Command(BaseCommand):
         if owner is None:
             raise CommandError(f"There is no token {number}.")
         # Nobody is signed in here, so the log names the token's user.
-        row = revoke(number, owner, among=ApiToken.objects.all(), from_command_line=True)
+        row = manage.revoke(number, owner, among=ApiToken.objects.all(), from_command_line=True)
         self.stdout.write(f"Token {row.pk} is not accepted any more.")
 
 

@@ -26,7 +26,7 @@ AS_PROMISED = Observed(
     posts=(ACCEPTED, ACCEPTED),
     mailable=3,
     editions=1,
-    status=EditionStatus(COUNTS_OF_ONE, EditionState.SUCCEEDED, None),
+    status=EditionStatus(COUNTS_OF_ONE, EditionState.SUCCEEDED),
     violations=[],
     deliveries={"1": SENT, "2": SENT, "3": REFUSED},
     copies={"1": 1, "2": 1},
@@ -59,7 +59,7 @@ def test_a_409_whose_retry_is_accepted_breaks_nothing() -> None:
         ({"editions": 2}, "The two posts made 2 editions instead of one."),
         ({"mailable": 4}, "The audience is 3, but 4 readers were confirmed."),
         (
-            {"status": EditionStatus(COUNTS_OF_ONE, EditionState.NEEDS_ATTENTION, None)},
+            {"status": EditionStatus(COUNTS_OF_ONE, EditionState.NEEDS_ATTENTION)},
             "The edition ended as “needs attention”.",
         ),
         ({"copies": {"1": 1}}, "Deliveries that are sent and have no copy: 1."),
