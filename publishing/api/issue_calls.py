@@ -33,7 +33,7 @@ from publishing.permissions import MAY_ACT
 from publishing.progress.issue_list import newest_before, rows_of
 from publishing.progress.outcome_sentences import why_of
 from publishing.progress.reader_outcomes import CopiesDroppedError, outcome_page
-from publishing.receipts.receipts import NoReceiptError, receipt_of, signed_receipt
+from publishing.receipts.receipts import NoReceiptError, receipt_as_json, receipt_of
 
 ActionName = Literal[
     "resume",
@@ -148,10 +148,10 @@ def issue_receipt(
 ) -> HttpResponse:
     """The signed receipt of an edition that has come to rest; 409 before that."""
     try:
-        receipt = signed_receipt(receipt_of(edition_named(issue, version)))
+        receipt = receipt_of(edition_named(issue, version))
     except NoReceiptError as error:
         raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
-    return HttpResponse(f"{receipt.as_json()}\n", content_type="application/json")
+    return HttpResponse(f"{receipt_as_json(receipt)}\n", content_type="application/json")
 
 
 @router.post(

@@ -10,12 +10,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.humanise import kilobytes
-from delivery.models import Edition, Newsletter
+from delivery.models import Newsletter
 from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.approval.approval_view import approval_context
 from publishing.content.draft_content import build_content
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
+from publishing.editions.edition_from_url import progress_url
 from publishing.external_checks.check_letter import check_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
@@ -139,12 +140,6 @@ def get_draft_or_404(draft: uuid.UUID) -> Draft:
     if found is None:
         raise Http404("There is no such draft. It was deleted, or never saved.")
     return found
-
-
-def progress_url(edition: Edition) -> str:
-    """The progress page of an edition; its version is named from the second on."""
-    address = reverse("desk:progress", args=[edition.issue_id])
-    return f"{address}?version={edition.version}" if edition.version > 1 else address
 
 
 def _finding_row(

@@ -18,18 +18,14 @@ from idempotency.safe_to_retry import RETRY_AFTER_S, DifferentContentError, safe
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts.draft_form import parse_hash, parse_revision
 from publishing.editions.audience import NOBODY
+from publishing.editions.edition_from_url import progress_url
 from publishing.editions.listing import archive_sentence
 from publishing.editions.status import load_status
 from publishing.editions.versions import overlap_warnings
 from publishing.flash_messages import ACCEPTED, UNTIL_AT_REST, in_the_archive, tag_of, to_nobody
 from publishing.models import Draft
 from publishing.preflight.collect import PreflightResult, check, is_to_be_unlisted
-from publishing.preflight.preflight_view import (
-    check_page,
-    get_draft_or_404,
-    progress_url,
-    publication_context,
-)
+from publishing.preflight.preflight_view import check_page, get_draft_or_404, publication_context
 from publishing.publish.publish_draft import (
     CHANGED,
     Confirmation,

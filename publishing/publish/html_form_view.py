@@ -24,6 +24,7 @@ from publishing.drafts import drafts
 from publishing.drafts.draft_form import parse_revision
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.editions.audience import EVERYONE
+from publishing.editions.edition_from_url import progress_url
 from publishing.editions.parse_edition_name import parse_issue_id, parse_version
 from publishing.editions.status import load_status
 from publishing.editions.versions import (
@@ -35,7 +36,6 @@ from publishing.editions.versions import (
 )
 from publishing.flash_messages import notes_of, tag_of, there_already
 from publishing.models import Draft
-from publishing.preflight.preflight_view import progress_url
 from publishing.progress.issue_list import newest_editions, rows_of
 from publishing.publish.confirm_view import (
     add_accepted_messages,

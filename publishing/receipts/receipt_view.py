@@ -20,17 +20,22 @@ from publishing.editions.status import (
     load_edition,
     load_status,
 )
+from publishing.models import Receipt
 from publishing.progress.edition_progress import LOOKS, OUTCOME_TONES, counts_of
 from publishing.progress.progress_sentences import sentence_of
 from publishing.progress_bar import ORDER, label_of, parts_of
-from publishing.receipts.receipt_text import (
+from publishing.receipts.receipts import (
     LONGEST,
+    NoReceiptError,
     NotAReceiptError,
-    SignedReceipt,
     diff_receipts,
+    fields_of,
+    is_genuine,
     parse_receipt,
+    receipt_as_json,
+    receipt_of,
+    receipt_today,
 )
-from publishing.receipts.receipts import NoReceiptError, receipt_of, receipt_today, signed_receipt
 from subscribers.links.see_other import see_other
 
 NOTES = {
@@ -55,8 +60,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         messages.warning(request, str(error))
         return see_other(progress_url(edition))
     status = load_status(edition.pk)
-    signed = signed_receipt(stored)
-    fields = signed.fields
+    fields = fields_of(stored)
     # Newer code may have made it, with other fields: none is required here.
     stored_counts = fields.get("counts", {})
     outcomes = {name: stored_counts.get(name, 0) for name in ORDER}
@@ -89,8 +93,8 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             ],
             "content": _in_groups(fields.get("content_sha256", "")),
             "audience": _in_groups(fields.get("audience_sha256", "")),
-            "signature": _in_groups(signed.signature),
-            "is_genuine": signed.is_genuine,
+            "signature": _in_groups(stored.signature),
+            "is_genuine": is_genuine(stored),
             "since": [
                 (name, outcomes[name], today[name])
                 for name in ORDER
@@ -108,12 +112,14 @@ def receipt_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     """Download the receipt: fields and signature, as one JSON file."""
     edition = edition_from_url(request, issue)
     try:
-        signed = signed_receipt(receipt_of(edition))
+        stored = receipt_of(edition)
     except NoReceiptError as error:
         return HttpResponse(f"{error}\n", status=409, content_type="text/plain; charset=utf-8")
     name = f"{edition.issue.slug}-v{edition.version}-receipt.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store"}
-    return HttpResponse(f"{signed.as_json()}\n", content_type="application/json", headers=headers)
+    return HttpResponse(
+        f"{receipt_as_json(stored)}\n", content_type="application/json", headers=headers
+    )
 
 
 @may_look
@@ -130,9 +136,10 @@ def check_receipt(request: HttpRequest) -> HttpResponse:
     return desk_page(request, "publishing/check_receipt.html", context)
 
 
-def _check(signed: SignedReceipt) -> dict[str, Any]:
-    edition = _edition_named_in(signed.fields)
-    result = {"checked": True, "is_genuine": signed.is_genuine, "edition": edition}
+def _check(given: Receipt) -> dict[str, Any]:
+    fields = fields_of(given)
+    edition = _edition_named_in(fields)
+    result = {"checked": True, "is_genuine": is_genuine(given), "edition": edition}
     if edition is None:
         return result
     today = receipt_today(edition)
@@ -142,7 +149,7 @@ def _check(signed: SignedReceipt) -> dict[str, Any]:
     return result | {
         "title": plain_title(edition),
         "dropped": dropped_sentence(edition.deliveries_dropped_at),
-        "differs": [] if today is None else diff_receipts(signed.fields, today),
+        "differs": [] if today is None else diff_receipts(fields, today),
     }
 
 

@@ -1,12 +1,16 @@
-"""Make the receipt of an edition from its rows: a recount. A trigger keeps it from changing."""
+"""Make, sign, parse and compare receipts. One is a recount of rows; a trigger keeps it."""
 
 import hashlib
+import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Count, Max, Min, Q
+from django.utils.crypto import constant_time_compare, salted_hmac
 
 from delivery.models import Delivery, Edition
 from publishing.display_name import named
@@ -14,10 +18,15 @@ from publishing.editions.status import EditionStatus, load_status
 from publishing.models import Receipt
 from publishing.progress.edition_progress import counts_of, is_at_rest
 from publishing.progress_bar import ORDER
-from publishing.receipts.receipt_text import SignedReceipt, sign_receipt
 
 FORMAT = 1
 CHUNK = 10_000
+SALT = "homing.receipt"
+LONGEST = 20_000
+
+
+class NotAReceiptError(ValueError):
+    """The given text is no receipt; the sentence says what was found."""
 
 
 class NoReceiptError(Exception):
@@ -41,11 +50,6 @@ def receipt_of(edition: Edition) -> Receipt:
     return Receipt.objects.filter(edition=edition.pk).first() or _make_receipt(edition)
 
 
-def signed_receipt(receipt: Receipt) -> SignedReceipt:
-    """Return a stored receipt as it is given out."""
-    return SignedReceipt(receipt.text, receipt.signature)
-
-
 def receipt_today(edition: Edition) -> dict[str, Any] | None:
     """Return the fields of a receipt made now, from every row; None if the rows were dropped."""
     with transaction.atomic():
@@ -65,14 +69,9 @@ def _make_receipt(edition: Edition) -> Receipt:
             raise NoReceiptError(refusal)
         if status.counts.deliveries_dropped_at is not None:
             raise NoReceiptError("There is no receipt, and its copies were dropped.")
-        signed = sign_receipt(
-            _receipt_fields(edition, status, _recount_and_compare(edition, status))
-        )
+        fields = _receipt_fields(edition, status, _recount_and_compare(edition, status))
     # Outside the snapshot, where the receipt of a concurrent caller would be an error.
-    Receipt.objects.bulk_create(
-        [Receipt(edition=edition, text=signed.text, signature=signed.signature)],
-        ignore_conflicts=True,
-    )
+    Receipt.objects.bulk_create([sign_receipt(fields, edition)], ignore_conflicts=True)
     return Receipt.objects.get(edition=edition.pk)
 
 
@@ -162,3 +161,87 @@ def _ended_at(edition: Edition, recount: dict[str, Any]) -> datetime:
 
 def _time(at: datetime | None) -> str | None:
     return None if at is None else at.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def fields_of(receipt: Receipt) -> dict[str, Any]:
+    """Return the fields in the text of a receipt."""
+    return dict(json.loads(receipt.text))
+
+
+def is_genuine(receipt: Receipt) -> bool:
+    """Whether its text was signed here, under today's key or an earlier one."""
+    return any(
+        constant_time_compare(_sign(receipt.text, secret), receipt.signature)
+        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    )
+
+
+def receipt_as_json(receipt: Receipt) -> str:
+    """Return text and signature as one JSON object, as a receipt is given out."""
+    return _canonical({"receipt": fields_of(receipt), "signature": receipt.signature})
+
+
+def sign_receipt(fields: Mapping[str, Any], edition: Edition | None = None) -> Receipt:
+    """Return an unsaved receipt of these fields."""
+    text = _canonical(fields)
+    return Receipt(edition=edition, text=text, signature=_sign(text))
+
+
+def _canonical(fields: Mapping[str, Any]) -> str:
+    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _sign(text: str, secret: str | None = None) -> str:
+    return salted_hmac(SALT, text, secret=secret, algorithm="sha256").hexdigest()
+
+
+def parse_receipt(pasted: str) -> Receipt:
+    """Return the receipt in a pasted text, unsaved. Raises `NotAReceiptError`."""
+    if len(pasted) > LONGEST:
+        raise NotAReceiptError(
+            f"This is longer than any receipt: {len(pasted):,} characters, and at most "
+            f"{LONGEST:,} are expected."
+        )
+    try:
+        found = json.loads(pasted, object_pairs_hook=_refuse_repeats, parse_constant=_refuse)
+        # An escaped half of a surrogate pair cannot be encoded, so it was never signed.
+        _canonical(found).encode()
+    except (ValueError, RecursionError):
+        raise NotAReceiptError(
+            "This is no receipt: it cannot be read as JSON. Paste the whole file, from its first "
+            "brace to its last."
+        ) from None
+    match found:
+        case {"receipt": dict(fields), "signature": str(signature)} if len(found) == 2:
+            return Receipt(text=_canonical(fields), signature=signature)
+    raise NotAReceiptError(
+        "This is no receipt: “receipt” and “signature” are expected, and nothing beside them."
+    )
+
+
+def diff_receipts(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Return the fields that differ: name, one value, the other value."""
+    flat, beside = _flatten(one), _flatten(other)
+    return [
+        (name.replace("_", " "), flat.get(name), beside.get(name))
+        for name in sorted(flat.keys() | beside.keys())
+        if flat.get(name) != beside.get(name)
+    ]
+
+
+def _flatten(fields: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in fields.items():
+        flat |= value if isinstance(value, dict) else {name: value}
+    return flat
+
+
+def _refuse_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name is repeated")
+    return found
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of a receipt")

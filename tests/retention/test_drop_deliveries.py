@@ -37,10 +37,10 @@ from publishing.receipts.drop_old_deliveries import (
     drop_old_copies,
 )
 from publishing.receipts.receipts import (
+    receipt_as_json,
     receipt_of,
     receipt_today,
     recount_before_dropping,
-    signed_receipt,
 )
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
@@ -563,7 +563,7 @@ class TestWhatIsShown:
         # The edition is as it was read before: that its copies went is asked of the database.
         drop(old)
         assert receipt_today(old) is None
-        kept = signed_receipt(receipt_of(old)).as_json()
+        kept = receipt_as_json(receipt_of(old))
         words = window.post("/admin/newsletters/receipts/", receipt=kept).words
         assert "Genuine." in words
         assert "cannot be counted again. Who its copies went to is not kept any more" in words

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from publishing.management.edition_command import EditionCommand
-from publishing.receipts.receipts import NoReceiptError, receipt_of, signed_receipt
+from publishing.receipts.receipts import NoReceiptError, receipt_as_json, receipt_of
 
 
 class Command(EditionCommand):
@@ -16,4 +16,4 @@ class Command(EditionCommand):
             receipt = receipt_of(self.edition(options))
         except NoReceiptError as error:
             raise CommandError(str(error)) from None
-        self.stdout.write(signed_receipt(receipt).as_json())
+        self.stdout.write(receipt_as_json(receipt))

@@ -168,7 +168,9 @@ def test_finished_html_is_published_from_the_check_sheet(window, three_readers):
     answers = [window.post(asked.action, **asked.fields) for _ in range(2)]
     answers.append(window.post(**fields))
     issue = written().get().pk
-    assert {(one.status, one.answer["Location"]) for one in answers} == {(303, f"{FORM}{issue}/")}
+    assert {(one.status, one.answer["Location"]) for one in answers} == {
+        (303, f"{FORM}{issue}/?version=1")
+    }
     assert Draft.objects.get().edition == Edition.objects.get()
 
 

@@ -267,7 +267,7 @@ def test_a_draft_is_published_to_every_confirmed_reader_and_stays_as_it_was(
 
     edition = Edition.objects.get()
     assert answer.status == 303
-    assert answer.answer["Location"] == f"/admin/newsletters/{edition.issue_id}/"
+    assert answer.answer["Location"] == f"/admin/newsletters/{edition.issue_id}/?version=1"
     assert ACCEPTED in window.get(answer.answer["Location"]).words
     assert made() == ONCE
     assert "Dear {{ name|reader }}" in edition.html_content
