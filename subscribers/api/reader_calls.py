@@ -55,12 +55,12 @@ def list_readers(
     try:
         # None where no state is asked for; `State | None` would call null a value in the document.
         wanted = cast("State | None", state) or ""
-        page = load_page(ReaderFilter(wanted), before, limit=limit)
+        found, next_before = load_page(ReaderFilter(wanted), before, limit=limit)
     except SearchTookTooLongError:
         raise ProblemError(
             ProblemType.NOT_AVAILABLE, "Looking for them took too long; ask for all states."
         ) from None
-    return ReaderPage(readers=[_reader(reader) for reader in page.readers], next=page.before)
+    return ReaderPage(readers=list(map(_reader, found)), next=next_before)
 
 
 @router.post(

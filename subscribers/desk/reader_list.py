@@ -3,10 +3,10 @@ by the start of an address uses an index; any other reads every row, for about a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from django.db import OperationalError, connection, transaction
 from django.db.models import Count, Q, QuerySet
@@ -25,22 +25,16 @@ class SearchTookTooLongError(Exception):
     """Nothing was found within the time that a search may take."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderFilter:
+class ReaderFilter(NamedTuple):
     state: str = ""
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderPage:
-    """Some readers, and the id before which the next page begins, if there is one."""
-
-    readers: Sequence[Subscriber]
-    before: int | None
-
-
-def load_page(chosen: ReaderFilter, before: int | None = None, *, limit: int = PAGE) -> ReaderPage:
-    """Load up to `limit` readers. Raises `SearchTookTooLongError`."""
+def load_page(
+    chosen: ReaderFilter, before: int | None = None, *, limit: int = PAGE
+) -> tuple[list[Subscriber], int | None]:
+    """Up to `limit` readers, and the id before which the next page begins, if there is one. Raises
+    `SearchTookTooLongError`."""
     found = matching_readers(chosen).order_by("-id")
     if before is not None:
         found = found.filter(id__lt=before)
@@ -53,7 +47,7 @@ def load_page(chosen: ReaderFilter, before: int | None = None, *, limit: int = P
         if isinstance(error.__cause__, QueryCanceled):
             raise SearchTookTooLongError from error
         raise
-    return ReaderPage(readers[:limit], readers[limit - 1].pk if len(readers) > limit else None)
+    return readers[:limit], readers[limit - 1].pk if len(readers) > limit else None
 
 
 def counts_by_state() -> Mapping[str, int]:

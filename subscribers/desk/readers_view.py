@@ -13,7 +13,6 @@ from subscribers.desk.reader_list import (
     LONGEST_SEARCH,
     SEARCH_S,
     ReaderFilter,
-    ReaderPage,
     SearchTookTooLongError,
     counts_by_state,
     find_suppression,
@@ -41,14 +40,15 @@ def readers(request: HttpRequest) -> HttpResponse:
     took_too_long = False
     suppression = find_suppression(chosen) if "@" in chosen.text else None
     try:
-        page = load_page(chosen, int(before) if before.isdecimal() and len(before) < 19 else None)
+        is_id = before.isdecimal() and len(before) < 19
+        found, next_before = load_page(chosen, int(before) if is_id else None)
     except SearchTookTooLongError:
-        page, took_too_long = ReaderPage([], None), True
+        found, next_before, took_too_long = [], None, True
     return desk_page(
         request,
         "subscribers/desk/readers.html",
         {
-            "rows": [(one, STATES[one.state], source_label(one)) for one in page.readers],
+            "rows": [(one, STATES[one.state], source_label(one)) for one in found],
             "field_labels": [field.label for field in READER_FIELDS],
             "counts": counts,
             "total": sum(counts.values()),
@@ -60,7 +60,7 @@ def readers(request: HttpRequest) -> HttpResponse:
             "took_too_long": took_too_long,
             "search_s": SEARCH_S,
             "is_first": not before,
-            "next": _query(chosen, before=page.before) if page.before else "",
+            "next": _query(chosen, before=next_before) if next_before else "",
             "query": _query(chosen),
         },
         status=503 if took_too_long else 200,

@@ -50,11 +50,10 @@ def import_file(
     Raises `UnreadableFileError` if the file cannot be imported; then nothing changed."""
     with ReaderFile(path, file_name(path), mapping) as file:
         earlier = existing_imports().filter(content_hash=file.import_hash).first()
-        is_finished = earlier is not None and earlier.state == SubscriberImport.State.FINISHED
-        if dry_run and not is_finished:
-            return _dry_run(file, confirmed, on_rejected, on_progress)
-        if earlier is not None and is_finished:
+        if earlier is not None and earlier.state == SubscriberImport.State.FINISHED:
             return _report_of(earlier, on_rejected)
+        if dry_run:
+            return _dry_run(file, confirmed, on_rejected, on_progress)
         with path.open("rb") as content:
             record, starts = store_for_import(
                 file, content, file_name(path), statement(confirmed=confirmed, where=where)
@@ -115,12 +114,8 @@ def _dry_run(
 
 
 def _report_of(
-    record: SubscriberImport,
-    on_rejected: Callable[[RejectedRow], None],
-    *,
-    created: bool = False,
-    resumed: bool = False,
+    record: SubscriberImport, on_rejected: Callable[[RejectedRow], None], **came_by: bool
 ) -> ImportReport:
     for row in iter_rejected_rows(record):
         on_rejected(row)
-    return ImportReport(record, created, resumed)
+    return ImportReport(record, **came_by)

@@ -1,6 +1,6 @@
 """The lease of an import: claimed, renewed by each chunk, released; by the database's clock."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -16,8 +16,7 @@ class LeaseLostError(Exception):
     """Another process has the import, or it was discarded. Nothing more may be written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(NamedTuple):
     """An import held by one process. A later lease has a higher `epoch`."""
 
     import_id: int

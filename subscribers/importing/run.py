@@ -141,16 +141,12 @@ def _finish(lease: Lease) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)
         ImportSeenAddress.objects.filter(subscriber_import=lease.import_id).delete()
+        end: dict[str, Any] = {"state": State.CHECKED, "checked_at": Now()}
         if not lease.is_check:
             stored_file.delete(lease.import_id)
-        end: dict[str, Any] = (
-            {"state": State.CHECKED, "checked_at": Now()}
-            if lease.is_check
-            else {"state": State.FINISHED, "finished_at": Now()}
-        )
-        SubscriberImport.objects.filter(pk=lease.import_id).update(
-            **end, **NO_LEASE, bytes_read=F("size")
-        )
+            end = {"state": State.FINISHED, "finished_at": Now()}
+        imports = SubscriberImport.objects.filter(pk=lease.import_id)
+        imports.update(**end, **NO_LEASE, bytes_read=F("size"))
 
 
 def _refuse(lease: Lease, refusal: InputRefusal) -> None:

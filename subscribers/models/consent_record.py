@@ -5,7 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from delivery.models.columns import ReaderColumns
-from subscribers.models.constraints import checks, unconstrained_key
+from subscribers.models.constraints import checks, unconstrained_key, unindexed_key
 
 
 class Act(models.TextChoices):
@@ -56,20 +56,8 @@ class ConsentRecord(ReaderColumns):
     how = models.CharField(max_length=13, choices=How)
     at = models.DateTimeField(db_default=Now())
     network = models.CharField(max_length=43, blank=True, db_default="")
-    wording = models.ForeignKey(
-        "subscribers.ConsentWording",
-        on_delete=models.PROTECT,
-        null=True,
-        db_index=False,
-        related_name="+",
-    )
-    subscriber_import = models.ForeignKey(
-        "subscribers.SubscriberImport",
-        on_delete=models.PROTECT,
-        null=True,
-        db_index=False,
-        related_name="+",
-    )
+    wording = unindexed_key("subscribers.ConsentWording", related_name="+")
+    subscriber_import = unindexed_key("subscribers.SubscriberImport", related_name="+")
     request = models.PositiveIntegerField(null=True)
     detail = models.TextField(blank=True, db_default="")
 

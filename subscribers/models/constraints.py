@@ -1,8 +1,8 @@
-"""Check constraints named by keyword, and foreign keys without a constraint."""
+"""Check constraints named by keyword, and foreign keys without a constraint or an index."""
 
 from typing import Any
 
-from django.db.models import DO_NOTHING, CheckConstraint, ForeignKey, Q
+from django.db.models import DO_NOTHING, PROTECT, CheckConstraint, ForeignKey, Q
 
 
 def checks(**conditions: Q) -> list[CheckConstraint]:
@@ -13,3 +13,8 @@ def checks(**conditions: Q) -> list[CheckConstraint]:
 def unconstrained_key(to: str, **options: Any) -> "ForeignKey[Any, Any]":
     """A foreign key that the database does not hold: rows are deleted in an order of our own."""
     return ForeignKey(to, DO_NOTHING, db_constraint=False, **options)
+
+
+def unindexed_key(to: str, **options: Any) -> "ForeignKey[Any, Any]":
+    """A foreign key that may be null and is hardly ever searched by."""
+    return ForeignKey(to, PROTECT, null=True, db_index=False, **options)

@@ -9,7 +9,7 @@ from django.db.models.functions import Lower, Now
 from delivery.control_characters import POSTGRESQL_PATTERN
 from delivery.models.columns import ReaderColumns
 from delivery.reader_fields import FIELD_NAMES
-from subscribers.models.constraints import checks, unconstrained_key
+from subscribers.models.constraints import checks, unconstrained_key, unindexed_key
 from subscribers.models.suppression import LONGEST_ADDRESS
 
 
@@ -39,13 +39,8 @@ class Subscriber(ReaderColumns):
     state = models.CharField(max_length=12, choices=State, default=State.PENDING)
     source = models.CharField(max_length=10, choices=Source, default=Source.SIGN_UP)
     # Not indexed: asked for rarely, and it would cost every row of every import.
-    subscriber_import = models.ForeignKey(
-        "subscribers.SubscriberImport",
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        db_index=False,
-        related_name="subscribers",
+    subscriber_import = unindexed_key(
+        "subscribers.SubscriberImport", blank=True, related_name="subscribers"
     )
     created_at = models.DateTimeField(db_default=Now())
     confirmed_at = models.DateTimeField(null=True, blank=True)

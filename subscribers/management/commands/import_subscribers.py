@@ -33,20 +33,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE.csv", type=Path)
-        parser.add_argument(
-            "--dry-run", action="store_true", help="say what would happen and change nothing"
-        )
-        parser.add_argument(
-            "--confirmed",
-            action="store_true",
-            help="state that these readers gave their consent elsewhere; it goes on record",
-        )
-        parser.add_argument(
-            "--consent",
-            metavar="TEXT",
-            default="",
-            help="with --confirmed: where and how they gave it, for the record",
-        )
+        parser.add_argument("--dry-run", action="store_true", help="only say what would happen")
+        confirmed_help = "state that these readers gave their consent elsewhere; it goes on record"
+        parser.add_argument("--confirmed", action="store_true", help=confirmed_help)
+        consent_help = "with --confirmed: where and how they gave it, for the record"
+        parser.add_argument("--consent", metavar="TEXT", default="", help=consent_help)
         parser.add_argument(
             "--map",
             metavar="COLUMN=FIELD",
@@ -54,12 +45,8 @@ class Command(BaseCommand):
             default=[],
             help=f"FIELD is {', '.join(MAPPED_TO)}, or - to ignore the column; repeatable",
         )
-        parser.add_argument(
-            "--rejects",
-            metavar="FILE",
-            type=Path,
-            help="write the rejected rows to this CSV file: line, email, reason",
-        )
+        rejects_help = "write the rejected rows to this CSV file: line, email, reason"
+        parser.add_argument("--rejects", metavar="FILE", type=Path, help=rejects_help)
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
