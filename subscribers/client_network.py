@@ -1,5 +1,6 @@
 """The network that a request came from."""
 
+from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from django.conf import settings
@@ -13,11 +14,8 @@ IPV6_BITS = 48
 def network_of(request: HttpRequest) -> str:
     """The visitor's network, such as `203.0.113.0/24`; empty if unknown. Behind a proxy only the
     last address of `X-Forwarded-For` counts."""
-    address_text = request.META.get("REMOTE_ADDR", "")
-    if settings.TRUST_PROXY:
-        address_text = (
-            request.META.get("HTTP_X_FORWARDED_FOR", "").rpartition(",")[2] or address_text
-        )
+    proxied = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.TRUST_PROXY else ""
+    address_text = proxied.rpartition(",")[2] or request.META.get("REMOTE_ADDR", "")
     address = _address_in(address_text.strip())
     if address is None:
         return ""
@@ -27,13 +25,8 @@ def network_of(request: HttpRequest) -> str:
 
 
 def _address_in(address_text: str) -> IPv4Address | IPv6Address | None:
-    for text in (
-        address_text,
-        address_text.rpartition(":")[0].strip("[]"),
-        address_text.strip("[]"),
-    ):
-        try:
+    without_port = address_text.rpartition(":")[0]
+    for text in (address_text, without_port.strip("[]"), address_text.strip("[]")):
+        with suppress(ValueError):
             return ip_address(text)
-        except ValueError:
-            continue
     return None

@@ -16,11 +16,7 @@ urlpatterns = [
     path("unsubscribe/", data_request_view.request_data, {"leaves": True}, name="ask_to_leave"),
     path("record/<str:token>/", data_request_view.show_data, name="data"),
     path("record/<str:token>/record.json", data_request_view.download_data, name="download_data"),
-    path(
-        "record/<str:token>/leave/",
-        data_request_view.leave_here,
-        name="leave_here",
-    ),
+    path("record/<str:token>/leave/", data_request_view.leave_here, name="leave_here"),
     path("record/<str:token>/erase/", data_request_view.erase_data, name="erase_data"),
     path("unsubscribe/<str:token>/", unsubscribe, name="unsubscribe"),
     # Without the last slash too: a redirect would turn a one-click POST into a GET (RFC 8058, 3.1).

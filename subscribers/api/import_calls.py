@@ -25,7 +25,7 @@ from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.read_file import Description, ReaderFile
+from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_page import status_sentence
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.models import SubscriberImport
@@ -249,7 +249,7 @@ def _named(import_id: int) -> SubscriberImport:
 
 
 def _import_fields(record: SubscriberImport) -> dict[str, Any]:
-    read_as = Description.from_json(record.read_as)
+    read_as = sentences.describe_file(record)
     return {
         "id": record.pk,
         "state": record.state,
@@ -258,8 +258,6 @@ def _import_fields(record: SubscriberImport) -> dict[str, Any]:
         **record.counts,
         "skipped_because": sentences.skipped_sentences(record.skipped_because),
         "percent": record.percent,
-        "read_as": f"{sentences.format_sentence(read_as)}; {sentences.columns_sentence(read_as)}"
-        if read_as
-        else "",
+        "read_as": "{format}; {columns}".format_map(read_as) if read_as else "",
         "said": status_sentence(record),
     }

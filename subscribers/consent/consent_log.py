@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db.models import Count
 
@@ -15,25 +16,15 @@ def record_consent(
     how: str,
     *,
     at: datetime | None = None,
-    network: str = "",
     wording: str = "",
-    request: int | None = None,
     values: Mapping[str, str] | None = None,
-    detail: str = "",
+    **columns: Any,
 ) -> int:
     """Add one record in this transaction, by default at the database's time; return its id."""
-    when = {} if at is None else {"at": at}
-    record = ConsentRecord.objects.create(
-        subscriber_id=subscriber_id,
-        act=act,
-        how=how,
-        network=network,
-        wording_id=_wording_id(wording) if wording else None,
-        request=request,
-        detail=detail,
-        **(values or {}),
-        **when,
-    )
+    columns |= {"act": act, "how": how, **(values or {})} | ({} if at is None else {"at": at})
+    wording_id = _wording_id(wording) if wording else None
+    record = ConsentRecord(subscriber_id=subscriber_id, wording_id=wording_id, **columns)
+    record.save(force_insert=True)
     return record.pk
 
 

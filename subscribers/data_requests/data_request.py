@@ -71,13 +71,9 @@ def _try_to_answer(cursor: CursorWrapper, request: DataRequest) -> bool:
     except Exception as fault:
         request.failures += 1
         request.save(update_fields=["failures"])
-        logger.error(
-            "data request %s failed %s times and is %s",
-            request.pk,
-            request.failures,
-            "set aside" if request.failures >= MAX_FAILURES else "tried again",
-            exc_info=fault,
-        )
+        what = "set aside" if request.failures >= MAX_FAILURES else "tried again"
+        sentence = "data request %s failed %s times and is %s"
+        logger.error(sentence, request.pk, request.failures, what, exc_info=fault)
         return False
     return True
 

@@ -32,11 +32,9 @@ def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
     typed = {"email": email[:LONGEST_SHOWN], "leaves": leaves}
     address = read_address(email)
     if isinstance(address, InputRefusal):
-        return token_page(
-            request, "data_request", typed | {"error": sentence_of(address)}, status=422
-        )
-    wait = store_request(address, network_of(request))
-    if wait:
+        typed["error"] = sentence_of(address)
+        return token_page(request, "data_request", typed, status=422)
+    if wait := store_request(address, network_of(request)):
         page = token_page(request, "data_request", typed | {"too_many": True}, status=429)
         page["Retry-After"] = str(wait)
         return page

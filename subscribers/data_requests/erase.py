@@ -76,6 +76,5 @@ def erased_among(addresses: Iterable[str]) -> set[str]:
 
 
 def _hashed(secret: str, folded: str) -> bytes:
-    return blake2b(
-        folded.encode(), key=purpose_key(secret, "erasure"), digest_size=HASH_BYTES
-    ).digest()
+    key = purpose_key(secret, "erasure")
+    return blake2b(folded.encode(), key=key, digest_size=HASH_BYTES).digest()

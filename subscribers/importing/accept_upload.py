@@ -68,11 +68,7 @@ def start_import(
     """Import what was checked, counted anew; False if its state is not in `from_states`."""
     return bool(
         SubscriberImport.objects.filter(pk=import_id, state__in=from_states).update(
-            **NO_COUNTS,
-            **NO_LEASE,
-            **stated,
-            state=State.WAITING,
-            started_at=Now(),
+            **NO_COUNTS, **NO_LEASE, **stated, state=State.WAITING, started_at=Now()
         )
     )
 

@@ -277,11 +277,10 @@ def apply_rows(
 
 def store_rejected_rows(import_id: int, rows: Sequence[RejectedRow]) -> None:
     """Store rejected and skipped rows for the report."""
-    columns = [
-        [getattr(row, name) for row in rows] for name in ("line", "result", "email", "reason")
-    ]
+    names = ("line", "result", "email", "reason")
+    columns = [[getattr(row, name) for row in rows] for name in names]
+    parameters = [Json(row.parameters) for row in rows]
     with connection.cursor() as cursor:
-        parameters = [Json(row.parameters) for row in rows]
         cursor.execute(STORE_REJECTED_ROWS, [import_id, *columns, parameters])
 
 
@@ -311,14 +310,8 @@ def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int]:
         cursor.execute(COUNT_NEW)
         added, pending = cursor.fetchone()
         return added, pending
-    cursor.execute(
-        ADD,
-        {
-            "confirmed": record.confirmed,
-            "import_id": record.pk,
-            "detail": consent_detail(record),
-        },
-    )
+    detail = consent_detail(record)
+    cursor.execute(ADD, {"confirmed": record.confirmed, "import_id": record.pk, "detail": detail})
     added = int(cursor.rowcount)
     if asked := _in_slices(cursor, TO_BE_ASKED):
         request_mail(Edition.Kind.CONFIRMATION, FIRST_REQUEST, asked, ahead=False)

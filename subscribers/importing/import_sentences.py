@@ -1,6 +1,7 @@
 """Imports in words, for the page, the command and the API. Pure."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from delivery.humanise import enumerated
 from delivery.reader_fields import NAME, READER_FIELDS
@@ -34,6 +35,20 @@ STATUSES = {
 NONE_SUBSCRIBED = "because the file says of none of them that they are subscribed"
 
 
+def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
+    """How the file of an import was read, in words; None if it was not."""
+    if (read_as := Description.from_json(record.read_as)) is None:
+        return None
+    return {
+        "format": format_sentence(read_as),
+        "columns": columns_sentence(read_as),
+        "unused": unused_sentence(read_as),
+        "examples": read_as.examples,
+        "encoding_warning": ENCODING_WARNINGS.get(read_as.encoding_warning, ""),
+        "hidden": HIDDEN.get(read_as.hidden, ""),
+    }
+
+
 def format_sentence(read_as: Description) -> str:
     """Such as: Ghost members: UTF-8, commas, with a header, CRLF."""
     header = "with a header" if read_as.has_header else "without a header"
@@ -57,8 +72,7 @@ def columns_sentence(read_as: Description) -> str:
 
 def unused_sentence(read_as: Description) -> str:
     """Such as: “Stand” is not used. Empty if all columns are."""
-    unused = list(read_as.unused_columns)
-    if not unused:
+    if not (unused := list(read_as.unused_columns)):
         return ""
     sentence = f"{enumerated(unused)} {'is' if len(unused) == 1 else 'are'} not used"
     return sentence[0].upper() + sentence[1:]

@@ -16,7 +16,7 @@ from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.read_file import Description, ReaderFile
+from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_page import count_gone, result_lines, status_sentence, symbol_of
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.links.see_other import see_other
@@ -152,7 +152,7 @@ def _import_page(
             "lines": result_lines(record),
             "statuses": sentences.statuses_sentence(record.statuses),
             "gone": count_gone(record),
-            "read_as": _read_as(record),
+            "read_as": sentences.describe_file(record),
             "content": bytes(record.content_hash).hex(),
             "rejects": []
             if record.is_running
@@ -171,20 +171,6 @@ def _import_or_404(import_id: int) -> SubscriberImport:
     if found is None:
         raise Http404("There is no such import; perhaps it was discarded.")
     return found
-
-
-def _read_as(record: SubscriberImport) -> dict[str, object] | None:
-    read_as = Description.from_json(record.read_as)
-    if read_as is None:
-        return None
-    return {
-        "format": sentences.format_sentence(read_as),
-        "columns": sentences.columns_sentence(read_as),
-        "unused": sentences.unused_sentence(read_as),
-        "examples": read_as.examples,
-        "encoding_warning": sentences.ENCODING_WARNINGS.get(read_as.encoding_warning, ""),
-        "hidden": sentences.HIDDEN.get(read_as.hidden, ""),
-    }
 
 
 def _what_is_missing(where: str, *, states_it: bool) -> str:

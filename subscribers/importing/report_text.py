@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 from subscribers.importing import import_sentences as sentences
-from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.import_file import ImportReport
 from subscribers.models import RejectedRow
 
@@ -32,15 +31,14 @@ def report_lines(
     if record.pk is not None and not report.created and confirmed != record.confirmed:
         stated = "with" if record.confirmed else "without"
         yield f"That import was made {stated} --confirmed, and that is how it stays."
-    if read_as := Description.from_json(record.read_as):
-        yield f"Read as {sentences.format_sentence(read_as)}."
-        columns = (sentences.columns_sentence(read_as), sentences.unused_sentence(read_as))
-        yield f"{'; '.join(filter(None, columns))}."
+    if read_as := sentences.describe_file(record):
+        yield f"Read as {read_as['format']}."
+        yield f"{'; '.join(filter(None, (read_as['columns'], read_as['unused'])))}."
         if statuses := sentences.statuses_sentence(record.statuses):
             yield f"Statuses: {statuses}."
-        yield from filter(None, [sentences.HIDDEN.get(read_as.hidden)])
-        yield from (f"For example: {example}" for example in read_as.examples)
-        yield from filter(None, [sentences.ENCODING_WARNINGS.get(read_as.encoding_warning)])
+        yield from filter(None, [read_as["hidden"]])
+        yield from (f"For example: {example}" for example in read_as["examples"])
+        yield from filter(None, [read_as["encoding_warning"]])
     how = "pending; each gets one mail with a button to confirm"
     if record.confirmed:
         how = sentences.added_sentence(

@@ -155,11 +155,6 @@ def _refuse(lease: Lease, refusal: InputRefusal) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)
         stored_file.delete(lease.import_id)
-        SubscriberImport.objects.filter(pk=lease.import_id).update(
-            **counts,
-            state=State.REFUSED,
-            refusal=asdict(refusal),
-            finished_at=Now(),
-            owner=None,
-            lease_until=None,
-        )
+        counts |= {"state": State.REFUSED, "refusal": asdict(refusal), "finished_at": Now()}
+        imports = SubscriberImport.objects.filter(pk=lease.import_id)
+        imports.update(**counts, owner=None, lease_until=None)

@@ -47,8 +47,7 @@ def unblock(subscriber_id: int) -> bool:
             return False
         row = Suppression.objects.filter(pk=blocked.pk)
         row.update(lifted_at=Now(), lifted_by=None)
-        reason = _remaining_reason(reader, blocked)
-        if reason is not None:
+        if (reason := _remaining_reason(reader, blocked)) is not None:
             origin = Origin.IMPORT if reason == Reason.MANUAL else Origin.PROVIDER
             row.update(lifted_at=None, origin=origin, reason=reason)
         elif reader.state == Subscriber.State.CONFIRMED:

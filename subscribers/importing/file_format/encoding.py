@@ -53,7 +53,8 @@ class EncodingDetector:
         """Take the next piece of the file; the first one has at least some thousand bytes."""
         if not self._started:
             self._started = True
-            self._settled = _by_mark(piece) or _by_zeros(piece)
+            marked = (encoding for mark, encoding in _MARKS if piece.startswith(mark))
+            self._settled = next(marked, None) or _by_zeros(piece)
         if self._settled or piece.isascii():
             return
         self._count(self._decoder.decode(piece), piece.count(_REPLACEMENT.encode()))
@@ -71,10 +72,6 @@ class EncodingDetector:
         broken = text.count(_REPLACEMENT) - meant
         self._broken += broken
         self._characters += len(text) - len(text.encode("ascii", "ignore")) - broken
-
-
-def _by_mark(start: bytes) -> Encoding | None:
-    return next((encoding for mark, encoding in _MARKS if start.startswith(mark)), None)
 
 
 def _by_zeros(start: bytes) -> Encoding | None:

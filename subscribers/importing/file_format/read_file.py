@@ -229,7 +229,10 @@ class ReaderFile:
             has_header=bool(layout.header_line),
             line_ends=" and ".join(ends),
             address_column=_column_name(layout, layout.address),
-            field_columns=_field_columns(layout),
+            field_columns={
+                one.name: [_column_name(layout, column) for column in columns]
+                for one, columns in zip(READER_FIELDS, layout.fields, strict=True)
+            },
             unused_columns=_unused_columns(layout),
             examples=tuple(_example(*row) for row in [*rows[:1], *self._rows_with_accents(rows)]),
             encoding_warning=self._encoding_warning,
@@ -263,13 +266,6 @@ class ReaderFile:
 def _column_name(layout: Layout, column: int) -> str:
     header = layout.header[column].strip() if column < len(layout.header) else ""
     return f"“{excerpt(header)[:_SHOWN]}”" if header else f"column {column + 1}"
-
-
-def _field_columns(layout: Layout) -> dict[str, list[str]]:
-    return {
-        one.name: [_column_name(layout, column) for column in columns]
-        for one, columns in zip(READER_FIELDS, layout.fields, strict=True)
-    }
 
 
 def _unused_columns(layout: Layout) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ nobody waits longer than an hour, whatever the clock did
     _until_fewer_than: return «min(HOUR_S, max(1 → max(1, min(9_999_999»,
     test_nobody_ever_waits_longer_than_an_hour
 what a visitor says of where they come from is not believed
-    network_of: if «settings.TRUST_PROXY → True»:
+    network_of: if «settings.TRUST_PROXY → True» else
     test_what_a_visitor_says_of_their_address_is_not_believed
 behind a proxy only what the proxy added counts
     network_of: .«rpartition(",")[2] → partition(",")[0]»
