@@ -51,14 +51,11 @@ class Environment:
         return word in TRUE_WORDS
 
     def whole(self, name: str, default: int, *, least: int, most: int) -> int:
-        return int(
-            self.matching(
-                name,
-                str(default),
-                lambda text: re.fullmatch(r"[0-9]{1,9}", text) and least <= int(text) <= most,
-                f"a whole number from {least} to {most}",
-            )
-        )
+        def fits(text: str) -> bool:
+            return bool(re.fullmatch(r"[0-9]{1,9}", text)) and least <= int(text) <= most
+
+        expected = f"a whole number from {least} to {most}"
+        return int(self.matching(name, str(default), fits, expected))
 
     def optional_whole(self, name: str, *, least: int, most: int) -> int | None:
         return self.whole(name, least, least=least, most=most) if name in self else None

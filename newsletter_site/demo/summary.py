@@ -18,16 +18,13 @@ INDENT = "    "
 
 def summary(observed: Observed, broken: Sequence[str], seconds: float) -> str:
     """What happened, and whether every promise was kept."""
-    sections = (
-        _about_readers(observed),
-        _about_the_form(observed),
-        _counts(observed),
-        _not_sent(observed),
-        _result(observed, broken, seconds),
-    )
-    return "\n\n".join(
-        "\n".join(line[:WIDTH] for line in lines) for section in sections if (lines := [*section])
-    )
+    lines = [
+        *_about_readers(observed),
+        *_about_publishing(observed),
+        *_not_sent(observed),
+        *_result(observed, broken, seconds),
+    ]
+    return "\n".join(line[:WIDTH] for line in lines)
 
 
 def table(rows: Mapping[str, object]) -> str:
@@ -55,18 +52,15 @@ def _about_readers(observed: Observed) -> Iterator[str]:
         yield f"{INDENT}{observed.mailable:>10,}  to mail now, of {observed.total:,} on the list"
 
 
-def _about_the_form(observed: Observed) -> Iterator[str]:
-    yield "The form, posted twice at once with one key"
+def _about_publishing(observed: Observed) -> Iterator[str]:
+    yield "\nThe form, posted twice at once with one key"
     for label, post in zip(("first", "second"), observed.posts, strict=True):
         statuses = ", then ".join(map(str, post.statuses))
         yield f"{INDENT}{label:<10}{statuses}, after {post.seconds:.1f} s"
     plural = "" if observed.editions == 1 else "s"
     yield f"{INDENT}{'together':<10}{observed.editions} edition{plural}"
-
-
-def _counts(observed: Observed) -> Iterator[str]:
     counts = observed.status.counts
-    yield f"The counts of “{counts.title}”"
+    yield f"\nThe counts of “{counts.title}”"
     for outcome in OUTCOMES:
         yield f"{INDENT}{outcome:<16}{getattr(counts, outcome):>10,}"
     yield f"{INDENT}{'audience':<16}{counts.audience:>10,}"
@@ -76,7 +70,7 @@ def _not_sent(observed: Observed) -> Iterator[str]:
     rows = [row for row in observed.deliveries.values() if row.outcome != "sent"]
     rows.sort(key=attrgetter("address"))
     if rows:
-        yield "Not sent, and why"
+        yield "\nNot sent, and why"
     for row in rows[:NOT_SENT_SHOWN]:
         yield f"{INDENT}{row.outcome:<12}{row.address}"
         yield from _wrapped(reason_sentence(row.reason), INDENT * 4)
@@ -86,13 +80,13 @@ def _not_sent(observed: Observed) -> Iterator[str]:
 
 def _result(observed: Observed, broken: Sequence[str], seconds: float) -> Iterator[str]:
     if broken:
-        yield "Not as promised:"
+        yield "\nNot as promised:"
         for sentence in broken:
             yield from _wrapped(sentence, INDENT)
         audience = observed.status.counts.audience
         yield f"{observed.exactly_once:,} of {audience:,} readers exactly once."
     else:
-        yield f"Counted by the copies that the sandbox has, after {seconds:.0f} s in all:"
+        yield f"\nCounted by the copies that the sandbox has, after {seconds:.0f} s in all:"
         yield f"{observed.exactly_once:,} readers, each exactly once."
 
 

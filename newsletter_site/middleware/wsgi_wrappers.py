@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from io import IOBase
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -10,25 +10,16 @@ if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 
-class _EmptyBody:
-    def __init__(self, response: Iterable[bytes]) -> None:
-        self._response = response
-
-    def __iter__(self) -> Iterator[bytes]:
-        return iter(())
-
-    def close(self) -> None:
-        close = getattr(self._response, "close", None)
-        if close is not None:
-            close()
-
-
 def drop_head_bodies(application: WSGIApplication) -> WSGIApplication:
     """Answer HEAD without a body; gunicorn would drop it and log a warning for each."""
 
     def wrapped(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         response = application(environ, start_response)
-        return _EmptyBody(response) if environ["REQUEST_METHOD"] == "HEAD" else response
+        if environ["REQUEST_METHOD"] != "HEAD":
+            return response
+        if hasattr(response, "close"):
+            response.close()
+        return []
 
     return wrapped
 
@@ -45,23 +36,18 @@ class CompleteBody(IOBase):
         self._left = length
 
     def read(self, size: int | None = -1, /) -> bytes:
-        wanted = self._wanted(size)
-        piece = self._body.read(wanted)
-        self._left -= len(piece)
-        if len(piece) < wanted:
-            raise TruncatedBodyError(f"{self._left} bytes of the body are missing")
-        return piece
+        return self._take(self._body.read, size)
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        wanted = self._wanted(size)
-        line = self._body.readline(wanted)
-        self._left -= len(line)
-        if len(line) < wanted and not line.endswith(b"\n"):
-            raise TruncatedBodyError(f"{self._left} bytes of the body are missing")
-        return line
+        return self._take(self._body.readline, size, end=b"\n")
 
-    def _wanted(self, size: int | None) -> int:
-        return self._left if size is None or size < 0 else min(size, self._left)
+    def _take(self, read: Callable[[int], bytes], size: int | None, end: bytes = b"") -> bytes:
+        wanted = self._left if size is None or size < 0 else min(size, self._left)
+        piece = read(wanted)
+        self._left -= len(piece)
+        if len(piece) < wanted and not (end and piece.endswith(end)):
+            raise TruncatedBodyError(f"{self._left} bytes of the body are missing")
+        return piece
 
 
 def refuse_truncated_bodies(application: WSGIApplication) -> WSGIApplication:

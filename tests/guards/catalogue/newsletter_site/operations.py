@@ -172,7 +172,7 @@ what is asked for by HEAD writes no warning
         get_wsgi_application()))«)»
     test_head_has_the_length_and_logs_no_warning
 an answer to HEAD comes to its end
-    _EmptyBody.close: : «close() → pass»
+    drop_head_bodies: «response.close() → pass»
     test_head_closes_the_response_without_its_body
 nobody is believed about https while no proxy is trusted
     secure_scheme_headers: «secure_scheme_headers: dict[str, str] = {}»

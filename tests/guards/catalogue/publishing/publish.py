@@ -40,7 +40,7 @@ an issue whose copies are in doubt is no draft again
     reached_nobody: (counts.sent «or counts.unknown» or counts.waiting)
     test_cancelling_makes_no_draft_if_a_reader_may_have_it[doubt]
 a body that breaks off is not taken for a shorter one
-    CompleteBody.read: if «len(piece) < wanted → False»:
+    CompleteBody._take: if «len(piece) < wanted → False» and
     test_half_a_letter_is_never_published[application/x-www-form-urlencoded]
     test_a_call_that_breaks_off_is_refused_and_made_under_the_same_key
     test_half_a_file_is_refused_and_the_whole_is_taken_under_the_same_key
