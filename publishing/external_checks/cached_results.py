@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from delivery.retention.batched_delete import OldRows
 from publishing.external_checks.domain_records import DomainRecords
-from publishing.external_checks.open_link import LinkResult
+from publishing.external_checks.open_link import LinkError, LinkResult
 from publishing.models import ExternalCheck
 
 FRESH_FOR = timedelta(minutes=10)
@@ -35,7 +35,10 @@ def load_fresh(domain: str, links: Sequence[str]) -> CachedResults:
     return CachedResults(
         DomainRecords.from_json(kept) if kept else None,
         at,
-        {url: LinkResult.from_json(found) for url, (found, _) in answers.items()},
+        {
+            url: LinkResult(found["status"], LinkError(found["error"]), found["url"])
+            for url, (found, _) in answers.items()
+        },
         min((at for _, at in answers.values()), default=None),
     )
 

@@ -111,12 +111,10 @@ class NameServers:
     """The name servers of this machine, or those at the given addresses and port."""
 
     def __init__(self, servers: list[str] | None = None, port: int = 53) -> None:
-        self._resolver: dns.resolver.Resolver | None
         try:
             self._resolver = dns.resolver.Resolver(configure=servers is None)
         except dns.resolver.NoResolverConfiguration:
-            self._resolver = None
-            return
+            self._resolver = dns.resolver.Resolver(configure=False)  # asks nobody
         if servers is not None:
             self._resolver.nameservers = servers
             self._resolver.port = port
@@ -127,7 +125,7 @@ class NameServers:
     def query(self, name: str, kind: str, *, deadline: float) -> Records:
         """The records of a kind at a name, by `deadline` of `time.monotonic`. Never raises."""
         lifetime = min(QUERY_TIMEOUT_S, deadline - time.monotonic())
-        if self._resolver is None or lifetime <= 0:
+        if lifetime <= 0:
             return Records(DnsStatus.NO_ANSWER)
         try:
             answer = self._resolver.resolve(f"{name.rstrip('.')}.", kind, lifetime=lifetime)

@@ -16,8 +16,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
-from urllib.parse import urljoin, urlsplit, urlunsplit
+from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
@@ -27,6 +26,8 @@ from publishing.external_checks.ssrf_guard import AddressFilter, IPAddress, is_p
 
 LINK_TIMEOUT_S = 5.0
 MAX_REDIRECTS = 3
+# A browser percent-encodes blanks and everything beyond ASCII.
+_KEPT = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Servers that refuse HEAD, or answer it otherwise than GET, use these statuses.
@@ -87,11 +88,6 @@ class LinkResult:
         """The result in words: “answers 404”."""
         return f"answers {self.status}" if self.status else str(self.error)
 
-    @classmethod
-    def from_json(cls, saved: dict[str, Any]) -> LinkResult:
-        """Read what `asdict` made."""
-        return cls(saved["status"], LinkError(saved["error"]), saved["url"])
-
 
 class _LinkFailedError(Exception):
     """A link led to no response."""
@@ -140,7 +136,8 @@ class LinkOpener:
             raise _LinkFailedError(LinkError.NOT_A_WEB_URL) from None
         if scheme not in _PORTS or not name:
             raise _LinkFailedError(LinkError.NOT_A_WEB_URL)
-        target = urlunsplit(("", "", _in_ascii(parts.path) or "/", _in_ascii(parts.query), ""))
+        path, query = quote(parts.path, _KEPT) or "/", quote(parts.query, _KEPT)
+        target = urlunsplit(("", "", path, query, ""))
         address = self._resolve(name, deadline)
         try:
             with _TimedConnection(address, port, deadline) as connection:
@@ -232,11 +229,3 @@ def _redirect_target(url: str, location: str) -> str:
     if CONTROL_CHARACTERS.search(target):
         raise _LinkFailedError(LinkError.NOT_A_WEB_URL)
     return target
-
-
-def _in_ascii(part: str) -> str:
-    """Percent-encode blanks and everything beyond ASCII, as a browser does."""
-    return "".join(
-        char if "!" <= char <= "~" else "".join(f"%{byte:02X}" for byte in char.encode())
-        for char in part
-    )

@@ -18,15 +18,9 @@ def is_public(address: IPAddress) -> bool:
         return is_public(inner)
     if address in _LOCAL_NAT64:
         return False
-    return address.is_global and not (
-        address.is_private
-        or address.is_loopback
-        or address.is_link_local
-        or address.is_multicast
-        or address.is_reserved
-        or address.is_unspecified
-        or getattr(address, "is_site_local", False)
-    )
+    # Private, loopback, link-local and unspecified addresses are not global.
+    is_special = address.is_multicast or address.is_reserved
+    return address.is_global and not (is_special or getattr(address, "is_site_local", False))
 
 
 def _embedded_ipv4(address: IPAddress) -> IPv4Address | None:
