@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
@@ -20,16 +19,6 @@ from subscribers.permissions import MANAGE
 User = AbstractBaseUser | AnonymousUser
 
 
-@dataclass(frozen=True, slots=True)
-class LogCategory:
-    """A part of the log: which entries it has, and who may see it."""
-
-    name: str
-    words: str
-    entries: Q
-    permissions: tuple[str, ...]
-
-
 def _about(*apps: str, **condition: str) -> Q:
     return Q(content_type__app_label__in=apps, **condition)
 
@@ -37,21 +26,22 @@ def _about(*apps: str, **condition: str) -> Q:
 _IMPORT = _about("subscribers", content_type__model="subscriberimport")
 _READER = _about("subscribers", content_type__model="subscriber")
 _SEES_ACCOUNTS = (OPERATE, "newsletter_site.view_user", "newsletter_site.change_user")
-LOG_CATEGORIES = (
-    LogCategory("issues", "Issues", _about("publishing", "delivery"), (PUBLISH, OPERATE)),
-    LogCategory("imports", "Imports", _IMPORT, (MANAGE,)),
-    LogCategory("readers", "Readers", _READER, (MANAGE,)),
-    LogCategory("accounts", "Accounts", _about("newsletter_site", "auth"), _SEES_ACCOUNTS),
-)
-
+# The entries of each category of the log, and the permissions of which one is enough to see them.
+_CATEGORIES = {
+    "issues": (_about("publishing", "delivery"), (PUBLISH, OPERATE)),
+    "imports": (_IMPORT, (MANAGE,)),
+    "readers": (_READER, (MANAGE,)),
+    "accounts": (_about("newsletter_site", "auth"), _SEES_ACCOUNTS),
+}
 
 # An entry, its words, the name of its thing, and the page of that: empty if there is none to see.
 Activity = tuple[LogEntry, ActivitySentence, str, str]
 
 
-def categories_for(user: User) -> list[LogCategory]:
-    """The categories that this user may see."""
-    return [one for one in LOG_CATEGORIES if any(map(user.has_perm, one.permissions))]  # type: ignore[union-attr]
+def categories_for(user: User) -> dict[str, Q]:
+    """The entries of each category that this user may see, by its name."""
+    may = user.has_perm  # type: ignore[union-attr]
+    return {name: about for name, (about, which) in _CATEGORIES.items() if any(map(may, which))}
 
 
 def activities_for(
@@ -63,15 +53,14 @@ def activities_for(
     limit: int,
 ) -> tuple[list[Activity], int | None]:
     """A page of lines before the entry `before`, newest first; and the next `before`, or None."""
-    categories = [one for one in categories_for(user) if category in ("", one.name)]
-    is_shown = reduce(or_, (one.entries for one in categories), Q(pk__in=()))
-    entries = LogEntry.objects.filter(is_shown).select_related("user", "content_type")
-    entries = entries.order_by("-pk")
+    categories = categories_for(user).items()
+    chosen = [about for name, about in categories if category in ("", name)]
+    entries = LogEntry.objects.filter(reduce(or_, chosen, Q(pk__in=()))).order_by("-pk")
     if person is not None:
         entries = entries.filter(user_id=person)
     if before is not None:
         entries = entries.filter(pk__lt=before)
-    found = list(entries[: limit + 1]) if categories else []
+    found = list(entries.select_related("user", "content_type")[: limit + 1])
     shown, more = found[:limit], len(found) > limit
     drafts = _drafts_open_to(user, shown)
     activities = [(entry, sentence_of(entry), *_named(entry, user, drafts)) for entry in shown]

@@ -23,7 +23,7 @@ def log(request: HttpRequest) -> HttpResponse:
             "The log needs a permission that this account lacks. Ask an operator for it."
         )
     kind = request.GET.get("kind", "")
-    category = kind if kind in {one.name for one in categories} else ""
+    category = kind if kind in categories else ""
     person = parse_id(request.GET.get("person", ""))
     before = request.GET.get("before", "")
     activities, following = activities_for(
@@ -43,7 +43,6 @@ def log(request: HttpRequest) -> HttpResponse:
             "category": category,
             "people": people(),
             "person": person,
-            "is_looked_for": bool(category or person),
             "newest": _query(looked) if before else "",
             "next": _query({**looked, "before": following}) if following else "",
         },
