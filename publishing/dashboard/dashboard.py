@@ -16,7 +16,6 @@ from delivery.monitoring.alarms import count_editions_with_unseen, load_unseen_b
 from delivery.monitoring.worker_heartbeat import load_warnings
 from delivery.reports.edition_counts import load_all_counts, load_open_newsletters
 from delivery.reports.health import HealthLine, health_lines, read_health
-from delivery.rules.edition_state import EditionState
 from publishing.activity.activity_log import activities_for, categories_for
 from publishing.approval.approval import approved_drafts
 from publishing.content.edition_content import Content, plain_title
@@ -45,8 +44,8 @@ from publishing.editions.audience import EVERYONE, select_audience
 from publishing.editions.status import EditionStatus, status_from_counts
 from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
-from publishing.progress.issue_list import IssueRow, rows_of
-from publishing.scheduling.local_time import scheduled_time_of
+from publishing.progress.issue_list import rows_of
+from publishing.templatetags.desk import scheduled_for
 from subscribers.confirmed_readers import confirmed
 from subscribers.importing.import_page import status_sentence
 from subscribers.models import SubscriberImport
@@ -102,9 +101,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         needs=todo.count,
         sending=[one.title for one in sending if not one.progress.is_held],
         held=[one.title for one in sending if one.progress.is_held],
-        scheduled=len(to_come),
-        next_title=plain_title(to_come[0]) if to_come else "",
-        next_when=_goes_out(to_come[0]) if to_come else "",
+        scheduled=[(plain_title(one), scheduled_for(one)) for one in to_come],
         has_issues=bool(charted) or (viewer.looks and is_any_published()),
         drafts=open_drafts().count() if viewer.writes else 0,
         sees_issues=viewer.looks,
@@ -117,10 +114,13 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         "todo": todo,
         "sending": sending,
         "contents": page_contents(sending, needs=len(statuses) - len(sending)),
-        "drafts": [_draft_row(draft, is_approved=draft.pk in approved) for draft in page.drafts],
+        "drafts": [
+            (draft, _title(draft), estimate_word_count(draft.letter), draft.pk in approved)
+            for draft in page.drafts
+        ],
         "has_more_drafts": page.more_drafts,
         "scheduled": [
-            _scheduled_row(row, now_confirmed) for row in rows_of(page.scheduled, counts)
+            (row, _would_get(row.edition, now_confirmed)) for row in rows_of(page.scheduled, counts)
         ],
         "rows": rows_of(page.editions, counts),
         "next_page": page.next,
@@ -180,11 +180,6 @@ def _todo_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bo
     return todo
 
 
-def _goes_out(edition: Edition) -> str:
-    moment = scheduled_time_of(edition)
-    return moment.words if moment else ""
-
-
 def _of_others(viewer: Viewer) -> QuerySet[Draft]:
     """Drafts that somebody else saved last: their author waits for another person."""
     return open_drafts().exclude(saved_by=viewer.user.pk)
@@ -197,26 +192,11 @@ def _approved(viewer: Viewer, shown: Sequence[Draft]) -> frozenset[UUID]:
     return approved_drafts([*shown, *others.exclude(pk__in=[draft.pk for draft in shown])])
 
 
-def _draft_row(draft: Draft, *, is_approved: bool) -> dict[str, Any]:
-    return {
-        "draft": draft,
-        "title": _title(draft),
-        "words": estimate_word_count(draft.letter),
-        "is_approved": is_approved,
-    }
-
-
-def _scheduled_row(row: IssueRow, readers: int) -> dict[str, Any]:
-    edition, status = row.edition, row.status
-    if edition.goes_to != EVERYONE:
-        readers = select_audience(edition.issue_id, edition.version, edition.goes_to).count()
-    return {
-        "row": row,
-        "goes_out": _goes_out(edition),
-        "readers": readers,
-        # Whether nothing stops it from going out automatically.
-        "is_to_come": status.state is EditionState.SCHEDULED and not status.counts.is_due,
-    }
+def _would_get(edition: Edition, everyone: int) -> int:
+    """How many readers a scheduled edition would go to now."""
+    if edition.goes_to == EVERYONE:
+        return everyone
+    return select_audience(edition.issue_id, edition.version, edition.goes_to).count()
 
 
 def _title(draft: Draft) -> str:
@@ -242,7 +222,6 @@ def _imports() -> HealthLine:
     names = [one.filename for one in running.only("filename")]
     if not names:
         return HealthLine("Imports", "sent", "sent", "None is under way")
-    count = "1 is" if len(names) == 1 else f"{len(names)} are"
-    if len(names) > SHOWN:
-        count = f"More than {SHOWN} are"
+    few = "1 is" if len(names) == 1 else f"{len(names)} are"
+    count = f"More than {SHOWN} are" if len(names) > SHOWN else few
     return HealthLine("Imports", "sending", "sent", f"{count} under way", ", ".join(names[:3]))

@@ -10,20 +10,21 @@ def headline_sentence(
     needs: int = 0,
     sending: Sequence[str] = (),
     held: Sequence[str] = (),
-    scheduled: int = 0,
-    next_title: str = "",
-    next_when: str = "",
+    scheduled: Sequence[tuple[str, str]] = (),
     has_issues: bool = False,
     drafts: int = 0,
     sees_issues: bool = True,
 ) -> str:
-    """The whole headline; `sending` and `held` are titles, `needs` counts what is to do."""
+    """
+    The whole headline: `needs` counts what is to do; `sending` and `held` are titles; `scheduled`
+    are titles and times, the next first.
+    """
     need = f"{counted(needs, 'thing')} {'needs' if needs == 1 else 'need'} your attention."
     todo = need if needs else ""
     if not sees_issues:
         return todo or "Nothing needs your attention."
-    following = _next(scheduled, f"“{next_title}”", next_when)
-    words = " ".join(filter(None, (todo, _held(held), _sending(sending, held), following)))
+    parts = (todo, _held(held), _sending(sending, held), _next(scheduled))
+    words = " ".join(filter(None, parts))
     if words:
         is_quiet = not (needs or sending or held)
         return f"Nothing needs your attention. {words}" if is_quiet else words
@@ -50,7 +51,9 @@ def _sending(titles: Sequence[str], held: Sequence[str]) -> str:
     return f"{title} is being sent and needs nothing from you."
 
 
-def _next(scheduled: int, title: str, when: str) -> str:
-    if scheduled > 1:
-        return f"{scheduled:,} issues are scheduled; the next, {title}, goes out {when}."
-    return f"{title} goes out {when}." if scheduled else ""
+def _next(scheduled: Sequence[tuple[str, str]]) -> str:
+    if not scheduled:
+        return ""
+    (title, when), count = scheduled[0], len(scheduled)
+    which = f"{count:,} issues are scheduled; the next, “{title}”," if count > 1 else f"“{title}”"
+    return f"{which} goes out {when}."

@@ -147,7 +147,7 @@ def test_a_bar_is_full_its_parts_join_and_none_of_them_is_too_narrow_to_see(coun
     assert x == pytest.approx(100 if any(counts.values()) else 0, abs=0.05)
 
 
-NEXT = {"next_title": "Notes from a wet orchard", "next_when": "Thu 24 Sep 2026, 07:00 UTC"}
+NEXT = ("Notes from a wet orchard", "Thu 24 Sep 2026, 07:00 UTC")
 
 
 @pytest.mark.parametrize(
@@ -163,11 +163,11 @@ NEXT = {"next_title": "Notes from a wet orchard", "next_when": "Thu 24 Sep 2026,
             "“Herons” is held .*Another",
         ),
         (
-            dict(scheduled=1, has_issues=True, **NEXT),
+            {"scheduled": [NEXT], "has_issues": True},
             "“Notes from a wet orchard” .* 24 Sep 2026",
         ),
         (
-            dict(scheduled=2, sending=["Swifts"], has_issues=True, **NEXT),
+            {"scheduled": [NEXT, ("Herons", "later")], "sending": ["Swifts"], "has_issues": True},
             "“Swifts” .*2 .*, 07:00",
         ),
         ({"sees_issues": False, "needs": 11}, "^11 "),
