@@ -53,7 +53,6 @@ def chosen_list(request: HttpRequest, edition: Edition, counts: EditionCounts) -
         "count": by_outcome[outcome],
         "missed": counts.missed,
         "takes_away": takes_away,
-        "is_ours": not counts.is_transactional,
         "text": text if takes_away else "",
         "here": urlencode({"version": edition.version, "outcome": outcome}),
     }

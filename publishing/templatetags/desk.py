@@ -6,6 +6,7 @@ from email.utils import parseaddr
 from django import template
 from django.forms.utils import flatatt
 from django.template.defaultfilters import capfirst
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -35,6 +36,12 @@ def glyph(name: str, tone: str = "") -> SafeString:
     """A symbol beside a word, hidden from screen readers."""
     look = f"glyph {tone}" if tone else "glyph"
     return format_html('<svg class="{}" aria-hidden="true"><use href="#{}"/></svg>', look, name)
+
+
+@register.simple_tag
+def version_url(name: str, edition: Edition) -> str:
+    """The address of a page about one version of an issue."""
+    return f"{reverse(name, args=[edition.issue_id])}?version={edition.version}"
 
 
 @register.simple_tag
