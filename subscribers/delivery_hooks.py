@@ -5,15 +5,14 @@ from collections.abc import Collection, Mapping, Sequence
 from django.conf import settings
 from django.db import connection
 
-from delivery.interface import AddressEvent
 from delivery.models import Edition
 from delivery.models.delivery import Outcome
-from subscribers import reserve_ids
 from subscribers.links import request_token
 from subscribers.links.request_token import Request
 from subscribers.links.unsubscribe_token import tokens_for
 from subscribers.models import Subscriber, Suppression
-from subscribers.suppression import apply_provider_events
+from subscribers.reserve_ids import reserve_ids
+from subscribers.suppression.apply_provider_events import apply_events
 
 # Raw because the ORM cannot join a list of ids with rows that may be missing. A batch has
 # neighbouring ids: with their range named, only that part of the list is read.
@@ -64,15 +63,17 @@ REFUSED_AS_SENT = "refused when a mail was handed over"
 class RegisteredReaders:
     """Implements `delivery.hooks.readers.Readers`; `newsletter_site` registers it."""
 
+    apply_events = staticmethod(apply_events)
+    reserve_ids = staticmethod(reserve_ids)
+
     def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
         """Return who may not be sent mail of this kind now: id → `withdrawn` or `suppressed`."""
         if not recipients:
             return {}
+        is_newsletter = kind == Edition.Kind.NEWSLETTER
         with connection.cursor() as cursor:
             cursor.execute(
-                NO_LONGER_MAILABLE
-                if kind == Edition.Kind.NEWSLETTER
-                else NOT_TO_BE_MAILED_ON_REQUEST,
+                NO_LONGER_MAILABLE if is_newsletter else NOT_TO_BE_MAILED_ON_REQUEST,
                 [
                     Outcome.WITHDRAWN.value,
                     Outcome.SUPPRESSED.value,
@@ -104,10 +105,6 @@ class RegisteredReaders:
                 {"recipients": list(recipients), "mailable": mailable, "why": REFUSED_AS_SENT},
             )
 
-    def apply_events(self, events: Sequence[AddressEvent]) -> None:
-        """Apply what the provider reported (`suppression/apply_provider_events.py`)."""
-        apply_provider_events.apply_events(events)
-
     def reader_at(self, address: str) -> int | None:
         """The reader with this address, however it is written."""
         readers = Subscriber.objects.filter(email_key=address.lower())
@@ -125,7 +122,3 @@ class RegisteredReaders:
         if kind == Edition.Kind.CONFIRMATION:
             return f"{settings.SITE_URL}/subscriptions/confirm/?subscription_token={token}"
         return f"{settings.SITE_URL}/record/{token}/"
-
-    def reserve_ids(self) -> None:
-        """Have what is given out to readers jump (`subscribers/reserve_ids.py`)."""
-        reserve_ids.reserve_ids()

@@ -80,8 +80,7 @@ class PastRequest(NamedTuple):
 def seconds_to_wait(asked: Sequence[PastRequest], suspicious: bool, per_hour: int) -> int:
     """The seconds until a network may ask, at most an hour. `asked`: its requests of the last hour,
     the latest first."""
-    every = [one.seconds_ago for one in asked]
-    wait = _until_fewer_than(per_hour, every)
+    wait = _until_fewer_than(per_hour, [one.seconds_ago for one in asked])
     if suspicious:
         fast = [one.seconds_ago for one in asked if one.suspicious]
         wait = max(wait, _until_fewer_than(min(SUSPICIOUS_PER_HOUR, per_hour), fast))

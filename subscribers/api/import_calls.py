@@ -62,11 +62,7 @@ _UPLOAD: dict[str, Any] = {
 }
 
 
-@router.get(
-    "/",
-    response={200: ImportPage, **problem_responses()},
-    summary="List imports",
-)
+@router.get("/", response={200: ImportPage, **problem_responses()}, summary="List imports")
 def list_imports(
     request: HttpRequest, limit: DecimalInt = LIMIT, before: DecimalInt = BEFORE
 ) -> ImportPage:
@@ -134,9 +130,8 @@ def get_import(request: HttpRequest, import_id: int) -> Import:
 )
 def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
     """As CSV: line, email, reason."""
-    return StreamingHttpResponse(
-        reject_lines(_named(import_id)), content_type=f"{CSV}; charset=utf-8"
-    )
+    lines = reject_lines(_named(import_id))
+    return StreamingHttpResponse(lines, content_type=f"{CSV}; charset=utf-8")
 
 
 @router.post(
@@ -158,10 +153,8 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
             confirmed=decision.confirmed, where=where, importer=caller.user
         )
         if not accept_upload.start_import(import_id, stated):
-            raise ProblemError(
-                ProblemType.NOT_NOW,
-                f"Only what was checked can be imported. {status_sentence(record)}",
-            )
+            sentence = f"Only what was checked can be imported. {status_sentence(record)}"
+            raise ProblemError(ProblemType.NOT_NOW, sentence)
         record = _named(import_id)
         record_import_activity("import", caller.user.pk, record)
         return json_response(
@@ -184,10 +177,8 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
         record = _named(import_id)
         with transaction.atomic():
             if not accept_upload.discard(import_id):
-                raise ProblemError(
-                    ProblemType.NOT_NOW,
-                    "It is imported or deleted already; there is nothing to discard.",
-                )
+                sentence = "It is imported or deleted already; there is nothing to discard."
+                raise ProblemError(ProblemType.NOT_NOW, sentence)
             record_import_activity("discard", get_caller(request).user.pk, record)
         return json_response(ImportDropped(id=import_id, dropped=True))
 
@@ -215,16 +206,13 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
             if bounded.is_over:
                 raise ProblemError(ProblemType.TOO_LARGE, str(stored_file.too_large()))
             if found:
-                raise field_problem(
-                    "file", f"One file called “file” is expected in the form, and {found}."
-                )
+                sentence = f"One file called “file” is expected in the form, and {found}."
+                raise field_problem("file", sentence)
             # It is open until the request ends.
             yield cast("BinaryIO", sent[0].file), sent[0].name or filename
         case _:
-            raise ProblemError(
-                ProblemType.NOT_A_MEDIA_TYPE,
-                f"A file is expected, as {CSV} or in a form (multipart/form-data).",
-            )
+            sentence = f"A file is expected, as {CSV} or in a form (multipart/form-data)."
+            raise ProblemError(ProblemType.NOT_A_MEDIA_TYPE, sentence)
 
 
 def _beside_one_file(request: HttpRequest, files: int) -> str:
@@ -242,9 +230,8 @@ def _beside_one_file(request: HttpRequest, files: int) -> str:
 def _named(import_id: int) -> SubscriberImport:
     found = SubscriberImport.objects.select_related("imported_by").filter(pk=import_id).first()
     if found is None:
-        raise ProblemError(
-            ProblemType.NOT_FOUND, "There is no such import; perhaps it was discarded."
-        )
+        sentence = "There is no such import; perhaps it was discarded."
+        raise ProblemError(ProblemType.NOT_FOUND, sentence)
     return found
 
 

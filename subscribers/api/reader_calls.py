@@ -14,16 +14,8 @@ from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_proble
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from delivery.reader_fields import READER_FIELDS
 from subscribers.address import read_address
-from subscribers.api import scopes
-from subscribers.api.shapes import (
-    NewReader,
-    Reader,
-    ReaderActedOn,
-    ReaderAdded,
-    ReaderLookup,
-    ReaderPage,
-    State,
-)
+from subscribers.api import scopes, shapes
+from subscribers.api.shapes import NewReader, Reader, ReaderAdded, State
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.desk import add_reader as adding
 from subscribers.desk.reader_actions import ACTIONS
@@ -40,27 +32,22 @@ ActionName = Literal["unsubscribe", "shut-out", "let-in", "erase"]
 WHICH_STATE = Query(None, description="In this state alone.")
 
 
-@router.get(
-    "/",
-    response={200: ReaderPage, **problem_responses()},
-    summary="List readers",
-)
+@router.get("/", response={200: shapes.ReaderPage, **problem_responses()}, summary="List readers")
 def list_readers(
     request: HttpRequest,
     state: State = WHICH_STATE,
     limit: DecimalInt = LIMIT,
     before: DecimalInt = BEFORE,
-) -> ReaderPage:
+) -> shapes.ReaderPage:
     """The readers, newest first, all of them or those in one state."""
     try:
         # None where no state is asked for; `State | None` would call null a value in the document.
         wanted = cast("State | None", state) or ""
         found, next_before = load_page(ReaderFilter(wanted), before, limit=limit)
     except SearchTookTooLongError:
-        raise ProblemError(
-            ProblemType.NOT_AVAILABLE, "Looking for them took too long; ask for all states."
-        ) from None
-    return ReaderPage(readers=list(map(_reader, found)), next=next_before)
+        sentence = "Looking for them took too long; ask for all states."
+        raise ProblemError(ProblemType.NOT_AVAILABLE, sentence) from None
+    return shapes.ReaderPage(readers=list(map(_reader, found)), next=next_before)
 
 
 @router.post(
@@ -68,7 +55,7 @@ def list_readers(
     response={200: Reader, **problem_responses(404, 413, 415)},
     summary="Look a reader up by address",
 )
-def look_up_reader(request: HttpRequest, whom: Body[ReaderLookup]) -> Reader:
+def look_up_reader(request: HttpRequest, whom: Body[shapes.ReaderLookup]) -> Reader:
     """The reader with this address. Changes nothing, so it takes no key."""
     key = _address(whom.address).lower()
     reader = Subscriber.objects.select_related("subscriber_import").filter(email_key=key).first()
@@ -79,7 +66,11 @@ def look_up_reader(request: HttpRequest, whom: Body[ReaderLookup]) -> Reader:
 
 @router.post(
     "/",
-    response={201: ReaderAdded, 200: ReaderAdded, **problem_responses(*CHANGE_STATUSES)},
+    response={
+        201: ReaderAdded,
+        200: ReaderAdded,
+        **problem_responses(*CHANGE_STATUSES),
+    },
     summary="Add a reader",
     openapi_extra=KEY_PARAMETER,
 )
@@ -138,8 +129,7 @@ def get_reader(request: HttpRequest, reader: int) -> Reader:
 )
 def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
     """For a reader who asks what is held about them. The download is recorded."""
-    data = load_personal_data(_named(reader).pk)
-    if data is None:
+    if (data := load_personal_data(reader)) is None:
         raise _nobody()
     record_reader_activity("download_data", get_caller(request).user.pk, reader)
     return HttpResponse(data.as_json(), content_type="application/json")
@@ -147,7 +137,7 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
 
 @router.post(
     "/{int:reader}/{action}/",
-    response={200: ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
+    response={200: shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Unsubscribe, block, unblock or erase a reader",
     openapi_extra=KEY_PARAMETER,
 )
@@ -164,7 +154,7 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
             if done:
                 record_reader_activity(action, get_caller(request).user.pk, reader)
         state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
-        acted = ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
+        acted = shapes.ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
         return json_response(acted, url=reverse("api:reader", args=[reader]))
 
     return run_call(request, None, work)

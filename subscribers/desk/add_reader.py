@@ -40,10 +40,9 @@ def add_reader(
 ) -> AddResult:
     """Add one reader for `stated_by`; they are confirmed if `consent` says where they gave it."""
     key = address.lower()
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            # A reader who is erased at this moment would be added anew.
-            cursor.execute(LOCK_ENQUEUE)
+    with transaction.atomic(), connection.cursor() as cursor:
+        # A reader who is erased at this moment would be added anew.
+        cursor.execute(LOCK_ENQUEUE)
         known = Subscriber.objects.filter(email_key=key).first()
         if reason := skip_reason(known, key):
             return AddResult("skipped", known, reason)

@@ -32,12 +32,9 @@ def reader_headline(data: PersonalData) -> StateLabel:
         if suppression:
             why = why_suppressed(suppression["reason"], suppression["origin"])
             return _refused(f"Confirmed, and yet no letter goes there: {why}.")
-        for entry in data.provider_suppressions:
-            if entry["refuses"]:
-                return _refused(
-                    "Confirmed, and yet the mail provider refuses the address on the stream "
-                    f"“{entry['stream']}”."
-                )
+        if refused := [one["stream"] for one in data.provider_suppressions if one["refuses"]]:
+            sentence = "Confirmed, and yet the mail provider refuses the address on the stream"
+            return _refused(f"{sentence} “{refused[0]}”.")
     return STATES[data.state]._replace(words=_SENTENCES[data.state])
 
 

@@ -62,11 +62,8 @@ def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
     action, back = ACTIONS[name], reverse("readers:reader", args=[reader])
     found = _reader_or_404(reader)
     if request.method != "POST":
-        return desk_page(
-            request,
-            "subscribers/desk/action.html",
-            {"reader": found, "action": action, "back": back, "applies": action.applies(found)},
-        )
+        context = {"reader": found, "action": action, "applies": action.applies(found)}
+        return desk_page(request, "subscribers/desk/action.html", {**context, "back": back})
     with transaction.atomic():
         done = action.perform(reader)
         if done:

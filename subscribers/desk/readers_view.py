@@ -9,16 +9,8 @@ from django.views.decorators.http import require_safe
 
 from delivery.reader_fields import READER_FIELDS
 from subscribers.data_requests.personal_data_sentences import STATES
-from subscribers.desk.reader_list import (
-    LONGEST_SEARCH,
-    SEARCH_S,
-    ReaderFilter,
-    SearchTookTooLongError,
-    counts_by_state,
-    find_suppression,
-    iter_readers,
-    load_page,
-)
+from subscribers.desk import reader_list
+from subscribers.desk.reader_list import ReaderFilter, SearchTookTooLongError
 from subscribers.desk.readers_csv import csv_lines, source_label
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.files.safe_csv import csv_download
@@ -35,13 +27,13 @@ TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 def readers(request: HttpRequest) -> HttpResponse:
     """A page of readers, newest first, all of them or those that match."""
     chosen = _filter_of(request)
-    counts = counts_by_state()
+    counts = reader_list.counts_by_state()
     before = request.GET.get("before", "")
     took_too_long = False
-    suppression = find_suppression(chosen) if "@" in chosen.text else None
+    suppression = reader_list.find_suppression(chosen) if "@" in chosen.text else None
     try:
         is_id = before.isdecimal() and len(before) < 19
-        found, next_before = load_page(chosen, int(before) if is_id else None)
+        found, next_before = reader_list.load_page(chosen, int(before) if is_id else None)
     except SearchTookTooLongError:
         found, next_before, took_too_long = [], None, True
     return desk_page(
@@ -58,7 +50,7 @@ def readers(request: HttpRequest) -> HttpResponse:
             "why_suppressed": suppression
             and why_suppressed(suppression.reason, suppression.origin),
             "took_too_long": took_too_long,
-            "search_s": SEARCH_S,
+            "search_s": reader_list.SEARCH_S,
             "is_first": not before,
             "next": _query(chosen, before=next_before) if next_before else "",
             "query": _query(chosen),
@@ -74,7 +66,7 @@ def readers_file(request: HttpRequest) -> StreamingHttpResponse:
     chosen = _filter_of(request)
     record_export(user_id_of(request), chosen.state)
     name = f"readers-{chosen.state}" if chosen.state else "readers"
-    return csv_download(csv_lines(iter_readers(chosen)), f"{name}.csv")
+    return csv_download(csv_lines(reader_list.iter_readers(chosen)), f"{name}.csv")
 
 
 @may_manage_readers
@@ -89,7 +81,7 @@ def embed_form(request: HttpRequest) -> HttpResponse:
 def _filter_of(request: HttpRequest) -> ReaderFilter:
     """An unknown state means all."""
     state = request.GET.get("state", "")
-    text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
+    text = request.GET.get("q", "").replace("\0", "").strip()[: reader_list.LONGEST_SEARCH]
     return ReaderFilter(state if state in Subscriber.State.values else "", text)
 
 

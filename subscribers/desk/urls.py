@@ -4,13 +4,7 @@ from django.urls import path
 
 from subscribers.desk.reader_view import act_on_reader, reader_file, show_reader
 from subscribers.desk.readers_view import embed_form, readers, readers_file
-from subscribers.importing.import_view import (
-    decide_import,
-    discard_import,
-    imports,
-    rejects_csv,
-    show_import,
-)
+from subscribers.importing import import_view
 
 app_name = "readers"
 
@@ -21,9 +15,9 @@ urlpatterns = [
     path("readers/<int:reader>/", show_reader, name="reader"),
     path("readers/<int:reader>/record.json", reader_file, name="reader_file"),
     path("readers/<int:reader>/<slug:name>/", act_on_reader, name="act"),
-    path("imports/", imports, name="imports"),
-    path("imports/<int:import_id>/", show_import, name="import"),
-    path("imports/<int:import_id>/rejects.csv", rejects_csv, name="rejects"),
-    path("imports/<int:import_id>/import/", decide_import, name="decide"),
-    path("imports/<int:import_id>/drop/", discard_import, name="discard"),
+    path("imports/", import_view.imports, name="imports"),
+    path("imports/<int:import_id>/", import_view.show_import, name="import"),
+    path("imports/<int:import_id>/rejects.csv", import_view.rejects_csv, name="rejects"),
+    path("imports/<int:import_id>/import/", import_view.decide_import, name="decide"),
+    path("imports/<int:import_id>/drop/", import_view.discard_import, name="discard"),
 ]

@@ -37,10 +37,6 @@ SKIPPED_IN_SHORT = {
 }
 
 
-# Name, glyph, tone, count and note of the rows with one result.
-ResultLine = tuple[str, str, str, int, str]
-
-
 def symbol_of(record: SubscriberImport) -> tuple[str, str]:
     """The glyph and the tone of its state."""
     return SYMBOLS.get(record.state, ("sending", ""))
@@ -59,9 +55,8 @@ def status_sentence(record: SubscriberImport) -> str:
             return _waiting(record) or f"It is being checked: nothing changes. {rows} so far."
         case State.CHECKED:
             unread = f" and {rejected:,} cannot be read" if rejected else ""
-            return (
-                f"A dry run: nothing has changed yet. Of {rows}, {added:,} would be added{unread}."
-            )
+            dry_run = "A dry run: nothing has changed yet."
+            return f"{dry_run} Of {rows}, {added:,} would be added{unread}."
         case State.WAITING:
             return _waiting(record) or "It waits for its turn."
         case State.RUNNING:
@@ -83,14 +78,13 @@ def _waiting(record: SubscriberImport) -> str:
     if record.owner is not None:
         return ""
     if not WorkerHeartbeat.objects.filter(heard_at__gt=Now() - WORKER_SILENCE).exists():
-        return (
-            "It waits for a worker, and none is running. An operator starts one: ./homing deliver"
-        )
+        how = "An operator starts one: ./homing deliver"
+        return f"It waits for a worker, and none is running. {how}"
     return "It waits for a worker, which takes it within seconds."
 
 
-def result_lines(record: SubscriberImport) -> list[ResultLine]:
-    """How many rows had each result, and what to say of them."""
+def result_lines(record: SubscriberImport) -> list[tuple[str, str, str, int, str]]:
+    """Name, glyph, tone, count and note of the rows with each result."""
     known = "already on the list; left as they are" if record.known else ""
     again = "the same address again further down the file" if record.duplicates else ""
     rejected = _rejected_note(record) if record.rejected else ""

@@ -3,7 +3,7 @@
 from struct import Struct
 from typing import NamedTuple
 
-from subscribers.links.sealed_token import seal, unseal
+from subscribers.links.sealed_token import seal_all, unseal
 
 PAYLOAD = Struct(">QI")  # a bigint and a count
 
@@ -17,7 +17,7 @@ class Request(NamedTuple):
 
 def token_for(purpose: str, request: Request) -> str:
     """The token of this request, 32 characters; `purpose` has at most 16 bytes."""
-    return seal(purpose, PAYLOAD.pack(*request))
+    return seal_all(purpose, [PAYLOAD.pack(*request)])[0]
 
 
 def read(purpose: str, token: str) -> Request | None:

@@ -15,13 +15,9 @@ LEAST_TAG_BYTES = 12  # 96 bits that nobody guesses
 TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def seal(purpose: str, payload: bytes) -> str:
-    """The URL-safe token of at most 64 bytes, always the same; `purpose` has at most 16 bytes."""
-    return seal_all(purpose, [payload])[0]
-
-
 def seal_all(purpose: str, payloads: Iterable[bytes]) -> list[str]:
-    """The tokens of `payloads`, in their order; the key is looked for once."""
+    """The URL-safe tokens of `payloads` of at most 64 bytes, always the same ones and in their
+    order; `purpose` has at most 16 bytes. The key is looked for once."""
     key = purpose_key(settings.SECRET_KEY, purpose)
     return [_sealed(key, payload) for payload in payloads]
 

@@ -5,6 +5,4 @@ from django.http import HttpResponseRedirect
 
 def see_other(url: str) -> HttpResponseRedirect:
     """303: the browser loads the URL by GET, so reloading it posts nothing again."""
-    response = HttpResponseRedirect(url)
-    response.status_code = 303
-    return response
+    return HttpResponseRedirect(url, status=303)

@@ -34,7 +34,7 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
         form.values,
         form.how,
         network_of(request),
-        sign_up_wording(),
+        full_wording(Newsletter.objects.get_current().name, SIGN_UP, SIGN_UP_BUTTON),
         is_suspicious=is_suspicious(seconds, settings.SIGN_UP_LEAST_S),
     )
     if wait:
@@ -86,11 +86,6 @@ def for_one_visitor(response: HttpResponse) -> HttpResponse:
     """Keep shared caches from storing this form: it is tied to a cookie."""
     response["Cache-Control"] = "private, no-cache"
     return response
-
-
-def sign_up_wording() -> str:
-    """The words beside the button, as the log of consent keeps them."""
-    return full_wording(Newsletter.objects.get_current().name, SIGN_UP, SIGN_UP_BUTTON)
 
 
 def _asked(request: HttpRequest) -> HttpResponse:

@@ -75,10 +75,8 @@ def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
     if isinstance(event, Bounced):
         if reader is not None:
             _keep_bounce(cursor, reader, event)
-            if effect is None:
-                enough_at = _soft_bounces_are_enough_at(cursor, reader)
-                if enough_at is not None:
-                    effect, at = _EFFECTS[BounceMeaning.BOUNCED], enough_at
+            if effect is None and (enough_at := _soft_bounces_are_enough_at(cursor, reader)):
+                effect, at = _EFFECTS[BounceMeaning.BOUNCED], enough_at
     elif effect is None and not event.is_our_own:
         effect = _BLOCKED
     if effect is None:
@@ -175,8 +173,7 @@ def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> N
 
 
 def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: Subscriber) -> datetime | None:
-    """When enough copies had bounced within `WITHIN_DAYS` that the address counts as dead, or
-    None."""
+    """When enough copies had bounced within `WITHIN_DAYS`; None if fewer did."""
     cursor.execute(
         """
         WITH soft AS (

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping as Map
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from typing import NamedTuple
 
 from delivery.reader_fields import FIELD_NAMES, NAME, READER_FIELDS
@@ -81,16 +82,11 @@ def detect_delimiter(sample: Sequence[str]) -> str:
     """The delimiter that shows the most addresses and known column names in the sample."""
 
     def score(delimiter: str) -> int:
-        rows = [
-            row[1] for row in read_records(iter(sample), delimiter) if not isinstance(row, BadRow)
-        ]
+        found = read_records(iter(sample), delimiter)
+        rows = [row[1] for row in found if not isinstance(row, BadRow)]
         addresses = sum(any(map(looks_like_address, fields)) for fields in rows)
-        words = sum(
-            header_words.is_known(key(field))
-            for fields in rows[: MAX_ROWS_ABOVE_HEADER + 1]
-            for field in fields
-        )
-        return addresses + words
+        top = chain.from_iterable(rows[: MAX_ROWS_ABOVE_HEADER + 1])
+        return addresses + sum(header_words.is_known(key(field)) for field in top)
 
     return max(DELIMITERS, key=score)
 

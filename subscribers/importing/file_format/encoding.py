@@ -58,9 +58,8 @@ class EncodingDetector:
         if self._settled or piece.isascii():
             return
         self._count(self._decoder.decode(piece), piece.count(_REPLACEMENT.encode()))
-        self.contradicts_windows_1252 |= len(piece.translate(None, _NOT_IN_WINDOWS_1252)) < len(
-            piece
-        )
+        known = piece.translate(None, _NOT_IN_WINDOWS_1252)
+        self.contradicts_windows_1252 |= len(known) < len(piece)
 
     def encoding(self) -> Encoding:
         if self._settled:
@@ -80,11 +79,8 @@ def _by_zeros(start: bytes) -> Encoding | None:
     even, odd = start[0:_START:2], start[1:_START:2]
     found = []
     for characters, zeros, encoding in ((even, odd, UTF_16_LE), (odd, even, UTF_16_BE)):
-        plain = bytes(
-            character
-            for character, zero in zip(characters, zeros, strict=False)
-            if character and not zero
-        )
+        pairs = zip(characters, zeros, strict=False)
+        plain = bytes(character for character, zero in pairs if character and not zero)
         found.append((plain.count(b"@"), len(plain), encoding))
     _, plain_characters, encoding = max(found, key=itemgetter(0, 1))
     return encoding if 100 * plain_characters > _LEAST_ASCII * len(odd) else None

@@ -187,11 +187,8 @@ class ReaderFile:
             sample.append(line)
             filled += not line.isspace()
             characters += len(line)
-            if (
-                filled == _FILLED_LINES
-                or len(sample) == _MOST_LINES
-                or characters > _MOST_CHARACTERS
-            ):
+            is_long = len(sample) == _MOST_LINES or characters > _MOST_CHARACTERS
+            if is_long or filled == _FILLED_LINES:
                 break
         return blank, sample
 

@@ -62,10 +62,8 @@ def excluded(
     line: int, email: str, reason: InputRefusal, result: str = RejectedRow.Result.REJECTED
 ) -> RejectedRow:
     """A row without a reader to add, not stored yet."""
-    parameters = dict(reason.parameters)
-    return RejectedRow(
-        line=line, result=result, email=email, reason=reason.code, parameters=parameters
-    )
+    why = {"reason": reason.code, "parameters": dict(reason.parameters)}
+    return RejectedRow(line=line, result=result, email=email, **why)
 
 
 def _unguarded(text: str) -> str:

@@ -58,9 +58,8 @@ class Command(BaseCommand):
         if consent and not options["confirmed"]:
             raise CommandError("--consent says where consent was given; --confirmed states that.")
         if len(consent) > LONGEST_STATEMENT:
-            raise CommandError(
-                f"--consent has {len(consent)} characters; at most {LONGEST_STATEMENT} are kept."
-            )
+            sentence = f"{len(consent)} characters; at most {LONGEST_STATEMENT} are kept."
+            raise CommandError(f"--consent has {sentence}")
         if rejects and _is_the_same(rejects, path):
             raise CommandError("--rejects names the file that is imported; name another one.")
         what_remains = NOTHING_CHANGED if options["dry_run"] else CONTINUES
@@ -81,9 +80,8 @@ class Command(BaseCommand):
         except UnreadableFileError as refusal:
             raise CommandError(str(refusal)) from refusal
         except (OperationalError, InterfaceError) as error:
-            raise CommandError(
-                f"The connection to the database was lost. {what_remains}"
-            ) from error
+            sentence = f"The connection to the database was lost. {what_remains}"
+            raise CommandError(sentence) from error
         except KeyboardInterrupt:
             self.stderr.write(f"Interrupted. {what_remains}")
             sys.exit(INTERRUPTED)

@@ -260,18 +260,16 @@ who imported what is in the log of the admin
 
 # --- Files that nobody imports ---
 only what was checked and not imported expires
-    IS_EXPIRED: state «= 'checked' → <> 'expired'» AND checked_at
+    _expired: filter(«state=State.CHECKED,» checked_at__lt
     test_nothing_else_expires
 nothing expires before its time
-    IS_EXPIRED: checked_at < now() «- → +» make_interval(days => %s)
+    _expired: Now() «- → +» timedelta
     test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it
 the content of what expires goes
-    EXPIRE: «DELETE FROM import_piece USING expired WHERE subscriber_import_id = expired.id →
-        SELECT»
+    expire_file: «stored_file.delete(record.pk)»
     test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it
 the rejected rows of what expires go
-    EXPIRE: «DELETE FROM rejected_row USING expired WHERE subscriber_import_id = expired.id →
-        SELECT»
+    expire_file: «delete_noted_rows(record.pk)»
     test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it
 whoever brings a file again has its whole time again
     store_for_check: if «record.state == State.CHECKED → False»: SubscriberImport
