@@ -77,9 +77,8 @@ def _drafts_open_to(user: User, entries: Iterable[LogEntry]) -> Collection[str]:
     keys = {
         key
         for entry in entries
-        if entry.content_type
-        and (entry.content_type.app_label, entry.content_type.model) == ("publishing", "draft")
-        and (key := parse_id(entry.object_id))
+        if entry.content_type and entry.content_type.model == "draft"
+        if (key := parse_id(entry.object_id))
     }
     if not keys or not any(user.has_perm(one) for one in MAY_WRITE):  # type: ignore[union-attr]
         return ()

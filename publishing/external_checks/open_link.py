@@ -112,19 +112,15 @@ class LinkOpener:
         deadline = min(deadline, time.monotonic() + LINK_TIMEOUT_S)
         try:
             for _ in range(MAX_REDIRECTS + 1):
-                status, location = self._request_status(url, deadline)
+                status, location = self._request("HEAD", url, deadline)
+                if status in _RETRY_WITH_GET:
+                    status, location = self._request("GET", url, deadline)
                 if status not in _REDIRECTS or location is None:
                     return LinkResult(status=status, url=url)
                 url = _redirect_target(url, location)
         except _LinkFailedError as error:
             return LinkResult(error=error.error, url=url)
         return LinkResult(error=LinkError.TOO_MANY_REDIRECTS, url=url)
-
-    def _request_status(self, url: str, deadline: float) -> tuple[int, str | None]:
-        status, location = self._request("HEAD", url, deadline)
-        if status in _RETRY_WITH_GET:
-            return self._request("GET", url, deadline)
-        return status, location
 
     def _request(self, method: str, url: str, deadline: float) -> tuple[int, str | None]:
         try:

@@ -63,20 +63,23 @@ class ParsedLetter:
         self.passages: list[Passage] = []
         self.links: list[Link] = []
         self.images: list[Image] = []
-        self._placeholders = FieldPlaceholders(html)
+        placeholders = FieldPlaceholders(html)
+        self._restore = placeholders.restore
         self._paragraphs = 0
         self._kind = ""
         self._words: list[str] = []
         self._link: tuple[str, list[str]] | None = None
         self._in_style = False
-        for words, tag, rest in split_tags(normalise(self._placeholders.text)):
+        for words, tag, rest in split_tags(normalise(placeholders.text)):
             self._take(words, tag, rest)
         self._end_passage()
 
     def _take(self, words: str, tag: str, rest: str) -> None:
         """Some words, and the tag after them."""
         if words and not self._in_style:
-            self._add_words(words)
+            self._words.append(words)
+            if self._link:
+                self._link[1].append(words)
         self._in_style = tag == "style"
         name = tag.removeprefix("/")
         if name in _BLOCKS:
@@ -88,11 +91,6 @@ class ParsedLetter:
             self._image(rest)
         elif tag == "br":
             self._words.append(" ")
-
-    def _add_words(self, words: str) -> None:
-        self._words.append(words)
-        if self._link:
-            self._link[1].append(words)
 
     def _anchor(self, tag: str, rest: str) -> None:
         attributes = parse_attributes(rest)
@@ -132,6 +130,3 @@ class ParsedLetter:
 
     def _one_line(self, words: list[str]) -> str:
         return " ".join(self._restore("".join(words)).split())
-
-    def _restore(self, text: str) -> str:
-        return self._placeholders.restore(text)
