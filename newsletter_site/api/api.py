@@ -89,14 +89,8 @@ def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
     return problem_response(ProblemType.NOT_READABLE, "The call cannot be read.")
 
 
-def _known_error(request: HttpRequest, error: Exception | type[Exception]) -> HttpResponse:
-    return problem_response(
-        *next(_PROBLEMS[kind] for kind in type(error).__mro__ if kind in _PROBLEMS)
-    )
-
-
-for _kind in _PROBLEMS:
-    api.add_exception_handler(_kind, _known_error)
+for _kind, _problem in _PROBLEMS.items():
+    api.add_exception_handler(_kind, lambda *_, problem=_problem: problem_response(*problem))
 
 
 @api.exception_handler(Exception)

@@ -25,7 +25,9 @@ def join(cluster: Cluster, database: str | None = None) -> None:
     with guard:
         if cluster in joined:
             return
-        _ignore_environment()
+        for option in pq.Conninfo.get_defaults():
+            if option.envvar:  # PGHOST, PGOPTIONS and so on are meant for another database.
+                os.unsetenv(option.envvar.decode())
         with private_files.held(cluster.home / GATE, cluster.user):
             lock = private_files.open_lock(cluster.home / USERS, cluster.user)
             try:
@@ -38,13 +40,6 @@ def join(cluster: Cluster, database: str | None = None) -> None:
                 os.close(lock)
                 raise
             joined[cluster] = lock
-
-
-def _ignore_environment() -> None:
-    """Make libpq ignore PGHOST, PGOPTIONS and so on, which are meant for another database."""
-    for option in pq.Conninfo.get_defaults():
-        if option.envvar:
-            os.unsetenv(option.envvar.decode())
 
 
 def restart(cluster: Cluster) -> None:

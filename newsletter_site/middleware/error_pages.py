@@ -29,17 +29,15 @@ RETRY_AFTER_S = 10
 
 # PostgreSQL, appendix A. Class 08 means no connection; PgBouncer says 08P01 without a server.
 _NO_CONNECTION = "08"
-_UNAVAILABLE = frozenset(
-    {
-        "25006",  # takes no writes: a standby, or a server that is being moved
-        "25P03",  # the session was idle in a transaction for too long
-        "53300",  # too many connections
-        "57P01",  # shut down by an administrator, or this session was ended by one
-        "57P02",  # crashed
-        "57P03",  # starting up or shutting down
-        "57P05",  # the session was idle for too long
-    }
-)
+_UNAVAILABLE = {
+    "25006",  # takes no writes: a standby, or a server that is being moved
+    "25P03",  # the session was idle in a transaction for too long
+    "53300",  # too many connections
+    "57P01",  # shut down by an administrator, or this session was ended by one
+    "57P02",  # crashed
+    "57P03",  # starting up or shutting down
+    "57P05",  # the session was idle for too long
+}
 # What psycopg raises, without a code, if there was no reply.
 _WITHOUT_REPLY = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
 

@@ -1,6 +1,6 @@
 """The metrics in Prometheus' text format, which prometheus-client writes. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -24,31 +24,28 @@ def exposition(
     counters: Mapping[str, Labelled], gauges: Mapping[str, Reading], *, database: str
 ) -> bytes:
     """Write the whole answer. `database` names the database that the counters are stored in."""
+    families: list[Family] = []
+    for metric in CATALOGUE:
+        match metric.kind:
+            case "counter":
+                families.append(_counter(metric, counters.get(metric.name, ()), database))
+            case "histogram":
+                buckets = counters.get(metric.name + BUCKET, ())
+                sums = counters.get(metric.name + SUM, ())
+                families.append(_histogram(metric, buckets, sums, database))
+            case "gauge":
+                families.append(_gauge(metric, gauges.get(metric.name)))
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Collector(counters, gauges, database))
+    registry.register(_Families(families))
     return generate_latest(registry)
 
 
 @dataclass(eq=False)
-class _Collector(Collector):
-    _counters: Mapping[str, Labelled]
-    _gauges: Mapping[str, Reading]
-    _database: str
+class _Families(Collector):
+    _families: list[Family]
 
-    def collect(self) -> Iterator[Family]:
-        for metric in CATALOGUE:
-            match metric.kind:
-                case "counter":
-                    yield _counter(metric, self._counters.get(metric.name, ()), self._database)
-                case "histogram":
-                    yield _histogram(
-                        metric,
-                        self._counters.get(metric.name + BUCKET, ()),
-                        self._counters.get(metric.name + SUM, ()),
-                        self._database,
-                    )
-                case "gauge":
-                    yield _gauge(metric, self._gauges.get(metric.name))
+    def collect(self) -> list[Family]:
+        return self._families
 
 
 def _counter(metric: Metric, counted: Labelled, database: str) -> Family:

@@ -81,7 +81,7 @@ no pause between codes grows for ever
     test_no_pause_between_codes_is_longer_than_seventeen_minutes[000000]
     test_no_pause_between_codes_is_longer_than_seventeen_minutes[abcd-efgh-jkmn]
 two-step sign-in is switched off together with its log entry
-    remove: «with transaction.atomic(): _lock(author) → if True:» was_on
+    remove: «with _locked(author): → if True:» was_on
     test_it_is_not_switched_off_without_its_log_entry[by_an_operator]
     test_it_is_not_switched_off_without_its_log_entry[by_its_owner]
 """)
