@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
-from django.db.backends.utils import CursorWrapper
 from django.db.models.functions import Now
 
 from delivery.models import Edition
@@ -54,15 +53,15 @@ def answer_requests(batch_size: int = AT_ONCE) -> int:
             if request is None:
                 break
             last = request.pk
-            answered += _try_to_answer(cursor, request)
+            answered += _try_to_answer(request)
     return answered
 
 
-def _try_to_answer(cursor: CursorWrapper, request: DataRequest) -> bool:
+def _try_to_answer(request: DataRequest) -> bool:
     """Return whether it was answered. If not, nothing of the answer is kept."""
     try:
         with transaction.atomic():
-            _answer(cursor, request)
+            _answer(request)
             request.delete()
     except OperationalError as fault:
         # A lock or the database, and not this request: that passes, and does not count.
@@ -78,12 +77,12 @@ def _try_to_answer(cursor: CursorWrapper, request: DataRequest) -> bool:
     return True
 
 
-def _answer(cursor: CursorWrapper, request: DataRequest) -> None:
+def _answer(request: DataRequest) -> None:
     """Queue the mail of a request. Raises `OperationalError` if somebody holds the reader's row."""
     readers = Subscriber.objects.select_for_update(nowait=True)
     reader = readers.filter(email_key=request.email_key).first()
     if reader is None:
-        _count_for_the_network(cursor, request.network, request.asked_at)
+        _count_for_the_network(request.network, request.asked_at)
         return
     consent = {"at": request.asked_at, "network": request.network}
     ask_for_mail(reader, Edition.Kind.RECORD, Act.RECORD_ASKED, How.FORM, **consent)
@@ -103,15 +102,10 @@ def load_data_link(token: str) -> tuple[int, bool] | None:
     return request.recipient, is_fresh
 
 
-def _count_for_the_network(cursor: CursorWrapper, network: str, asked_at: datetime) -> None:
+def _count_for_the_network(network: str, asked_at: datetime) -> None:
     """Count an unknown address too, or the limit would show who is a reader."""
-    cursor.execute(
-        """
-        DELETE FROM consent_record
-         WHERE subscriber_id = %s AND at < clock_timestamp() - interval '1 day'
-        """,
-        [UNKNOWN_READER],
-    )
+    earlier = ConsentRecord.objects.filter(subscriber=UNKNOWN_READER)
+    earlier.filter(at__lt=Now() - timedelta(days=1)).delete()
     if network:
         asked: dict[str, Any] = {"at": asked_at, "network": network, "request": NOT_MAILED}
         record_consent(UNKNOWN_READER, Act.RECORD_ASKED, How.FORM, **asked)

@@ -35,7 +35,6 @@ _KEYS = {
     "provider_events": "provider_told",
 }
 
-
 Entry = Mapping[str, Any]
 
 

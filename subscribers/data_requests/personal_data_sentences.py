@@ -38,8 +38,6 @@ OUTCOMES: Mapping[str, str] = {
 ACTS: dict[str, str] = {act.value: str(act.label) for act in Act}
 WAYS: dict[str, str] = {how.value: str(how.label) for how in How}
 MAILS_SHOWN = 50  # the latest; the file has them all
-
-
 # On a reader's own page.
 _TO_THE_READER: Mapping[str, str] = {
     Act.CONFIRMED: "confirmed by you",

@@ -1,8 +1,6 @@
 """The list of readers, newest first, filtered by state or text. At a million readers only a search
 by the start of an address uses an index; any other reads every row, for about a second."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_

@@ -62,8 +62,8 @@ def status_sentence(record: SubscriberImport) -> str:
         case State.RUNNING:
             return f"It is being imported: {rows} so far, {added:,} of them added."
         case State.FINISHED:
-            rejects = f" and {rejected:,} {_were(rejected)} rejected" if rejected else ""
-            return f"Imported. Of {rows}, {added:,} {_were(added)} added{rejects}."
+            rejects = f" and {counted(rejected, 'was', 'were')} rejected" if rejected else ""
+            return f"Imported. Of {rows}, {counted(added, 'was', 'were')} added{rejects}."
         case State.EXPIRED:
             return (
                 f"It was checked and not imported within {_days_kept(record)}, so what was kept of "
@@ -139,7 +139,3 @@ def _days_kept(record: SubscriberImport) -> str:
     if record.checked_at is None or record.finished_at is None:
         return "its time"
     return counted((record.finished_at - record.checked_at).days, "day")
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"

@@ -64,7 +64,7 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
         return _history(request, str(error))
     if not is_new:
         messages.info(request, _known_content(record))
-    return _redirect_to_import(record.pk)
+    return see_other(reverse("readers:import", args=[record.pk]))
 
 
 @may_manage_readers
@@ -98,7 +98,7 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
     with transaction.atomic():
         if accept_upload.start_import(import_id, stated):
             record_import_activity("import", user_id_of(request), _import_or_404(import_id))
-    return _redirect_to_import(import_id)
+    return see_other(reverse("readers:import", args=[import_id]))
 
 
 @may_manage_readers
@@ -112,7 +112,7 @@ def discard_import(request: HttpRequest, import_id: int) -> HttpResponse:
             record_import_activity("discard", user_id_of(request), record)
     if not discarded:
         messages.warning(request, "It is imported or deleted already; there is nothing to discard.")
-        return _redirect_to_import(import_id)
+        return see_other(reverse("readers:import", args=[import_id]))
     messages.success(request, f"{record.filename} was discarded. Nobody was imported from it.")
     return see_other(reverse("readers:imports"))
 
@@ -187,7 +187,3 @@ def _known_content(record: SubscriberImport) -> str:
     if record.state in (State.FINISHED, State.WAITING, State.RUNNING):
         return "The content of this file was imported before. Nothing was done now."
     return "The content of this file was uploaded before and is not imported yet. Here it is."
-
-
-def _redirect_to_import(import_id: int) -> HttpResponse:
-    return see_other(reverse("readers:import", args=[import_id]))

@@ -128,6 +128,7 @@ class ReaderFile:
         reader = self._reading = HashingReader(self._file)
         layout, top = self._layout, max(self._layout.header_line, self._separator_line)
         width, address, status = layout.width, layout.address, layout.status
+        delimiter = DELIMITERS[self._delimiter].removesuffix("s")
         # A field is hardly ever in two columns, and a file may have millions of rows.
         singles = [columns[0] for columns in layout.fields if len(columns) == 1]
         are_single = len(singles) == len(layout.fields)
@@ -147,7 +148,9 @@ class ReaderFile:
                 if isinstance(row_status, RowStatus) and row_status.status.is_gone:
                     yield Row(line, email, layout.values_in(()), row_status)
                 else:
-                    yield BadRow(line, excerpt(email), self._too_many(count))
+                    numbers = {"columns": count, "expected": width}
+                    why = refuse("row_too_long", **numbers, delimiter=delimiter)
+                    yield BadRow(line, excerpt(email), why)
             elif email.strip() or any(map(str.strip, fields)):
                 row_status = status.of(fields) if status else None
                 if isinstance(row_status, InputRefusal):
@@ -250,14 +253,6 @@ class ReaderFile:
         rows = list(islice(found, _MOST_WITH_ACCENTS))
         self._reading = None
         return rows
-
-    def _too_many(self, count: int) -> InputRefusal:
-        return refuse(
-            "row_too_long",
-            columns=count,
-            expected=self._layout.width,
-            delimiter=DELIMITERS[self._delimiter].removesuffix("s"),
-        )
 
 
 def _column_name(layout: Layout, column: int) -> str:
