@@ -1,5 +1,6 @@
 """
-Where the time of a step goes, as the workers count it themselves (`delivery/worker/phases.py`).
+Where the time of a step goes, as the workers count it themselves: `Phase` in
+`delivery/monitoring/delivery_metrics.py`.
 
 Per copy in microseconds, so that the phases stand beside a rate: at 20,000 copies a second one
 thread would have 50 for all of them. Several threads wait at the same time, so their phases add up
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.frame import Measured
 from benchmarks.site.site import Site
-from delivery.worker.phases import Phase
+from delivery.monitoring.delivery_metrics import Phase
 
 TOOK, WORKED = "homing_worker_phase_seconds_total", "homing_worker_phase_cpu_seconds_total"
 

@@ -1,31 +1,9 @@
-"""The operator's settings of delivery, as values: timing, retries, the Postmark client."""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
+"""The operator's settings of delivery, as values: retries, the Postmark client."""
 
 from django.conf import settings
 
 from delivery.postmark.client import Postmark
 from delivery.rules import retry_or_settle
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """How long things may take, in seconds, and the ceiling on messages per second, if any."""
-
-    deadline_s: float
-    lease_s: float
-    rate_per_s: float | None
-
-    @classmethod
-    def from_settings(cls) -> Timing:
-        """The operator's timing."""
-        return cls(
-            deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
-            lease_s=settings.DELIVERY_LEASE_S,
-            rate_per_s=settings.DELIVERY_RATE_PER_S,
-        )
 
 
 def policy_from_settings() -> retry_or_settle.Policy:

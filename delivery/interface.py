@@ -28,5 +28,4 @@ from delivery.reconcile.run import ReconcileResult, reconcile
 from delivery.reconcile.walk import SearchUnavailableError
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.worker.phases import Phase
 from delivery.worker.provider_tasks import PROVIDER_TASKS

@@ -7,7 +7,8 @@ from django.db.backends.utils import CursorWrapper
 from delivery.models import Alarm
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.control import pause_automatically
-from delivery.rules.bounce_threshold import Limits, SendsSinceResume, find_exceeded_rate
+from delivery.rules.bounce_threshold import Limit, find_exceeded_rate
+from delivery.rules.reason import ReasonCode
 
 
 def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
@@ -30,13 +31,16 @@ def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
     if row is None:
         return False
     left, bounced, complained, waiting, since = map(int, row)
-    limits = Limits(
-        bounces_percent=settings.DELIVERY_SURGE_BOUNCES_PERCENT,
-        bounces_least=settings.DELIVERY_SURGE_BOUNCES_LEAST,
-        complaints_percent=settings.DELIVERY_SURGE_COMPLAINTS_PERCENT,
-        complaints_least=settings.DELIVERY_SURGE_COMPLAINTS_LEAST,
+    complaints = Limit(
+        settings.DELIVERY_SURGE_COMPLAINTS_PERCENT, settings.DELIVERY_SURGE_COMPLAINTS_LEAST
     )
-    reason = find_exceeded_rate(SendsSinceResume(left, bounced, complained, waiting), limits)
+    bounces = Limit(settings.DELIVERY_SURGE_BOUNCES_PERCENT, settings.DELIVERY_SURGE_BOUNCES_LEAST)
+    # Complaints come first.
+    rates = {
+        ReasonCode.COMPLAINT_RATE: (complained, complaints),
+        ReasonCode.BOUNCE_RATE: (bounced, bounces),
+    }
+    reason = find_exceeded_rate(left, rates) if waiting else None
     if reason is None:
         return False
     pause_automatically(cursor, edition, reason)

@@ -34,11 +34,6 @@ def raise_alarm(
     return is_new
 
 
-def load_alarms(edition: int, *, limit: int) -> list[Alarm]:
-    """Load at most `limit` alarms of an edition, the latest first."""
-    return list(Alarm.objects.filter(edition=edition).order_by("-raised_at", "-pk")[:limit])
-
-
 def _unseen() -> QuerySet[Alarm]:
     return (
         Alarm.objects.filter(seen_at=None)
@@ -56,11 +51,6 @@ def load_unseen_by_edition(*, limit: int) -> list[Alarm]:
         up_to=Window(Max("pk"), partition_by="edition"),
     )
     return list(alarms.filter(rank=1).order_by("-raised_at", "-pk")[:limit])
-
-
-def count_editions_with_unseen() -> int:
-    """Count the editions with unseen alarms."""
-    return Alarm.objects.filter(seen_at=None).values("edition").distinct().count()
 
 
 def load_unseen() -> list[Alarm]:

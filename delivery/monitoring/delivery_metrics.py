@@ -1,6 +1,8 @@
 """The counters of delivery and their names. docs/metrics.md says what each is good for."""
 
+import time
 from collections.abc import Mapping
+from enum import StrEnum
 
 from delivery.monitoring.metrics_storage import Histogram, add_on_commit, metrics_buffer
 
@@ -23,13 +25,27 @@ def count_deliveries(by_outcome: Mapping[str, int]) -> None:
         add_on_commit(DELIVERIES, number, outcome=outcome)
 
 
-def observe_call(result: str, seconds: float) -> None:
-    """A call ended."""
-    metrics_buffer.add(CALLS, result=result)
-    metrics_buffer.observe(CALL_SECONDS, seconds)
+class Phase(StrEnum):
+    """The parts of a step in order. `wait` is for a free call slot. A claim that finds nothing is
+    not counted, nor is the part in which a step failed."""
+
+    CLAIM = "claim"
+    RENDER = "render"
+    WAIT = "wait"
+    START = "start"
+    SERIALISE = "serialise"
+    CALL = "call"
+    SETTLE = "settle"
 
 
-def observe_phase(name: str, seconds: float, cpu_seconds: float) -> None:
-    """A phase of a step ended, which took CPU time of this thread."""
-    metrics_buffer.add(PHASE_SECONDS, seconds, phase=name)
-    metrics_buffer.add(PHASE_CPU_SECONDS, cpu_seconds, phase=name)
+class Phases:
+    """The phases of one step, on one thread; each is counted as it ends."""
+
+    def __init__(self) -> None:
+        self._at = (time.perf_counter(), time.thread_time())
+
+    def end(self, phase: Phase) -> None:
+        """Count the time since the previous phase ended, and this thread's own share of it."""
+        before, self._at = self._at, (time.perf_counter(), time.thread_time())
+        metrics_buffer.add(PHASE_SECONDS, self._at[0] - before[0], phase=phase)
+        metrics_buffer.add(PHASE_CPU_SECONDS, self._at[1] - before[1], phase=phase)

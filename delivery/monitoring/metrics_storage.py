@@ -63,11 +63,6 @@ class MetricsBuffer:
         with self._lock:
             self._counts.update(counts)
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is counted."""
-        return not self._counts
-
 
 def metric_key(name: str, labels: Mapping[str, str]) -> Key:
     """The key of a name with its labels in the table."""

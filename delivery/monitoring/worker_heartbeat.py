@@ -26,25 +26,19 @@ class WorkerActivity:
     age_s: float | None
 
 
-def register_worker(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
-    """Record that a worker starts, and delete the rows of those silent for a day."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "DELETE FROM worker WHERE heard_at < clock_timestamp() - %s::interval", [EXPIRES_AFTER]
-        )
-    beat(worker, host=host, pid=pid, warning=warning)
-
-
 def beat(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
-    """Record a heartbeat. Adds the row again after a day's silence, or a restored backup."""
+    """Record a heartbeat; its row may have to be added again. Deletes those silent for a day."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
+            WITH expired AS (
+                DELETE FROM worker WHERE heard_at < clock_timestamp() - %s::interval AND id <> %s
+            )
             INSERT INTO worker (id, started_at, heard_at, host, pid, warning)
             VALUES (%s, clock_timestamp(), clock_timestamp(), %s, %s, %s)
             ON CONFLICT (id) DO UPDATE SET heard_at = clock_timestamp()
             """,
-            [worker, host, pid, warning],
+            [EXPIRES_AFTER, worker, worker, host, pid, warning],
         )
 
 

@@ -12,10 +12,9 @@ import orjson
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.rules.call_results import (
     Answered,
-    CallDeferred,
     CallResult,
+    Deferred,
     FoundMessage,
-    MessageDeferred,
     MessagePage,
     MessageResult,
     RefusedByProxy,
@@ -153,7 +152,7 @@ def classify_message(item: object, address: str) -> MessageResult:
     if code == INVALID_EMAIL and _ABOUT_THE_RECIPIENT.match(text):
         return Failed(_quoted(code, _ADDRESS.sub("…", text)), refused=True)
     if code in {MAINTENANCE, RATE_LIMIT}:
-        return MessageDeferred(_quoted(code, text), too_fast=code == RATE_LIMIT)
+        return Deferred(_quoted(code, text), too_fast=code == RATE_LIMIT)
     if code == INTERNAL_ERROR:
         return Unanswered(_quoted(code, text))
     return RejectedForAll(_quoted(code, text).with_params(remedy=_remedy_for(code, text)))
@@ -199,13 +198,13 @@ def classify_call(
     error = parsed if isinstance(parsed, dict) else {}
     code, text = _as_code(error.get("ErrorCode")), _as_text(error.get("Message"))
     if status == 503 and code == MAINTENANCE:
-        return CallDeferred(Reason.of(ReasonCode.MAINTENANCE), retry_after_s(headers))
+        return Deferred(Reason.of(ReasonCode.MAINTENANCE), retry_after_s(headers))
     if status < 300 or status >= 500:
         # A success that is not the API's own comes from something in between, which may have
         # passed the call on.
         return Unanswered(Reason.of(ReasonCode.STATUS_AMBIGUOUS, status=status))
     if status == 429 or code == RATE_LIMIT:
-        return CallDeferred(Reason.of(ReasonCode.TOO_FAST), retry_after_s(headers), too_fast=True)
+        return Deferred(Reason.of(ReasonCode.TOO_FAST), retry_after_s(headers), too_fast=True)
     if status == 413 or code == TOO_MANY_MESSAGES:
         return TooLarge(Reason.of(ReasonCode.CALL_TOO_LARGE, status=status))
     if code is not None and code != 0:
@@ -251,7 +250,7 @@ def _classify_success(parsed: object, addresses: Sequence[str]) -> CallResult:
 def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallResult:
     """An error body with a 4xx: it concerns the request as a whole."""
     if code == MAINTENANCE:
-        return CallDeferred(Reason.of(ReasonCode.MAINTENANCE))
+        return Deferred(Reason.of(ReasonCode.MAINTENANCE))
     if code == INTERNAL_ERROR:
         return Unanswered(_quoted(code, text))
     message = classify_message({"ErrorCode": code, "Message": text}, "")

@@ -1,6 +1,7 @@
 """Pauses, resumes, ends and resends editions, under the edition's lock. The start of a call is
 guarded by the batch's state: none begins after a pause or an end. Calls in flight finish."""
 
+from django.db import transaction
 from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.batches.batch_state import IS_OPEN, pause_batches, withdraw_waiting
@@ -158,45 +159,40 @@ def send_now(edition: int) -> bool:
     return True
 
 
-class _TooLateError(Exception): ...
-
-
 def call_back(edition: int) -> int | None:
     """Cancel an edition of which nothing has left; return how many deliveries were withdrawn. None,
     and nothing changes, if its hold has ended, a call has started, or it is not reconciled."""
-    try:
-        with short_transaction() as cursor:
-            lock_edition(cursor, edition)
-            # A restored database does not know what has left since its backup.
-            cursor.execute(
-                f"""
-                SELECT held_until > clock_timestamp() AND unreconciled_since IS NULL
-                       AND {IS_THE_KNOWN_DATABASE}
-                FROM edition WHERE id = %s
-                """,  # noqa: S608 -- a constant
-                [edition],
-            )
-            if cursor.fetchone() != (True,):
-                return None
-            withdrawn = _cancel(
-                cursor,
-                edition,
-                control_reason=Reason.of(ReasonCode.CALLED_BACK).dumps(),
-                reason=ReasonCode.EDITION_CALLED_BACK,
-            )
-            # Read after the batches were withdrawn: by now no further call can start.
-            cursor.execute(
-                f"""
-                SELECT EXISTS (SELECT FROM attempt WHERE edition_id = %(edition)s)
-                    OR EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s
-                                                   AND {IS_OPEN} AND state <> 'done')
-                """,  # noqa: S608 -- a constant
-                {"edition": edition},
-            )
-            if cursor.fetchone() == (True,):
-                raise _TooLateError
-    except _TooLateError:
-        return None
+    with short_transaction() as cursor:
+        lock_edition(cursor, edition)
+        # A restored database does not know what has left since its backup.
+        cursor.execute(
+            f"""
+            SELECT held_until > clock_timestamp() AND unreconciled_since IS NULL
+                   AND {IS_THE_KNOWN_DATABASE}
+            FROM edition WHERE id = %s
+            """,  # noqa: S608 -- a constant
+            [edition],
+        )
+        if cursor.fetchone() != (True,):
+            return None
+        withdrawn = _cancel(
+            cursor,
+            edition,
+            control_reason=Reason.of(ReasonCode.CALLED_BACK).dumps(),
+            reason=ReasonCode.EDITION_CALLED_BACK,
+        )
+        # Read after the batches were withdrawn: by now no further call can start.
+        cursor.execute(
+            f"""
+            SELECT EXISTS (SELECT FROM attempt WHERE edition_id = %(edition)s)
+                OR EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s
+                                               AND {IS_OPEN} AND state <> 'done')
+            """,  # noqa: S608 -- a constant
+            {"edition": edition},
+        )
+        if cursor.fetchone() == (True,):
+            transaction.set_rollback(True)
+            return None
     return withdrawn
 
 

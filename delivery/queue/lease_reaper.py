@@ -115,7 +115,14 @@ def _recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
             case "sending":
                 recovered = _recover_sending(cursor, lease, first_lookup_after_s)
             case _:
-                recovered = _recover_lookup(cursor, lease)
+                cursor.execute(
+                    f"""
+                    UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL
+                    WHERE {_EXPIRED}
+                    """,  # noqa: S608 -- a constant
+                    [lease.batch, lease.state, lease.epoch],
+                )
+                recovered = bool(cursor.rowcount)
         if recovered:
             # Evidence that came meanwhile was left to the worker that held the batch.
             unapplied = unapplied_evidence(cursor, lease.batch)
@@ -186,14 +193,3 @@ def _recover_sending(
     # Its end was not recorded and is not invented here; look-ups count from its deadline.
     cursor.execute("UPDATE attempt SET result = 'unknown' WHERE id = %s", [row[0]])
     return True
-
-
-def _recover_lookup(cursor: CursorWrapper, lease: _ExpiredLease) -> bool:
-    cursor.execute(
-        f"""
-        UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL
-        WHERE {_EXPIRED}
-        """,  # noqa: S608 -- a constant
-        [lease.batch, lease.state, lease.epoch],
-    )
-    return bool(cursor.rowcount)

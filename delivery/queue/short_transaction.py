@@ -23,18 +23,9 @@ def short_transaction() -> Iterator[CursorWrapper]:
 
 
 @contextmanager
-def _joined() -> Iterator[None]:
-    was = _is_joined.set(True)
-    try:
-        yield
-    finally:
-        _is_joined.reset(was)
-
-
-@contextmanager
 def together() -> Iterator[None]:
     """Commit what the queue does in here with what is written beside it: the audit trail."""
-    with transaction.atomic(durable=not _is_joined.get()), _joined():
+    with transaction.atomic(durable=not _is_joined.get()), join_transaction():
         yield
 
 
@@ -43,8 +34,11 @@ def join_transaction() -> Iterator[None]:
     """Make the queue use the transaction that is open already, which bounds its silence itself."""
     if not connection.in_atomic_block:
         raise RuntimeError("There is no transaction to join.")
-    with _joined():
+    was = _is_joined.set(True)
+    try:
         yield
+    finally:
+        _is_joined.reset(was)
 
 
 Result = TypeVar("Result")

@@ -1,9 +1,6 @@
 """The audit: each rule is a query that must find nothing. It reads all rows."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from django.db import connection
 
@@ -188,25 +185,13 @@ class AuditRule(Enum):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
-    """A rule that rows break, and which rows."""
-
-    rule: AuditRule
-    params: Mapping[str, Any]
-
-
-def find_violations(editions: list[int]) -> list[Violation]:
-    """Find every violation among these editions; none if their counts balance."""
-    violations = []
+def find_violations(editions: list[int]) -> list[tuple[AuditRule, str]]:
+    """Find every violation among these editions, as the broken rule and a sentence that says where;
+    none if their counts balance."""
     with connection.cursor() as cursor:
+        found = []
         for rule in AuditRule:
             cursor.execute(rule.query, [editions])
-            violations += [Violation(rule, row) for row in rows_by_name(cursor)]
-    return violations
-
-
-def violation_sentence(violation: Violation) -> str:
-    """Which promise is broken, and where."""
-    rule = violation.rule
-    return f"Broken: {rule.promise}: {rule.where.format(**violation.params)}"
+            for row in rows_by_name(cursor):
+                found.append((rule, f"Broken: {rule.promise}: {rule.where.format(**row)}"))
+    return found

@@ -2,13 +2,13 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
 from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
@@ -51,11 +51,9 @@ def _ids(condition: str) -> list[int]:
 
 # Long enough for a steady rate, short enough for a current one.
 _RATE_OVER_S = 60
-# A worker has a heartbeat every few seconds.
-_WORKER_SILENT_AFTER_S = 60
 
-_OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
-_SUMMED = (*_OUTCOMES, "missed", "bounced", "complained")
+OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
+_SUMMED = (*OUTCOMES, "missed", "bounced", "complained")
 _FROM_STATE = ("being_sent", "awaiting_decision", "leased_batches", "queued_batches",
                "parked_batches", "paused_batches")  # fmt: skip
 
@@ -71,8 +69,8 @@ def _select(of_batches: str = "") -> str:
            {", ".join(f"coalesce(count.{name}, 0) AS {name}" for name in (*_SUMMED, *_FROM_STATE))},
            coalesce(count.reason, '') AS reason,
            next_try_at, next_lookup_at, unknown_since, worker.heard_at AS worker_heard_at,
-           coalesce(worker.heard_at > clock_timestamp() - interval '{_WORKER_SILENT_AFTER_S} s',
-                    false) AS worker_is_there,
+           coalesce(worker.heard_at > clock_timestamp() - interval '{ACTIVE_WITHIN}', false)
+               AS worker_is_there,
            (coalesce((SELECT sum(accepted) FROM attempt
                      WHERE attempt.edition_id = edition.id
                        AND finished_at > clock_timestamp() - interval '{_RATE_OVER_S} s'), 0)
@@ -164,15 +162,11 @@ def pop_slowed_to(row: dict[str, Any]) -> float | None:
 
 def _counts_from(row: dict[str, Any]) -> EditionCounts:
     at, local, zone = (row.pop(f"scheduled_{name}") for name in ("for", "local", "zone"))
-    slowed_to_per_s = pop_slowed_to(row)
-    values: dict[str, Any] = {
-        name: int(value) if isinstance(value, Decimal) else value for name, value in row.items()
-    }
-    values["scheduled"] = ScheduledTime(at, local, zone) if at else None
-    values["slowed_to_per_s"] = slowed_to_per_s
-    values["control_reason"] = Reason.loads(row["control_reason"])
-    values["reason"] = Reason.loads(row["reason"])
-    return EditionCounts(**values)
+    row["scheduled"] = ScheduledTime(at, local, zone) if at else None
+    row["slowed_to_per_s"] = pop_slowed_to(row)
+    for name in ("control_reason", "reason"):
+        row[name] = Reason.loads(row[name])
+    return EditionCounts(**row)
 
 
 def load_open_transactional_batches() -> list[int]:
@@ -193,7 +187,7 @@ def sum_batches(batches: Sequence[int]) -> dict[str, int]:
         cursor.execute(
             f"""
             SELECT coalesce(sum(size), 0)::bigint AS audience,
-                   {", ".join(f"coalesce(sum({name}), 0)::bigint AS {name}" for name in _OUTCOMES)}
+                   {", ".join(f"coalesce(sum({name}), 0)::bigint AS {name}" for name in OUTCOMES)}
             FROM batch WHERE id = ANY(%s)
             """,  # noqa: S608 -- the names are constants
             [list(batches)],

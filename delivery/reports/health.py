@@ -15,8 +15,9 @@ from delivery.queue.send_rate import SLOWDOWN_COLUMNS
 from delivery.reports.edition_counts import pop_slowed_to, rows_by_name
 from delivery.tasks.periodic_tasks import IS_ACTIVE
 
-# Polled events have no trace: the newest with one is a webhook.
-EVENTS_READ = 500
+# In SQL: when the newest webhook came. Polled events have no trace.
+NEWEST_WEBHOOK_AT = """(SELECT max(received_at) FILTER (WHERE trace IS NOT NULL)
+    FROM (SELECT received_at, trace FROM provider_event ORDER BY id DESC LIMIT 500) AS newest)"""
 _EDITIONS_READ = 6
 _CALLS_READ = 20
 _CALLS_WITHIN = "1 day"
@@ -29,7 +30,7 @@ _STATE = f"""
                           OR EXISTS (SELECT FROM edition WHERE {IS_DUE}) AS work,
            (lease.unknown + doubt.unknown)::bigint AS unknown,
            least(lease.since, doubt.since) AS unknown_since, doubt.next_lookup_at,
-           event.at AS webhook_at, task.succeeded_at AS polled_at,
+           {NEWEST_WEBHOOK_AT} AS webhook_at, task.succeeded_at AS polled_at,
            task.failures AS poll_failures, slowdown.*
     FROM (SELECT count(*) FILTER (WHERE heard_at > clock_timestamp()
                                             - interval '{ACTIVE_WITHIN}') AS number,
@@ -40,9 +41,6 @@ _STATE = f"""
     CROSS JOIN (SELECT coalesce(sum(unknown), 0) AS unknown, min(unknown_since) AS since,
                        min(due_at) AS next_lookup_at
                 FROM batch WHERE state = 'unknown') AS doubt
-    CROSS JOIN (SELECT max(received_at) FILTER (WHERE trace IS NOT NULL) AS at
-                FROM (SELECT received_at, trace FROM provider_event
-                      ORDER BY id DESC LIMIT {EVENTS_READ}) AS newest) AS event
     CROSS JOIN (SELECT coalesce(min(last_success_at) FILTER (WHERE {IS_ACTIVE}),
                                 max(last_success_at)) AS succeeded_at,
                        coalesce(max(failures) FILTER (WHERE {IS_ACTIVE}), 0) AS failures

@@ -17,7 +17,7 @@ from delivery.reports.edition_counts import (
     pop_slowed_to,
     rows_by_name,
 )
-from delivery.reports.health import EVENTS_READ
+from delivery.reports.health import NEWEST_WEBHOOK_AT
 from delivery.rules.edition_counts import EditionCounts
 from delivery.tasks.periodic_tasks import IS_ACTIVE
 
@@ -69,10 +69,7 @@ BESIDE = f"""
            pending.*,
            (SELECT count(*) FROM provider_event
             WHERE applied_at IS NULL AND failures >= {MAX_FAILURES}) AS events_failed,
-           (SELECT extract(epoch FROM clock_timestamp()
-                       - max(received_at) FILTER (WHERE trace IS NOT NULL))::float8
-            FROM (SELECT received_at, trace FROM provider_event
-                  ORDER BY id DESC LIMIT {EVENTS_READ}) AS newest) AS webhook_age_s,
+           extract(epoch FROM clock_timestamp() - {NEWEST_WEBHOOK_AT})::float8 AS webhook_age_s,
            slowdown.*
     FROM (SELECT count(*) AS events_pending,
                  extract(epoch FROM clock_timestamp() - min(received_at))::float8

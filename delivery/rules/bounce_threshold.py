@@ -1,45 +1,24 @@
 """Whether the bounces or complaints of an edition exceed a limit, so that it pauses. Pure.
 Postmark's limit: bounces under 10 %. Gmail's and Yahoo's: complaints under 0.3 %, better 0.1 %."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from delivery.rules.reason import Reason, ReasonCode
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limit(NamedTuple):
     """A rate counts from a percentage and a number: three bounces of twenty copies say nothing."""
 
-    bounces_percent: float
-    bounces_least: int
-    complaints_percent: float
-    complaints_least: int
+    percent: float
+    least: int
 
 
-@dataclass(frozen=True, slots=True)
-class SendsSinceResume:
-    """An edition's copies since it was last resumed; a pause would hold back the `waiting`."""
-
-    left: int
-    bounced: int
-    complained: int
-    waiting: int
-
-
-def find_exceeded_rate(counts: SendsSinceResume, limits: Limits) -> Reason | None:
-    """The rate that pauses the edition, or None. Complaints come first."""
-    if not counts.waiting or not counts.left:
-        return None
-    for code, count, limit, least in (
-        (
-            ReasonCode.COMPLAINT_RATE,
-            counts.complained,
-            limits.complaints_percent,
-            limits.complaints_least,
-        ),
-        (ReasonCode.BOUNCE_RATE, counts.bounced, limits.bounces_percent, limits.bounces_least),
-    ):
-        percent = 100 * count / counts.left
-        if count >= least and percent >= limit:
-            return Reason.of(code, count=count, left=counts.left, percent=percent, limit=limit)
+def find_exceeded_rate(left: int, rates: Mapping[ReasonCode, tuple[int, Limit]]) -> Reason | None:
+    """The first rate that exceeds its limit, of the `left` copies of an edition since it was last
+    resumed. `rates` are numbers of bounces or complaints, by the reason for the pause."""
+    for code, (count, limit) in rates.items():
+        percent = 100 * count / left if left else 0.0
+        if left and count >= limit.least and percent >= limit.percent:
+            return Reason.of(code, count=count, left=left, percent=percent, limit=limit.percent)
     return None

@@ -9,10 +9,12 @@ from delivery.rules.reason import Reason
 
 
 @dataclass(frozen=True, slots=True)
-class MessageDeferred:
-    """The provider judged this message and did not take it for the moment (`too_fast`: 429)."""
+class Deferred:
+    """The provider did not take this message, or the whole call, for the moment: too fast (429), or
+    under maintenance."""
 
     reason: Reason
+    retry_after_s: float | None = None
     too_fast: bool = False
 
 
@@ -24,7 +26,7 @@ class RejectedForAll(WithReason):
     """The account, a setting or the content is refused, so every other message would be as well."""
 
 
-MessageResult = Sent | Suppressed | Failed | MessageDeferred | Unanswered | RejectedForAll
+MessageResult = Sent | Suppressed | Failed | Deferred | Unanswered | RejectedForAll
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +40,6 @@ class NotSent(WithReason):
     """The call provably never reached the provider: no connection, or no time left to start."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallDeferred:
-    """The provider refused the whole call for the moment: too fast (429), or under maintenance."""
-
-    reason: Reason
-    retry_after_s: float | None = None
-    too_fast: bool = False
-
-
 class RefusedByProxy(WithReason):
     """Something before the provider refused the call (403 without its error code)."""
 
@@ -55,15 +48,13 @@ class TooLarge(WithReason):
     """The call held too much; half of it may pass."""
 
 
-CallResult = (
-    Answered | NotSent | CallDeferred | RefusedByProxy | TooLarge | RejectedForAll | Unanswered
-)
+CallResult = Answered | NotSent | Deferred | RefusedByProxy | TooLarge | RejectedForAll | Unanswered
 
 
 def was_too_fast(result: CallResult) -> bool:
     """Whether the provider asked for a lower rate, for the call or for any message of it."""
     results = [result, *result.messages] if isinstance(result, Answered) else [result]
-    return any(isinstance(one, CallDeferred | MessageDeferred) and one.too_fast for one in results)
+    return any(isinstance(one, Deferred) and one.too_fast for one in results)
 
 
 @dataclass(frozen=True, slots=True)

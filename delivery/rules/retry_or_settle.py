@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 from delivery.rules.call_results import (
     Answered,
-    CallDeferred,
     CallResult,
+    Deferred,
     FoundMessage,
     LookupResult,
-    MessageDeferred,
     MessageResult,
     NotSent,
     RefusedByProxy,
@@ -87,7 +86,7 @@ def after_call(
             )
         case NotSent(reason):
             return replace(try_again, reason=reason)
-        case CallDeferred(reason, retry_after_s):
+        case Deferred(reason, retry_after_s):
             delay_s = max(try_again.delay_s, retry_after_s or 0.0)
             return replace(try_again, reason=reason, delay_s=delay_s)
         case RefusedByProxy(reason):
@@ -140,7 +139,7 @@ def _after_messages(
             case Unanswered(reason):
                 outcomes[recipient] = Unknown()
                 unanswered = unanswered or reason
-            case MessageDeferred(reason):
+            case Deferred(reason):
                 put_off[recipient] = reason
             case RejectedForAll(reason):
                 stop = stop or reason

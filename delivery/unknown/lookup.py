@@ -4,11 +4,13 @@ import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
 
+from delivery.models import Edition
 from delivery.monitoring.delivery_metrics import LOOKUPS
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
@@ -41,7 +43,6 @@ class LookupContext:
     has_provider_id: bool
     is_forgotten: bool = False
     is_cancelled: bool = False
-    is_test: bool = False
 
 
 def load_lookup_context(claim: Claim) -> LookupContext:
@@ -49,12 +50,12 @@ def load_lookup_context(claim: Claim) -> LookupContext:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT stream, issue_id, version, coalesce(deadline_at, unknown_since),
+            SELECT stream, coalesce(deadline_at, unknown_since),
                    least(coalesce(started_at, unknown_since),
                          (SELECT min(sent_at) FROM delivery
                           WHERE batch_id = batch.id AND outcome = 'unknown'))
                        < clock_timestamp() - make_interval(days => %s),
-                   control = 'cancelled', kind = 'test'
+                   control = 'cancelled'
             -- OFFSET keeps it one look by the key.
             FROM (SELECT * FROM batch WHERE id = %s OFFSET 0) AS batch
                  JOIN edition ON edition.id = edition_id
@@ -63,7 +64,7 @@ def load_lookup_context(claim: Claim) -> LookupContext:
             """,
             [settings.POSTMARK_RETENTION_DAYS - 1, claim.batch],
         )
-        stream, issue, version, since, is_forgotten, is_cancelled, is_test = cursor.fetchone()
+        stream, since, is_forgotten, is_cancelled = cursor.fetchone()
         cursor.execute(
             """
             SELECT recipient_id, provider_message_id IS NOT NULL FROM delivery
@@ -86,21 +87,23 @@ def load_lookup_context(claim: Claim) -> LookupContext:
             SELECT recipient_id, provider_message_id, accepted_at FROM evidence
             WHERE issue_id = %s AND version = %s AND recipient_id = ANY(%s)
             """,
-            [issue, version, [recipient for recipient, _ in rows]],
+            [claim.issue, claim.version, [recipient for recipient, _ in rows]],
         )
         kept = [
-            FoundMessage(str(DeliveryKey(issue, version, recipient)), message_id, at)
+            FoundMessage(str(DeliveryKey(claim.issue, claim.version, recipient)), message_id, at)
             for recipient, message_id, at in cursor.fetchall()
         ]
     return LookupContext(
         stream=stream,
-        unknown={str(DeliveryKey(issue, version, recipient)): recipient for recipient, _ in rows},
+        unknown={
+            str(DeliveryKey(claim.issue, claim.version, recipient)): recipient
+            for recipient, _ in rows
+        },
         witness=witness[0] if witness else None,
         kept=kept,
         has_provider_id=any(has_id for _, has_id in rows),
         is_forgotten=is_forgotten,
         is_cancelled=is_cancelled,
-        is_test=is_test,
     )
 
 
@@ -111,12 +114,7 @@ def look_up(
     context = load_lookup_context(claim)
     # All searches of a look-up share the time of one call, which is what its lease is made for.
     deadline_at_s = now_s() + postmark.deadline_s
-
-    def search(field_name: str, value: str) -> LookupResult:
-        return postmark.search(
-            field_name, value, stream=context.stream, deadline_at_s=deadline_at_s
-        )
-
+    search = partial(postmark.search, stream=context.stream, deadline_at_s=deadline_at_s)
     # The witness is asked for first: if the search shows it now, it shows what came earlier from
     # now on. Asked for afterwards, it could have come into the index in between.
     witness = search("attempt", context.witness.hex) if context.witness else None
@@ -125,6 +123,7 @@ def look_up(
     shown = result.found if isinstance(result, SearchAnswered) else None
     metric = "no_information" if shown is None else "found" if shown else "absent"
     metrics_buffer.add(LOOKUPS, result=metric)
+    is_test = claim.kind == Edition.Kind.TEST
     settlement = retry_or_settle.after_lookup(
         result,
         context.unknown,
@@ -136,13 +135,11 @@ def look_up(
         # withdrawn, and an operator has nothing left to decide.
         policy=dataclasses.replace(
             policy,
-            resend_when_absent=(
-                policy.resend_when_absent or context.is_cancelled or context.is_test
-            )
+            resend_when_absent=(policy.resend_when_absent or context.is_cancelled or is_test)
             and not context.has_provider_id,
         ),
     )
-    if context.is_test:
+    if is_test:
         settlement = retry_or_settle.fail_instead_of_waiting(
             settlement, list(context.unknown.values())
         )
@@ -158,18 +155,12 @@ def look_up(
 
 def _search(attempt: UUID | None, context: LookupContext, search: Search) -> LookupResult:
     """One search by the attempt finds its whole batch; without an attempt, one a delivery."""
-    if attempt is not None:
-        result = search("attempt", attempt.hex)
-        return _merge(result.found, context.kept) if isinstance(result, SearchAnswered) else result
-    found: list[FoundMessage] = []
-    for key in context.unknown:
-        one = search("delivery", key)
-        if isinstance(one, SearchFailed):
-            return one
-        found.extend(one.found)
-    return _merge(found, context.kept)
-
-
-def _merge(found: Sequence[FoundMessage], kept: Sequence[FoundMessage]) -> SearchAnswered:
-    by_id = {each.message_id: each for each in (*kept, *found)}
+    by_id = {each.message_id: each for each in context.kept}
+    for field_name, value in (
+        [("attempt", attempt.hex)] if attempt else [("delivery", key) for key in context.unknown]
+    ):
+        result = search(field_name, value)
+        if isinstance(result, SearchFailed):
+            return result
+        by_id |= {each.message_id: each for each in result.found}
     return SearchAnswered(tuple(by_id.values()))

@@ -8,6 +8,7 @@ from django.core.management.base import OutputWrapper
 from delivery.mail.transactional_mail import edition_name
 from delivery.queue.claim import next_due_at
 from delivery.reports.edition_counts import (
+    OUTCOMES,
     load_all_counts,
     load_open_transactional_batches,
     sum_batches,
@@ -17,7 +18,6 @@ from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import awaits_decision
 from delivery.tasks import background_tasks
 
-OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
 # Often enough to be watched, seldom enough to be read in a log.
 LINE_EVERY_S = 5.0
 

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection
 
 from delivery import log_context
-from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
+from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.monitoring import metrics_storage, worker_heartbeat
 from delivery.postmark.client import now_s
 from delivery.queue.lease_reaper import recover_expired_leases
@@ -38,18 +38,17 @@ STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Worker:
-    """One running `deliver`, with at most `concurrency` calls in flight. `warning` is a problem
-    found before it runs; pages show it to authors."""
+    """One running `deliver`, with at most `concurrency` calls in flight. One that somebody waits
+    for polls more often. `warning` is a problem found before it runs; pages show it to authors."""
 
-    def __init__(self, *, concurrency: int, poll_s: float = MAX_POLL_S) -> None:
+    def __init__(self, concurrency: int | None = None, *, is_awaited: bool = False) -> None:
+        concurrency = concurrency or settings.DELIVERY_CONCURRENCY
         self.id = uuid.uuid4()
         self.warning = ""
-        self._host = socket.gethostname()[:255]
         self._threads = threads_for(concurrency)
         self._slots = CallSlots(concurrency)
-        self._timing = Timing.from_settings()
         self._policy = policy_from_settings()
-        self._poll_s = poll_s
+        self._poll_s = POLL_WHEN_AWAITED_S if is_awaited else MAX_POLL_S
         self._stopping = threading.Event()
         self._random = random.Random()
         self._lookup_lock = threading.Lock()
@@ -79,9 +78,7 @@ class Worker:
         log_context.bind(worker=self.id)
         # Before the first claim. It would be refused anyway; this is what stops the editions.
         self._check_identity()
-        worker_heartbeat.register_worker(
-            self.id, host=self._host, pid=os.getpid(), warning=self.warning
-        )
+        self._beat()
         tasks = background_tasks.background_tasks()
         threads = [
             threading.Thread(target=log_context.inherited(target), name=name, daemon=True)
@@ -107,9 +104,7 @@ class Worker:
         """Run every duty in turn until stopped. One that fails keeps no other from its turn."""
         duties: tuple[Callable[[], object], ...] = (
             self._check_identity,
-            lambda: worker_heartbeat.beat(
-                self.id, host=self._host, pid=os.getpid(), warning=self.warning
-            ),
+            self._beat,
             lambda: recover_expired_leases(first_lookup_after_s=self._policy.lookup_after_s[0]),
             lambda: background_tasks.run_all(partial(self._log_failure, now_s())),
         )
@@ -117,7 +112,7 @@ class Worker:
         since_duties_s = DUTIES_EVERY_S
         while not self._stopping.is_set():
             succeeded = True
-            if since_duties_s >= min(DUTIES_EVERY_S, self._timing.lease_s):
+            if since_duties_s >= min(DUTIES_EVERY_S, settings.DELIVERY_LEASE_S):
                 since_duties_s = 0.0
                 for duty in duties:
                     succeeded &= self._run_duty(duty)[0]
@@ -130,6 +125,11 @@ class Worker:
             pause_s = self._pause_s(failures)
             since_duties_s += pause_s
             self._stopping.wait(pause_s)
+
+    def _beat(self) -> None:
+        worker_heartbeat.beat(
+            self.id, host=socket.gethostname()[:255], pid=os.getpid(), warning=self.warning
+        )
 
     def _check_identity(self) -> None:
         """Notice a restored database, and warn once of what cannot be known about this one."""
@@ -159,7 +159,6 @@ class Worker:
             dispatcher = Dispatcher(
                 self.id,
                 postmark,
-                timing=self._timing,
                 policy=self._policy,
                 jitter=self._random.random,
                 lookup_lock=self._lookup_lock,
@@ -209,14 +208,6 @@ class Worker:
         return max(
             self._poll_s / 2, retry_or_settle.delay_after(failures, self._random.random(), policy)
         )
-
-
-def worker_from_settings(concurrency: int | None = None, *, is_awaited: bool = False) -> Worker:
-    """A worker as the operator configured it. One that somebody waits for polls more often."""
-    return Worker(
-        concurrency=concurrency or settings.DELIVERY_CONCURRENCY,
-        poll_s=POLL_WHEN_AWAITED_S if is_awaited else MAX_POLL_S,
-    )
 
 
 def raise_niceness(niceness: int) -> None:

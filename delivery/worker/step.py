@@ -6,31 +6,36 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from django.conf import settings
 from django.db import Error
 
 from delivery import log_context
-from delivery.configuration import Timing
-from delivery.models import Edition
+from delivery.hooks import readers
+from delivery.mail.message_for_reader import Links, Renderer
+from delivery.models import Edition, Newsletter
 from delivery.monitoring import delivery_metrics
+from delivery.monitoring.delivery_metrics import Phase, Phases
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down
 from delivery.queue.settle import attempt_result, settle_call
-from delivery.queue.start import start
+from delivery.queue.start import load_recipients, start
 from delivery.rules import retry_or_settle
-from delivery.rules.call_results import Answered, CallDeferred, CallResult, NotSent, was_too_fast
+from delivery.rules.call_results import Answered, CallResult, Deferred, NotSent, was_too_fast
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import look_up
 from delivery.worker.call_slots import CallSlots, Slot
-from delivery.worker.phases import Phase, Phases
-from delivery.worker.renderers import Renderers
 from delivery.worker.retry_write import is_transient, retry_write
 
 logger = logging.getLogger(__name__)
+
+# More editions than this at a time take turns.
+RENDERERS_KEPT = 8
 
 
 class Dispatcher:
@@ -41,7 +46,6 @@ class Dispatcher:
         worker: uuid.UUID,
         postmark: Postmark,
         *,
-        timing: Timing,
         policy: retry_or_settle.Policy,
         jitter: Callable[[], float],
         lookup_lock: threading.Lock | None = None,
@@ -50,13 +54,12 @@ class Dispatcher:
         """`jitter` gives numbers from 0 to 1. All threads share `lookup_lock` and `slots`."""
         self._worker = worker
         self._postmark = postmark
-        self._timing = timing
         self._policy = policy
         self._jitter = jitter
         self._lookup_lock = lookup_lock or threading.Lock()
         self._slots = slots or CallSlots(1)
         self._looks_up_first = True
-        self._renderers = Renderers()
+        self._renderers: OrderedDict[int, Renderer] = OrderedDict()  # By edition.
 
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
         """Do one look-up or one call. Return False if nothing was due. Look-ups and calls take
@@ -71,7 +74,7 @@ class Dispatcher:
         if not self._lookup_lock.acquire(blocking=False):
             return False
         try:
-            lease_s = self._timing.deadline_s + self._timing.lease_s
+            lease_s = settings.DELIVERY_HTTP_DEADLINE_S + settings.DELIVERY_LEASE_S
             claimed = claim_lookup(self._worker, lease_s=lease_s)
             if claimed is None:
                 return False
@@ -88,8 +91,11 @@ class Dispatcher:
         if slot is None:
             return not is_stopping()
         with slot:
-            timing = self._timing
-            claimed = claim(self._worker, lease_s=timing.lease_s, rate_per_s=timing.rate_per_s)
+            claimed = claim(
+                self._worker,
+                lease_s=settings.DELIVERY_LEASE_S,
+                rate_per_s=settings.DELIVERY_RATE_PER_S,
+            )
             if claimed is None:
                 return False
             phases.end(Phase.CLAIM)
@@ -105,17 +111,17 @@ class Dispatcher:
         """Render a claimed batch, wait for a call slot, start, call and settle."""
         attempt = uuid.uuid4()
         bind_claim(claimed, attempt)
-        lease_until_s = now_s() + self._timing.lease_s
+        lease_until_s = now_s() + settings.DELIVERY_LEASE_S
         phases = Phases()
         # The slot is released before settling, so that another call may begin meanwhile.
         with (
             slot or Slot(self._slots) as slot,
             self._put_back_on_trouble(claimed, attempt, lease_until_s, is_stopping),
         ):
-            messages = self._renderers.render(claimed, attempt)
+            messages = self._render(claimed, attempt)
             phases.end(Phase.RENDER)
             # Half of the lease is left for the start of the call.
-            until_s = lease_until_s - self._timing.lease_s / 2
+            until_s = lease_until_s - settings.DELIVERY_LEASE_S / 2
             may_call = slot.acquire(until_s=until_s, is_stopping=is_stopping)
             phases.end(Phase.WAIT)
             if not may_call:
@@ -123,13 +129,13 @@ class Dispatcher:
                 logger.info("batch %d is released: no call slot is free for it", claimed.batch)
                 return
             # Read before the statement that records the deadline: ours is never the later one.
-            deadline_at_s = now_s() + self._timing.deadline_s
+            deadline_at_s = now_s() + settings.DELIVERY_HTTP_DEADLINE_S
             recipients = start(
                 claimed,
                 attempt,
                 self._worker,
-                deadline_s=self._timing.deadline_s,
-                lease_s=self._timing.lease_s,
+                deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
+                lease_s=settings.DELIVERY_LEASE_S,
             )
             phases.end(Phase.START)
             if not recipients:
@@ -140,11 +146,29 @@ class Dispatcher:
             result = self._postmark.send(body, addresses, deadline_at_s=deadline_at_s)
             took_s = now_s() - began_s
             self._slots.record_call(took_s)
-            delivery_metrics.observe_call(attempt_result(result).value, took_s)
+            metrics_buffer.add(delivery_metrics.CALLS, result=attempt_result(result).value)
+            metrics_buffer.observe(delivery_metrics.CALL_SECONDS, took_s)
             phases.end(Phase.CALL)
-        until_s = deadline_at_s + self._timing.lease_s
+        until_s = deadline_at_s + settings.DELIVERY_LEASE_S
         self._settle(claimed, attempt, recipients, result, until_s, is_stopping)
         phases.end(Phase.SETTLE)
+
+    def _render(self, claimed: Claim, attempt: uuid.UUID) -> dict[int, tuple[str, bytes]]:
+        """The address and the JSON of each message of the batch, by recipient."""
+        edition = claimed.edition
+        renderer = self._renderers.pop(edition, None)
+        renderer = renderer or renderer_of(Edition.objects.get(pk=edition))
+        # Transactional editions are open for years, and the newsletter's settings may change.
+        if not renderer.is_transactional:
+            self._renderers[edition] = renderer
+            if len(self._renderers) > RENDERERS_KEPT:
+                self._renderers.popitem(last=False)
+        recipients = load_recipients(claimed)
+        messages = renderer.messages(recipients, attempt)
+        return {
+            one.recipient: (one.address, message)
+            for one, message in zip(recipients, messages, strict=True)
+        }
 
     def _settle(
         self,
@@ -179,8 +203,8 @@ class Dispatcher:
             metrics_buffer.add(delivery_metrics.RATE_LIMITED)
             slow_down(
                 attempt,
-                ceiling_per_s=self._timing.rate_per_s,
-                retry_after_s=result.retry_after_s if isinstance(result, CallDeferred) else None,
+                ceiling_per_s=settings.DELIVERY_RATE_PER_S,
+                retry_after_s=result.retry_after_s if isinstance(result, Deferred) else None,
             )
 
     @contextmanager
@@ -212,6 +236,16 @@ class Dispatcher:
             unsent, (), claimed.history, jitter=self._jitter(), policy=self._policy
         )
         settle_call(claimed, attempt, settlement, attempt_result(unsent))
+
+
+def renderer_of(edition: Edition) -> Renderer:
+    """The renderer of an edition that is sent."""
+    links = Links(
+        readers.registered().unsubscribe_urls,
+        readers.registered().mail_link,
+        handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
+    )
+    return Renderer(edition, Newsletter.objects.get_current(), links, sender=settings.FROM_EMAIL)
 
 
 def _take_body(

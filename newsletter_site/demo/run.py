@@ -8,7 +8,7 @@ from django.conf import settings
 
 from delivery.interface import control
 from delivery.models import Delivery, Edition
-from delivery.reports.audit import find_violations, violation_sentence
+from delivery.reports.audit import find_violations
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.edition_state import EditionState
 from newsletter_site.demo.browser import FORM, Post, post_twice
@@ -64,7 +64,7 @@ def _run_steps(children: Children, services: Services, *, stay: bool) -> bool:
         mailable=mailable,
         editions=editions,
         status=load_status(edition.pk),
-        violations=[violation_sentence(violation) for violation in find_violations([edition.pk])],
+        violations=[sentence for _, sentence in find_violations([edition.pk])],
         deliveries={
             str(DeliveryKey(edition.issue_id, edition.version, row.recipient_id)): row
             for row in rows

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db.models import QuerySet
 
 from delivery.interface import database_time
-from delivery.models import Edition, Newsletter
-from delivery.monitoring.alarms import count_editions_with_unseen, load_unseen_by_edition
+from delivery.models import Alarm, Edition, Newsletter
+from delivery.monitoring.alarms import load_unseen_by_edition
 from delivery.monitoring.worker_heartbeat import load_warnings
 from delivery.reports.edition_counts import load_all_counts, load_open_newsletters
 from delivery.reports.health import HealthLine, health_lines, read_health
@@ -153,7 +153,7 @@ def _todo_of_sending(viewer: Viewer, statuses: Sequence[EditionStatus]) -> TodoL
         + todo_list(
             "alarm",
             [{"alarm": one} for one in load_unseen_by_edition(limit=SHOWN)],
-            count=count_editions_with_unseen(),
+            count=Alarm.objects.filter(seen_at=None).values("edition").distinct().count(),
         )
         + no_worker(statuses)
         + editions_to_settle(held_transactional())

@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from delivery.models import Edition, Newsletter
-from delivery.monitoring.alarms import load_alarms
 from delivery.monitoring.worker_heartbeat import load_warnings
 from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
@@ -62,7 +61,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     reading = _read(request, issue)
     edition, status = reading.edition, reading.status
     shown = _live_context(request, reading)
-    alarms = load_alarms(edition.pk, limit=ALARMS_SHOWN + 1)
+    alarms = list(edition.alarm_set.order_by("-raised_at", "-pk")[: ALARMS_SHOWN + 1])
     may_open = any(map(request.user.has_perm, MAY_WRITE))
     newest = max((one.version for one in reading.versions), default=edition.version)
     return desk_page(

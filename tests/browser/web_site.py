@@ -20,7 +20,7 @@ from django.db import connections
 from django.test import override_settings
 
 from delivery.worker import drain
-from delivery.worker.process import worker_from_settings
+from delivery.worker.process import Worker
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_S = 60
@@ -45,7 +45,7 @@ class WebSite:
     def worker(self, *, is_awaited: bool = False, **settings: Any) -> Iterator[None]:
         """Run a worker meanwhile, with these settings of its own; to its end if it is awaited."""
         with override_settings(**self.worker_settings, **settings):
-            worker = worker_from_settings(is_awaited=is_awaited)
+            worker = Worker(is_awaited=is_awaited)
 
             def run() -> None:
                 watch = drain.Drain(OutputWrapper(io.StringIO()), is_terminal=False)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import F
 
-from delivery.configuration import Timing, policy_from_settings
+from delivery.configuration import policy_from_settings
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, DatabaseIdentity, Edition
 from delivery.postmark.client import Postmark
@@ -20,7 +20,7 @@ from delivery.queue.start import start
 from delivery.reconcile import run
 from delivery.reports.edition_counts import load_counts
 from delivery.rules import retry_or_settle
-from delivery.rules.call_results import CallDeferred, CallResult
+from delivery.rules.call_results import CallResult, Deferred
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.tasks import background_tasks
@@ -84,7 +84,6 @@ class Hands:
         self._dispatcher = Dispatcher(
             uuid.uuid4(),
             self._postmark,
-            timing=Timing.from_settings(),
             policy=policy_from_settings(),
             jitter=steady_dice,
         )
@@ -141,7 +140,7 @@ class Hands:
     def it_wakes_up_with_a_refusal(self, lost: LostCall) -> None:
         """The worker of that call writes down that the provider had refused it for the moment."""
         settlement = retry_or_settle.after_call(
-            CallDeferred(because("Postmark was under maintenance (503).")),
+            Deferred(because("Postmark was under maintenance (503).")),
             lost.recipients,
             lost.claim.history,
             jitter=steady_dice(),

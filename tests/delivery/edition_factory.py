@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models.functions import Now
 from django.test.utils import override_settings
 
-from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
+from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.lease_reaper import recover_expired_leases
 from delivery.reports.audit import find_violations
@@ -93,7 +93,6 @@ class Newsroom:
         return Dispatcher(
             uuid.uuid4(),
             postmark_from_settings(),
-            timing=Timing.from_settings(),
             policy=policy_from_settings(),
             jitter=steady_dice,
         )

@@ -26,7 +26,7 @@ def broken_by(statement: str, *parameters: object) -> str:
 
 
 def broken_rules(edition: Edition) -> list[AuditRule]:
-    return [violation.rule for violation in find_violations([edition.pk])]
+    return [rule for rule, _ in find_violations([edition.pk])]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from django.db import connection
 
 from delivery.models import Edition
 from delivery.worker import drain
-from delivery.worker.process import worker_from_settings
+from delivery.worker.process import Worker
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.processes.watched_worker import WatchedWorker
@@ -90,7 +90,7 @@ class Stage:
         settings.DELIVERY_LOOKUP_AFTER_S = (0.5, 1.0, 2.0)
         settings.DELIVERY_RETRY_BASE_S, settings.DELIVERY_RETRY_CAP_S = 0.1, 1.0
         watch = drain.Drain(io.StringIO(), is_terminal=False)
-        worker_from_settings(2, is_awaited=True).run(until=watch.is_drained)
+        Worker(2, is_awaited=True).run(until=watch.is_drained)
 
     def all_got_one(self, edition: Edition, readers: int) -> None:
         """So many readers were sent an edition, each one copy, and the counts say so."""

@@ -5,13 +5,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from django.db import connection
+from django.test import override_settings
 
 from delivery.rules import retry_or_settle
 from postmark_sandbox.server import SandboxServer
 from tests.database.template import SEEDS
 from tests.delivery.edition_factory import Newsroom
 from tests.histories.reference_model import Row, TrueClock, Truth
-from tests.histories.worker_thread import Hand
+from tests.histories.worker_thread import DEADLINE_S, LEASE_S, Hand
 
 # The last one never freezes, so that there is always somebody to bring things to rest.
 WORKERS = 4
@@ -66,7 +67,10 @@ class Stage:
 def the_stage() -> Iterator[Stage]:
     """A provider and workers for as many histories as are wanted."""
     hands = [Hand(f"worker {number}") for number in range(WORKERS)]
-    with SandboxServer() as provider:
+    timing = override_settings(
+        DELIVERY_HTTP_DEADLINE_S=DEADLINE_S, DELIVERY_LEASE_S=LEASE_S, DELIVERY_RATE_PER_S=None
+    )
+    with timing, SandboxServer() as provider:
         try:
             yield Stage(provider, hands)
         finally:

@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, Edition
 from delivery.queue import control
-from delivery.reports.audit import AuditRule, find_violations, violation_sentence
+from delivery.reports.audit import AuditRule, find_violations
 from delivery.reports.edition_counts import load_all_counts
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_state import EditionState, state_of
@@ -388,9 +388,9 @@ class Histories(RuleBasedStateMachine):
         ids = [edition.pk for edition in self.editions]
         alarmed = self._alarmed()
         wrong = [
-            violation_sentence(violation)
-            for violation in find_violations(ids)
-            if violation.rule != AuditRule.ACCEPTED_ONCE or not alarmed
+            sentence
+            for rule, sentence in find_violations(ids)
+            if rule != AuditRule.ACCEPTED_ONCE or not alarmed
         ]
         if wrong:
             raise WrongError("; ".join(wrong))

@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 import orjson
 from django.db import connection
 
-from delivery.configuration import Timing
 from delivery.models import Attempt, Edition
 from delivery.postmark.client import Postmark, now_s
 from delivery.rules import retry_or_settle
@@ -23,7 +22,8 @@ from tests.histories.reference_model import Call, Truth, WrongError
 
 # Never reached: a hand that does not come back within this is a fault of the test.
 LONGEST_STEP_S = 60.0
-TIMING = Timing(deadline_s=20.0, lease_s=60.0, rate_per_s=None)
+DEADLINE_S = 20.0
+LEASE_S = 60.0
 
 
 def middle_of_the_dice() -> float:
@@ -56,7 +56,7 @@ class Hand:
         self.truth = truth
         self._wire = Wire(self, base_url)
         self._dispatcher = Dispatcher(
-            uuid.uuid4(), self._wire, timing=TIMING, policy=policy, jitter=middle_of_the_dice
+            uuid.uuid4(), self._wire, policy=policy, jitter=middle_of_the_dice
         )
         self.next_fault = "none"
 
@@ -135,7 +135,7 @@ class Wire(Postmark):
     """The real client, whose every call is held against the truth before it is made."""
 
     def __init__(self, hand: Hand, base_url: str) -> None:
-        super().__init__(base_url, "sandbox", deadline_s=TIMING.deadline_s)
+        super().__init__(base_url, "sandbox", deadline_s=DEADLINE_S)
         self._hand = hand
         self._truth = hand.truth
         self.begin()
@@ -153,7 +153,7 @@ class Wire(Postmark):
 
         `away_s` is how long the worker was frozen since its claim.
         """
-        self._lease_is_over = away_s > TIMING.lease_s and not self._truth.clock_was_set
+        self._lease_is_over = away_s > LEASE_S and not self._truth.clock_was_set
         self._deadline_was_set_at = self._truth.clock.passed_s
         self._gone = frozenset(self._truth.gone)
         self._controls = {
@@ -194,7 +194,7 @@ class Wire(Postmark):
         if not Attempt.objects.filter(pk=uuid.UUID(hex=attempt)).exists():
             raise WrongError(f"A call is made that is not on record: {keys}")
         now = self._truth.clock.now()
-        return Call(attempt, edition, keys, began=now, deadline=now + TIMING.deadline_s)
+        return Call(attempt, edition, keys, began=now, deadline=now + DEADLINE_S)
 
     def _moved(self, deadline_at_s: float) -> float:
         """A deadline on this worker's clock, after the time that passed since it was set."""

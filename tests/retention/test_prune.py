@@ -25,7 +25,7 @@ from delivery.models import (
     ProviderEvent,
     WorkerHeartbeat,
 )
-from delivery.monitoring.worker_heartbeat import register_worker
+from delivery.monitoring.worker_heartbeat import beat
 from delivery.reports.audit import find_violations
 from delivery.retention.batched_delete import OldRows, short_delete
 from delivery.retention.expire_details import old_attempts
@@ -60,7 +60,7 @@ def one_of_each(newsroom: Newsroom) -> None:
     )
     Session.objects.create(session_key="a" * 32, session_data="", expire_date=timezone.now())
     AccessAttempt.objects.create(username="a hash", ip_address="192.0.2.0", failures_since_start=1)
-    register_worker(uuid.uuid4(), host="here", pid=1)
+    beat(uuid.uuid4(), host="here", pid=1)
     for name, after in (("ended", 1), ("lives", 4000)):
         ApiToken.objects.create(
             user=author,

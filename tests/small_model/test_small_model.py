@@ -182,7 +182,7 @@ class RealQueue:
                 message_id = f"id-{self.attempts[who].hex}"
                 answer = call_results.Answered([outcomes.Sent(message_id, datetime.now(UTC))])
             case "put off":
-                answer = call_results.CallDeferred(because("Too many calls."))
+                answer = call_results.Deferred(because("Too many calls."))
             case "not sent":
                 answer = call_results.NotSent(because("No time was left."))
             case _:

@@ -16,7 +16,7 @@ from delivery.checks import check_unsubscribe_handling
 from delivery.configuration import postmark_from_settings
 from delivery.postmark.client import now_s
 from delivery.worker import drain
-from delivery.worker.process import raise_niceness, worker_from_settings
+from delivery.worker.process import Worker, raise_niceness
 from delivery.worker.retry_write import retry_write
 
 logger = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class Command(BaseCommand):
         # Django styles all of stderr as errors; most of this is none.
         self.stderr.style_func = str
         raise_niceness(settings.DELIVERY_NICENESS)  # before threads start: they inherit it
-        worker = worker_from_settings(concurrency, is_awaited=options["until_empty"])
+        worker = Worker(concurrency, is_awaited=options["until_empty"])
         # Before the first call to the provider: from here on a signal stops it cleanly.
         worker.stop_on_signals()
         worker.warning = check_unsubscribe_handling(postmark_from_settings())

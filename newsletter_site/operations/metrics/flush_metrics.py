@@ -8,7 +8,7 @@ from functools import cache
 
 from django.db import connection
 
-from delivery.monitoring.metrics_storage import flush, metrics_buffer
+from delivery.monitoring.metrics_storage import flush
 
 logger = logging.getLogger(__name__)
 
@@ -53,9 +53,8 @@ def _repeat(counted: threading.Event) -> None:
 
 
 def flush_at_exit() -> None:
-    """Flush once, where something is left. A database that is away is no reason to fail."""
-    if not metrics_buffer.is_empty:
-        _try_to_flush(logging.WARNING)
+    """Flush once. A database that is away is no reason to fail."""
+    _try_to_flush(logging.WARNING)
 
 
 def _try_to_flush(level: int) -> bool:

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
-from delivery.interface import Phase
 from delivery.models import Alarm, Attempt, Batch
 from delivery.models.delivery import Outcome
 from delivery.monitoring import delivery_metrics
+from delivery.monitoring.delivery_metrics import Phase
 from delivery.monitoring.metrics_storage import Histogram
 from delivery.reports.queue_snapshot import read_snapshot
 from delivery.rules.edition_state import EditionState, state_of

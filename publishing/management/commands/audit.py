@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 
 from delivery.humanise import counted
 from delivery.models import Edition
-from delivery.reports.audit import find_violations, violation_sentence
+from delivery.reports.audit import find_violations
 from publishing.management.edition_command import parse_issue
 
 
@@ -25,8 +25,8 @@ class Command(BaseCommand):
             editions = editions.filter(issue_id=issue)
         checked = list(editions.values_list("pk", flat=True))
         violations = find_violations(checked)
-        for violation in violations:
-            self.stdout.write(violation_sentence(violation))
+        for _, sentence in violations:
+            self.stdout.write(sentence)
         if violations:
             self.stdout.write(
                 f"{counted(len(violations), 'violation')} in the counts of "

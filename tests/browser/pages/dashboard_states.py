@@ -36,7 +36,7 @@ def _went_out(author: Any, days_ago: int, **counts: int) -> None:
 
 def _a_worker_is_there(warning: str = "") -> None:
     """Add a worker that still counts as heard from at the end of a long test."""
-    worker_heartbeat.register_worker(uuid.uuid4(), host="letterbox", pid=4711, warning=warning)
+    worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=4711, warning=warning)
     WorkerHeartbeat.objects.update(heard_at=Now() + timedelta(hours=1))
 
 

@@ -11,8 +11,9 @@ from delivery.queue import control
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.retention import anonymise, expire_details
-from delivery.rules.bounce_threshold import Limits, SendsSinceResume, find_exceeded_rate
+from delivery.rules.bounce_threshold import Limit, find_exceeded_rate
 from delivery.rules.edition_state import EditionState
+from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.webhook_events import PASSWORD, USER, event, key_of, post
 
@@ -225,7 +226,12 @@ def test_a_trace_that_cannot_be_kept_loses_no_event(sent: Edition, trace: str) -
     assert [event.trace for event in ProviderEvent.objects.all()] == [None, None]
 
 
-LIMITS = Limits(bounces_percent=4, bounces_least=10, complaints_percent=0.1, complaints_least=3)
+def exceeded(left: int, bounced: int, complained: int) -> Reason | None:
+    rates = {
+        ReasonCode.COMPLAINT_RATE: (complained, Limit(0.1, 3)),
+        ReasonCode.BOUNCE_RATE: (bounced, Limit(4, 10)),
+    }
+    return find_exceeded_rate(left, rates)
 
 
 @pytest.mark.parametrize(
@@ -247,16 +253,12 @@ LIMITS = Limits(bounces_percent=4, bounces_least=10, complaints_percent=0.1, com
 def test_both_the_rate_and_the_number_must_be_reached(
     left: int, bounced: int, complained: int, code: str | None
 ) -> None:
-    reason = find_exceeded_rate(SendsSinceResume(left, bounced, complained, waiting=1), LIMITS)
+    reason = exceeded(left, bounced, complained)
     assert (reason.code if reason else None) == code
 
 
-def test_where_nothing_waits_there_is_nothing_to_pause() -> None:
-    assert find_exceeded_rate(SendsSinceResume(1000, 500, 500, waiting=0), LIMITS) is None
-
-
 def test_the_sentence_says_the_numbers_and_the_limit() -> None:
-    reason = find_exceeded_rate(SendsSinceResume(1250, 60, 0, waiting=9), LIMITS)
+    reason = exceeded(1250, 60, 0)
     assert reason_sentence(reason) == (
         "Homing paused this automatically: 60 of 1,250 copies were sent back (4.8 %; the limit is "
         "4 %). Look at where these readers came from, then resume or cancel."

@@ -351,7 +351,7 @@ def test_a_worker_that_is_done_finishes_its_poll(settings: Any) -> None:
         return ends[-1:] == [True]
 
     with provider(settings, dump=dump):
-        Worker(concurrency=1, poll_s=0.05).run(until=until)
+        Worker(1, is_awaited=True).run(until=until)
     assert ends[:3] == [False] * 3
     assert (task().failures, task().owner) == (0, None)
     assert task().last_success_at is not None

@@ -6,8 +6,8 @@ from delivery.postmark.responses import classify_call
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
     Answered,
-    CallDeferred,
     CallResult,
+    Deferred,
     RefusedByProxy,
     RejectedForAll,
     TooLarge,
@@ -68,9 +68,7 @@ def test_a_200_that_is_not_one_result_a_message_leaves_all_open(content: bytes) 
 
 @pytest.mark.parametrize("content", [b"", HTML, body(error(10))])
 def test_429_puts_the_call_off_whatever_its_body(content: bytes) -> None:
-    assert answer_to(429, content) == CallDeferred(
-        Reason.of(ReasonCode.TOO_FAST), None, too_fast=True
-    )
+    assert answer_to(429, content) == Deferred(Reason.of(ReasonCode.TOO_FAST), None, too_fast=True)
 
 
 BOUNDED = {"0": 0, " 30 ": 30, "3600": 3600, "999999999": 3600}
@@ -86,7 +84,7 @@ def test_retry_after_counts_if_it_is_a_bounded_number(value: str, seconds: float
 
 def test_maintenance_puts_the_call_off() -> None:
     answer = answer_to(503, body(error(100)), Retry_After="60")
-    assert answer == CallDeferred(Reason.of(ReasonCode.MAINTENANCE), 60.0)
+    assert answer == Deferred(Reason.of(ReasonCode.MAINTENANCE), 60.0)
 
 
 @pytest.mark.parametrize("status", [500, 502, 504, 529, 599, 999])
@@ -113,8 +111,8 @@ def test_code_101_leaves_open_what_was_accepted_under_any_status() -> None:
     [
         (503, HTML, 2, Unanswered),
         (503, body(error(101)), 2, Unanswered),
-        (422, body(error(429)), 2, CallDeferred),
-        (422, body(error(100)), 2, CallDeferred),
+        (422, body(error(429)), 2, Deferred),
+        (422, body(error(100)), 2, Deferred),
         (413, HTML, 1, TooLarge),
         (413, body(error(413)), 200, TooLarge),
         (422, body(error(410)), 501, TooLarge),

@@ -22,8 +22,8 @@ from delivery.postmark.client import Postmark, now_s
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
     Answered,
-    CallDeferred,
     CallResult,
+    Deferred,
     NotSent,
     RejectedForAll,
     SearchFailed,
@@ -421,7 +421,7 @@ def test_after_anything_but_a_200_the_next_call_has_its_own_connection(client: C
     with ScriptedServer(answering(http("103 Early"), GOOD), answering(http("429 Slow"))) as server:
         sender = client(server.url)
         assert isinstance(send(sender), Unanswered | RejectedForAll)
-        assert isinstance(send(sender), CallDeferred)
+        assert isinstance(send(sender), Deferred)
     assert server.connections == 2
 
 

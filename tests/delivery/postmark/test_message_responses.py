@@ -6,7 +6,7 @@ import pytest
 
 from delivery.postmark.responses import MAX_TEXT_LENGTH, classify_message
 from delivery.reports.reason_sentences import reason_sentence
-from delivery.rules.call_results import MessageDeferred, MessageResult, RejectedForAll, Unanswered
+from delivery.rules.call_results import Deferred, MessageResult, RejectedForAll, Unanswered
 from delivery.rules.outcomes import Failed, Sent
 from tests.delivery.postmark_responses import accepted, error, message_id
 
@@ -99,7 +99,7 @@ def test_what_is_no_result_of_this_message_leaves_it_unanswered(item: object) ->
 
 @pytest.mark.parametrize("code", [100, 429])
 def test_maintenance_and_the_rate_limit_are_for_later(code: int) -> None:
-    assert isinstance(answer_to(error(code)), MessageDeferred)
+    assert isinstance(answer_to(error(code)), Deferred)
 
 
 def test_101_is_an_error_of_the_provider_that_leaves_the_message_open() -> None:

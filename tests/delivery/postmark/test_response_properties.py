@@ -18,9 +18,8 @@ from delivery.postmark.responses import (
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
     Answered,
-    CallDeferred,
     CallResult,
-    MessageDeferred,
+    Deferred,
     RefusedByProxy,
     RejectedForAll,
     SearchFailed,
@@ -81,12 +80,10 @@ def test_every_answer_is_one_of_the_known_kinds(
         case Answered(messages):
             assert len(messages) == count
             assert all(
-                isinstance(
-                    one, Sent | Suppressed | Failed | MessageDeferred | Unanswered | RejectedForAll
-                )
+                isinstance(one, Sent | Suppressed | Failed | Deferred | Unanswered | RejectedForAll)
                 for one in messages
             )
-        case CallDeferred(_, retry_after_s):
+        case Deferred(_, retry_after_s):
             assert retry_after_s is None or 0 <= retry_after_s <= 3600
         case _:
             assert isinstance(answer, RefusedByProxy | RejectedForAll | Unanswered | TooLarge)

@@ -9,7 +9,7 @@ from delivery.models import Alarm, Delivery, Edition
 from delivery.queue import control
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.queue.start import start
-from delivery.rules.call_results import Answered, CallDeferred, CallResult, NotSent, TooLarge
+from delivery.rules.call_results import Answered, CallResult, Deferred, NotSent, TooLarge
 from delivery.rules.outcomes import Sent
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
@@ -49,7 +49,7 @@ def test_a_call_in_flight_ends_as_it_would_have(newsroom: Newsroom) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [CallDeferred(because("Too fast.")), NotSent(because("No way.")), TooLarge(because("Half."))],
+    [Deferred(because("Too fast.")), NotSent(because("No way.")), TooLarge(because("Half."))],
 )
 def test_what_a_call_did_not_bring_out_never_goes(newsroom: Newsroom, answer: CallResult) -> None:
     edition = newsroom.publish(readers=2)
@@ -112,7 +112,7 @@ def test_a_copy_marked_during_its_call_is_asked_about_not_withdrawn(newsroom: Ne
     in_the_air = Call()
     control.cancel(edition.pk)
     Delivery.objects.update(sent_at=edition.published_at)
-    in_the_air.ends(CallDeferred(because("Too fast.")))
+    in_the_air.ends(Deferred(because("Too fast.")))
     assert newsroom.outcomes(edition) == ["unknown"]
 
 

@@ -8,7 +8,7 @@ from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Batch, Edition
 from delivery.queue import control
 from delivery.queue.start import start
-from delivery.rules.call_results import Answered, CallDeferred, RejectedForAll, Unanswered
+from delivery.rules.call_results import Answered, Deferred, RejectedForAll, Unanswered
 from delivery.rules.outcomes import Sent
 from delivery.unknown.lookup import look_up
 from tests.delivery.because import because
@@ -49,7 +49,7 @@ def test_a_call_put_off_during_a_pause_comes_back_paused(newsroom: Newsroom) -> 
     edition = newsroom.publish(readers=2)
     in_the_air = Call()
     control.pause(edition.pk)
-    in_the_air.ends(CallDeferred(because("Too fast.")))
+    in_the_air.ends(Deferred(because("Too fast.")))
     assert states(newsroom, edition) == ["paused"]
     assert newsroom.state(edition) == "paused"
 

@@ -13,7 +13,7 @@ from delivery.models import Attempt, Batch, Delivery, Evidence
 from delivery.queue.batches.write_outcomes import write_outcomes
 from delivery.queue.settle import settle_call
 from delivery.rules import retry_or_settle
-from delivery.rules.call_results import Answered, CallDeferred, CallResult, Unanswered
+from delivery.rules.call_results import Answered, CallResult, Deferred, Unanswered
 from delivery.rules.outcomes import Failed, Outcome, Sent, Settlement, Suppressed, Unknown
 from subscribers.models import Subscriber
 from tests.delivery.because import because
@@ -41,7 +41,7 @@ def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> No
     claimed, attempt, recipients = begun()
     newsroom.let_time_pass(11)
     assert newsroom.recover_expired_leases() == 1
-    refused = CallDeferred(because("Too fast."))
+    refused = Deferred(because("Too fast."))
     settled = settle_call(claimed, attempt, decision(refused, recipients), Attempt.Result.REFUSED)
     assert not settled
     assert newsroom.outcomes(edition) == ["unknown"] * 3

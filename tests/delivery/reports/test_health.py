@@ -158,8 +158,8 @@ def test_what_is_scheduled_is_work_and_open_once_its_time_has_come(edition: Edit
 
 @pytest.mark.django_db(transaction=True)
 def test_workers_of_the_last_minute_count_and_the_last_word_of_any_is_kept() -> None:
-    worker_heartbeat.register_worker(uuid.uuid4(), host="letterbox", pid=1)
-    worker_heartbeat.register_worker(silent := uuid.uuid4(), host="letterbox", pid=2)
+    worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=1)
+    worker_heartbeat.beat(silent := uuid.uuid4(), host="letterbox", pid=2)
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE worker SET heard_at = heard_at - interval '61 s' WHERE id = %s", [silent]
@@ -171,7 +171,7 @@ def test_workers_of_the_last_minute_count_and_the_last_word_of_any_is_kept() -> 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wrong() -> None:
-    worker_heartbeat.register_worker(
+    worker_heartbeat.beat(
         worker := uuid.uuid4(), host="letterbox", pid=1, warning="A stream is missing."
     )
     with connection.cursor() as cursor:

@@ -4,9 +4,8 @@ import pytest
 
 from delivery.rules.call_results import (
     Answered,
-    CallDeferred,
     CallResult,
-    MessageDeferred,
+    Deferred,
     MessageResult,
     NotSent,
     RefusedByProxy,
@@ -28,7 +27,7 @@ from tests.delivery.rules.describe_settlement import POLICY, in_words
 SENT = Sent("id", None)
 INACTIVE = Suppressed(because("Suppressed."))
 REFUSED = Failed(because("No such address."), refused=True)
-LATER = MessageDeferred(because("Not now."))
+LATER = Deferred(because("Not now."))
 OPEN = Unanswered(because("No answer."))
 FAULT = RejectedForAll(because("The sender is not confirmed. Confirm it."))
 
@@ -82,12 +81,12 @@ AS_A_WHOLE: list[tuple[CallResult, int, int, str]] = [
     (Unanswered(because("Reset.")), 2, 0, f"unknown, unknown: {LOOK_UP}"),
     (NotSent(because("Failed.")), 2, 0, f"as it was, as it was: {AGAIN}, deferral 1"),
     (NotSent(because("Failed.")), 1, 3, "as it was: try again in 20 s, deferral 4"),
-    (CallDeferred(because("429."), None), 1, 0, f"as it was: {AGAIN}, deferral 1"),
-    (CallDeferred(because("429."), 60.0), 1, 0, "as it was: try again in 60 s, deferral 1"),
+    (Deferred(because("429."), None), 1, 0, f"as it was: {AGAIN}, deferral 1"),
+    (Deferred(because("429."), 60.0), 1, 0, "as it was: try again in 60 s, deferral 1"),
     # A shorter wish of the provider does not quicken what has failed many times.
-    (CallDeferred(because("429."), 1.0), 1, 6, "as it was: try again in 160 s, deferral 7"),
+    (Deferred(because("429."), 1.0), 1, 6, "as it was: try again in 160 s, deferral 7"),
     # However long an outage lasts: no try is used up, and the pause has a ceiling.
-    (CallDeferred(because("503."), None), 1, 5_000, "as it was: try again in 450 s, deferral 5001"),
+    (Deferred(because("503."), None), 1, 5_000, "as it was: try again in 450 s, deferral 5001"),
     (RefusedByProxy(because("403. Look.")), 1, 1, "as it was: try again in 5 s, deferral 2"),
     (TooLarge(because("413.")), 2, 0, "as it was, as it was: halve"),
     (TooLarge(because("413.")), 1, 0, f"as it was: {FOR_A_DECISION}"),
@@ -112,7 +111,7 @@ def test_three_blocked_calls_in_a_row_stop_the_edition(blocked: int, stops: bool
 
 
 def test_any_other_answer_ends_the_row_of_refusals_before_the_provider() -> None:
-    assert settle(CallDeferred(because("429.")), 1, blocked=2).new_blocked == 0
+    assert settle(Deferred(because("429.")), 1, blocked=2).new_blocked == 0
 
 
 def test_the_first_fault_stops_the_edition() -> None:
@@ -122,7 +121,7 @@ def test_the_first_fault_stops_the_edition() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [NotSent(because("Why.")), CallDeferred(because("Why.")), TooLarge(because("Why."))]
+    "answer", [NotSent(because("Why.")), Deferred(because("Why.")), TooLarge(because("Why."))]
 )
 def test_what_waits_says_why(answer: CallResult) -> None:
     assert settle(answer, 2).reason == because("Why.")
@@ -144,7 +143,7 @@ def test_the_last_try_but_one_is_not_missed() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        CallDeferred(because("429.")),
+        Deferred(because("429.")),
         TooLarge(because("413.")),
         Answered([OPEN, LATER]),
         Answered([FAULT, LATER]),

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 
 from delivery.rules.call_results import (
     Answered,
-    CallDeferred,
     CallResult,
+    Deferred,
     FoundMessage,
     LookupResult,
-    MessageDeferred,
     MessageResult,
     NotSent,
     RefusedByProxy,
@@ -31,13 +30,13 @@ message_results = st.one_of(
     st.builds(Sent, st.text(min_size=1, max_size=5), st.none()),
     st.builds(Suppressed, reasons),
     st.builds(Failed, reasons, st.just(True)),
-    st.builds(MessageDeferred, reasons),
+    st.builds(Deferred, reasons),
     st.builds(Unanswered, reasons),
     st.builds(RejectedForAll, reasons),
 )
 refusals = st.one_of(
     st.builds(NotSent, reasons),
-    st.builds(CallDeferred, reasons, st.none() | seconds),
+    st.builds(Deferred, reasons, st.none() | seconds),
     st.builds(RefusedByProxy, reasons),
     st.builds(TooLarge, reasons),
     st.builds(RejectedForAll, reasons),
@@ -86,7 +85,7 @@ def test_each_recipient_gets_the_outcome_of_their_own_message(
         else:
             # Judged and put off, or held up by a fault: it stays as it was or has had its tries.
             assert outcome is None or (
-                isinstance(answer, MessageDeferred)
+                isinstance(answer, Deferred)
                 and isinstance(outcome, Failed)
                 and not outcome.refused
                 and history.tries + 1 >= policy.max_tries
@@ -115,7 +114,7 @@ def test_a_call_without_answers_by_message_never_settles_anybody(
         assert settlement.next is not Next.DONE
     if settlement.next is Next.TRY_AGAIN:
         assert settlement.new_deferrals == history.deferrals + 1
-    if isinstance(answer, CallDeferred) and answer.retry_after_s is not None:
+    if isinstance(answer, Deferred) and answer.retry_after_s is not None:
         assert settlement.delay_s >= answer.retry_after_s
 
 

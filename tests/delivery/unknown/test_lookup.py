@@ -13,7 +13,7 @@ from delivery.queue.claim import claim_lookup
 from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.start import start
 from delivery.rules import retry_or_settle
-from delivery.rules.call_results import Answered, MessageDeferred, Unanswered
+from delivery.rules.call_results import Answered, Deferred, Unanswered
 from delivery.rules.outcomes import Next, Settlement
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import load_lookup_context, look_up
@@ -162,9 +162,7 @@ def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(newsroom: N
     claimed, attempt, readers = begun()
     policy = retry_or_settle.Policy(5.0, 900.0, 10, (60.0,), resend_when_absent=False)
     mixed = retry_or_settle.after_call(
-        Answered(
-            [Unanswered(because("Neither id nor error.")), MessageDeferred(because("Slower."))]
-        ),
+        Answered([Unanswered(because("Neither id nor error.")), Deferred(because("Slower."))]),
         readers,
         retry_or_settle.AttemptCounters(),
         jitter=0.5,

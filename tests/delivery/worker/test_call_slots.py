@@ -181,7 +181,7 @@ def worker(newsroom: Newsroom, settings: Any) -> Worker:
     settings.DELIVERY_HTTP_DEADLINE_S = LONG_S
     settings.DELIVERY_LEASE_S = LONG_S
     newsroom.publish(readers=20, batch_size=2)
-    return Worker(concurrency=2, poll_s=0.05)
+    return Worker(2, is_awaited=True)
 
 
 def states() -> Counter[str]:

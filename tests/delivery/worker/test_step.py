@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from delivery import log_context
-from delivery.configuration import Timing, policy_from_settings, postmark_from_settings
+from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Delivery, Edition
 from delivery.worker.process import Worker
 from delivery.worker.step import Dispatcher
@@ -32,7 +32,6 @@ def dispatcher(look_ups: threading.Lock) -> Dispatcher:
     return Dispatcher(
         uuid.uuid4(),
         postmark_from_settings(),
-        timing=Timing.from_settings(),
         policy=policy_from_settings(),
         jitter=steady_dice,
         lookup_lock=look_ups,
@@ -146,7 +145,7 @@ def test_the_line_of_a_broken_step_names_its_call(newsroom: Newsroom, lines: Lin
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE delivery ADD CONSTRAINT closed CHECK (false) NOT VALID")
     try:
-        worker = Worker(concurrency=1, poll_s=0.05)
+        worker = Worker(1, is_awaited=True)
         worker.run(until=lambda: any("a step failed" in line["event"] for line in lines()))
     finally:
         with connection.cursor() as cursor:

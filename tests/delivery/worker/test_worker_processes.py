@@ -115,7 +115,8 @@ def test_another_unsubscribe_handling_of_the_stream_is_a_warning(
 def test_whoever_was_started_further_back_stays_there(started_at: int, stands_at: int) -> None:
     assert os.getpriority(os.PRIO_PROCESS, 0) <= 12, "run the tests at a niceness of at most 12"
     code = (
-        "import os; from delivery.worker.process import raise_niceness; "
+        "import os; import django; django.setup(); "
+        "from delivery.worker.process import raise_niceness; "
         f"os.setpriority(os.PRIO_PROCESS, 0, {started_at}); raise_niceness(15); "
         "print(os.getpriority(os.PRIO_PROCESS, 0))"
     )

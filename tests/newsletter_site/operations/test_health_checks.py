@@ -36,7 +36,7 @@ def ask(client: Client, check: str, **headers: str) -> tuple[int, dict[str, Any]
 
 def a_worker(*, host: str = "mail-1", silent_for_s: float = 0) -> uuid.UUID:
     worker = uuid.uuid4()
-    worker_heartbeat.register_worker(worker, host=host, pid=7)
+    worker_heartbeat.beat(worker, host=host, pid=7)
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE worker SET heard_at = clock_timestamp() - make_interval(secs => %s) "

@@ -248,7 +248,7 @@ def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(
 def test_workers_are_told_with_when_one_was_last_heard_from(transactional_db: None) -> None:
     assert ("homing_last_heartbeat_age_seconds", ()) not in scraped()
     worker = uuid.uuid4()
-    worker_heartbeat.register_worker(worker, host="mail-1", pid=7)
+    worker_heartbeat.beat(worker, host="mail-1", pid=7)
     assert value("homing_workers") == 1
     with connection.cursor() as cursor:
         cursor.execute("UPDATE worker SET heard_at = heard_at - interval '5 minutes'")

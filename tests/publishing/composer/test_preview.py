@@ -9,7 +9,7 @@ import pytest
 
 from delivery.mail.message_for_reader import Recipient
 from delivery.models import Edition
-from delivery.worker.renderers import renderer_of
+from delivery.worker.step import renderer_of
 from idempotency.key import fresh_key
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
 from publishing.drafts import drafts

@@ -48,7 +48,7 @@ def publish_one(author: Any) -> Callable[..., Edition]:
 
 
 def a_worker() -> None:
-    worker_heartbeat.register_worker(uuid.uuid4(), host="letterbox", pid=4711)
+    worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=4711)
 
 
 def section(page: Page, name: str) -> str:

@@ -336,7 +336,7 @@ def test_what_a_worker_found_wrong_is_shown_to_authors_as_long_as_it_runs(window
     found = "UNSUBSCRIBE_HANDLING is 'own', but Postmark's stream 'broadcast' says 'Postmark'."
     workers = [uuid.uuid4() for _ in range(3)]
     for worker, warning in zip(workers, ("", found, found), strict=True):
-        worker_heartbeat.register_worker(worker, host="letterbox", pid=4711, warning=warning)
+        worker_heartbeat.beat(worker, host="letterbox", pid=4711, warning=warning)
 
     for page in (window.get(), window.get(address(edition))):
         assert page.words.count(found) == 1

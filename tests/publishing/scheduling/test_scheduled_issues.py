@@ -24,7 +24,7 @@ from delivery.rules.edition_state import EditionState
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import ScheduledTime
 from delivery.worker.drain import Drain
-from delivery.worker.process import worker_from_settings
+from delivery.worker.process import Worker
 from postmark_sandbox.server import SandboxServer
 from publishing.actions.action_sentences import button, question
 from publishing.actions.edition_actions import CannotDoThatError, applicable, readers_now
@@ -450,7 +450,7 @@ def test_a_future_one_is_neither_waited_for_nor_counted_and_a_due_one_is(
 def until_empty() -> tuple[int, int, int]:
     """How many editions a worker waited for, with how many readers and copies that were sent."""
     watch = Drain(OutputWrapper(io.StringIO()), is_terminal=False)
-    worker_from_settings(1, is_awaited=True).run(until=watch.is_drained)
+    Worker(1, is_awaited=True).run(until=watch.is_drained)
     totals, _ = watch.totals()
     return totals["editions"], totals["audience"], totals["sent"]
 

@@ -63,14 +63,15 @@ a call holds its batch for the deadline and the lease
     start.start_in: [attempt, «deadline_s +» lease_s, claim.batch, claim.epoch]
     test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease
 the worker reads its deadline before it records the start of the call
-    Dispatcher.send: phases.end(Phase.START) «→ ¶deadline_at_s = now_s() + self._timing.deadline_s»
+    Dispatcher.send: phases.end(Phase.START) «→ ¶deadline_at_s = now_s() +
+        settings.DELIVERY_HTTP_DEADLINE_S»
     test_deadline_counts_from_before_the_start_record
 the attempt is on record before the call
     start.start_in: 0 FROM edition WHERE id = %s «→ AND false»
     test_an_attempt_is_committed_before_a_call
 the record of the attempt is committed before the first byte leaves
-    Dispatcher.send: now_s() + self._timing.deadline_s «→ ¶self._postmark.send(b"[" + b",".join([
-        message for _, message in messages.values()]) + b"]", [address for address, _ in
+    Dispatcher.send: now_s() + settings.DELIVERY_HTTP_DEADLINE_S «→ ¶self._postmark.send(b"[" +
+        b",".join([message for _, message in messages.values()]) + b"]", [address for address, _ in
         messages.values()], deadline_at_s=deadline_at_s)»
     test_an_attempt_is_committed_before_a_call
 transactions of the queue are outermost, so that their commit is one

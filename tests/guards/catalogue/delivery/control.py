@@ -54,7 +54,7 @@ nothing is called back once the hold is over
     call_back: if cursor.fetchone() «!= (True,) → is None»:
     test_once_the_hold_is_over_it_is_too_late_to_call_back
 nothing is called back of which a call has started
-    call_back: if cursor.fetchone() == («True,»): raise _TooLateError
+    call_back: if cursor.fetchone() == («True,»): transaction
     test_after_a_call_nothing_is_called_back
 a cancel takes claimed batches out of their workers' hands
     _cancel: «_pause_batches(cursor, edition)» quarantine_marked

@@ -21,13 +21,13 @@ silence is held against later mail
         True»
     test_silence_of_a_search_that_lags_does_not_count
 later mail is asked for first
-    count_lookup: «→ answer = _ask(claim.attempt, doubt, search)¶» witness = search("attempt",
-        doubt.witness.hex) if doubt.witness else None convincing = witness is None or
+    look_up: «→ result = _search(claim.attempt, context, search)¶» witness = search("attempt",
+        context.witness.hex) if context.witness else None convincing = witness is None or
         (isinstance(witness, SearchAnswered) and bool(witness.found))
-        «answer = _ask(claim.attempt, doubt, search)»
+        «result = _search(claim.attempt, context, search)»
     test_a_search_that_catches_up_proves_nothing_early
 later mail that could not be asked for confirms nothing
-    count_lookup: (isinstance«(witness, SearchAnswered) and → (witness, SearchFailed) or»
+    look_up: (isinstance«(witness, SearchAnswered) and → (witness, SearchFailed) or»
         bool(witness.found))
     test_a_failed_search_for_later_mail_proves_nothing
 only mail that was accepted later is later mail
@@ -61,11 +61,11 @@ what is found of other deliveries changes nothing
     _found: if recipient is None: «continue → recipient = -1»
     test_what_belongs_to_other_deliveries_changes_nothing
 doubt without an attempt is asked about by each delivery's key
-    _ask: if isinstance(one, SearchFailed): «return one → continue»
+    _search: if isinstance(result, SearchFailed): «return result → continue»
     test_a_search_by_key_that_fails_is_no_information
 evidence is found at the next look-up
     why: Whoever gives up a lease heeds the evidence that is on record.
-    _ask: «_merged(answer.found, doubt.kept) → answer» if
+    _search: for each in «context.kept → ()»}
     _settle.settle_in: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
     test_evidence_on_record_settles_the_doubt_at_the_next_look_up
 """)

@@ -6,7 +6,8 @@ GUARDS = guards(r"""
 a worker whose row went is there again as soon as it is heard from
     beat: «INSERT INTO worker (id, started_at, heard_at, host, pid, warning) VALUES (%s,
         clock_timestamp(), clock_timestamp(), %s, %s, %s) ON CONFLICT (id) DO UPDATE → UPDATE
-        worker» SET heard_at = clock_timestamp() «→ WHERE id = %s» ", [worker«, host, pid, warning»
+        worker» SET heard_at = clock_timestamp() «→ WHERE id = %s» ", [EXPIRES_AFTER, worker,
+        worker«, host, pid, warning»
     test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wrong
 doubt about which nothing is asked any more wakes nobody once the issue was cancelled
     BATCHES: control IN ('closed'«, 'cancelled'»))

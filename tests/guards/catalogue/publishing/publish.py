@@ -23,10 +23,10 @@ what a person did and its line in the audit trail are one transaction
     perform: «with together() → if True»: done
     test_what_is_done_and_its_line_in_the_audit_trail_are_one_transaction[pause]
 what a person did is committed when they are told so
-    together: transaction.atomic(«durable=not _is_joined.get()»), _joined()
+    together: transaction.atomic(«durable=not _is_joined.get()»), join_transaction()
     test_what_a_person_does_is_done_when_they_are_told_so_and_not_with_a_later_commit
 only what is done together joins a transaction
-    _joined: «_is_joined.reset → str»(was)
+    join_transaction: «_is_joined.reset → str»(was)
     test_only_what_is_done_together_joins_a_transaction
 
 # --- Drafts ---
