@@ -86,13 +86,10 @@ def _number(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) <= LONGEST_ID else 0
 
 
-def _tabs(search: IssueSearch, *, sees_drafts: bool) -> list[dict[str, object]]:
+def _tabs(search: IssueSearch, *, sees_drafts: bool) -> list[tuple[Tab, str, str]]:
+    """Each tab, its label and its address."""
     return [
-        {
-            "words": tab.words,
-            "is_here": tab is search.tab,
-            "address": _address(IssueSearch(tab, search.text)),
-        }
+        (tab, tab.replace("-", " ").capitalize(), _address(IssueSearch(tab, search.text)))
         for tab in Tab
         if sees_drafts or tab is not Tab.DRAFTS
     ]

@@ -32,11 +32,6 @@ class Tab(StrEnum):
     GOING_OUT = "going-out"
     ENDED = "ended"
 
-    @property
-    def words(self) -> str:
-        """The label of the tab."""
-        return self.value.replace("-", " ").capitalize()
-
 
 @dataclass(frozen=True, slots=True)
 class IssueSearch:

@@ -15,8 +15,6 @@ from publishing.editions.status import EditionStatus
 from publishing.models import Issue
 
 MAX_LINES = 50
-
-
 # When something happened, and what.
 HistoryLine = tuple[datetime, str]
 
