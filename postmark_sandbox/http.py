@@ -16,8 +16,8 @@ HTML = "text/html; charset=utf-8"
 POST_TIMEOUT_S = 10.0
 # Postmark follows 3xx, and gives up after so many.
 REDIRECTS = Retry(10, connect=0, read=0, other=0, raise_on_redirect=False)
-# Connections stay open from one post to the next.
-_POOL = PoolManager(timeout=POST_TIMEOUT_S)
+# Connections stay open from one post to the next, until the queue of webhooks stops.
+POOL = PoolManager(timeout=POST_TIMEOUT_S)
 
 
 @dataclass(slots=True)
@@ -110,7 +110,7 @@ def read_target(raw: str) -> tuple[str, dict[str, str]]:
 def post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
     """Post a body, to every redirect as well; return the last HTTP status, or 0 and the error."""
     try:
-        response = _POOL.request("POST", url, body=body, headers=headers, retries=REDIRECTS)
+        response = POOL.request("POST", url, body=body, headers=headers, retries=REDIRECTS)
     except (HTTPError, ValueError) as error:
         return 0, str(error)
     return response.status, ""

@@ -110,6 +110,7 @@ class WebhookQueue:
             self._changed.notify_all()
         if self._thread is not None:
             self._thread.join(http.POST_TIMEOUT_S)
+        http.POOL.clear()
 
     def _run(self) -> None:
         while (post := self._next()) is not None:
