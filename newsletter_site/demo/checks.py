@@ -52,7 +52,7 @@ def broken_promises(observed: Observed) -> Iterator[str]:
         if status != 200:
             yield f"The link {link} of a mail answers {status} instead of 200."
     if observed.status.state is not EditionState.SUCCEEDED:
-        yield f"The edition ended as “{observed.status.words}”. {observed.status.reason}".rstrip()
+        yield f"The edition ended as “{observed.status.words}”. {observed.status.reason()}".rstrip()
     yield from observed.violations
     deliveries, copies = observed.deliveries.keys(), observed.copies
     sent = {key for key, row in observed.deliveries.items() if row.outcome == "sent"}

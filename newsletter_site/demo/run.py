@@ -134,7 +134,7 @@ def _deliver(children: Children, edition: Edition) -> None:
             control.send_now(edition.pk)
             terminal.step("its hold ended before the time, as “Send now” on its page does")
             send_now_at = float("inf")
-        why = "" if status.state is EditionState.SENDING else f" ({status.reason})"
+        why = "" if status.state is EditionState.SENDING else f" ({status.reason()})"
         terminal.progress(f"{status.counts.sent:,} of {status.counts.audience:,} sent{why}")
         children.pause()
     terminal.step(f"{status.counts.sent:,} copies sent")

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_http_methods
 
-from delivery.models import Edition, Newsletter
+from delivery.models import Edition
 from publishing.actions.action_sentences import ActionRefusal, button, question, refusal_sentence
 from publishing.actions.edition_actions import (
     ACTIONS,
@@ -23,7 +23,7 @@ from publishing.actions.edition_actions import reschedule as give_time
 from publishing.activity import record_activity
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_operate, may_publish, user_id_of
-from publishing.editions.edition_from_url import edition_from_url, progress_url
+from publishing.editions.edition_name import edition_from_url, progress_url
 from publishing.editions.listing import set_unlisted
 from publishing.editions.status import load_status
 from publishing.editions.versions import versions_of
@@ -97,9 +97,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     edition = edition_from_url(request, issue)
     status = load_status(edition.pk)
     moment, back = status.counts.scheduled, progress_url(edition)
-    fields = partial(
-        RescheduleForm, own_zone=Newsletter.objects.get_current().time_zone, now=status.counts.now
-    )
+    fields = partial(RescheduleForm, now=status.counts.now)
     if request.method == "POST":
         form = fields(request.POST)
         if form.is_valid() and form.moment is not None:

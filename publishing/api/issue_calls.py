@@ -27,7 +27,7 @@ from publishing.api.shapes import (
     Outcome,
     ReceiptBody,
 )
-from publishing.editions.parse_edition_name import HIGHEST_VERSION
+from publishing.editions.edition_name import HIGHEST_VERSION
 from publishing.editions.status import load_status
 from publishing.permissions import MAY_ACT
 from publishing.progress.issue_list import newest_before, rows_of

@@ -8,7 +8,7 @@ from ninja.params.functions import Query
 
 from api.problem import ProblemError, ProblemType
 from delivery.models import Edition
-from publishing.editions.parse_edition_name import HIGHEST_VERSION
+from publishing.editions.edition_name import HIGHEST_VERSION
 from publishing.editions.status import NoSuchEditionError, load_edition
 
 router = Router(tags=["Issues"])

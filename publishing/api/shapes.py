@@ -9,7 +9,7 @@ from pydantic import Field
 from api.schema import RequestBody, ResponseBody
 from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from publishing.content.edition_content import LONGEST_PART, LONGEST_PREHEADER, LONGEST_TITLE
-from publishing.editions.parse_edition_name import HIGHEST_VERSION
+from publishing.editions.edition_name import HIGHEST_VERSION
 
 # Anything longer is a schedule.
 LONGEST_HOLD_S = 86_400

@@ -15,7 +15,6 @@ from django.utils.xmlutils import SimplerXMLGenerator
 from delivery.models import Edition, Newsletter
 from publishing.archive.archived_editions import listed_editions
 from publishing.content.edition_content import only_xml_characters, plain_title
-from publishing.content.public_html import PublicIssue
 from publishing.content.summary import summarise
 from publishing.templatetags.desk import signature
 
@@ -42,7 +41,7 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
 
     feed_type = AtomWithContent
 
-    def __init__(self, render: Callable[[Edition], PublicIssue]) -> None:
+    def __init__(self, render: Callable[[Edition], str]) -> None:
         self._render = render
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Newsletter:
@@ -77,7 +76,7 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
 
     def item_extra_kwargs(self, item: Any) -> dict[str, Any]:
         summary = summarise(item.html_content, item.text_content, item.preheader)
-        body = str(self._render(item).body)
+        body = str(self._render(item))
         if item.is_correction:
             with timezone.override(Newsletter.objects.get_current().zone):
                 body = render_to_string("archive/corrected.html", {"edition": item}) + body

@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers, patch_cache_control
+from django.utils.safestring import SafeString
 from django.views.decorators.http import conditional_page, require_safe
 
 from delivery.models import Edition, Newsletter
@@ -22,7 +23,7 @@ from publishing.archive.archived_editions import (
 )
 from publishing.archive.atom_feed import IssueFeed
 from publishing.content.edition_content import plain_title
-from publishing.content.public_html import PublicIssue, first_image, render_public_issue
+from publishing.content.public_html import first_image, render_public_issue
 from publishing.content.summary import summarise
 from publishing.editions.status import LARGE_COLUMNS
 from subscribers.signup.signup_form import SignUpForm
@@ -94,16 +95,17 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
     if not unlisted:
         before = listed_editions().filter(first_public_at__lt=edition.first_public_at)
         earlier = before.defer(*LARGE_COLUMNS).first()
-    shown = render_edition(edition)
+    body = render_edition(edition)
     page = _public_page(
         request,
         "archive/issue.html",
         {
             "edition": edition,
-            "issue": shown,
+            "title": plain_title(edition),
+            "body": body,
             **cacheable_form_context(),
             "summary": summarise(edition.html_content, edition.text_content, edition.preheader),
-            "image": first_image(shown.body, settings.SITE_URL),
+            "image": first_image(body, settings.SITE_URL),
             "unlisted": unlisted,
             "earlier": earlier,
             "earlier_title": plain_title(earlier) if earlier else "",
@@ -133,8 +135,8 @@ def feed(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def render_edition(edition: Edition) -> PublicIssue:
-    """Render an edition for the public."""
+def render_edition(edition: Edition) -> SafeString:
+    """Return the letter of an edition for the public."""
     return render_public_issue(
         plain_title(edition),
         edition.html_content,

@@ -8,6 +8,7 @@ from publishing.content.draft_content import DraftFields, build_content
 from publishing.content.edition_content import Content, find_problems
 from publishing.content.render_preview import render_preview
 from publishing.content.word_count import count_words
+from publishing.drafts.draft_form import form_values
 from publishing.models import Draft
 
 
@@ -44,13 +45,10 @@ def composer_stats(
 
 
 def _hints(draft: DraftFields, content: Content) -> dict[str, list[Hint]]:
-    texts = {
-        "title": draft.title,
-        "preheader": draft.preheader,
-        "letter": draft.letter,
-        "text_content": draft.text,
+    texts = form_values(draft)
+    hints: dict[str, list[Hint]] = {
+        name: [] for name in ("title", "preheader", "letter", "text_content")
     }
-    hints: dict[str, list[Hint]] = {name: [] for name in texts}
     for problem in find_problems(content):
         field = "letter" if problem.field == "html_content" else problem.field
         if texts[field].strip():

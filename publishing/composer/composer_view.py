@@ -39,8 +39,7 @@ from publishing.drafts.keep_signed_out import (
     read_writer,
     sign_writer,
 )
-from publishing.editions.edition_from_url import progress_url
-from publishing.editions.parse_edition_name import parse_issue_id
+from publishing.editions.edition_name import parse_issue_id, progress_url
 from publishing.editions.status import load_status
 from publishing.editions.versions import audience_choices, plan_version
 from publishing.flash_messages import notes_of
@@ -102,7 +101,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     if is_html_form(request.POST):
         result = drafts.save_html_form(author, key, fields, issue=issue)
         if result.draft and result.draft.edition and result.draft.fields == fields:
-            return _show_published(result.draft)
+            return see_other(progress_url(result.draft.edition))
     else:
         save = drafts.copy if request.POST.get("beside") else drafts.create
         result = save(author, key, fields, issue=issue)
@@ -117,12 +116,12 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     if request.method != "POST":
         found = get_draft_or_404(draft)
         if found.edition is not None:
-            return _show_published(found)
+            return see_other(progress_url(found.edition))
         return composer_page(request, found.fields, draft=found)
     fields = parse_draft_fields(request.POST.dict())
     if refusal := _refusal(request, fields):
         return refusal
-    return _save(request, draft, parse_revision(request.POST.get("revision")), fields)
+    return _save(request, draft, fields)
 
 
 @may_write
@@ -132,7 +131,7 @@ def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     if request.method != "POST":
         found = get_draft_or_404(draft)
         if found.edition is not None:
-            return _show_published(found)
+            return see_other(progress_url(found.edition))
         return desk_page(request, "publishing/draft_delete.html", {"draft": found})
     title = drafts.load_draft(pk=draft) or "Untitled"
     if drafts.delete_draft(draft, by=user_id_of(request)):
@@ -152,7 +151,7 @@ def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     if request.method != "POST":
         return desk_page(request, "publishing/draft_to_markdown.html", {"draft": found})
     fields = replace(found.fields, format=MARKDOWN)
-    return _save(request, draft, parse_revision(request.POST.get("revision")), fields)
+    return _save(request, draft, fields)
 
 
 def composer_page(
@@ -223,9 +222,8 @@ def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpRespons
     )
 
 
-def _save(
-    request: HttpRequest, draft: uuid.UUID, revision: int, fields: DraftFields
-) -> HttpResponse:
+def _save(request: HttpRequest, draft: uuid.UUID, fields: DraftFields) -> HttpResponse:
+    revision = parse_revision(request.POST.get("revision"))
     result = drafts.save(draft, revision, fields, by=user_id_of(request))
     return _respond(request, result, fields)
 
@@ -329,11 +327,6 @@ def _refused(request: HttpRequest, sentence: str) -> HttpResponse:
     if wants_json(request):
         return _json(400, sentence=sentence)
     return form_again(request, notice=sentence, status=400)
-
-
-def _show_published(draft: Draft) -> HttpResponse:
-    assert draft.edition is not None  # noqa: S101
-    return see_other(progress_url(draft.edition))
 
 
 def _clock(draft: Draft) -> str:

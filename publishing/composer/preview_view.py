@@ -15,7 +15,7 @@ from publishing.content.render_preview import render_preview
 from publishing.desk_access import may_write, sees_readers
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import length_error, parse_draft_fields
-from publishing.editions.parse_edition_name import parse_issue_id
+from publishing.editions.edition_name import parse_issue_id
 from publishing.models import Issue
 from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json

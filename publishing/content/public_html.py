@@ -1,7 +1,6 @@
 """Render a letter for the archive, sanitised: it must not run with the rights of our site."""
 
 import re
-from dataclasses import dataclass
 from html import unescape
 from urllib.parse import urlsplit
 
@@ -46,25 +45,17 @@ _HEADING = re.compile(r"<h1\b[^>]*>(.*?)</h1>", re.DOTALL)
 _H1 = re.compile(r"<(/?)h1\b")
 
 
-@dataclass(frozen=True, slots=True)
-class PublicIssue:
-    """The title and the body, as HTML that is safe to show."""
-
-    title: str
-    body: SafeString
-
-
 def render_public_issue(
     title: str, html: str, text: str, *, leave_url: str, archive_url: str
-) -> PublicIssue:
-    """Render a letter with fields as their fallbacks; text alone becomes paragraphs with links."""
+) -> SafeString:
+    """Return a letter with fields as their fallbacks; text alone becomes paragraphs with links."""
     values = {"unsubscribe_url": leave_url, "archive_url": archive_url}
     if html.strip():
         body = FieldTemplate(html, html=True).fill(values)
     else:
         plain = FieldTemplate(text, html=False).fill(values)
         body = linebreaks(urlize(plain, autoescape=True))
-    return PublicIssue(title, mark_safe(_under_title(title, sanitise_html(body))))  # noqa: S308
+    return mark_safe(_under_title(title, sanitise_html(body)))  # noqa: S308 -- sanitised
 
 
 def first_image(body: str, site_url: str) -> str:

@@ -17,7 +17,7 @@ from delivery.interface import (
 from delivery.models import Edition
 from delivery.tasks.background_tasks import BackgroundTask
 from publishing.activity.record_activity import record_start
-from publishing.content.edition_content import Content
+from publishing.content.edition_content import plain_title
 from publishing.editions.audience import enqueue_audience
 from publishing.models import Issue
 from publishing.scheduling.local_time import is_too_late, scheduled_time_of
@@ -89,8 +89,7 @@ def _fill(edition: int) -> Edition:
     begun = Edition.objects.get(pk=edition)
     enqueue_audience(begun)
     if begun.version > 1:
-        title = Content(begun.title, "", "").plain_title
-        Issue.objects.filter(pk=begun.issue_id).update(title=title)
+        Issue.objects.filter(pk=begun.issue_id).update(title=plain_title(begun))
     return begun
 
 

@@ -3,7 +3,7 @@
 import math
 import uuid
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from delivery.models import Edition, Newsletter
@@ -32,12 +32,7 @@ class EditionStatus:
         """When its hold ends, if it is held."""
         return self.counts.held_until if self.state is EditionState.HELD else None
 
-    @property
-    def reason(self) -> str:
-        """What the edition waits for, in words; its times are UTC."""
-        return waiting_sentence(self.counts)
-
-    def reason_in(self, zone: tzinfo) -> str:
+    def reason(self, zone: tzinfo = UTC) -> str:
         """What the edition waits for, in words; its times are in this zone."""
         return waiting_sentence(self.counts, zone)
 
@@ -65,7 +60,7 @@ class EditionStatus:
             "version": counts.version,
             "state": self.state.value,
             **{name: getattr(counts, name) for name in names},
-            "reason": self.reason,
+            "reason": self.reason(),
         }
 
     def progress_json(self) -> dict[str, Any]:

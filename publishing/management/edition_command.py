@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from delivery.models import Edition
-from publishing.editions.parse_edition_name import parse_issue_id, parse_version
+from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.status import NoSuchEditionError, load_edition
 
 

@@ -10,13 +10,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.humanise import kilobytes
-from delivery.models import Newsletter
 from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.approval.approval_view import approval_context
 from publishing.content.draft_content import build_content
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
-from publishing.editions.edition_from_url import progress_url
+from publishing.editions.edition_name import progress_url
 from publishing.external_checks.check_letter import check_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
@@ -84,7 +83,6 @@ def check_page(
 ) -> HttpResponse:
     """Render the check sheet; `refusal` says why nothing was published just now."""
     checked = checked or check(draft, user_id_of(request))
-    newsletter = Newsletter.objects.get_current()
     return desk_page(
         request,
         "publishing/check.html",
@@ -92,7 +90,7 @@ def check_page(
             **findings_context(request, checked),
             **publication_context(checked),
             **approval_context(request, draft, checked.context.content),
-            "when": when or ScheduleForm(own_zone=newsletter.time_zone, now=checked.context.now),
+            "when": when or ScheduleForm(now=checked.context.now),
             "notes": notes_of(request),
             "refusal": refusal,
             "may_publish": request.user.has_perm(PUBLISH),

@@ -12,7 +12,7 @@ from delivery.models import Delivery
 from delivery.reader_fields import FIELD_NAMES
 from publishing.activity import record_activity
 from publishing.desk_access import may_take_readers_away, user_id_of
-from publishing.editions.edition_from_url import edition_from_url
+from publishing.editions.edition_name import edition_from_url
 from publishing.editions.status import dropped_sentence, load_status
 from publishing.progress.outcome_sentences import address_of, why_of
 from publishing.progress.reader_outcomes import ALL, LISTS, every_copy

@@ -20,7 +20,7 @@ def how_far(status: EditionStatus) -> str:
     """How much of a version was sent, or why nothing was."""
     counts = status.counts
     if not counts.has_started:
-        return status.reason or "It reached nobody"
+        return status.reason() or "It reached nobody"
     if counts.goes_to == "nobody":
         return "Not mailed: archive only"
     return f"{counts.sent:,} of {counts.audience:,} sent"
@@ -36,7 +36,7 @@ def _late_start(status: EditionStatus) -> str:
 
 
 def _state_sentence(status: EditionStatus, zone: ZoneInfo) -> str:
-    counts, reason = status.counts, status.reason_in(zone)
+    counts, reason = status.counts, status.reason(zone)
     match status.state:
         case EditionState.SCHEDULED:
             return reason
@@ -69,7 +69,7 @@ def held_sentence(counts: EditionCounts, zone: ZoneInfo) -> str:
 
 def what_is_stuck(status: EditionStatus, zone: ZoneInfo) -> str:
     """Why an edition that is being sent is slow; empty if nothing is stuck."""
-    reason = status.reason_in(zone)
+    reason = status.reason(zone)
     return "" if reason == NOTHING_IS_STUCK else reason
 
 

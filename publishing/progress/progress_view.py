@@ -17,7 +17,7 @@ from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
 from publishing.drafts.drafts import open_draft_of_issue
-from publishing.editions.edition_from_url import edition_from_url, statuses_from_url
+from publishing.editions.edition_name import edition_from_url, statuses_from_url
 from publishing.editions.status import EditionStatus
 from publishing.editions.versions import is_correction, reached_someone, versions_of
 from publishing.flash_messages import notes_of

@@ -12,13 +12,13 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from delivery.models import Edition, Newsletter
+from delivery.models import Edition
 from idempotency.key import FIELD, HEADER, read_key
-from idempotency.safe_to_retry import RETRY_AFTER_S, DifferentContentError, safe_to_retry
+from idempotency.safe_to_retry import RETRY_AFTER_S, safe_to_retry
 from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts.draft_form import parse_hash, parse_revision
 from publishing.editions.audience import NOBODY
-from publishing.editions.edition_from_url import progress_url
+from publishing.editions.edition_name import progress_url
 from publishing.editions.listing import archive_sentence
 from publishing.editions.status import load_status
 from publishing.editions.versions import overlap_warnings
@@ -31,7 +31,6 @@ from publishing.publish.publish_draft import (
     Confirmation,
     DraftChangedError,
     PublishedByOtherError,
-    PublishedDifferentlyError,
     publish_draft,
 )
 from publishing.scheduling.local_time import scheduled_time_of
@@ -53,7 +52,7 @@ class ConfirmForm(forms.Form):
         super().__init__(*args)
         self.draft, self.checked = draft, checked
         now = checked.context.now if checked else None
-        self.when = ScheduleForm(self.data, own_zone=_own_zone(), now=now)
+        self.when = ScheduleForm(self.data, now=now)
 
     def clean(self) -> dict[str, Any]:
         seen = (
@@ -84,7 +83,7 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         if found.edition is not None:
             return see_other(progress_url(found.edition))
         checked = check(found, user_id_of(request))
-        when = ScheduleForm(request.GET, own_zone=_own_zone(), now=checked.context.now)
+        when = ScheduleForm(request.GET, now=checked.context.now)
         if when.is_valid() and not checked.findings["stops"]:
             return _confirm_page(request, checked, when)
         return check_page(request, found, checked=checked, when=when)
@@ -112,16 +111,12 @@ def _post(request: HttpRequest, draft: Draft) -> HttpResponse:
 
 
 def _publish(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse:
-    try:
-        edition = publish_draft(
-            user_id_of(request),
-            form.draft.pk,
-            form.confirmed,
-            hold_s=settings.PUBLISH_HOLD_S,
-            content=form.checked.context.content if form.checked else None,
-        )
-    except PublishedDifferentlyError:
-        raise DifferentContentError from None
+    edition = publish_draft(
+        user_id_of(request),
+        form.draft.pk,
+        form.confirmed,
+        content=form.checked.context.content if form.checked else None,
+    )
     add_accepted_messages(request, edition)
     return see_other(progress_url(edition))
 
@@ -237,7 +232,3 @@ def still_working_page(
     posted = [(name, request.POST[name]) for name in fields if name in request.POST]
     facts_of_form = {"key": key, "fields": posted, "again_in_s": RETRY_AFTER_S}
     return desk_page(request, "publishing/still_working.html", {**context, **facts_of_form})
-
-
-def _own_zone() -> str:
-    return Newsletter.objects.get_current().time_zone

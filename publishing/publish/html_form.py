@@ -10,8 +10,8 @@ from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from delivery.rules.edition_counts import AUDIENCE_WORDS
 from publishing.content.edition_content import Content, find_problems
 from publishing.editions.audience import EVERYONE, NOBODY
+from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.listing import parse_unlisted
-from publishing.editions.parse_edition_name import parse_issue_id, parse_version
 from publishing.editions.versions import version_refusal
 from publishing.publish.publish import PublishRequest
 

@@ -24,8 +24,7 @@ from publishing.drafts import drafts
 from publishing.drafts.draft_form import parse_revision
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.editions.audience import EVERYONE
-from publishing.editions.edition_from_url import progress_url
-from publishing.editions.parse_edition_name import parse_issue_id, parse_version
+from publishing.editions.edition_name import parse_issue_id, parse_version, progress_url
 from publishing.editions.status import load_status
 from publishing.editions.versions import (
     VersionPlan,
@@ -55,7 +54,6 @@ from publishing.publish.publish_draft import (
     Confirmation,
     DraftChangedError,
     PublishedByOtherError,
-    PublishedDifferentlyError,
     matching_content,
     publish_draft,
 )
@@ -261,7 +259,6 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
                 author,
                 draft.pk,
                 confirmed,
-                hold_s=settings.PUBLISH_HOLD_S,
                 content=content if draft.revision == confirmed.revision else None,
             )
             add_accepted_messages(request, edition)
@@ -276,7 +273,7 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
             goes_to=asked.goes_to,
             unlisted=asked.unlisted,
         ).edition
-    except (PublishedDifferentlyError, KeyUsedForOtherContentError):
+    except KeyUsedForOtherContentError:
         raise DifferentContentError from None
     if (edition.author_id, edition.idempotency_key) == (author, key):
         add_accepted_messages(request, edition)

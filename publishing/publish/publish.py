@@ -195,16 +195,14 @@ def _publish_new(
     if edition.version > 1 and request.unlisted:
         Issue.objects.filter(pk=issue.pk).update(unlisted=True)
         issue.unlisted = True
-    if request.at:
-        record_publication(author, edition, request.at, unlisted=request.unlisted)
-        _log_on_commit(edition, "scheduled")
-        return edition
-    edition.refresh_from_db(fields=["published_at", "held_until"])
-    enqueue_audience(edition)
-    if edition.version > 1:
-        Issue.objects.filter(pk=issue.pk).update(title=content.plain_title)
+    if request.at is None:
+        edition.refresh_from_db(fields=["published_at", "held_until"])
+        enqueue_audience(edition)
+        if edition.version > 1:
+            Issue.objects.filter(pk=issue.pk).update(title=content.plain_title)
     record_publication(author, edition, request.at, unlisted=request.unlisted)
-    _log_on_commit(edition, f"published to {counted_readers(edition.audience)}")
+    readers = counted_readers(edition.audience)
+    _log_on_commit(edition, "scheduled" if request.at else f"published to {readers}")
     return edition
 
 

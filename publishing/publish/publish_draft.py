@@ -3,8 +3,11 @@
 import uuid
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from delivery.models import Edition
 from delivery.rules.scheduled_time import ScheduledTime
+from idempotency.safe_to_retry import DifferentContentError
 from publishing.approval.approval import NeedsApprovalError, approver_of
 from publishing.content.draft_content import HTML, DraftFields, build_content
 from publishing.content.edition_content import Content, plain_title
@@ -37,10 +40,6 @@ class DraftChangedError(Exception):
     """The draft, or what surrounds it, is no longer what the author confirmed."""
 
 
-class PublishedDifferentlyError(Exception):
-    """The author published something else under the draft's key before."""
-
-
 class PublishedByOtherError(Exception):
     """Somebody else published or scheduled the draft before."""
 
@@ -71,10 +70,9 @@ def publish_draft(
     draft: uuid.UUID,
     confirmed: Confirmation,
     *,
-    hold_s: float,
     content: Content | None = None,
 ) -> Edition:
-    """Make the edition of a draft, or return the one made of it. Raises one of the errors above."""
+    """Make the edition of a draft, or return the one made of it. Raises an error above."""
     locked = Draft.objects.select_for_update(of=("self",)).filter(pk=draft).first()
     if locked is None:
         raise DraftChangedError(DELETED)
@@ -88,7 +86,7 @@ def publish_draft(
             author,
             locked.key,
             content,
-            hold_s=hold_s,
+            hold_s=settings.PUBLISH_HOLD_S,
             issue=locked.issue_id,
             version=confirmed.version if locked.issue_id else None,
             goes_to=locked.goes_to,
@@ -101,7 +99,7 @@ def publish_draft(
         raise DraftChangedError(str(error)) from None
     except KeyUsedForOtherContentError:
         # The author published under the draft's key in another form.
-        raise PublishedDifferentlyError from None
+        raise DifferentContentError from None
     if (edition.author_id, edition.idempotency_key) != (author, locked.key):
         done = load_status(edition.pk).was_done
         raise DraftChangedError(
@@ -120,5 +118,5 @@ def _check_same(author: uuid.UUID, edition: Edition, confirmed: Confirmation) ->
         and is_scheduled_for(edition, confirmed.moment)
     )
     if not same:
-        raise PublishedDifferentlyError
+        raise DifferentContentError
     return edition

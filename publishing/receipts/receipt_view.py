@@ -13,7 +13,7 @@ from delivery.humanise import duration
 from delivery.models import Edition, Newsletter
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
-from publishing.editions.edition_from_url import edition_from_url, progress_url
+from publishing.editions.edition_name import edition_from_url, progress_url
 from publishing.editions.status import (
     NoSuchEditionError,
     dropped_sentence,

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import forms
 
+from delivery.models import Newsletter
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_time, zones
 
@@ -27,7 +28,8 @@ class RescheduleForm(forms.Form):
     moment: ScheduledTime | None = None
     choices: tuple[ScheduledTime, ...] = ()
 
-    def __init__(self, *args: Any, own_zone: str, now: datetime | None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, now: datetime | None, **kwargs: Any) -> None:
+        own_zone = Newsletter.objects.get_current().time_zone
         kwargs["initial"] = {"zone": own_zone, **(kwargs.get("initial") or {})}
         super().__init__(*args, **kwargs)
         self.now = now

@@ -18,7 +18,7 @@ from delivery.models import Newsletter
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import safe_to_retry
 from publishing.content.draft_content import HTML, MARKDOWN, build_content
-from publishing.content.edition_content import Content, find_problems
+from publishing.content.edition_content import Content, find_problems, plain_title
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import is_html_form, parse_draft_fields, too_long
@@ -122,7 +122,7 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
         "publishing/test_letter.html",
         {
             "letter": letter,
-            "subject": mark_subject(Content(letter.batch.edition.title, "", "").plain_title),
+            "subject": mark_subject(plain_title(letter.batch.edition)),
             "sentence": sentence,
             "is_settled": is_settled(letter),
             "tone": tone_of(letter),

@@ -19,7 +19,7 @@ from idempotency.key import InvalidKey, read_key
 from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import LONGEST_PART, Content, find_problems
 from publishing.editions.audience import EVERYONE, NOBODY
-from publishing.editions.parse_edition_name import parse_issue_id, parse_version
+from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.versions import VersionRefusedError, overlap_warnings
 from publishing.flash_messages import to_nobody
 from publishing.management.edition_command import VersionedCommand

@@ -146,7 +146,7 @@ class Command(BaseCommand):
             counts = status.counts
             self.stderr.write(
                 f"Goes on: “{counts.title}”, version {counts.version} of issue {counts.issue}: "
-                f"{status.words}. {status.reason}".rstrip()
+                f"{status.words}. {status.reason()}".rstrip()
             )
         if running:
             self.stderr.write(

@@ -303,7 +303,7 @@ def test_script_waits_for_a_colleague_and_publishes_nothing(
     tomas, draft = new_author("tomas"), Draft.objects.get()
     agreed = Confirmation(draft.revision, build_content(draft.fields).sha256, 1, moment=None)
     with transaction.atomic():
-        publish_draft(tomas.pk, draft.pk, agreed, hold_s=0)
+        publish_draft(tomas.pk, draft.pk, agreed)
         script = beside(lambda: window.post(**{**fields, "text_content": text}))
         wait_until_somebody_waits()
 

@@ -187,9 +187,10 @@ def test_every_time_that_is_accepted_is_the_time_the_clocks_show_then(
 
 
 def form(**posted: str) -> ScheduleForm:
-    return ScheduleForm(posted, own_zone=LISBON, now=NOW)
+    return ScheduleForm(posted, now=NOW)
 
 
+@pytest.mark.django_db
 def test_without_a_word_it_means_now() -> None:
     for posted in ({}, {"when": "now", "at": "", "zone": "rubbish"}):
         form_of_now = form(**posted)
@@ -197,6 +198,7 @@ def test_without_a_word_it_means_now() -> None:
         assert form_of_now.moment is None
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("when", [{}, {"when": "now"}])
 def test_a_time_beside_now_is_asked_about_and_not_passed_over(when: dict[str, str]) -> None:
     both = form(**when, at="2026-09-24T07:00", zone=LISBON)
@@ -205,12 +207,14 @@ def test_a_time_beside_now_is_asked_about_and_not_passed_over(when: dict[str, st
     assert both.moment is None
 
 
+@pytest.mark.django_db
 def test_a_form_with_a_time_has_its_moment() -> None:
     timed = form(when="at", at="2026-09-24T07:00", zone=LISBON)
     assert timed.is_valid()
     assert timed.moment == ScheduledTime(utc(2026, 9, 24, 6), "2026-09-24T07:00", LISBON)
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("field", "posted"),
     [
@@ -228,6 +232,7 @@ def test_what_is_wrong_stands_at_its_field(field: str, posted: dict[str, str]) -
     assert field == "which" or f"when-{field}-error" in str(wrong[field])
 
 
+@pytest.mark.django_db
 def test_a_form_whose_time_comes_twice_offers_both() -> None:
     twice = form(when="at", at="2026-10-25T01:30", zone=LISBON)
     assert not twice.is_valid()

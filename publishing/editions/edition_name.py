@@ -1,18 +1,38 @@
-"""The editions that addresses name."""
+"""Editions by issue and version, as an address or a command line names them."""
 
+import re
 import uuid
 
 from django.http import Http404, HttpRequest
 from django.urls import reverse
 
 from delivery.models import Edition
-from publishing.editions.parse_edition_name import parse_version
 from publishing.editions.status import (
     EditionStatus,
     NoSuchEditionError,
     load_edition,
     load_statuses_by_name,
 )
+
+HIGHEST_VERSION = 2_000_000_000
+LONGEST_SHOWN = 40
+
+
+def parse_issue_id(text: str) -> uuid.UUID:
+    """Return the id that `text` spells. Raises `ValueError` with one sentence."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise ValueError(f"{_shown(text)} is not the id of an issue; a UUID is expected.") from None
+
+
+def parse_version(text: str | None) -> int | None:
+    """Return the version that `text` spells, None for the newest. Raises `ValueError`."""
+    if text is None:
+        return None
+    if not (re.fullmatch("[0-9]{1,10}", text) and 1 <= int(text) <= HIGHEST_VERSION):
+        raise ValueError(f"{_shown(text)} is not a version; a whole number from 1 is expected.")
+    return int(text)
 
 
 def progress_url(edition: Edition) -> str:
@@ -36,3 +56,7 @@ def statuses_from_url(
         return load_statuses_by_name(issue, parse_version(request.GET.get("version")))
     except (NoSuchEditionError, ValueError) as error:
         raise Http404(str(error)) from None
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…")
