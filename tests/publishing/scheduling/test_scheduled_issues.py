@@ -90,7 +90,7 @@ def test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience(newsroom: Ne
     assert edition.html_mail
     found = status(edition)
     assert found.state is EditionState.SCHEDULED
-    assert moment.words in found.reason
+    assert moment.words in found.reason()
     assert moment.words in progress_page(newsroom, edition)
     assert found.as_json() == {
         "issue": str(edition.issue_id),
@@ -99,7 +99,7 @@ def test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience(newsroom: Ne
         **dict.fromkeys(
             ["audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting"], 0
         ),
-        "reason": found.reason,
+        "reason": found.reason(),
     }
     [line] = log_of(edition)
     assert moment.words in line
@@ -289,11 +289,11 @@ def test_too_late_it_is_published_but_waits_for_a_person(
     assert found.counts.waiting == found.counts.audience == 3
     edition.refresh_from_db()
     moment = ScheduledTime(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
-    assert moment.words in found.reason
-    assert scheduled_time_in_zone(edition.published_at, LISBON).words in found.reason
+    assert moment.words in found.reason()
+    assert scheduled_time_in_zone(edition.published_at, LISBON).words in found.reason()
     assert not newsroom.step()
     assert "was due 61 minutes before" in log_of(edition)[1]
-    assert found.reason in progress_page(newsroom, edition)
+    assert found.reason() in progress_page(newsroom, edition)
 
     perform("resume", edition, found)
     newsroom.deliver_all()
@@ -517,7 +517,7 @@ def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> 
     assert scheduled_editions.due() == []
     found = status(edition)
     assert found.state is EditionState.NEEDS_ATTENTION
-    assert f"./homing reconcile {edition.issue_id}" in found.reason
+    assert f"./homing reconcile {edition.issue_id}" in found.reason()
     assert [counts.edition for counts in load_all_counts(open_only=True)] == [edition.pk]
     for name in ("send-now", "call-back", "cancel"):
         with pytest.raises(CannotDoThatError, match="restored from a backup"):
