@@ -35,15 +35,12 @@ class Caller:
     scopes: frozenset[str]
 
 
-class _Registry:
-    """The look-up of tokens, set once when the site starts."""
-
-    find_caller: Callable[[str], Caller | None] | None = None
+_registered: list[Callable[[str], Caller | None]] = []
 
 
 def register_token_lookup(find_caller: Callable[[str], Caller | None]) -> None:
     """Register the look-up of tokens; it returns None for a token that is not accepted."""
-    _Registry.find_caller = find_caller
+    _registered[:] = [find_caller]
 
 
 class Bearer(AuthBase):
@@ -96,9 +93,8 @@ def _authenticate(header: str) -> Caller:
             f"The header Authorization {found}; “Bearer” and a token are expected.",
             headers={"WWW-Authenticate": REALM},
         )
-    if _Registry.find_caller is None:
-        raise LookupError("No look-up of tokens is registered.")
-    caller = _Registry.find_caller(token.strip())
+    (find_caller,) = _registered
+    caller = find_caller(token.strip())
     if caller is None:
         raise ProblemError(
             ProblemType.NOT_SIGNED_IN,

@@ -17,6 +17,7 @@ from idempotency.saved_response import DifferentContentError
 
 __all__ = ["KEY_PARAMETER", "DifferentContentError", "call_fingerprints", "require_key", "run_call"]
 
+_KEY_SCHEMA = {"type": "string", "pattern": KEY_PATTERN, "minLength": 1, "maxLength": LONGEST_KEY}
 # The header of every such call, for the OpenAPI document.
 KEY_PARAMETER: dict[str, Any] = {
     "parameters": [
@@ -24,12 +25,7 @@ KEY_PARAMETER: dict[str, Any] = {
             "in": "header",
             "name": HEADER,
             "required": True,
-            "schema": {
-                "type": "string",
-                "pattern": KEY_PATTERN,
-                "minLength": 1,
-                "maxLength": LONGEST_KEY,
-            },
+            "schema": _KEY_SCHEMA,
             "description": (
                 "A key of your own for this one call, such as a UUID. The same call again with it "
                 "is answered the same and does nothing."

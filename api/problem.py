@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.http import HttpResponse
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 MEDIA_TYPE = "application/problem+json"
 URN = "urn:homing:problem:"
@@ -33,27 +34,17 @@ class ProblemType(Enum):
     FAILED = 500, "Something broke"
     NOT_AVAILABLE = 503, "It cannot be done at this moment"
 
-    @property
-    def status(self) -> int:
-        return self.value[0]
-
-    @property
-    def title(self) -> str:
-        return self.value[1]
+    def __init__(self, status: int, title: str) -> None:
+        self.status = status
+        self.title = title
 
     @property
     def urn(self) -> str:
         return f"{URN}{self.name.lower().replace('_', '-')}"
 
 
-class FieldError(NamedTuple):
-    """What is wrong with one posted field: its name, and one sentence."""
-
-    field: str
-    sentence: str
-
-
-class FieldErrorBody(BaseModel):
+@dataclass(frozen=True)
+class FieldError:
     """One posted field, and what is wrong with it."""
 
     field: str = Field(examples=["title"])
@@ -69,7 +60,7 @@ class ProblemBody(BaseModel):
     title: str = Field(examples=["Something has to be put right"])
     status: int = Field(examples=[400], ge=400, le=599)
     detail: str = Field(description="One sentence: what was found, and what to do.")
-    errors: list[FieldErrorBody] = Field(default_factory=list, description="Field by field.")
+    errors: list[FieldError] = Field(default_factory=list, description="Field by field.")
     made: str = Field(default="", description="Where the earlier work under this key is.")
 
 
@@ -96,7 +87,7 @@ def problem_response(
         title=kind.title,
         status=kind.status,
         detail=detail,
-        errors=[FieldErrorBody(field=each.field, detail=each.sentence) for each in errors],
+        errors=list(errors),
         made=earlier_url,
     )
     content = body.model_dump_json(exclude_defaults=True)

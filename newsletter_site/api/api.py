@@ -75,7 +75,7 @@ def _validation_error(request: HttpRequest, error: ValidationError) -> HttpRespo
     if in_path:
         return problem_response(ProblemType.NOT_FOUND, _path_sentence(in_path[0]))
     errors = [FieldError(_field_name(each["loc"]), _sentence(each)) for each in error.errors[:50]]
-    detail = f"“{errors[0].field}”: {errors[0].sentence}"
+    detail = f"“{errors[0].field}”: {errors[0].detail}"
     return problem_response(ProblemType.NOT_VALID, detail, errors=errors)
 
 

@@ -138,7 +138,7 @@ def _publish(
             for flaw in find_problems(content)
         ]
         if errors:
-            raise ProblemError(ProblemType.NOT_VALID, errors[0].sentence, errors=errors)
+            raise ProblemError(ProblemType.NOT_VALID, errors[0].detail, errors=errors)
         refusal = version_refusal(issue, version, goes_to)
         if refusal:
             raise ProblemError(ProblemType.NOT_NOW, refusal)
