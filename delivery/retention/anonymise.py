@@ -49,8 +49,7 @@ def _blank(gone: Mapping[int, str], issues: Iterable[UUID], why: str) -> None:
 
 
 def delete_provider_data(address: str) -> None:
-    """Delete all provider data about this address, in the caller's transaction; pending changes of
-    its suppression are not sent."""
+    """Delete provider data and pending changes about this address, in the caller's transaction."""
     _delete_events_about([address])
     for model in (ProviderSuppression, SuppressionChange):
         model.objects.filter(address_key=address.lower()).delete()

@@ -10,6 +10,9 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.queue.short_transaction import short_transaction
 
+# The values of a row in an index; None before the first and after the last.
+Row = Sequence[Any] | None
+
 ROWS_AT_ONCE = 1_000
 MAX_LOCK_WAIT_S = 1
 
@@ -55,19 +58,17 @@ class OldRows:
 
     def delete(self, *, batch_size: int = ROWS_AT_ONCE) -> Iterator[int]:
         """Delete them, reading `batch_size` rows at a time; yield how many each time."""
-        after: Sequence[Any] | None = None
+        after: Row = None
         while True:
             with short_delete() as cursor:
                 last, has_more = self._end_of_range(cursor, after, batch_size)
-                gone = self._delete(cursor, after, last, batch_size)
+                gone = self._delete(cursor, *self._between(after, last), batch_size)
             yield gone
             if not has_more:
                 return
             after = last
 
-    def _end_of_range(
-        self, cursor: CursorWrapper, after: Sequence[Any] | None, batch_size: int
-    ) -> tuple[Sequence[Any] | None, bool]:
+    def _end_of_range(self, cursor: CursorWrapper, after: Row, batch_size: int) -> tuple[Row, bool]:
         """The last row of the next range, None at the table's end; and whether old rows follow."""
         where, values = self._between(after, None)
         cursor.execute(
@@ -80,14 +81,7 @@ class OldRows:
         row = cursor.fetchone()
         return (None, False) if row is None else (row[1:], bool(row[0]) or not self.in_order)
 
-    def _delete(
-        self,
-        cursor: CursorWrapper,
-        after: Sequence[Any] | None,
-        last: Sequence[Any] | None,
-        batch_size: int,
-    ) -> int:
-        where, values = self._between(after, last)
+    def _delete(self, cursor: CursorWrapper, where: str, values: list[Any], most: int) -> int:
         # By `ctid` and with a limit, so that the rest of the table is not read whatever the
         # statistics say.
         cursor.execute(
@@ -97,13 +91,11 @@ class OldRows:
                 WHERE {where} AND {self._is_old} AND {self.may_go}
                 ORDER BY {", ".join(self.along)} LIMIT %s FOR UPDATE SKIP LOCKED))
             """,  # noqa: S608 -- our own words
-            [*values, self.days * 86400, batch_size],
+            [*values, self.days * 86400, most],
         )
         return int(cursor.rowcount)
 
-    def _between(
-        self, after: Sequence[Any] | None, last: Sequence[Any] | None
-    ) -> tuple[str, list[Any]]:
+    def _between(self, after: Row, last: Row) -> tuple[str, list[Any]]:
         names = ", ".join(self.along)
         places = ", ".join(["%s"] * len(self.along))
         bounds = [(">", after), ("<=", last)]

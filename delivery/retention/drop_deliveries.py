@@ -7,9 +7,10 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
-from delivery.models import Edition
+from delivery.models import Batch, Edition
 from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
@@ -81,35 +82,31 @@ _STATUS = f"""
 
 def load_drop_status(edition: int, *, days: float) -> DropStatus:
     """Load the status of an edition, for deliveries kept for `days`. Raises `LookupError`."""
+    for status in _load("edition.id = %(edition)s", days, edition=edition):
+        return status
+    raise LookupError(f"There is no edition {edition}.")
+
+
+def _load(where: str, days: float, **params: int) -> list[DropStatus]:
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"{_STATUS} WHERE edition.id = %(edition)s", {"age": days * 86400, "edition": edition}
-        )
-        row = cursor.fetchone()
-    if row is None:
-        raise LookupError(f"There is no edition {edition}.")
-    return DropStatus(*row)
+        cursor.execute(f"{_STATUS} WHERE {where}", {"age": days * 86400, **params})
+        return [DropStatus(*row) for row in cursor.fetchall()]
 
 
 def load_due(*, days: float) -> list[int]:
     """Load the editions whose deliveries may be dropped after `days`, oldest first."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"""
-            {_STATUS}
-            WHERE kind = 'newsletter' AND deliveries_dropped_at IS NULL AND audience > 0
-              AND published_at < clock_timestamp() - make_interval(secs => %(age)s)
-            ORDER BY edition.id
-            """,
-            {"age": days * 86400},
-        )
-        found = [DropStatus(*row) for row in cursor.fetchall()]
+    found = _load(
+        """
+        kind = 'newsletter' AND deliveries_dropped_at IS NULL AND audience > 0
+        AND published_at < clock_timestamp() - make_interval(secs => %(age)s) ORDER BY edition.id
+        """,
+        days,
+    )
     return [status.edition for status in found if status.may_be_dropped]
 
 
 def mark_dropped(edition: int, *, days: float) -> DropStatus:
-    """Mark an edition's deliveries as dropped if they may be; return the status before. Publishing
-    waits meanwhile."""
+    """Mark deliveries as dropped if they may be; return the status before. Publishing waits."""
     with short_delete() as cursor:
         wait_for_enqueues()
         lock_edition(cursor, edition)
@@ -122,19 +119,16 @@ def mark_dropped(edition: int, *, days: float) -> DropStatus:
 def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
     """Load the earlier versions that reached somebody and whose deliveries are dropped, since when.
     In a transaction that enqueues deliveries this stays true until its end."""
-    with connection.cursor() as cursor:
-        if connection.in_atomic_block:
+    if connection.in_atomic_block:
+        with connection.cursor() as cursor:
             cursor.execute(LOCK_ENQUEUE)
-        cursor.execute(
-            """
-            SELECT version, deliveries_dropped_at FROM edition
-            WHERE issue_id = %s AND version < %s AND deliveries_dropped_at IS NOT NULL
-              AND EXISTS (SELECT FROM batch WHERE edition_id = edition.id AND sent > 0)
-            ORDER BY version
-            """,
-            [issue, before],
-        )
-        return list(cursor.fetchall())
+    reached = Edition.objects.filter(
+        Exists(Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)),
+        issue_id=issue,
+        version__lt=before,
+    )
+    versions = reached.order_by("version").values_list("version", "deliveries_dropped_at")
+    return [(version, at) for version, at in versions if at is not None]
 
 
 _COPIES_OF = f"""
@@ -183,17 +177,14 @@ def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> 
         with short_delete() as cursor:
             cursor.execute(
                 """
-                SELECT id, size FROM batch WHERE edition_id = %s AND id > %s ORDER BY id LIMIT %s
+                SELECT id FROM (
+                    SELECT id, size, sum(size) OVER (ORDER BY id) AS total FROM batch
+                    WHERE edition_id = %s AND id > %s ORDER BY id LIMIT %s) AS next
+                WHERE total <= %s OR total = size ORDER BY id
                 """,
-                [edition, after, batch_size],
+                [edition, after, batch_size, batch_size],
             )
-            batches: list[int] = []
-            total = 0
-            for batch, size in cursor.fetchall():
-                if batches and total + size > batch_size:
-                    break
-                batches.append(batch)
-                total += size
+            batches = [row[0] for row in cursor.fetchall()]
             if not batches:
                 break
             # The statement itself checks the mark. By `ctid`, so that nothing but these batches is

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from django.db import connection
-
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.retention.batched_delete import OldRows, short_delete
@@ -43,9 +41,7 @@ def applied_events(days: float) -> OldRows:
 
 # An unknown one, or one with an alarm, stays.
 _TEST_MAY_GO = f"""
-    kind = 'test' AND issue_id = %s
-    AND published_at < statement_timestamp() - make_interval(secs => %s)
-    AND NOT EXISTS (SELECT FROM batch
+    kind = 'test' AND issue_id = '{TEST_ISSUE}' AND NOT EXISTS (SELECT FROM batch
                     WHERE edition_id = edition.id AND {IS_OPEN} AND state <> 'done')
     AND NOT EXISTS (SELECT FROM alarm WHERE edition_id = edition.id)
 """  # noqa: S608 -- a constant
@@ -53,12 +49,7 @@ _TEST_MAY_GO = f"""
 
 def count_test_letters(days: float) -> int:
     """Count the test letters older than `days` that may be deleted."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT count(*) FROM edition WHERE {_TEST_MAY_GO}",  # noqa: S608 -- a constant
-            [TEST_ISSUE, days * 86400],
-        )
-        return int(cursor.fetchone()[0])
+    return OldRows("edition", ["version"], "published_at", days, _TEST_MAY_GO).count()
 
 
 def delete_test_letters(days: float, *, batch_size: int = 100) -> Iterator[int]:
@@ -67,10 +58,12 @@ def delete_test_letters(days: float, *, batch_size: int = 100) -> Iterator[int]:
         with short_delete() as cursor:
             cursor.execute(
                 f"""
-                SELECT id, version FROM edition WHERE {_TEST_MAY_GO}
+                SELECT id, version FROM edition
+                WHERE published_at < statement_timestamp() - make_interval(secs => %s)
+                  AND {_TEST_MAY_GO}
                 ORDER BY version LIMIT %s FOR UPDATE SKIP LOCKED
                 """,  # noqa: S608 -- a constant
-                [TEST_ISSUE, days * 86400, batch_size],
+                [days * 86400, batch_size],
             )
             found = cursor.fetchall()
             editions, versions = [row[0] for row in found], [row[1] for row in found]
