@@ -82,8 +82,7 @@ class SearchCoverage:
 def reconcilable_at(
     unreconciled_since: datetime, *, deadline_s: float, last_lookup_after_s: float
 ) -> datetime:
-    """When an edition can be reconciled, at the earliest: calls have ended, and the index shows
-    them."""
+    """The earliest time to reconcile an edition: calls have ended, and the index shows them."""
     return unreconciled_since + timedelta(seconds=deadline_s + last_lookup_after_s)
 
 

@@ -34,7 +34,7 @@ class IdentityCheck:
     is_another: bool
     has_more_to_store: bool
     difference: str
-    unavailable_fields: tuple[str, ...]
+    unavailable_fields: list[str]
     stopped: tuple[int, ...] = ()
 
 
@@ -108,18 +108,15 @@ def _compare_identity(cursor: CursorWrapper, *, lock: bool) -> IdentityCheck | N
                    OR (stored.timeline = '' AND this.timeline <> ''),
                format('%s/%s/%s, now %s/%s/%s', stored.system_identifier, stored.timeline,
                       stored.database, this.system_identifier, this.timeline, this.database),
-               this.system_identifier = '', this.timeline = ''
+               array_remove(ARRAY[
+                   CASE this.system_identifier WHEN '' THEN 'system identifier' END,
+                   CASE this.timeline WHEN '' THEN 'timeline' END], NULL)
         FROM database_identity AS stored, this_database() AS this
         {"FOR UPDATE OF stored" if lock else ""}
         """  # noqa: S608 -- constants
     )
     row = cursor.fetchone()
-    if row is None:
-        return None
-    is_another, has_more_to_store, difference, no_system_identifier, no_timeline = row
-    missing = (("system identifier", no_system_identifier), ("timeline", no_timeline))
-    unavailable_fields = tuple(name for name, is_missing in missing if is_missing)
-    return IdentityCheck(is_another, has_more_to_store, difference, unavailable_fields)
+    return IdentityCheck(*row) if row else None
 
 
 def _store(cursor: CursorWrapper) -> None:
@@ -139,7 +136,7 @@ def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
     readers.registered().reserve_ids()
     skip_numbers()
     # Readers who left since the backup are on the provider's list.
-    make_due(cursor, polling_tasks_by_stream().values())
+    make_due(polling_tasks_by_stream().values())
     return _stop_open_editions(cursor)
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Coalesce, Now
 
-from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.batch_state import IS_OPEN, end_settled_batch, resume_batches
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
@@ -113,8 +113,7 @@ def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int,
 
 
 def settle_found(record: EditionRecord, news: Sequence[tuple[int, FoundMessage]]) -> int:
-    """Record acceptances; return how many deliveries they settle. A second one stops the
-    edition."""
+    """Record acceptances; return how many deliveries they settle. A second stops the edition."""
     by_attempt: dict[uuid.UUID | None, list[tuple[int, Sent]]] = defaultdict(list)
     for recipient, listed in sorted(news, key=_earliest_first):
         by_attempt[_attempt(listed)].append((recipient, Sent(listed.message_id, listed.at)))
@@ -138,8 +137,7 @@ def _attempt(listed: FoundMessage) -> uuid.UUID | None:
 
 
 def iter_recipients(record: EditionRecord, *outcomes: str) -> Iterator[list[tuple[int, datetime]]]:
-    """Yield chunks of the recipients whose delivery has one of these outcomes, and when it was
-    sent."""
+    """Yield chunks of the recipients with one of these outcomes, and when each was sent."""
     rows = _deliveries(record).filter(outcome__in=outcomes).order_by("recipient_id")
     recipients = rows.values_list("recipient_id", Coalesce("sent_at", Now()))
     after = 0
@@ -172,27 +170,21 @@ def quarantine_bare_marks(record: EditionRecord) -> int:
     A leased batch is left to its worker, which does the same before a call."""
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
-        cursor.execute(
-            """
-            SELECT batch.id FROM batch
-            WHERE edition_id = %(edition)s AND state IN ('ready', 'paused')
-              AND EXISTS (SELECT FROM delivery WHERE batch_id = batch.id AND outcome = 'waiting'
-                            AND (sent_at IS NOT NULL OR provider_message_id IS NOT NULL))
-            ORDER BY id FOR UPDATE SKIP LOCKED
-            """,
-            {"edition": record.edition},
-        )
-        batches = [row[0] for row in cursor.fetchall()]
+        waiting = Delivery.objects.filter(batch=OuterRef("pk"), outcome="waiting")
+        marked = waiting.exclude(sent_at=None, provider_message_id=None)
+        batches = Batch.objects.filter(
+            Exists(marked), edition=record.edition, state__in=("ready", "paused")
+        ).order_by("id")
         quarantined = 0
-        for batch in batches:
+        for batch in batches.select_for_update(skip_locked=True).values_list("id", flat=True):
             quarantined += quarantine_marked(cursor, record.edition, batch=batch)
             end_settled_batch(cursor, batch)
     return quarantined
 
 
-def count_duplicates(record: EditionRecord) -> int:
-    """Count the second acceptances, by their alarms."""
-    return Alarm.objects.filter(edition=record.edition, kind=Alarm.Kind.ACCEPTED_TWICE).count()
+def second_acceptances(record: EditionRecord) -> QuerySet[Alarm]:
+    """The alarms of copies that were accepted twice."""
+    return Alarm.objects.filter(edition=record.edition, kind=Alarm.Kind.ACCEPTED_TWICE)
 
 
 def end_reconciliation(record: EditionRecord) -> bool:
@@ -217,8 +209,7 @@ def end_reconciliation(record: EditionRecord) -> bool:
         stopped = Edition.objects.filter(
             pk=record.edition, control="stopped", control_reason=restored(record.issue).dumps()
         )
-        twice = Alarm.objects.filter(edition=record.edition, kind=Alarm.Kind.ACCEPTED_TWICE)
-        if twice.filter(raised_at__gte=record.unreconciled_since).exists():
+        if second_acceptances(record).filter(raised_at__gte=record.unreconciled_since).exists():
             stopped.update(control_reason=Reason.of(ReasonCode.ACCEPTED_TWICE).dumps())
         elif stopped.update(control="running", control_reason="", control_at=Now()):
             resume_batches(cursor, record.edition)

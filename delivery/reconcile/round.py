@@ -56,9 +56,11 @@ class RecipientSet:
 
 @dataclass(slots=True)
 class RoundReport:
-    """What a round found. `obstacles` are by edition. `unknown` counts messages of versions that
-    are not in this database; `too_fresh` those that a walk from `again_at` on can judge."""
+    """What a round found about the issue of the edition `first`. `obstacles` are by edition.
+    `unknown` counts messages of versions that are not in this database; `too_fresh` those that a
+    walk from `again_at` on can judge."""
 
+    first: EditionRecord
     found: int = 0
     recorded: int = 0
     without_delivery: int = 0
@@ -68,8 +70,8 @@ class RoundReport:
     not_looked_up: int = 0
     quarantined: int = 0
     twice: int = 0
-    reconciled: list[int] = field(default_factory=list)
-    obstacles: dict[int, tuple[Obstacle, datetime]] = field(default_factory=dict)
+    reconciled: int = 0
+    obstacles: dict[int, tuple[EditionRecord, Obstacle, datetime]] = field(default_factory=dict)
     unknown: Counter[int] = field(default_factory=Counter)
 
 
@@ -84,8 +86,7 @@ class ReconcileRound:
         report_progress: Callable[[str], None],
     ) -> None:
         self._editions = {walked.version: walked for walked in editions}
-        self._issue = editions[0].issue
-        self._stream = editions[0].stream
+        self._issue, self._stream = editions[0].issue, editions[0].stream
         self._search = search
         self._last_lookup_after_s = settings.DELIVERY_LOOKUP_AFTER_S[-1]
         self._report_progress = report_progress
@@ -94,7 +95,7 @@ class ReconcileRound:
         self._shown = self._total = self._asked = 0
         self._newest: datetime | None = None
         self._walked_at = record_findings.database_time()
-        self.report = RoundReport()
+        self.report = RoundReport(editions[0])
 
     def run(self) -> RoundReport:
         """Raises `SearchUnavailableError` if the provider cannot be asked."""
@@ -116,7 +117,7 @@ class ReconcileRound:
         )
         for walked in self._editions.values():
             self._do_for(walked, self._settle)
-            self.report.twice += record_findings.count_duplicates(walked)
+            self.report.twice += record_findings.second_acceptances(walked).count()
         return self.report
 
     def _settle(self, walked: EditionRecord) -> None:
@@ -142,7 +143,7 @@ class ReconcileRound:
                 type(error).__name__,
             )
             obstacle = Obstacle.COUNTS_DO_NOT_BALANCE
-            self.report.obstacles[walked.edition] = obstacle, self._walked_at
+            self.report.obstacles[walked.edition] = walked, obstacle, self._walked_at
             return False
         return True
 
@@ -240,10 +241,8 @@ class ReconcileRound:
         self._asked += 1
         if self._asked % 50 == 0:
             self._report_progress(f"{self._asked:,} copies asked about one by one")
-        found = [
-            (recipient, FoundMessage(one.delivery, one.message_id, one.at))
-            for one in self._search.about("delivery", self._key(walked, recipient))
-        ]
+        shown = self._search.about("delivery", self._key(walked, recipient))
+        found = [(recipient, one) for one in shown]
         if found:
             self._record(walked, found)
         return bool(found)
@@ -268,6 +267,6 @@ class ReconcileRound:
             backup_not_before=coverage.since if walked.has_ended else walked.backup_not_before,
         )
         if obstacle is not None:
-            self.report.obstacles[walked.edition] = (obstacle, at)
+            self.report.obstacles[walked.edition] = walked, obstacle, at
         elif record_findings.end_reconciliation(walked):
-            self.report.reconciled.append(walked.edition)
+            self.report.reconciled += 1

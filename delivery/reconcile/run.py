@@ -35,8 +35,6 @@ class ReconcileResult:
 
     editions: int
     reports: Sequence[RoundReport]
-    recorded: int
-    reconciled: int
     obstacles: Sequence[tuple[EditionRecord, Obstacle, datetime]]
     unknown: Sequence[tuple[EditionRecord, int, int]]
     again_at: datetime | None
@@ -51,9 +49,8 @@ def reconcile(
     editions = record_findings.load_editions(issue, retention_days=retention_days)
     to_walk = editions
     reports: dict[Group, RoundReport] = {}
-    first_of: dict[Group, EditionRecord] = {}
     in_the_way: dict[int, tuple[EditionRecord, Obstacle, datetime]] = {}
-    recorded = reconciled = deferrals = 0
+    deferrals = 0
     counted = "1 edition" if len(editions) == 1 else f"{len(editions):,} editions"
     report_progress(f"Comparing {counted} with Postmark's record.")
     while True:
@@ -65,16 +62,14 @@ def reconcile(
         }
         for group, members in groupby(sorted(to_walk, key=_group), key=_group):
             walked = list(members)
-            first_of.setdefault(group, walked[0])
-            with log_context.scope():
-                log_context.bind(issue=walked[0].issue)
-                report = reports[group] = _round(walked, report_progress)
-            recorded += report.recorded
-            reconciled += len(report.reconciled)
+            report = _round(walked, report_progress)
+            if earlier := reports.get(group):
+                report.recorded += earlier.recorded
+                report.reconciled += earlier.reconciled
+            reports[group] = report
             for one in walked:
                 in_the_way.pop(one.edition, None)
-                if one.edition in report.obstacles:
-                    in_the_way[one.edition] = (one, *report.obstacles[one.edition])
+            in_the_way |= report.obstacles
         worth_it = [found for found in in_the_way.values() if found[1].is_worth_waiting_for]
         now = record_findings.database_time()
         pause_s = [(at - now).total_seconds() for _, _, at in worth_it if at > now]
@@ -82,19 +77,17 @@ def reconcile(
             deferrals += 1
         if not worth_it or not waits or deferrals > MAX_ROUNDS_WITHOUT_PROGRESS:
             unknown = [
-                (first_of[group], version, count)
-                for group, report in reports.items()
+                (report.first, version, count)
+                for report in reports.values()
                 for version, count in sorted(report.unknown.items())
                 # Readers ask for these again.
-                if group[0] not in {*KIND_BY_ISSUE, TEST_ISSUE}
+                if report.first.issue not in {*KIND_BY_ISSUE, TEST_ISSUE}
             ]
             later = [report.again_at for report in reports.values()]
             later += [max(at, now) for _, _, at in worth_it]
             return ReconcileResult(
                 len(editions),
                 list(reports.values()),
-                recorded,
-                reconciled,
                 list(in_the_way.values()),
                 unknown,
                 again_at=max(filter(None, later), default=None),
@@ -116,7 +109,8 @@ def _group(walked: EditionRecord) -> Group:
 def _round(
     editions: Sequence[EditionRecord], report_progress: Callable[[str], None]
 ) -> RoundReport:
-    with closing(postmark_from_settings()) as postmark:
+    with closing(postmark_from_settings()) as postmark, log_context.scope():
+        log_context.bind(issue=editions[0].issue)
         search = PatientSearch(postmark, editions[0].stream)
         return ReconcileRound(editions, search, report_progress=report_progress).run()
 

@@ -4,6 +4,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from delivery.configuration import policy_from_settings
@@ -40,30 +41,25 @@ class PatientSearch:
 
     def page(self, filters: Mapping[str, str], offset: int) -> MessagePage:
         """One page. Raises `SearchUnavailableError`."""
-        return self._with_retries(
-            lambda deadline_at_s: self._postmark.page(
-                MESSAGES, filters, stream=self._stream, offset=offset, deadline_at_s=deadline_at_s
-            )
-        )
+        return self._ask(partial(self._postmark.page, MESSAGES, filters, offset=offset))
 
     def about(self, field_name: str, value: str) -> Sequence[FoundMessage]:
         """All messages whose metadata has this. Raises `SearchUnavailableError`."""
-        return self._with_retries(
-            lambda deadline_at_s: self._postmark.search(
-                field_name, value, stream=self._stream, deadline_at_s=deadline_at_s
-            )
-        ).found
+        return self._ask(partial(self._postmark.search, field_name, value)).found
 
-    def _with_retries(self, ask: Callable[[float], Answer | SearchFailed]) -> Answer:
+    def _ask(self, ask: Callable[..., Answer | SearchFailed]) -> Answer:
         tries = 0
-        while isinstance(answer := ask(now_s() + self._postmark.deadline_s), SearchFailed):
+        while True:
+            deadline_at_s = now_s() + self._postmark.deadline_s
+            answer = ask(stream=self._stream, deadline_at_s=deadline_at_s)
+            if not isinstance(answer, SearchFailed):
+                return answer
             tries += 1
             if tries == MAX_TRIES:
                 raise SearchUnavailableError(tries, answer.reason)
             logger.warning("the search is asked again: %s", answer.reason)
             delay_s = retry_or_settle.delay_after(tries - 1, random.random(), self._policy)
             time.sleep(max(delay_s, answer.retry_after_s or 0.0))
-        return answer
 
 
 def iter_pages(

@@ -9,7 +9,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
@@ -82,11 +81,9 @@ def ensure_exists(name: str, *, due_in_s: float = 0.0) -> None:
         )
 
 
-def make_due(cursor: CursorWrapper, names: Iterable[str]) -> None:
+def make_due(names: Iterable[str]) -> None:
     """Make these tasks due now, in the caller's transaction."""
-    cursor.execute(
-        "UPDATE periodic_task SET due_at = clock_timestamp() WHERE name = ANY(%s)", [list(names)]
-    )
+    PeriodicTask.objects.filter(name__in=names).update(due_at=Now())
 
 
 def extend_lease(lease: Lease, *, lease_s: float) -> bool:
@@ -113,8 +110,7 @@ def release(lease: Lease) -> None:
 def running(
     lease: Lease, *, again_in_s: float, retry_base_s: float, retry_cap_s: float
 ) -> Iterator[None]:
-    """Record how a run ends. It is due again in `again_in_s`, after failures with backoff
-    (seconds)."""
+    """Record how a run ends. It is due in `again_in_s`, after failures with backoff (seconds)."""
     policy = retry_or_settle.Policy(retry_base_s, retry_cap_s, 1, (0.0,), True)
     backoff_s = max(retry_base_s / 2, retry_or_settle.delay_after(lease.failures + 1, 1.0, policy))
     try:

@@ -88,12 +88,10 @@ class Command(BaseCommand):
             self.stderr.write(f"Run {command} again after {outcome.again_at:{CLOCK}} UTC.")
         totals = {
             name: sum(getattr(report, name) for report in outcome.reports)
-            for name in ("found", "missing", "twice", "too_fresh")
+            for name in ("recorded", "reconciled", "found", "missing", "twice", "too_fresh")
         }
         result = {
             "editions": outcome.editions,
-            "recorded": outcome.recorded,
-            "reconciled": outcome.reconciled,
             **totals,
             "of_unknown_versions": sum(count for _, _, count in outcome.unknown),
             "again_at": outcome.again_at and outcome.again_at.isoformat(),

@@ -133,7 +133,7 @@ def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
             cursor.execute(f"REVOKE EXECUTE ON FUNCTION {refused} FROM PUBLIC")
             cursor.execute(f"SET ROLE {role}")
             noticed = database_identity.check_identity()
-            assert noticed.unavailable_fields == ("system identifier", "timeline")
+            assert noticed.unavailable_fields == ["system identifier", "timeline"]
             assert not noticed.is_another
             restored_identity()
             assert database_identity.check_identity().is_another

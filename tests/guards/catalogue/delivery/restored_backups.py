@@ -4,7 +4,7 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 of a restored database the provider's lists are read at once
-    _prepare_restored_database: «make_due(cursor, polling_tasks_by_stream().values())»
+    _prepare_restored_database: «make_due(polling_tasks_by_stream().values())»
     test_the_providers_lists_are_read_at_once
 what goes on after a restore is named
     Command.handle: self._say_what_is_odd(outcome) «self._say_what_goes_on(unreconciled)»
