@@ -1,8 +1,8 @@
-"""Records once, with its earliest time, that a delivery arrived, bounced or was complained
-about."""
+"""Records a delivery's arrival, bounce or complaint once, with its earliest time."""
 
+from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
@@ -20,7 +20,8 @@ _IS_DROPPED = """EXISTS (SELECT FROM edition WHERE issue_id = %(issue)s AND vers
                                               AND deliveries_dropped_at IS NOT NULL)"""
 
 
-def _delivery(key: DeliveryKey) -> QuerySet[Delivery]:
+def delivery(key: DeliveryKey) -> QuerySet[Delivery]:
+    """The delivery with this key, as a query."""
     return Delivery.objects.filter(
         issue_id=key.issue, version=key.version, recipient_id=key.recipient
     )
@@ -29,19 +30,14 @@ def _delivery(key: DeliveryKey) -> QuerySet[Delivery]:
 def record_delivered(key: DeliveryKey, at: datetime) -> None:
     """Record that the receiving server accepted the mail."""
     is_news = Q(delivered_at=None) | Q(delivered_at__gt=at)
-    _delivery(key).filter(is_news).update(delivered_at=at)
+    delivery(key).filter(is_news).update(delivered_at=at)
 
 
 def record_feedback(
     cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: Literal["bounced", "complained"]
 ) -> None:
     """Record that the mail bounced, or was called spam. Too much of either pauses the edition."""
-    params: dict[str, Any] = {
-        "issue": key.issue,
-        "version": key.version,
-        "recipient": key.recipient,
-        "at": at,
-    }
+    params = {**asdict(key), "at": at}
     cursor.execute(
         f"""
         SELECT edition.id FROM edition JOIN delivery USING (issue_id, version)
@@ -67,7 +63,7 @@ def record_feedback(
     if count_feedback(cursor, what, _DELIVERY, _IS_DROPPED, params):
         pause_if_over_threshold(cursor, edition)
     else:
-        _delivery(key).filter(**{f"{what}_at__gt": at}).update(**{f"{what}_at": at})
+        delivery(key).filter(**{f"{what}_at__gt": at}).update(**{f"{what}_at": at})
 
 
 def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> DeliveryKey | None:
@@ -82,7 +78,7 @@ def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> De
 
 def exists_or_dropped(key: DeliveryKey) -> bool:
     """Whether this delivery is in this database, or was until its edition's were dropped."""
-    return _delivery(key).exists() or is_dropped(key)
+    return delivery(key).exists() or is_dropped(key)
 
 
 def is_dropped(key: DeliveryKey) -> bool:

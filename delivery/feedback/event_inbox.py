@@ -14,13 +14,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from delivery import log_context
-from delivery.feedback.delivery_events import (
-    exists_or_dropped,
-    find_delivery_by_message,
-    is_dropped,
-    record_delivered,
-    record_feedback,
-)
+from delivery.feedback import delivery_events
 from delivery.feedback.provider_suppressions import save_latest
 from delivery.feedback.suppression_changes import was_requested_by_us
 from delivery.hooks import readers
@@ -166,15 +160,13 @@ def _apply(event_id: int, wait_s: float) -> bool:
         exists = parsed.accepted is not None and _apply_acceptance(
             cursor, parsed.accepted, received_at
         )
-        event = _address_event(cursor, parsed, received_at)
+        event = _address_event(parsed, received_at)
         if event is not None:
             _apply_to_delivery(cursor, event)
         if event is None or isinstance(event, Delivered) or parsed.is_of_a_test:
             _mark_applied(event_id)
             if parsed.delivery is not None:
-                _delete_if_erased(
-                    cursor, event_id, parsed.delivery, parsed.address_key, exists=exists
-                )
+                _delete_if_erased(event_id, parsed.delivery, parsed.address_key, exists=exists)
             return True
     with short_transaction() as cursor:
         if _lock(cursor, event_id, wait_s) is None:
@@ -188,43 +180,27 @@ def _lock(
     cursor: CursorWrapper, event_id: int, wait_s: float
 ) -> tuple[WebhookEvent, datetime] | None:
     cursor.execute(f"SET LOCAL lock_timeout = '{wait_s}s'")
-    cursor.execute(
-        """
-        SELECT body, received_at FROM provider_event WHERE id = %s AND applied_at IS NULL
-        FOR UPDATE SKIP LOCKED
-        """,
-        [event_id],
-    )
-    row = cursor.fetchone()
-    return (parse_webhook(bytes(row[0])), row[1]) if row else None
+    pending = ProviderEvent.objects.filter(pk=event_id, applied_at=None)
+    event = pending.select_for_update(skip_locked=True).first()
+    return (parse_webhook(bytes(event.body)), event.received_at) if event else None
 
 
 def _mark_applied(event_id: int) -> None:
     ProviderEvent.objects.filter(pk=event_id).update(applied_at=Now())
 
 
-def _delete_if_erased(
-    cursor: CursorWrapper, event_id: int, key: DeliveryKey, address_key: str, *, exists: bool
-) -> None:
+def _delete_if_erased(event_id: int, key: DeliveryKey, address_key: str, *, exists: bool) -> None:
     """Delete the event if its reader was erased meanwhile. Without the delivery's row it stays only
     if a reader has that address. `exists`: the row was just seen."""
-    if not exists and is_dropped(key):
-        if readers.registered().reader_at(address_key) is None:
-            cursor.execute("DELETE FROM provider_event WHERE id = %s", [event_id])
-        return
-    cursor.execute(
-        """
-        DELETE FROM provider_event WHERE id = %s AND EXISTS (
-            SELECT FROM delivery
-            WHERE issue_id = %s AND recipient_id = %s AND version = %s AND address = '')
-        """,
-        [event_id, key.issue, key.recipient, key.version],
-    )
+    if not exists and delivery_events.is_dropped(key):
+        is_erased = readers.registered().reader_at(address_key) is None
+    else:
+        is_erased = delivery_events.delivery(key).filter(address="").exists()
+    if is_erased:
+        ProviderEvent.objects.filter(pk=event_id).delete()
 
 
-def _address_event(
-    cursor: CursorWrapper, parsed: WebhookEvent, received_at: datetime
-) -> AddressEvent | None:
+def _address_event(parsed: WebhookEvent, received_at: datetime) -> AddressEvent | None:
     if parsed.address_event is None:
         return None
     event = received_by(parsed.address_event, received_at)
@@ -232,20 +208,20 @@ def _address_event(
         # Mail of another system may go over the same server.
         event = replace(event, delivery=_find_delivery(event, parsed))
     if isinstance(event, AddressSuppressed) and event.origin == "Customer":
-        event = replace(event, is_our_own=was_requested_by_us(cursor, event))
+        event = replace(event, is_our_own=was_requested_by_us(event))
     return event
 
 
 def _find_delivery(event: AddressEvent, parsed: WebhookEvent) -> DeliveryKey | None:
     if event.delivery is not None:
-        return event.delivery if exists_or_dropped(event.delivery) else None
+        return event.delivery if delivery_events.exists_or_dropped(event.delivery) else None
     if parsed.issue is None or event.message_id is None:
         return None
     is_test = parsed.is_of_a_test
     reader = TEST_RECIPIENT if is_test else readers.registered().reader_at(event.address)
     if reader is None:
         return None
-    return find_delivery_by_message(parsed.issue, reader, event.message_id)
+    return delivery_events.find_delivery_by_message(parsed.issue, reader, event.message_id)
 
 
 def _apply_to_delivery(cursor: CursorWrapper, event: AddressEvent) -> None:
@@ -253,13 +229,13 @@ def _apply_to_delivery(cursor: CursorWrapper, event: AddressEvent) -> None:
     assert at is not None  # noqa: S101 -- received_by sets it
     match event:
         case Delivered() if key is not None:
-            record_delivered(key, at)
+            delivery_events.record_delivered(key, at)
         case Bounced() | AddressSuppressed() if key is not None:
             match event.meaning:
                 case BounceMeaning.BOUNCED | BounceMeaning.COUNTED:
-                    record_feedback(cursor, key, at, "bounced")
+                    delivery_events.record_feedback(cursor, key, at, "bounced")
                 case BounceMeaning.COMPLAINED:
-                    record_feedback(cursor, key, at, "complained")
+                    delivery_events.record_feedback(cursor, key, at, "complained")
     if isinstance(event, AddressSuppressed | AddressReactivated):
         save_latest(cursor, event)
 

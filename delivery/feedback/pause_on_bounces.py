@@ -12,8 +12,7 @@ from delivery.rules.reason import ReasonCode
 
 
 def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
-    """Pause the edition and raise an alarm if its rates are too high; return whether it paused. The
-    caller has locked the edition."""
+    """Pause the locked edition with an alarm if its rates are too high; return whether it did."""
     # Deliveries in flight or unknown have left as well: a bounce may come before the reply.
     cursor.execute(
         """

@@ -78,10 +78,10 @@ class _PollRun:
         """Read every bounce and complaint; return how many were new."""
         new = 0
         until: datetime | None = None
+        oldest_at: datetime | None = None
         while True:
-            offset, oldest_at, total = 0, None, 1
-            while offset < min(total, MAX_SEARCH_RESULTS):
-                window = Window(to_eastern(self._since), to_eastern(until) if until else None)
+            window = Window(to_eastern(self._since), to_eastern(until) if until else None)
+            for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
                 page = self._postmark.page(
                     BOUNCE_LIST,
                     window.query(),
@@ -92,12 +92,9 @@ class _PollRun:
                 if isinstance(page, SearchFailed):
                     raise TaskPostponedError(page.reason, page.retry_after_s)
                 new += self._apply(page.events)
-                if not page.events:
+                oldest_at = page.oldest_at
+                if not page.events or offset + PAGE_SIZE >= page.total:
                     return new
-                oldest_at, total = page.oldest_at, page.total
-                offset += PAGE_SIZE
-            if total <= MAX_SEARCH_RESULTS:
-                return new
             # A search shows no more than this; the rest is older than the last one shown.
             earlier = oldest_at + timedelta(seconds=1) if oldest_at is not None else None
             if earlier is None or (until is not None and to_eastern(earlier) >= to_eastern(until)):

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from delivery.models import ProviderSuppression
 from delivery.postmark.provider_events import AddressReactivated, AddressSuppressed
 
 
@@ -30,23 +30,11 @@ def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactiv
 
 def filter_changed(stream: str, events: Sequence[AddressSuppressed]) -> list[AddressSuppressed]:
     """Return the entries that differ from what is known, in order."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT number FROM unnest(%s::text[], %s::text[], %s::text[], %s::timestamptz[])
-                              WITH ORDINALITY AS entry (address_key, reason, origin, at, number)
-            WHERE NOT EXISTS (
-                SELECT FROM provider_suppression AS held
-                WHERE held.address_key = entry.address_key AND held.stream = %s AND held.refuses
-                  AND (held.reason, held.origin, held.at) = (entry.reason, entry.origin, entry.at))
-            ORDER BY number
-            """,
-            [
-                [event.address_key for event in events],
-                [event.reason for event in events],
-                [event.origin for event in events],
-                [event.at for event in events],
-                stream,
-            ],
-        )
-        return [events[row[0] - 1] for row in cursor.fetchall()]
+    keys = [event.address_key for event in events]
+    rows = ProviderSuppression.objects.filter(stream=stream, refuses=True, address_key__in=keys)
+    known = set(rows.values_list("address_key", "reason", "origin", "at"))
+    return [
+        event
+        for event in events
+        if (event.address_key, event.reason, event.origin, event.at) not in known
+    ]

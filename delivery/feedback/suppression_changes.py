@@ -3,11 +3,11 @@
 import uuid
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from datetime import timedelta
 from typing import Literal
 
 from django.conf import settings
 from django.db import connection
-from django.db.backends.utils import CursorWrapper
 from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
@@ -24,7 +24,7 @@ from delivery.tasks.periodic_tasks import TaskPostponedError
 Change = Literal["suppress", "reactivate"]
 
 # The most that the provider's clock and the database's may differ.
-MAX_CLOCK_SKEW_S = 300
+MAX_CLOCK_SKEW = timedelta(minutes=5)
 
 NAME = "push suppression changes"
 # Postmark's limit for one call.
@@ -46,29 +46,18 @@ def queue_suppression_change(address: str, change: Change) -> None:
     )
 
 
-def was_requested_by_us(cursor: CursorWrapper, event: AddressSuppressed) -> bool:
+def was_requested_by_us(event: AddressSuppressed) -> bool:
     """Whether we had asked for this suppression, and had not lifted it before it happened."""
-    cursor.execute(
-        """
-        SELECT EXISTS (
-            SELECT FROM suppression_change AS asked
-            WHERE address_key = %(key)s AND stream = %(stream)s AND change = 'suppress'
-              AND requested_at <= %(at)s::timestamptz + %(apart)s * interval '1 s'
-              AND NOT EXISTS (
-                SELECT FROM suppression_change AS lifted
-                WHERE lifted.address_key = asked.address_key AND lifted.stream = asked.stream
-                  AND lifted.id > asked.id AND lifted.change = 'reactivate'
-                  AND lifted.state = 'done'
-                  AND lifted.done_at < %(at)s::timestamptz - %(apart)s * interval '1 s'))
-        """,
-        {
-            "key": event.address_key,
-            "stream": event.stream,
-            "at": event.at,
-            "apart": MAX_CLOCK_SKEW_S,
-        },
+    assert event.at is not None  # noqa: S101 -- received_by sets it
+    same = SuppressionChange.objects.filter(address_key=event.address_key, stream=event.stream)
+    lifted = same.filter(
+        id__gt=OuterRef("id"),
+        change="reactivate",
+        state=SuppressionChange.State.DONE,
+        done_at__lt=event.at - MAX_CLOCK_SKEW,
     )
-    return bool(cursor.fetchone()[0])
+    asked = same.filter(change="suppress", requested_at__lte=event.at + MAX_CLOCK_SKEW)
+    return asked.filter(~Exists(lifted)).exists()
 
 
 def push_suppression_changes(is_stopping: Callable[[], bool]) -> None:

@@ -5,7 +5,6 @@ import logging
 import math
 import os
 import threading
-import weakref
 from collections.abc import Callable
 
 logger = logging.getLogger(__name__)
@@ -18,15 +17,9 @@ class Deadlines:
         self._now_s = now_s
         self._numbers = itertools.count()
         self._begin()
-        begins_anew = weakref.WeakMethod(self._begin)
-
-        def in_child() -> None:
-            if begin := begins_anew():
-                begin()
-
         # The parent's deadlines belong to its calls, and its lock may have been held by a thread
         # that the child does not have.
-        os.register_at_fork(after_in_child=in_child)
+        os.register_at_fork(after_in_child=self._begin)
 
     def _begin(self) -> None:
         self._changed = threading.Condition()

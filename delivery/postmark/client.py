@@ -23,21 +23,9 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError
 from urllib3.response import HTTPResponse
 
+from delivery.postmark import responses
 from delivery.postmark.call_deadlines import Deadlines
-from delivery.postmark.responses import (
-    MESSAGES,
-    SEARCH,
-    SUPPRESSION_CHANGE,
-    SUPPRESSION_LIST,
-    Listing,
-    Parsed,
-    RawResponse,
-    classify_call,
-    error_for_status,
-    parse_query,
-    parse_search,
-    parse_suppression_results,
-)
+from delivery.postmark.responses import Listing, Parsed, RawResponse
 from delivery.rules.call_results import (
     CallResult,
     FoundMessage,
@@ -211,7 +199,11 @@ class Postmark:
         """Send one batch: `body` is the JSON array of the messages to `addresses`, in that order.
         `deadline_at_s` is a reading of `now_s()`: not a byte is written after it."""
         answer = self._call("POST", _BATCH, body, deadline_at_s)
-        return classify_call(*answer, addresses) if isinstance(answer, RawResponse) else answer
+        return (
+            responses.classify_call(*answer, addresses)
+            if isinstance(answer, RawResponse)
+            else answer
+        )
 
     def search(
         self, field_name: str, value: str, *, stream: str, deadline_at_s: float
@@ -220,8 +212,8 @@ class Postmark:
         Without a stream Postmark searches the transactional one only."""
         found: list[FoundMessage] = []
         listed = total = 0
-        parse = partial(parse_search, field_name=field_name, value=value)
-        listing = Listing(MESSAGES.path, SEARCH, parse)
+        parse = partial(responses.parse_search, field_name=field_name, value=value)
+        listing = Listing(responses.MESSAGES.path, responses.SEARCH, parse)
         filters = {f"metadata_{field_name}": value}
         for offset in range(0, MAX_SEARCH_RESULTS, PAGE_SIZE):
             page = self.page(
@@ -236,7 +228,7 @@ class Postmark:
                 break
         if listed < total:
             # What was not shown may be the very message that was asked for.
-            return SearchFailed(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=SEARCH))
+            return SearchFailed(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=responses.SEARCH))
         return SearchAnswered(tuple(found))
 
     def page(
@@ -250,10 +242,10 @@ class Postmark:
     ) -> Parsed | SearchFailed:
         """One page of a listing on a stream under `filters` (`tag`, `fromdate`, …)."""
         query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
-        raw = self._get(listing.path, query, deadline_at_s)
+        raw = self._query("GET", f"{listing.path}?{urlencode(query)}", deadline_at_s)
         if isinstance(raw, SearchFailed):
             return raw
-        return parse_query(raw, listing.subject, listing.parse)
+        return responses.parse_query(raw, listing.subject, listing.parse)
 
     def suppressions(
         self,
@@ -265,10 +257,11 @@ class Postmark:
     ) -> SearchFailed | None:
         """Pass a stream's suppression list to `write` in chunks: Postmark does not page it. Unless
         this returns None, it is not the list. Errors of `write` end the call."""
-        raw = self._get(f"{_suppressions(stream)}/dump", filters, deadline_at_s, write=write)
+        path = f"{_suppressions(stream)}/dump?{urlencode(filters)}".rstrip("?")
+        raw = self._query("GET", path, deadline_at_s, write=write)
         if isinstance(raw, SearchFailed):
             return raw
-        return error_for_status(raw.status, raw.headers, SUPPRESSION_LIST)
+        return responses.error_for_status(raw.status, raw.headers, responses.SUPPRESSION_LIST)
 
     def change_suppressions(
         self,
@@ -278,19 +271,20 @@ class Postmark:
         *,
         deadline_at_s: float,
     ) -> Mapping[str, str] | SearchFailed:
-        """Suppress or reactivate at most 50 addresses; return each, case-folded, with why it was
-        refused, if it was."""
+        """Change at most 50 addresses; return each, case-folded, with any reason for refusal."""
         path = _suppressions(stream) if change == "suppress" else f"{_suppressions(stream)}/delete"
         body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
-        raw = self._call("POST", path, body, deadline_at_s)
-        if not isinstance(raw, RawResponse):
-            return SearchFailed(raw.reason)
-        return parse_query(raw, SUPPRESSION_CHANGE, parse_suppression_results)
+        raw = self._query("POST", path, deadline_at_s, body=body)
+        if isinstance(raw, SearchFailed):
+            return raw
+        return responses.parse_query(
+            raw, responses.SUPPRESSION_CHANGE, responses.parse_suppression_results
+        )
 
     def unsubscribe_handling(self, stream: str) -> str | None:
         """The stream's setting (`None`, `Postmark`, `Custom`); None if Postmark does not say."""
         deadline_at_s = now_s() + min(self.deadline_s, STREAM_CHECK_TIMEOUT_S)
-        raw = self._get(f"/message-streams/{quote(stream, safe='')}", {}, deadline_at_s)
+        raw = self._query("GET", f"/message-streams/{quote(stream, safe='')}", deadline_at_s)
         if isinstance(raw, SearchFailed) or raw.status != 200:
             return None
         try:
@@ -300,16 +294,10 @@ class Postmark:
             return None
         return handling if isinstance(handling, str) else None
 
-    def _get(
-        self,
-        path: str,
-        query: Mapping[str, object],
-        deadline_at_s: float,
-        *,
-        write: Callable[[bytes], object] | None = None,
+    def _query(
+        self, method: str, path: str, deadline_at_s: float, *, body: bytes | None = None, **how: Any
     ) -> RawResponse | SearchFailed:
-        target = f"{path}?{urlencode(query)}" if query else path
-        raw = self._call("GET", target, None, deadline_at_s, write=write)
+        raw = self._call(method, path, body, deadline_at_s, **how)
         return raw if isinstance(raw, RawResponse) else SearchFailed(raw.reason)
 
     def _request(self, method: str, path: str, body: bytes | None) -> requests.PreparedRequest:

@@ -45,14 +45,6 @@ _MEANINGS: Mapping[str, BounceMeaning] = {
 }
 
 
-def meaning_of_bounce(kind: str, *, inactive: bool) -> BounceMeaning:
-    """What a bounce of this type says. `inactive`: Postmark mails the address no more."""
-    meaning = _MEANINGS.get(kind, BounceMeaning.NOTED)
-    if inactive and meaning in {BounceMeaning.COUNTED, BounceMeaning.NOTED}:
-        return BounceMeaning.BOUNCED
-    return meaning
-
-
 def bounce_types(meaning: BounceMeaning) -> list[str]:
     """The types of bounce that have this meaning."""
     return [kind for kind, means in _MEANINGS.items() if means is meaning]
@@ -81,7 +73,8 @@ class Delivered(AddressEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounced(AddressEvent):
-    """Mail bounced, or was complained about; `bounce` is the provider's number of it."""
+    """Mail bounced, or was complained about; `bounce` is the provider's number of it. `inactive`:
+    Postmark mails the address no more."""
 
     bounce: str | None
     kind: str
@@ -91,7 +84,9 @@ class Bounced(AddressEvent):
     @property
     def meaning(self) -> BounceMeaning:
         """What it says about the address."""
-        return meaning_of_bounce(self.kind, inactive=self.inactive)
+        meaning = _MEANINGS.get(self.kind, BounceMeaning.NOTED)
+        is_weak = meaning in {BounceMeaning.COUNTED, BounceMeaning.NOTED}
+        return BounceMeaning.BOUNCED if self.inactive and is_weak else meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,21 +123,31 @@ def parse_event(event: Mapping[str, object]) -> AddressEvent | None:
         case "Delivery" if about := _about(event, "Recipient", "DeliveredAt"):
             return Delivered(**about)
         case "Bounce" | "SpamComplaint" as kind if about := _about(event, "Email", "BouncedAt"):
-            return _bounced(event, kind, about)
+            return Bounced(
+                **about,
+                bounce=_number(event.get("ID")),
+                kind="SpamComplaint" if kind == "SpamComplaint" else _word(event.get("Type")),
+                inactive=event.get("Inactive") is True,
+                description=_sentence(event.get("Description")),
+            )
         case "SubscriptionChange" if about := _about(event, "Recipient", "ChangedAt"):
-            return _changed(event, about)
+            if event.get("SuppressSending") is True:
+                reason, origin = event.get("SuppressionReason"), event.get("Origin")
+                return AddressSuppressed(**about, reason=_word(reason), origin=_word(origin))
+            if event.get("SuppressSending") is False:
+                named = {name: about[name] for name in ("address", "at", "stream")}
+                return AddressReactivated(**named)
     return None
 
 
-def parse_event_address(event: Mapping[str, object]) -> str:
-    """The address that an event of any type names; empty if it names none."""
-    return _address(event.get("Recipient")) or _address(event.get("Email"))
+def _metadata(event: Mapping[str, object], name: str) -> object:
+    metadata = event.get("Metadata")
+    return metadata.get(name) if isinstance(metadata, dict) else None
 
 
 def parse_delivery_key(event: Mapping[str, object]) -> DeliveryKey | None:
     """The delivery that an event's metadata names."""
-    metadata = event.get("Metadata")
-    key = metadata.get("delivery") if isinstance(metadata, dict) else None
+    key = _metadata(event, "delivery")
     return delivery_key.read(key) if isinstance(key, str) else None
 
 
@@ -156,28 +161,6 @@ def _about(event: Mapping[str, object], address: str, at: str) -> dict[str, Any]
         "delivery": parse_delivery_key(event),
         "message_id": parse_message_id(event.get("MessageID")),
     }
-
-
-def _bounced(event: Mapping[str, object], record_type: str, about: dict[str, Any]) -> Bounced:
-    return Bounced(
-        **about,
-        bounce=_number(event.get("ID")),
-        kind="SpamComplaint" if record_type == "SpamComplaint" else _word(event.get("Type")),
-        inactive=event.get("Inactive") is True,
-        description=_sentence(event.get("Description")),
-    )
-
-
-def _changed(
-    event: Mapping[str, object], about: dict[str, Any]
-) -> AddressSuppressed | AddressReactivated | None:
-    if event.get("SuppressSending") is True:
-        return AddressSuppressed(
-            **about, reason=_word(event.get("SuppressionReason")), origin=_word(event.get("Origin"))
-        )
-    if event.get("SuppressSending") is False:
-        return AddressReactivated(address=about["address"], at=about["at"], stream=about["stream"])
-    return None
 
 
 def _address(value: object) -> str:
@@ -260,7 +243,8 @@ def parse_webhook(body: bytes) -> WebhookEvent:
     if not isinstance(event, dict):
         return WebhookEvent("", None)
     address_event = parse_event(event)
-    address = address_event.address if address_event else parse_event_address(event)
+    address = _address(event.get("Recipient")) or _address(event.get("Email"))
+    address = address_event.address if address_event else address
     record_type = event.get("RecordType")
     if not isinstance(record_type, str) or not record_type.isprintable():
         return WebhookEvent("", None, address_key=address.lower())
@@ -277,12 +261,11 @@ def parse_webhook(body: bytes) -> WebhookEvent:
 def _acceptance(event: dict[str, object], record_type: str) -> Acceptance | None:
     if record_type not in _TIME_FIELDS:
         return None
-    message_id, metadata = parse_message_id(event.get("MessageID")), event.get("Metadata")
-    delivery = parse_delivery_key(event)
-    if message_id is None or delivery is None or not isinstance(metadata, dict):
+    message_id, delivery = parse_message_id(event.get("MessageID")), parse_delivery_key(event)
+    if message_id is None or delivery is None:
         return None
     at = parse_time(event.get(_TIME_FIELDS[record_type]))
-    return Acceptance(delivery, message_id, _uuid(metadata.get("attempt")), at)
+    return Acceptance(delivery, message_id, _uuid(_metadata(event, "attempt")), at)
 
 
 def _uuid(value: object) -> UUID | None:

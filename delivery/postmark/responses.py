@@ -51,6 +51,9 @@ _ABOUT_THE_SENDER = re.compile(r"^(Invalid|Error parsing)\s+'(From|Reply-?To)'",
 
 # What an operator must set right, by Postmark's error code. A code in no table stops as well.
 _REMEDIES: Mapping[int, Remedy] = {
+    **dict.fromkeys(range(500, 524), Remedy.SIGNATURES_AND_DOMAINS),
+    **dict.fromkeys(range(600, 700), Remedy.SERVER_SETTINGS),
+    **dict.fromkeys(range(1220, 1242), Remedy.STREAM_SETTINGS),
     10: Remedy.TOKEN,
     14: Remedy.ENABLE_API,
     400: Remedy.CONFIRM_SENDER,
@@ -66,11 +69,6 @@ _REMEDIES: Mapping[int, Remedy] = {
     1480: Remedy.ALLOWED_IPS,
     **dict.fromkeys((402, 403, 409, 1101, 1109, 1120, 1121, 1122, 1123), Remedy.HOMING_FAULT),
 }
-_REMEDIES_OF_RANGES: Sequence[tuple[range, Remedy]] = (
-    (range(500, 524), Remedy.SIGNATURES_AND_DOMAINS),
-    (range(600, 700), Remedy.SERVER_SETTINGS),
-    (range(1220, 1242), Remedy.STREAM_SETTINGS),
-)
 
 
 class RawResponse(NamedTuple):
@@ -91,10 +89,7 @@ def _remedy_for(code: int, text: str) -> Remedy:
     if code == INVALID_EMAIL:
         is_sender = _ABOUT_THE_SENDER.match(text)
         return Remedy.FROM_AND_REPLY_TO if is_sender else Remedy.CORRECT_ISSUE
-    if code in _REMEDIES:
-        return _REMEDIES[code]
-    ranges = (remedy for codes, remedy in _REMEDIES_OF_RANGES if code in codes)
-    return next(ranges, Remedy.LOOK_UP_CODE)
+    return _REMEDIES.get(code, Remedy.LOOK_UP_CODE)
 
 
 def _as_code(value: object) -> int | None:
@@ -190,8 +185,7 @@ def parse_query(
 def classify_call(
     status: int, headers: Mapping[str, str], body: bytes, addresses: Sequence[str]
 ) -> CallResult:
-    """The result of `POST /email/batch`. `Unanswered` if it cannot be read: the mail may have
-    gone."""
+    """The result of `POST /email/batch`. If unreadable, `Unanswered`: the mail may have gone."""
     parsed = _parsed(body)
     if status == 200:
         return _classify_success(parsed, addresses)
