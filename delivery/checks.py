@@ -67,16 +67,14 @@ def check_last_lookup_is_after_deadline(**kwargs: Any) -> Iterable[CheckMessage]
 def check_unsubscribe_handling(postmark: Postmark) -> str:
     """A warning if the stream handles unsubscribes otherwise than we do; empty if Postmark gives no
     answer. Source: Postmark's API documentation, “Message streams”."""
-    expected = {"own": {"custom", "none"}, "postmark": {"postmark"}}
+    fitting, wanted, danger = {
+        "own": ({"custom", "none"}, "Custom", "two unsubscribe links"),
+        "postmark": ({"postmark"}, "Postmark", "no unsubscribe link"),
+    }[settings.UNSUBSCRIBE_HANDLING]
     stream = settings.POSTMARK_BROADCAST_STREAM
     handling = postmark.unsubscribe_handling(stream)
-    if handling is None or handling.lower() in expected[settings.UNSUBSCRIBE_HANDLING]:
+    if handling is None or handling.lower() in fitting:
         return ""
-    wanted, danger = (
-        ("Custom", "two unsubscribe links")
-        if settings.UNSUBSCRIBE_HANDLING == "own"
-        else ("Postmark", "no unsubscribe link")
-    )
     return (
         f"UNSUBSCRIBE_HANDLING is {settings.UNSUBSCRIBE_HANDLING!r}, but Postmark's stream "
         f"{stream!r} says {handling!r}; expected {wanted!r}. Change one of the two, or readers may "

@@ -51,14 +51,9 @@ def clock(at: datetime, zone: tzinfo) -> str:
 def clock_and_day(at: datetime, now: datetime, zone: tzinfo) -> str:
     """07:30:12; on another day than now: 07:30:12 on Thu 24 Sep 2026."""
     there = at.astimezone(zone)
-    on = "" if there.date() == now.astimezone(zone).date() else f" on {day_of(at, zone)}"
-    return f"{there:%H:%M:%S}{on}"
-
-
-def day_of(at: datetime, zone: tzinfo) -> str:
-    """Thu 24 Sep 2026."""
-    there = at.astimezone(zone)
-    return f"{there:%a} {there.day} {there:%b %Y}"
+    if there.date() == now.astimezone(zone).date():
+        return f"{there:%H:%M:%S}"
+    return f"{there:%H:%M:%S} on {there:%a} {there.day} {there:%b %Y}"
 
 
 def ordinal(number: int) -> str:

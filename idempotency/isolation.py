@@ -26,9 +26,7 @@ def isolation_error(databases: Mapping[str, Mapping[str, Any]]) -> str | None:
     if level == IsolationLevel.READ_COMMITTED:
         return None
     if level is None:
-        return (
-            "The database settings ask for no isolation level, so the server's own default rules."
-        )
+        return "The database settings ask for no isolation level, so the server's default rules."
     names = {each.value: each.name.replace("_", " ") for each in IsolationLevel}
     return f"The database settings ask for isolation level {names.get(level, repr(level))}."
 

@@ -75,11 +75,9 @@ def run_once(
                 saved = claim(user_id, key, fingerprints, wait_s=settings.IDEMPOTENCY_WAIT_S)
                 if saved is None:
                     response, messages = _work(request, user_id, key, work)
-    except DifferentContentError:
-        _report(PostOutcome.OTHER_CONTENT)
-        raise
-    except InProgressError:
-        _report(PostOutcome.BUSY)
+    except (DifferentContentError, InProgressError) as error:
+        is_busy = isinstance(error, InProgressError)
+        _report(PostOutcome.BUSY if is_busy else PostOutcome.OTHER_CONTENT)
         raise
     if saved is not None:
         logger.info("A form was posted again and got its first answer again.")

@@ -66,11 +66,6 @@ def iter_fields(text: str) -> Iterator[Field]:
         yield Field(match[1].strip(), (match[2] or "").strip())
 
 
-def strip_fields(text: str) -> str:
-    """`text` without its fields."""
-    return FIELD_PATTERN.sub("", text)
-
-
 def uses_field(text: str, name: str) -> bool:
     """Whether `text` contains the field `name`."""
     return any(field.name == name for field in iter_fields(text))
@@ -108,8 +103,7 @@ _ANY_FIELD = re.compile(rf"\{{\{{\{{[^{{}}]*\}}\}}\}}|{FIELD_PATTERN.pattern}")
 
 
 class FieldPlaceholders:
-    """Protects merge fields from parsers of Markdown, HTML and addresses: `text` has a placeholder
-    for each; `restore` undoes it."""
+    """Protects fields from parsers: `text` has a placeholder for each; `restore` undoes it."""
 
     def __init__(self, text: str) -> None:
         # A hash of the text, which no text contains. It begins like no entity and no hexadecimal

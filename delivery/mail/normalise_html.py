@@ -85,8 +85,7 @@ def normalise(html: str) -> str:
 
 
 def split_tags(html: str) -> Iterator[tuple[str, str, str]]:
-    """Split normalised HTML into texts, each with name (`/name` at the end) and attributes of its
-    tag."""
+    """Split normalised HTML: texts, each with its tag: name (`/name` at an end), attributes."""
     position = 0
     for found in _MARKUP.finditer(html):
         words = html[position : found.start()]

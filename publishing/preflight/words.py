@@ -122,7 +122,7 @@ def _unmatched_braces(passages: list[Passage]) -> Iterator[Finding]:
 
 
 def _unmatched_brace(passage: Passage) -> tuple[str, str] | None:
-    rest = _POSTMARK_FIELD.sub("", merge_fields.strip_fields(passage.words))
+    rest = _POSTMARK_FIELD.sub("", merge_fields.FIELD_PATTERN.sub("", passage.words))
     if "{{" in rest:
         return "{{", "}}"
     return ("}}", "{{") if "}}" in rest else None
