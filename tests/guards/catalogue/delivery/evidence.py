@@ -76,7 +76,7 @@ the same event again is the same event
     store_all: «ON CONFLICT DO NOTHING» RETURNING id
     test_the_same_event_again_or_at_once_is_one
 an event that is being applied is left to whoever applies it
-    _lock_identity: NULL FOR UPDATE «SKIP LOCKED»
+    _lock: pending.select_for_update(«skip_locked=True»)
     test_an_event_that_is_being_applied_is_left_alone
 an event that cannot be applied is set aside in the end
     _load_pending: WHERE applied_at IS NULL AND failures < «→ 1000 +» %s

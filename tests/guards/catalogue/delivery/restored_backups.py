@@ -138,8 +138,8 @@ a restore during the walk is reconciled anew
     end_reconciliation: id = %s AND «unreconciled_since = %s → (unreconciled_since = %s OR true)»
     test_a_restore_during_the_walk_is_reconciled_anew
 what went out twice does not go on by itself
-    end_reconciliation: if «twice.filter(raised_at__gte=record.unreconciled_since).exists() →
-        False»:
+    end_reconciliation: if «second_acceptances(record).filter(
+        raised_at__gte=record.unreconciled_since).exists() → False»:
     test_an_edition_that_went_out_twice_does_not_go_on_when_it_is_reconciled
 what a fault stopped stays stopped when it is reconciled
     end_reconciliation: control="stopped"«, control_reason=restored(record.issue).dumps()»

@@ -86,7 +86,7 @@ an acceptance of a copy that is dropped and still there raises no alarm
     _OF_EDITION: WHERE edition.id = %(edition)s «AND deliveries_dropped_at IS NULL»)
     test_another_acceptance_raises_no_alarm_and_leaves_no_evidence
 whether copies are dropped is not asked at every delivery
-    _drop_if_forgotten: if «not is_here and» is_dropped(
+    _delete_if_erased: if «not exists and» delivery_events.is_dropped(
     test_of_a_copy_that_is_here_nobody_asks_whether_it_was_dropped
 copies stay while the provider may be asked about them
     _STATUS: THEN «'too_young' → ''»
@@ -110,7 +110,7 @@ what is told of a dropped copy reaches its reader
     exists_or_dropped: return _delivery(key).exists() «or is_dropped(key)»
     test_a_bounce_reaches_its_reader_whatever_address_it_names
 what is told of a dropped copy brings nobody back who was erased
-    _drop_if_forgotten: if «readers.registered().reader_at(address) is None → False»:
+    _delete_if_erased: is_erased = «readers.registered().reader_at(address_key) is None → False»
     test_what_is_told_of_somebody_who_was_erased_is_not_kept
 a restored backup does not open what was dropped
     _stop_open_editions: WHERE «deliveries_dropped_at IS NULL → true» AND EXISTS (SELECT FROM batch

@@ -44,7 +44,7 @@ what the provider tells late of somebody who was erased is not kept
     _apply: if «reader is None and erased_among([fact.address_key]) → False»:
     test_what_the_provider_tells_later_does_not_bring_the_address_back
 a delivery that is told late of somebody who was erased is not kept
-    _apply: «_delete_if_erased(cursor, event, parsed.delivery, parsed.address_key, exists=exists)
+    _apply: «_delete_if_erased(event_id, parsed.delivery, parsed.address_key, exists=exists)
         → pass»
     test_what_the_provider_tells_later_does_not_bring_the_address_back
 letting in takes back the desk's own word alone
