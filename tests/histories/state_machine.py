@@ -67,7 +67,7 @@ ACTIONS: Mapping[str, Callable[[int], int | None]] = {
     "cancel": control.cancel,
     "close": control.close,
     "ask again": ask_again,
-    "send to missed": functools.partial(control.send_to_missed, most=2),
+    "send to missed": functools.partial(control.send_to_missed, batch_size=2),
 }
 
 
