@@ -1,4 +1,5 @@
-"""Starts scheduled editions; `newsletter_site/wiring.py` registers who knows their audience."""
+"""Starts and pauses a scheduled edition that was sent before a restore; `newsletter_site/wiring.py`
+registers the function."""
 
 from collections.abc import Callable
 

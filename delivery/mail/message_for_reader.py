@@ -1,4 +1,4 @@
-"""Renders each reader's message for Postmark, always the same except for the attempt's id."""
+"""Renders each reader's message for Postmark. A retry differs only in the attempt's id."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

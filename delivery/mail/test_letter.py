@@ -1,4 +1,4 @@
-"""Test letters: versions of one issue, sent to an address and to no reader (the id 0)."""
+"""Test letters: versions of one issue, sent to an address. Their recipient id is 0."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""The lock between enqueues or imports and erasing a reader."""
+"""The lock that keeps erasing a reader apart from enqueueing and imports."""
 
 from django.db import connection
 

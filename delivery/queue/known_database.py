@@ -1,6 +1,6 @@
 """SQL conditions: is this the database that the workers knew (database_identity.py)?"""
 
-# What a server does not tell is empty, and says nothing either way.
+# A value that the server does not report is empty, and is not compared.
 DIFFERS = """(
     stored.database <> this.database
     OR (stored.system_identifier <> this.system_identifier

@@ -1,5 +1,5 @@
 """Decides what happens to a batch after a call, a look-up or a crashed worker. Pure. The caller
-brings the random number (`jitter`, from 0 to 1), the database brings the clock."""
+passes the random number (`jitter`, from 0 to 1) and the times of the database."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""A moment as its author gave it: a local time in a named zone. Pure."""
+"""A scheduled time as its author entered it: a local time in a named zone. Pure."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

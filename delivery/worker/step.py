@@ -1,5 +1,5 @@
 """One step of a worker: claim a batch, render it, start its attempt, call the provider, settle. The
-order is the promise. No transaction is open during the call."""
+guarantees of delivery depend on this order. No transaction is open during the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are no list of readers: other formats, known by their first bytes, and empty ones."""
+"""Refuses files that are not CSV: other formats, known by their first bytes, and empty files."""
 
 from subscribers.refusal import refuse, sentence_of
 
