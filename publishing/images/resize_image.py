@@ -10,25 +10,19 @@ from typing import Any, NamedTuple
 from PIL import Image, ImageCms, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 
+from publishing.images.image_limits import (
+    MOST_BYTES,
+    MOST_DECODED_PIXELS,
+    MOST_FRAMES,
+    MOST_PIXELS,
+    MOST_WEBP_PIXELS,
+    TALLEST,
+    TOO_LARGE,
+    WIDEST,
+)
 from publishing.images.strip_gif_metadata import strip_gif_metadata
 from publishing.models import LARGEST_IMAGE
 
-WIDEST = 1200
-MOST_BYTES = 10 * 1024 * 1024
-# Pixels of a JPEG that can be decoded line by line at a half, a quarter or an eighth of its size.
-MOST_PIXELS = 50_000_000
-# Pixels of images that are decoded whole: four bytes a pixel, twice.
-MOST_DECODED_PIXELS = 15_000_000
-# The WebP decoder keeps two canvases of its own.
-MOST_WEBP_PIXELS = 8_000_000
-# Height in pixels after resizing: four screens of a telephone.
-TALLEST = 8_000
-# Frames of an animation: half a minute at the usual pace. Every mail program decodes each frame.
-MOST_FRAMES = 500
-TOO_LARGE = (
-    f"This file has more than {MOST_BYTES // 1024 // 1024} MB; "
-    "save the picture smaller and choose it again."
-)
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
 # Telephones append smaller or brighter JPEGs of the same moment; the first is the photograph.
 _MULTI_PICTURE = "MPO"
