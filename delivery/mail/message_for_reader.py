@@ -22,6 +22,8 @@ POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
 ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
 KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
 MAX_SUBJECT_LENGTH = 2000
+# Of the fields and the address, which ones a reader has no value for.
+LACKS_NOTHING = (False,) * (len(FIELD_NAMES) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +122,8 @@ class Renderer:
     def _template_for(self, recipient: Recipient) -> JsonTemplate:
         """The template for readers who lack the same values: there the author's fallbacks stay."""
         _, address, fields = recipient
-        lacks = tuple(map(not_, (*fields, address)))
+        is_complete = address and all(fields)
+        lacks = LACKS_NOTHING if is_complete else tuple(map(not_, (*fields, address)))
         if (template := self._templates.get(lacks)) is None:
             template = self._templates[lacks] = self._template(lacks)
         return template

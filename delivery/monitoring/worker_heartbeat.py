@@ -32,7 +32,10 @@ def beat(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
         cursor.execute(
             """
             WITH expired AS (
-                DELETE FROM worker WHERE heard_at < clock_timestamp() - %s::interval AND id <> %s
+                DELETE FROM worker WHERE id = ANY (ARRAY(
+                    SELECT id FROM worker
+                    WHERE heard_at < clock_timestamp() - %s::interval AND id <> %s
+                    FOR UPDATE SKIP LOCKED))
             )
             INSERT INTO worker (id, started_at, heard_at, host, pid, warning)
             VALUES (%s, clock_timestamp(), clock_timestamp(), %s, %s, %s)

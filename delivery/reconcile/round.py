@@ -105,8 +105,9 @@ class ReconcileRound:
         shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
         self._walk()
         # Asked for after the walk: a version may be published meanwhile.
-        for edition in Edition.objects.filter(issue_id=self._issue):
-            del self.report.unknown[edition.version]
+        versions = Edition.objects.filter(issue_id=self._issue).values_list("version", flat=True)
+        for version in versions:
+            del self.report.unknown[version]
         self._coverage = SearchCoverage(
             self._walked_at,
             last_lookup_after_s=self._last_lookup_after_s,

@@ -12,11 +12,12 @@ from subscribers.address import read_address
 from subscribers.client_network import network_of
 from subscribers.data_requests.data_request import LINK_DAYS, load_data_link, store_request
 from subscribers.data_requests.erase import erase
-from subscribers.data_requests.personal_data import PersonalData, load_personal_data
+from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.leaving.leave import leave
 from subscribers.links.see_other import see_other
 from subscribers.links.token_page import protect_token_page, token_page
+from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 from subscribers.refusal import InputRefusal, sentence_of
 
@@ -41,7 +42,7 @@ def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
     return token_page(request, "data_request_received", {"days": LINK_DAYS, "leaves": leaves})
 
 
-def _with_link(view: Callable[[HttpRequest, str, PersonalData], HttpResponse]) -> Any:
+def _with_link(view: Callable[[HttpRequest, str, int], HttpResponse]) -> Any:
     """Only for a link that leads somewhere now; the others get a page that says why not."""
 
     def guarded(request: HttpRequest, token: str) -> HttpResponse:
@@ -49,44 +50,48 @@ def _with_link(view: Callable[[HttpRequest, str, PersonalData], HttpResponse]) -
         if link is None:
             return token_page(request, "unknown_link", status=404)
         subscriber_id, is_fresh = link
-        data = load_personal_data(subscriber_id)
-        if data is None:
+        if not Subscriber.objects.filter(pk=subscriber_id).exists():
             return token_page(request, "erased", status=410)
         if not is_fresh:
             return token_page(request, "data_link_too_old", {"days": LINK_DAYS}, status=410)
-        return view(request, token, data)
+        return view(request, token, subscriber_id)
 
     return guarded
 
 
 @require_safe
 @_with_link
-def show_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
+def show_data(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
     """What is held, as a page."""
+    data = load_personal_data(subscriber)
+    if data is None:
+        return token_page(request, "erased", status=410)
     words = describe(data, to_reader=True)
     return token_page(request, "personal_data", {"data": data, "words": words, "token": token})
 
 
 @require_safe
 @_with_link
-def download_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
+def download_data(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
     """The same as a file."""
-    return data.as_file()
+    data = load_personal_data(subscriber)
+    return data.as_file() if data else token_page(request, "erased", status=410)
 
 
 @require_POST
 @_with_link
-def leave_here(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
+def leave_here(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
     """Leave, and look at the record again, which says so."""
-    leave(data.id, How.LINK, network=network_of(request))
+    leave(subscriber, How.LINK, network=network_of(request))
     return protect_token_page(see_other(reverse("subscribers:data", args=[token])))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @_with_link
-def erase_data(request: HttpRequest, token: str, data: PersonalData) -> HttpResponse:
+def erase_data(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
     """GET says what it means; POST erases."""
     if request.method != "POST":
+        data = load_personal_data(subscriber)
         return token_page(request, "erase", {"data": data, "token": token})
-    erase(data.id)
+    erase(subscriber)
     return token_page(request, "erased")

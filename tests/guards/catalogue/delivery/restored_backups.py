@@ -124,7 +124,7 @@ messages of a version that only the provider knows are counted
     ReconcileRound._walk: «self.report.unknown[key.version] += is_new → pass»
     test_an_unknown_version_is_said_and_told_apart
 a version that is known and not walked is nothing to say
-    ReconcileRound.run: «del self.report.unknown[edition.version] → pass»
+    ReconcileRound.run: «del self.report.unknown[version] → pass»
     test_a_known_version_not_walked_is_not_said
 a version that only the provider knows waits for a person
     Command.handle: or outcome.obstacles «or outcome.unknown»:
