@@ -32,7 +32,7 @@ def beat(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
         cursor.execute(
             """
             WITH expired AS (
-                DELETE FROM worker WHERE id = ANY (ARRAY(
+                DELETE FROM worker AS silent WHERE silent.id = ANY (ARRAY(
                     SELECT id FROM worker
                     WHERE heard_at < clock_timestamp() - %s::interval AND id <> %s
                     FOR UPDATE SKIP LOCKED))
@@ -72,4 +72,6 @@ def load_warnings() -> list[str]:
 
 def remove_worker(worker: uuid.UUID) -> None:
     """Record that a worker has stopped."""
-    WorkerHeartbeat.objects.filter(pk=worker).delete()
+    # One statement: the ORM's delete() would open a transaction around it.
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM worker WHERE id = %s", [worker])

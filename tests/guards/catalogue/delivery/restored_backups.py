@@ -127,7 +127,7 @@ a version that is known and not walked is nothing to say
     ReconcileRound.run: «del self.report.unknown[version] → pass»
     test_a_known_version_not_walked_is_not_said
 a version that only the provider knows waits for a person
-    Command.handle: or outcome.obstacles «or outcome.unknown»:
+    Command.handle: or outcome.obstacles «or outcome.unknown» or
     test_an_unknown_version_is_said_and_told_apart
 counts that do not balance hold up no other edition
     ReconcileRound._do_for: except «DatabaseError → ZeroDivisionError» as error: logger
