@@ -43,7 +43,7 @@ nothing is called back in a database that is another
     call_back: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» FROM
     test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled
 what is open stops when the database is another
-    check_identity: «found = replace(found, stopped=_prepare_restored_database(cursor)) → found = replace(found, stopped=())» logger
+    check_identity: found = «replace(found, stopped=_prepare_restored_database(cursor)) → found»
     test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays
 a worker of before the restore has lost its claim
     EPOCH_GAP: EPOCH_GAP = «1_000_000 → 0»
