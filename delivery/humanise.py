@@ -2,11 +2,18 @@
 
 from datetime import datetime, tzinfo
 
+from django.utils.formats import number_format
+
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _ORDINALS = (
     *("first", "second", "third", "fourth", "fifth"),
     *("sixth", "seventh", "eighth", "ninth", "tenth"),
 )
+
+
+def digits(number: int) -> str:
+    """Write a number with the separators of the active language: 52,418."""
+    return number_format(number, force_grouping=True)
 
 
 def so_many(number: int, one: str, many: str = "") -> str:

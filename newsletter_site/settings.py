@@ -132,6 +132,7 @@ TEMPLATES = [
         "APP_DIRS": True,
         "OPTIONS": {
             "builtins": [
+                "django.templatetags.i18n",
                 "django.templatetags.static",
                 "django.templatetags.tz",
                 "publishing.templatetags.desk",

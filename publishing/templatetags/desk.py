@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from delivery.humanise import clock, counted, duration
+from delivery.humanise import clock, counted, digits, duration
 from delivery.interface import reason_sentence
 from delivery.models import Edition
 from publishing.activity.activity_sentences import sentence_of
@@ -78,7 +78,7 @@ def in_zone(at: datetime) -> str:
 @register.filter
 def grouped(number: int) -> str:
     """52418 as 52,418."""
-    return f"{number:,}"
+    return digits(number)
 
 
 @register.filter
