@@ -1,0 +1,91 @@
+"""Find texts for people that no gettext mark makes ready for translation."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.prose import MARKS, REPOSITORY, texts_of
+
+# Names and codes, which every language shows as they are.
+UNTRANSLATED = re.compile(
+    r"\b(Homing|Postmark|Markdown|HTML|CSV|JSON|DNS|SPF|DKIM|DMARC|UTC|kB|MB|URL|Atom|Gmail)\b"
+)
+PRODUCT = (
+    *("delivery/", "idempotency/", "newsletter_site/", "publishing/", "subscribers/"),
+    "templates/",
+)
+# Programs and operators' searches read these texts, or they are shown before Django runs.
+ENGLISH_ONLY = (
+    "api/",
+    "delivery/checks.py",
+    "delivery/feedback/webhook_view.py",
+    "delivery/postmark/",
+    "newsletter_site/api/",
+    "newsletter_site/checks.py",
+    "newsletter_site/demo/",
+    "newsletter_site/embedded_postgres/",
+    "newsletter_site/environment",
+    "newsletter_site/logs/",
+    "newsletter_site/operations/metrics/",
+    "newsletter_site/settings",
+    "publishing/api/",
+    "subscribers/api/",
+)
+# A call that hands its texts to a program, or to programmers only.
+_NOT_SHOWN = re.compile(
+    r"^(log|logger|debug|info|warning|error|exception|critical|execute|compile|SQL|RunSQL|fail"
+    r"|Literal|TypeVar|getLogger|assert_never|\w+Error|\w+Exception)$"
+)
+_SHOWN_ERRORS = frozenset({"ValidationError", "CommandError"})
+
+
+def unmarked_texts(path: str) -> Iterator[tuple[int, str]]:
+    """List the unmarked texts of a tracked file with their lines."""
+    if not path.startswith(PRODUCT) or path.startswith(ENGLISH_ONLY):
+        return
+    if path.endswith(".py"):
+        yield from unmarked_in_python((REPOSITORY / path).read_text())
+        return
+    for text in texts_of(path):
+        if text.kind == "unmarked" and re.search(r"[^\W\d_]{2}", UNTRANSLATED.sub("", text.words)):
+            yield text.line, text.words
+
+
+def unmarked_in_python(source: str) -> Iterator[tuple[int, str]]:
+    """List the strings that look like a label or a sentence and are not marked."""
+    for node in _strings_for_people(ast.parse(source)):
+        words = _words(node)
+        if _is_sentence(words):
+            yield node.lineno, words
+
+
+def _strings_for_people(node: ast.AST) -> Iterator[ast.expr]:
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if name in MARKS or (_NOT_SHOWN.match(name) and name not in _SHOWN_ERRORS):
+            return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Constant | ast.JoinedStr):
+            yield child
+        elif not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
+            yield from _strings_for_people(child)
+
+
+def _words(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    assert isinstance(node, ast.JoinedStr)
+    return "".join(
+        str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values
+    )
+
+
+def _is_sentence(words: str) -> bool:
+    """Whether a string begins like a sentence and has two words; SQL begins with capitals."""
+    return bool(
+        re.match(r"[“\"]?[A-Z{][a-z_}]*[ ,’']", words)
+        and len(re.findall(r"[A-Za-z]{2,}", words)) >= 2
+        and not re.match(r"[A-Z]{3,}\b|\{\} [A-Z]{2,}\b", words)
+    )
