@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Run one management command. A database that is not there ends it with one sentence."""
+    """Run one management command; a missing database ends it with one sentence."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     from django.core.management import execute_from_command_line
     from django.db import OperationalError, ProgrammingError
