@@ -14,6 +14,7 @@ from django.core.management import get_commands, load_command_class
 
 from delivery.monitoring.metrics_storage import BUCKET, SUM
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE
+from tests.drill.alert_drills import DRILLS
 from tests.installed_programs import program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,6 +106,10 @@ def test_the_runbook_has_a_section_for_each_alert_that_says_what_to_type() -> No
         assert "```" in section, name
     links = re.findall(r"\]\(#(\w+)\)", RUNBOOK)
     assert set(links) <= {name.lower() for name in sections}
+
+
+def test_every_alert_has_a_drill() -> None:
+    assert set(DRILLS) == set(RULES)
 
 
 def test_every_command_in_the_runbook_exists_and_takes_what_it_is_given() -> None:

@@ -59,7 +59,7 @@ def not_ready(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def not_measured(stage: Stage) -> Iterator[Values]:
+def metrics_missing(stage: Stage) -> Iterator[Values]:
     """Prometheus has another token."""
     stage.token_file.write_text("another")
     yield {}
@@ -78,7 +78,7 @@ def _frozen(stage: Stage, title: str) -> str:
 
 
 @drill
-def nothing_goes_out(stage: Stage) -> Iterator[Values]:
+def nothing_sent(stage: Stage) -> Iterator[Values]:
     """The workers are frozen (SIGSTOP) while a letter is due."""
     issue = _frozen(stage, "Nothing goes out")
     yield {}
@@ -88,7 +88,7 @@ def nothing_goes_out(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def mail_is_late(stage: Stage) -> Iterator[Values]:
+def sending_delayed(stage: Stage) -> Iterator[Values]:
     """The workers are frozen for longer."""
     issue = _frozen(stage, "Late")
     yield {}
@@ -98,7 +98,7 @@ def mail_is_late(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def doubt_is_old(stage: Stage) -> Iterator[Values]:
+def unknown_too_long(stage: Stage) -> Iterator[Values]:
     """The answer to a call is lost, and the provider's search is down."""
     stage.sandbox.sandbox.set_fault("accept_then_close")
     yield from _under(stage, "Unknown", "search_503")
@@ -123,7 +123,7 @@ def accepted_twice(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def mark_without_evidence(stage: Stage) -> Iterator[Values]:
+def sent_without_evidence(stage: Stage) -> Iterator[Values]:
     """Another hand than ours marks a copy as sent that waits."""
     stage.stop_workers()
     issue = stage.publish("Marked")
@@ -136,7 +136,7 @@ def mark_without_evidence(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def surge(stage: Stage) -> Iterator[Values]:
+def bounce_threshold(stage: Stage) -> Iterator[Values]:
     """Webhooks tell of hard bounces while a letter goes out slowly, and most of it waits."""
     stage.stop_workers()
     stage.start_worker(DELIVERY_RATE_PER_S="1")
@@ -150,20 +150,20 @@ def surge(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def calls_fail(stage: Stage) -> Iterator[Values]:
+def calls_failing(stage: Stage) -> Iterator[Values]:
     """The provider is under maintenance."""
     yield from _under(stage, "Fails", "maintenance_503")
 
 
 @drill
-def no_call_is_answered(stage: Stage) -> Iterator[Values]:
+def no_call_answered(stage: Stage) -> Iterator[Values]:
     """The provider is under maintenance, and the list is short: one batch."""
     stage.stop_workers()
     yield from _under(stage, "To few", "maintenance_503", DELIVERY_BATCH_SIZE="500")
 
 
 @drill
-def provider_slows_us(stage: Stage) -> Iterator[Values]:
+def rate_limited(stage: Stage) -> Iterator[Values]:
     """The provider refuses every call as too fast."""
     stage.stop_workers()
     yield from _under(stage, "Too fast", "refuse_429")
@@ -212,7 +212,7 @@ def webhooks_stopped(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def asking_fails(stage: Stage) -> Iterator[Values]:
+def polling_failing(stage: Stage) -> Iterator[Values]:
     """A worker cannot reach the provider; the pauses between its tries are cut short by hand."""
     stage.stop_workers()
     stage.start_worker(POSTMARK_BASE_URL="http://127.0.0.1:9")
@@ -228,7 +228,7 @@ def asking_fails(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def nothing_is_pruned(stage: Stage) -> Iterator[Values]:
+def prune_failing(stage: Stage) -> Iterator[Values]:
     """A session keeps a table from being pruned; the hours between the tries are cut short."""
     with psycopg.connect(stage.database_url) as holding:
         holding.execute("LOCK TABLE external_check")
@@ -267,7 +267,7 @@ def old_snapshot(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def leases_recovered(stage: Stage) -> Iterator[Values]:
+def workers_crashing(stage: Stage) -> Iterator[Values]:
     """A worker with eight calls in the air is killed (SIGKILL)."""
     stage.stop_workers()
     stage.sandbox.sandbox.set_fault("hold", calls=None)
@@ -286,7 +286,7 @@ def leases_recovered(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def events_wait(stage: Stage) -> Iterator[Values]:
+def provider_events_pending(stage: Stage) -> Iterator[Values]:
     """A webhook's event cannot be applied as it comes, and no worker is there to try again."""
     stage.stop_workers()
     with _away(stage, "provider_suppression"):
@@ -296,7 +296,7 @@ def events_wait(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def events_set_aside(stage: Stage) -> Iterator[Values]:
+def provider_events_failed(stage: Stage) -> Iterator[Values]:
     """A table is away while an event is applied, until that has failed often enough."""
     _a_worker(stage)
     with _away(stage, "provider_suppression"):
@@ -306,7 +306,7 @@ def events_set_aside(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def import_stuck(stage: Stage) -> Iterator[Values]:
+def import_stalled(stage: Stage) -> Iterator[Values]:
     """An import is killed (SIGKILL) in the middle, and no worker runs."""
     stage.stop_workers()
     readers = stage.folder / "many.csv"
@@ -329,7 +329,7 @@ def import_stuck(stage: Stage) -> Iterator[Values]:
 
 
 @drill
-def pages_fail(stage: Stage) -> Iterator[Values]:
+def request_errors(stage: Stage) -> Iterator[Values]:
     """A table that pages read is away, as after a version that should not have come."""
     with _away(stage, "newsletter"):
         headers = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}

@@ -84,7 +84,7 @@ def typed_in(alert: str) -> list[tuple[str, str]]:
     """What docs/runbook.md says to type for an alert: the language, and a line or a statement."""
     page = (ROOT / "docs" / "runbook.md").read_text()
     section = page.split(f"\n## {alert}\n", 1)[1].split("\n## ", 1)[0]
-    blocks = re.findall(r"^```(sh|sql)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^ *```(sh|sql)\n(.*?)^ *```$", section, re.MULTILINE | re.DOTALL)
     return [
         (language, " ".join(line.split()))
         for language, block in blocks
