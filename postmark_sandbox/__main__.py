@@ -1,4 +1,4 @@
-"""`python -m postmark_sandbox`: the sandbox's options, and how it runs as a program."""
+"""Command line of the sandbox: `python -m postmark_sandbox`."""
 
 import signal
 import sys
@@ -14,7 +14,7 @@ def add_options(parser: ArgumentParser) -> None:
     """Add every option of the sandbox."""
     add = parser.add_argument
     add("--port", type=int, default=8025, help="port on 127.0.0.1; 0 picks a free one")
-    add("--seed", type=int, default=0, help="seed for faults that go by chance")
+    add("--seed", type=int, default=0, help="seed for faults that act by chance")
     add(
         "--fault",
         action="append",
@@ -22,21 +22,21 @@ def add_options(parser: ArgumentParser) -> None:
         metavar="KIND[:NAME=VALUE,…]",
         help=f"a fault from the start, on every call by default: {', '.join(FAULT_KINDS)}",
     )
-    add("--probability", type=float, help="chance, 0 to 1, for every --fault that names none")
-    add("--latency-ms", type=float, default=0.0, help="what every call to the API takes at least")
-    add("--token", action="append", default=[], help="accept this server token only; repeatable")
+    add("--probability", type=float, help="chance, 0 to 1, for every --fault without a probability")
+    add("--latency-ms", type=float, default=0.0, help="minimum duration of every API call")
+    add("--token", action="append", default=[], help="accept only this server token; repeatable")
     add(
         "--verified",
         action="append",
         metavar="DOMAIN_OR_ADDRESS",
-        help="accept this in From only; repeatable; without it every sender is verified",
+        help="verified domain or address for From; repeatable; default: every sender is verified",
     )
     add(
         "--stream",
         action="append",
         default=[],
         metavar="ID=TYPE",
-        help=f"one more stream; TYPE is one of {', '.join(TYPES)}; repeatable",
+        help=f"additional stream; TYPE is one of {', '.join(TYPES)}; repeatable",
     )
     add(
         "--unsubscribe-handling",
@@ -46,9 +46,9 @@ def add_options(parser: ArgumentParser) -> None:
     )
     add(
         "--webhook-url",
-        help="where to post what happens to mail; a user and password in it become Basic auth",
+        help="URL for webhook events; a user and password in it are sent as Basic auth",
     )
-    add("--desk-url", default="", help="a page of the sender that the inbox leads back to")
+    add("--desk-url", default="", help="URL of the desk, for a link in the inbox")
 
 
 def run(options: dict[str, Any]) -> int:
@@ -82,7 +82,7 @@ def run(options: dict[str, Any]) -> int:
 
 
 def read_fault(text: str, probability: float | None) -> dict[str, Any]:
-    """Read `kind:name=value,…` into the JSON form of a fault, by default on every call."""
+    """Read `kind:name=value,…` into a fault's JSON form; default: every call."""
     kind, _, rest = text.partition(":")
     data: dict[str, Any] = {"kind": kind}
     for pair in filter(None, rest.split(",")):

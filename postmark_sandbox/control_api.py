@@ -1,4 +1,4 @@
-"""The control API under `/__sandbox__/`: for tests and scripts, in JSON, without a token."""
+"""Control API under `/__sandbox__/`, for tests and scripts: JSON, no token."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,12 +18,12 @@ EVENTS = ("Delivery", "Bounce", "SpamComplaint", "Unsubscribe", "Reactivate")
 
 
 def respond(sandbox: Sandbox, request: Request) -> Response:
-    """Handle one control call; refuse with one sentence if it cannot be read."""
+    """Handle one control call; answer 400 with a sentence if it is invalid."""
     name, _, id_ = request.path.removeprefix(PREFIX).rstrip("/").partition("/")
     endpoint = ENDPOINTS.get((request.method, name))
     if endpoint is None or (id_ and name != "faults"):
         known = ", ".join(f"{method} {name}" for method, name in ENDPOINTS)
-        return error(404, f"There is nothing at {request.path}. Known: {known}.", 404)
+        return error(404, f"Nothing exists at {request.path}. Known paths: {known}.", 404)
     try:
         query = request.query | {"id": id_}
         found = endpoint(sandbox, _body(request) if request.method == "POST" else query)

@@ -1,4 +1,4 @@
-"""HTTP as the sandbox speaks it: requests, responses, Postmark's refusals, and posting to a URL."""
+"""Requests, responses, Postmark's refusals, and posting to a URL."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,16 +14,19 @@ JSON = "application/json; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 POST_TIMEOUT_S = 10.0
-# Postmark follows 3xx, and gives up after so many.
+# Postmark follows 3xx responses up to this many times.
 REDIRECTS = Retry(10, connect=0, read=0, other=0, raise_on_redirect=False)
-# Connections stay open from one post to the next, until the queue of webhooks stops.
+# Connections stay open between posts, until the webhook queue stops.
 POOL = PoolManager(timeout=POST_TIMEOUT_S)
 
 
 @dataclass(slots=True)
 class Response:
-    """`closed`: the connection ends instead. `cut`: it ends in the middle of the body. `wait_s`
-    passes before."""
+    """HTTP response.
+
+    `closed`: the connection ends instead. `cut`: it ends in the middle of the body. `wait_s`: the
+    delay before it, in seconds.
+    """
 
     status: int
     body: bytes
@@ -35,7 +38,7 @@ class Response:
 
 
 class PostmarkError(Exception):
-    """A refusal by Postmark: its ErrorCode, its sentence, the HTTP status."""
+    """Refusal by Postmark: its ErrorCode, its sentence, the HTTP status."""
 
     def __init__(self, code: int, message: str, status: int = 422) -> None:
         super().__init__(message)
@@ -52,7 +55,7 @@ def ok(value: Any, status: int = 200) -> Response:
 
 
 def error(code: int, message: str, status: int = 422) -> Response:
-    """An error as Postmark writes it, its code also in the header `X-PM-ApiErrorCode`."""
+    """Build an error as Postmark writes it, with its code in `X-PM-ApiErrorCode`."""
     body = orjson.dumps({"ErrorCode": code, "Message": message})
     return Response(status, body, headers={"X-PM-ApiErrorCode": str(code)})
 
@@ -62,13 +65,16 @@ def plain(status: int, sentence: str) -> Response:
 
 
 def see_other(path: str) -> Response:
-    """303: where to look after a form was posted."""
+    """Redirect with 303 after a form was posted."""
     return Response(303, b"", TEXT, {"Location": path})
 
 
 @dataclass
 class Request:
-    """Header names and query keys are in lower case. `arrived` is monotonic, in seconds."""
+    """HTTP request. Header names and query keys are in lower case.
+
+    `arrived` is monotonic, in seconds.
+    """
 
     method: str
     path: str
@@ -80,7 +86,7 @@ class Request:
 
     @cached_property
     def json(self) -> Any:
-        """The body as JSON, or Postmark's 402."""
+        """Return the body as JSON, or raise Postmark's 402."""
         try:
             return orjson.loads(self.body)
         except orjson.JSONDecodeError as wrong:
@@ -90,7 +96,7 @@ class Request:
         return dict(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
 
     def addresses(self, field_name: str) -> list[str]:
-        """The addresses in one field of every message in the body, as far as it can be read."""
+        """Return one address field of every message, as far as it can be read."""
         try:
             read = self.json
         except PostmarkError:
@@ -101,14 +107,14 @@ class Request:
 
 
 def read_target(raw: str) -> tuple[str, dict[str, str]]:
-    """Path and query of a request line; the last of equal query keys wins."""
+    """Split a request line into path and query; the last of equal keys wins."""
     parts = urlsplit(raw)
     query = {key.lower(): value for key, value in parse_qsl(parts.query, keep_blank_values=True)}
     return unquote(parts.path), query
 
 
 def post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
-    """Post a body, to every redirect as well; return the last HTTP status, or 0 and the error."""
+    """Post a body and follow redirects; return the last status, or 0 and the error."""
     try:
         response = POOL.request("POST", url, body=body, headers=headers, retries=REDIRECTS)
     except (HTTPError, ValueError) as error:
@@ -117,7 +123,7 @@ def post(url: str, body: bytes, headers: dict[str, str]) -> tuple[int, str]:
 
 
 def read_url(url: str) -> SplitResult | None:
-    """The parts of a web address, None if nothing can be posted to it."""
+    """Return the parts of a web address, or None if it cannot be posted to."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -127,7 +133,7 @@ def read_url(url: str) -> SplitResult | None:
 
 
 def is_loopback(host: str | None) -> bool:
-    """Whether a host is this machine, by its own name or by an address."""
+    """Return whether a host is this machine, by its own name or by an address."""
     try:
         return host is not None and (host == "localhost" or ip_address(host).is_loopback)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The whole state of a sandbox."""
+"""Complete state of a sandbox."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,11 +17,12 @@ from postmark_sandbox.times import now_ns
 
 
 class Sandbox:
-    """A Postmark server without the network.
+    """Postmark server without the network.
 
-    `tokens`: the only ones accepted, empty for any. `verified`: domains and addresses allowed in
-    From, None for any. `latency_s`: the least time of every call to the API. `webhook_waits_s`:
-    the waits between the tries of a webhook. `desk_url`: where its pages lead back to, if anywhere.
+    `tokens`: the accepted server tokens, empty for any. `verified`: domains and addresses allowed
+    in From, None for any. `latency_s`: minimum duration of every API call. `webhook_waits_s`:
+    delays between the attempts of a webhook. `desk_url`: the desk's URL for a link on the pages, or
+    None.
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Sandbox:
         self.events = MessageEvents(self.outbox, self.bounces, self.suppressions, self.webhooks)
 
     def set_fault(self, kind: str, **settings: Any) -> FaultRule:
-        """Put a fault in force; the settings are those of `POST /__sandbox__/faults`."""
+        """Activate a fault; the settings are those of `POST /__sandbox__/faults`."""
         return self.faults.set({"kind": kind, **settings})
 
     def summary(self) -> dict[str, Any]:
@@ -69,7 +70,7 @@ class Sandbox:
         }
 
     def reset(self) -> None:
-        """Return to how it started, also the account; held calls are hung up on."""
+        """Reset to the initial state, account included; close held calls."""
         self.faults.clear()
         self.gate.release("close")
         stores = (self.outbox, self.events, self.bounces, self.suppressions, self.calls)
@@ -79,19 +80,19 @@ class Sandbox:
         self.account.verified = self._verified
 
     def set_account(self, state: str) -> None:
-        """`active`, `no_credits`, `pending` or `not_approved`."""
+        """Set the account state: `active`, `no_credits`, `pending` or `not_approved`."""
         if state not in ACCOUNT_STATES:
             known = ", ".join(ACCOUNT_STATES)
-            raise ValueError(f"There is no account state '{state}'. Known: {known}.")
+            raise ValueError(f"There is no account state '{state}'. Known states: {known}.")
         self.account.state = state
 
     def unsubscribe_url(self, message: Message) -> str | None:
-        """Postmark's own unsubscribe link for a message, where Postmark handles unsubscribes."""
+        """Return Postmark's own unsubscribe link if Postmark handles unsubscribes."""
         if self.streams.get(message.stream).unsubscribe_handling != "Postmark":
             return None
         return f"{self.url}/unsubscribe/{message.id}/"
 
     def stop(self) -> None:
-        """Let everything that waits go on, and end the threads."""
+        """Release everything that waits, and end the threads."""
         self.gate.stop()
         self.webhooks.stop()

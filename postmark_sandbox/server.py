@@ -1,4 +1,4 @@
-"""The server: HTTP/1.1 on the loopback interface."""
+"""HTTP/1.1 server on the loopback interface."""
 
 import contextlib
 import errno
@@ -31,19 +31,19 @@ from postmark_sandbox.state.call_log import LoggedCall
 from postmark_sandbox.times import now_ns
 
 HOST = "127.0.0.1"
-# A request beyond the limit is read and thrown away up to here, so that its caller gets the 413.
+# A request beyond the limit is read and discarded up to here, so that its caller gets the 413.
 MAX_DRAINED_BYTES = 4 * BATCH_BYTES
 DRAIN_CHUNK_BYTES = 1024 * 1024
-# With a linger of zero seconds a close sends RST instead of FIN.
+# A linger of zero seconds makes a close send RST instead of FIN.
 NO_LINGER = struct.pack("ii", 1, 0)
 
 
 class ListenError(OSError):
-    """The port is not available; the text says why."""
+    """The port is not available; the message says why."""
 
 
 class SandboxServer(ThreadingMixIn, TCPServer):
-    """A sandbox, with its options, behind a port of this machine; port 0 picks a free one.
+    """Sandbox behind a port of this machine; port 0 picks a free one.
 
     `start()` handles calls in threads and returns at once; `stop()` cuts every connection.
     """
@@ -60,11 +60,11 @@ class SandboxServer(ThreadingMixIn, TCPServer):
         try:
             super().__init__((HOST, port), _Handler)
         except OverflowError:
-            raise ListenError(f"Port {port} is no port; expected 0 to 65535.") from None
+            raise ListenError(f"Port {port} is not a valid port; expected 0 to 65535.") from None
         except OSError as wrong:
             sentence = f"Cannot listen on port {port}: {wrong.strerror}."
             if wrong.errno == errno.EADDRINUSE:
-                next_step = "Stop what listens there, or choose another port with --port."
+                next_step = "Stop the program that uses it, or choose another port with --port."
                 sentence = f"Port {port} is in use. {next_step}"
             raise ListenError(sentence) from None
         self.port = int(self.server_address[1])
@@ -103,7 +103,7 @@ class SandboxServer(ThreadingMixIn, TCPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report nothing when a caller goes away in the middle."""
+        """Report nothing when a caller closes the connection in the middle."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -120,17 +120,17 @@ class _Handler(BaseHTTPRequestHandler):
         sandbox = self.server.sandbox
         path, query = read_target(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
-        # Any other name that leads here may be that of a web page which points it to 127.0.0.1.
+        # Reject other names: a web page could point its own name to 127.0.0.1.
         host = read_url(f"http://{headers.get('host', HOST)}")
         if host is None or not is_loopback(host.hostname):
-            self._refuse(403, "This sandbox answers to localhost and 127.0.0.1 only.")
+            self._refuse(403, "This sandbox answers only to localhost and 127.0.0.1.")
             return
         if (fault := sandbox.faults.on_call(path, (), FaultPoint.ARRIVAL)) is not None:
             sandbox.calls.add(LoggedCall(at_ns, self.command, path, path, 0, 0.0, fault=fault.kind))
             sandbox.gate.changed()
             if fault.kind == "reset":
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, NO_LINGER)
-                # Before the server shuts the connection down, which would send FIN.
+                # Act before the server shuts the connection down, which would send FIN.
                 self.connection.close()
             self.close_connection = True
             return
@@ -158,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
         spent_s = time.monotonic() - call.request.arrived
         sandbox.gate.pause(max(response.wait_s, sandbox.latency_s - spent_s))
         gone = call.stored is not None and self._caller_is_gone()
-        # Logged first, so that a caller with a response also finds its call in the log.
+        # Log first, so that a caller with a response also finds its call in the log.
         call.log(0 if response.closed else response.status, gone=gone)
         if gone:
             self.close_connection = True
@@ -170,7 +170,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
 
     def _read_body(self, headers: dict[str, str]) -> bytes | None:
-        """The body, or None after a refusal."""
+        """Return the body, or None after a refusal."""
         length = headers.get("content-length", "0")
         if "transfer-encoding" in headers:
             self._refuse(411, "A request needs a Content-Length.")
@@ -186,7 +186,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         body = self.rfile.read(int(length))
         if len(body) < int(length):
-            # The caller went away in the middle of its request.
+            # The caller left in the middle of its request.
             self.close_connection = True
             return None
         return body

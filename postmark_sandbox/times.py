@@ -16,29 +16,29 @@ def now_ns() -> int:
 
 
 def utc_text(at_ns: int) -> str:
-    """`2026-05-04T14:15:22.9870001Z`."""
+    """Format UTC as `2026-05-04T14:15:22.9870001Z`."""
     return _text(at_ns, UTC).replace("+00:00", "Z")
 
 
 def eastern_text(at_ns: int) -> str:
-    """`2026-05-04T10:15:22.9870001-04:00`."""
+    """Format US Eastern time as `2026-05-04T10:15:22.9870001-04:00`."""
     return _text(at_ns, EASTERN)
 
 
 def clock_text(at_ns: int) -> str:
-    """`07:15:34` in the zone of this machine."""
+    """Format `07:15:34` in this machine's time zone."""
     return time.strftime("%H:%M:%S", time.localtime(at_ns // NS_PER_SECOND))
 
 
 def day_text(at_ns: int) -> str:
-    """`17 Sep 2026, 07:15:34` in the zone of this machine."""
+    """Format `17 Sep 2026, 07:15:34` in this machine's time zone."""
     return time.strftime("%-d %b %Y, %H:%M:%S", time.localtime(at_ns // NS_PER_SECOND))
 
 
 def read_eastern(text: str, *, end_of_day: bool) -> int | None:
-    """Return a `fromdate` or `todate` as nanoseconds since 1970, or None if it is not a date.
+    """Parse a `fromdate` or `todate` into nanoseconds, or return None.
 
-    `YYYY-MM-DD` means the first or the last instant of that day.
+    The result counts from 1970. `YYYY-MM-DD` means the first or the last instant of that day.
     """
     try:
         found = datetime.fromisoformat(text.strip())

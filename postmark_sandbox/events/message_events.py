@@ -1,4 +1,4 @@
-"""What happens to mail once it is accepted, with the suppressions and webhooks that follow."""
+"""Events after acceptance, with their suppressions and webhooks."""
 
 import threading
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ DELIVERED = {
 
 @dataclass(frozen=True, slots=True)
 class MessageEvent:
-    """An event after a message left. `label` is for the inbox."""
+    """Event of a message after it left. `label` is the inbox's text for it."""
 
     outcome: EventType
     label: str
@@ -42,7 +42,7 @@ class MessageEvent:
 
 
 class MessageEvents:
-    """The events of every message; one without a stored event was delivered."""
+    """Events of every message; a message without a stored event was delivered."""
 
     def __init__(
         self, outbox: Outbox, bounces: Bounces, suppressions: Suppressions, webhooks: WebhookQueue
@@ -59,11 +59,11 @@ class MessageEvents:
             self._by_number.clear()
 
     def of(self, number: int) -> list[MessageEvent]:
-        """The events of a message, in order."""
+        """Return the events of a message, in order."""
         return list(self._by_number.get(number, ()))
 
     def accepted(self, stored: StoredRequest, messages: list[CheckedMessage]) -> None:
-        """Apply what magic addresses ask for, then post the deliveries to the webhooks."""
+        """Apply magic addresses, then post the deliveries to the webhooks."""
         missed: set[tuple[int, str]] = set()
         for number, message in enumerate(messages, stored.first):
             if message.magic:
@@ -92,7 +92,7 @@ class MessageEvents:
         *,
         replaces_delivery: bool = False,
     ) -> None:
-        """Bounce a message, or have the reader complain; post the webhook `times` times."""
+        """Record a bounce or complaint; post the webhook `times` times."""
         bounce = self._bounces.add(kind, message, address)
         complaint = kind is SPAM_COMPLAINT
         outcome = EventType.COMPLAINED if complaint else EventType.BOUNCED
@@ -105,14 +105,14 @@ class MessageEvents:
             self.suppress(message.stream, address, reason, "Recipient", message)
 
     def unsubscribe(self, message: Message, address: str) -> None:
-        """Have the reader leave by Postmark's own link."""
+        """Unsubscribe the reader as Postmark's own link does."""
         self._note(message, EventType.UNSUBSCRIBED, "Unsubscribed", address)
         self.suppress(message.stream, address, "ManualSuppression", "Recipient", message)
 
     def suppress(
         self, stream: str, address: str, reason: str, origin: str, message: Message | None = None
     ) -> None:
-        """Put an address on the list of a stream; post the change to the webhooks, if it is one."""
+        """Add an address to a stream's suppression list; post a webhook if that is new."""
         entry = SuppressionEntry(address.lower(), reason, origin, now_ns())
         if self._suppressions.add(stream, entry):
             event = subscription_webhook(stream, entry.address, origin, entry.at_ns)
@@ -123,13 +123,13 @@ class MessageEvents:
             self._webhooks.send([event])
 
     def lift(self, stream: str, address: str, origin: str = "Customer") -> None:
-        """Take an address off the list of a stream; its bounces become active again."""
+        """Remove an address from a stream's list and reactivate its bounces."""
         if self._suppressions.lift(stream, address):
             self._bounces.activate(stream, address)
             self._webhooks.send([subscription_webhook(stream, address.lower(), origin, now_ns())])
 
     def reactivate(self, message: Message, address: str) -> None:
-        """Let an address be mailed again: by the reader who had left, else by the account."""
+        """Lift a suppression, as the reader if they had unsubscribed, else as the account."""
         held = self._suppressions.of(message.stream).get(address.lower())
         if held is None:
             raise ValueError(f"{address} is not suppressed on the stream {message.stream}.")
@@ -140,17 +140,17 @@ class MessageEvents:
         self.lift(message.stream, address, origin)
 
     def delivered(self, message: Message, address: str, times: int = 1) -> None:
-        """Deliver a message once more; post the webhook `times` times."""
+        """Deliver a message again; post the webhook `times` times."""
         self._note(message, EventType.DELIVERED, "Delivered again", address)
         self._webhooks.send([_delivery_webhook(message, address)], times)
 
     def delivered_to(self, message: Message) -> list[str]:
-        """The recipients that a message reached at once."""
+        """Return the recipients that a message reached at once."""
         missed = {e.address for e in self.of(message.number) if e.replaces_delivery}
         return [address for address in message.recipients if address not in missed]
 
     def as_json(self, message: Message) -> list[dict[str, Any]]:
-        """The events of a message as its details list them."""
+        """Return the events of a message as its details list them."""
         at_once = [(address, message.at_ns) for address in self.delivered_to(message)]
         listed = [_detail(*delivered, "Delivered", DELIVERED) for delivered in at_once]
         for event in self.of(message.number):
@@ -169,8 +169,8 @@ class MessageEvents:
     def _deliveries(
         self, stored: StoredRequest, missed: set[tuple[int, str]]
     ) -> Iterator[dict[str, Any]]:
-        # Read only when their turn comes, so `missed` was settled before: what happens to a
-        # message meanwhile does not undo its delivery.
+        # Read late, when the post is due: `missed` was final before. Later events of a message do
+        # not undo its delivery.
         for number in range(stored.first, stored.first + stored.size):
             message = self._outbox.message(number)
             for address in message.recipients:
@@ -196,7 +196,7 @@ def _delivery_webhook(message: Message, address: str) -> dict[str, Any]:
 
 
 def bounce_webhook(bounce: BounceRecord) -> dict[str, Any]:
-    """`Bounce` or `SpamComplaint`. `Content` is posted only where it is wanted."""
+    """Build a `Bounce` or `SpamComplaint`; `Content` only if the webhook wants it."""
     return {
         **bounce.as_json(),
         "BouncedAt": utc_text(bounce.at_ns),
@@ -206,7 +206,7 @@ def bounce_webhook(bounce: BounceRecord) -> dict[str, Any]:
 
 
 def subscription_webhook(stream: str, address: str, origin: str, at_ns: int) -> dict[str, Any]:
-    """`SubscriptionChange` for an address that came off the list, by the account."""
+    """Build a `SubscriptionChange` for an address that the account took off the list."""
     return {
         "RecordType": "SubscriptionChange",
         "MessageID": None,

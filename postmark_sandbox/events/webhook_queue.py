@@ -1,4 +1,4 @@
-"""Posting events to webhooks: one event a request, in the background, with retries."""
+"""Background posting of events to webhooks, one per request, with retries."""
 
 import heapq
 import threading
@@ -17,15 +17,15 @@ from postmark_sandbox.faults.fault_rules import FaultRule, FaultRules
 from postmark_sandbox.faults.webhook_faults import address_of, plan, shuffled
 from postmark_sandbox.state.webhooks import CATCH_ALL_ID, WebhookList
 
-# Postmark's minutes in seconds.
+# Postmark waits this many minutes; the sandbox waits seconds.
 WAITS_S = (1.0, 5.0, 10.0, 10.0, 10.0, 15.0)
-# After so many events of one type lost in a row, Postmark stops posting them.
+# After this many lost events of one type in a row, Postmark stops posting that type.
 PAUSED_AFTER = 10
 
 
 @dataclass(order=True, slots=True)
 class _Post:
-    """One event on its way to a webhook, by its id: its URL may change meanwhile."""
+    """Event on its way to a webhook. It holds the webhook's id, as the URL may change."""
 
     due: float
     order: int = field(init=False, default_factory=count().__next__)
@@ -37,7 +37,7 @@ class _Post:
 
 
 class WebhookQueue:
-    """A queue of events and the one thread that posts them."""
+    """Queue of events and the one thread that posts them."""
 
     def __init__(self, url: str | None, waits_s: Sequence[float], faults: FaultRules) -> None:
         self.hooks = WebhookList()
@@ -46,9 +46,9 @@ class WebhookQueue:
         self._changed = threading.Condition()
         # Events, and how often each is posted.
         self._events: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
-        # A heap: what is due, and what is late or to be tried again.
+        # A heap of posts that are due, late or to be retried.
         self._pending: list[_Post] = []
-        # The rule that mixes posts now, and the posts to mix once they are enough or it is due.
+        # The active shuffle rule and its posts, until there are enough or its time is up.
         self._window: FaultRule | None = None
         self._window_due = 0.0
         self._mixed: list[_Post] = []
@@ -60,13 +60,16 @@ class WebhookQueue:
 
     @property
     def waiting(self) -> int:
-        """How many posts are late, to be mixed, or to be tried again."""
+        """Return how many posts are late, to be shuffled or to be retried."""
         with self._changed:
             now = time.monotonic()
             return sum(post.due > now for post in self._pending) + len(self._mixed)
 
     def send(self, events: Iterable[dict[str, Any]], times: int = 1) -> None:
-        """Queue events; each is made when its turn comes and posted under one id `times` times."""
+        """Queue events.
+
+        Each event is built when it is posted, and posted `times` times under one id.
+        """
         if not self.hooks.all():
             return
         with self._changed:
@@ -77,13 +80,13 @@ class WebhookQueue:
             self._changed.notify_all()
 
     def hurry(self) -> int:
-        """Post everything that is late, to be mixed or to be tried again; return how many."""
+        """Post everything that is late, to be shuffled or to be retried; return how many."""
         with self._changed:
             late = self.waiting
             self._close_window()
             delay = max((post.due for post in self._pending), default=0.0) - time.monotonic()
             for post in self._pending:
-                # All by the same time, so that their order stays.
+                # One common time keeps their order.
                 post.due -= max(delay, 0.0)
             self._changed.notify_all()
             return late
@@ -94,7 +97,7 @@ class WebhookQueue:
             return {**self._counts, "idle": not queued, "active": bool(self.hooks.all())}
 
     def clear(self) -> None:
-        """Drop what is queued, and the webhooks that were set up by API."""
+        """Drop queued posts and the webhooks that were set up through the API."""
         with self._changed:
             self._events.clear()
             self._pending.clear()

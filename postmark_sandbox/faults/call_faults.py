@@ -1,4 +1,4 @@
-"""What a fault does to a call: instead of judging it, to its messages, or to its response."""
+"""Faults of calls: refuse a call, keep some messages, alter the response."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ TEXTS = {
     1236: "The stream provided: 'inbound' does not support sending.",
     **dict(ACCOUNT_REFUSALS.values()),
 }
-MAINTENANCE = (100, "Planned maintenance. The API is not available just now.", 503)
+MAINTENANCE = (100, "Planned maintenance. The API is unavailable.", 503)
 # ErrorCode, sentence and status.
 REFUSALS = {
     "maintenance_503": MAINTENANCE,
@@ -39,13 +39,13 @@ HTML_PAGES = {
 
 
 def text_of(code: int, sender: str) -> str:
-    """The sentence of an ErrorCode; `sender` is the address in From of the refused message."""
+    """Return the sentence of an ErrorCode; `sender` is the refused From address."""
     unknown = f"Refused on request with ErrorCode {code}."
     return sender_text(sender) if code == 400 else TEXTS.get(code, unknown)
 
 
 def refusal(fault: FaultRule, request: Request) -> Response:
-    """The response instead of judging the request; nothing was accepted."""
+    """Return the response that replaces judging the request; nothing was accepted."""
     settings = fault.settings
     if fault.kind in HTML_PAGES:
         status, title = HTML_PAGES[fault.kind]
@@ -75,20 +75,20 @@ def refuse_item(fault: FaultRule | None, message: CheckedMessage, position: int)
 def keep_first(
     fault: FaultRule | None, accepted: dict[int, CheckedMessage]
 ) -> dict[int, CheckedMessage]:
-    """The messages to accept, by position: only the first k where the fault says so."""
+    """Return the positions to accept: only the first k if the fault says so."""
     if fault is None or fault.kind != "accept_first_k_then_close":
         return accepted
     return dict(list(accepted.items())[: fault.settings["k"]])
 
 
 def hold(fault: FaultRule | None, gate: Gate, moment: str) -> str:
-    """Hold the call if the fault `hold` acts at this moment; return how it was released."""
+    """Hold the call if the fault acts at this moment; return how it was released."""
     held = fault is not None and fault.kind == "hold" and fault.settings["moment"] == moment
     return gate.hold() if held else "answer"
 
 
 def alter_response(response: Response, fault: FaultRule) -> Response:
-    """The true response as the fault leaves it."""
+    """Return the true response as the fault changes it."""
     seconds = fault.settings.get("seconds", 0.0)
     match fault.kind:
         case "accept_then_500":
@@ -109,7 +109,7 @@ def alter_response(response: Response, fault: FaultRule) -> Response:
 
 
 def _garbled(body: bytes) -> bytes:
-    """The body with bytes that are not JSON in its middle, of the same length."""
+    """Return the body with non-JSON bytes in its middle, of the same length."""
     third = len(body) // 3
     noise = (b"\xff\x00<}" * len(body))[: len(body) - 2 * third]
     return body[:third] + noise + body[2 * third : 3 * third]

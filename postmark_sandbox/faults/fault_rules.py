@@ -1,6 +1,6 @@
-"""Faults on request: the kinds, and the rules that say when one fires.
+"""Kinds of faults, and the rules that say when one acts.
 
-A rule watches the calls to its path; a rule for webhooks watches events, their type as the path.
+A rule watches the calls to its path. A rule for webhooks watches events; its path is their type.
 """
 
 import threading
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class FaultPoint(Enum):
-    """When in a call a kind of fault acts."""
+    """Moment in a call when a kind of fault acts."""
 
     ARRIVAL = "before the request is read"
     INSTEAD = "instead of judging the request"
@@ -28,8 +28,11 @@ EVERY_EVENT = ("*",)
 
 
 class FaultKind(NamedTuple):
-    """What can go wrong. `unreported`: what the inbox says of a message whose caller did not learn
-    of its acceptance. `lasting`: by default it stays until it is cleared."""
+    """Kind of fault.
+
+    `unreported`: the inbox's text for a message whose caller did not learn that it was accepted.
+    `lasting`: by default the fault stays until it is cleared.
+    """
 
     point: FaultPoint
     label: str
@@ -73,14 +76,14 @@ FAULT_KINDS = {
     "whole_422": _instead("Refuse the whole request, 422", {"code": 400, "text": ""}),
     "close_before_reading": FaultKind(FaultPoint.ARRIVAL, "Hang up before reading"),
     "reset": FaultKind(FaultPoint.ARRIVAL, "Reset the connection before reading"),
-    "search_delay": _reply("Search index late", {"seconds": 60.0}, SEARCH_PATHS, lasting=True),
-    "search_503": _instead("Search answers 503", paths=SEARCH_PATHS),
-    "search_429": _instead("Search answers 429", {"retry_after": None}, SEARCH_PATHS),
+    "search_delay": _reply("Delay the search index", {"seconds": 60.0}, SEARCH_PATHS, lasting=True),
+    "search_503": _instead("Answer searches with 503", paths=SEARCH_PATHS),
+    "search_429": _instead("Answer searches with 429", {"retry_after": None}, SEARCH_PATHS),
     "webhook_duplicate": _event("Post an event again", {"k": 1, "seconds": 0.0}),
     "webhook_reorder": _event("Post events in another order", {"k": 10, "seconds": 1.0}),
     "webhook_delay": _event("Post an event late", {"seconds": 5.0}),
     "webhook_very_late": _event("Post an event very late", {"seconds": 3600.0}),
-    "webhook_unknown_message": _event("Post an event of an unknown message"),
+    "webhook_unknown_message": _event("Post an event about an unknown message"),
     "webhook_delivery_after_bounce": _event("Post a Delivery after the Bounce", paths=("Bounce",)),
 }
 HOLD_MOMENTS = ("before_accept", "after_accept")
@@ -89,7 +92,7 @@ CONDITIONS = ("calls", "nth", "every", "probability", "seed", "path", "recipient
 
 @dataclass(slots=True)
 class FaultRule:
-    """A fault and when it fires. `calls` None: no limit. `*` in `paths` matches anything."""
+    """Fault and when it acts. `calls` None: no limit. `*` in `paths`: anything."""
 
     id: int
     kind: str
@@ -107,12 +110,12 @@ class FaultRule:
 
     @property
     def spent(self) -> bool:
-        """Whether it can never fire again."""
+        """Return whether the rule can never act again."""
         done = self.calls is not None and self.fired >= self.calls
         return done or (self.nth is not None and self.watched >= self.nth)
 
     def fires(self, path: str, recipients: Iterable[str]) -> bool:
-        """Count a call that the rule watches, and return whether the fault hits it."""
+        """Count a call that the rule watches; return whether the fault hits it."""
         watched = any(path == own or ("*" in own and fnmatchcase(path, own)) for own in self.paths)
         if not watched or self.recipient not in (None, *recipients) or self.spent:
             return False
@@ -127,7 +130,7 @@ class FaultRule:
         return hit
 
     def as_json(self) -> dict[str, Any]:
-        """The rule as the control API shows it."""
+        """Return the rule as the control API shows it."""
         names = ("calls", "nth", "every", "probability", "seed", "recipient", "watched", "fired")
         shown = {name: getattr(self, name) for name in ("id", "kind", *names, "spent")}
         label, path = FAULT_KINDS[self.kind].label, ",".join(self.paths)
@@ -135,7 +138,7 @@ class FaultRule:
 
 
 class FaultRules:
-    """The rules in force, in the order in which they were set."""
+    """Active rules, in the order in which they were set."""
 
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
@@ -144,7 +147,7 @@ class FaultRules:
         self._last_id = 0
 
     def set(self, data: dict[str, Any]) -> FaultRule:
-        """Put a rule in force from its JSON form, or raise ValueError."""
+        """Activate a rule from its JSON form, or raise ValueError."""
         with self._lock:
             rule = read_rule(data, self._last_id + 1, self._seed)
             self._last_id = rule.id
@@ -152,46 +155,48 @@ class FaultRules:
             return rule
 
     def clear(self, number: int | None = None) -> int:
-        """Remove one rule, or all of them; return how many."""
+        """Remove one rule, or all; return how many were removed."""
         with self._lock:
             before = len(self._rules)
             self._rules = [r for r in self._rules if number is not None and r.id != number]
             return before - len(self._rules)
 
     def all(self) -> list[FaultRule]:
-        """Every rule that was set and not cleared, spent ones as well."""
+        """Return every rule that was set and not cleared, used-up ones included."""
         with self._lock:
             return list(self._rules)
 
     def on_call(
         self, path: str, recipients: Iterable[str], *points: FaultPoint
     ) -> FaultRule | None:
-        """The first rule that hits this call at one of these points, if any."""
+        """Return the first rule that hits this call at one of these points, or None."""
         with self._lock:
             rules = (rule for rule in self._rules if FAULT_KINDS[rule.kind].point in points)
             return next((rule for rule in rules if rule.fires(path, recipients)), None)
 
     def on_event(self, record_type: str, address: str) -> list[FaultRule]:
-        """Every rule that hits this event: they all act. `address` is in lower case."""
+        """Return every rule that hits this event. `address` is in lower case."""
         with self._lock:
             rules = [r for r in self._rules if FAULT_KINDS[r.kind].point is FaultPoint.EVENT]
             return [rule for rule in rules if rule.fires(record_type, (address,))]
 
 
 def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
-    """Read a rule from its JSON form: `kind`, the parameters of that kind, and when it fires.
+    """Read a rule from JSON: `kind`, the kind's parameters, and when it acts.
 
-    Without `calls`, `nth`, `every` or `probability` it fires on the next call only, or on every one
-    if its kind is lasting; with `"calls": null` on every call.
+    Without `calls`, `nth`, `every` or `probability` it acts on the next call only, or on every call
+    if its kind is lasting. With `"calls": null` it acts on every call.
     """
     name = data.get("kind")
     kind = FAULT_KINDS.get(str(name))
     if kind is None:
-        raise ValueError(f"There is no fault '{name}'. Known: {', '.join(FAULT_KINDS)}.")
+        raise ValueError(f"There is no fault '{name}'. Known faults: {', '.join(FAULT_KINDS)}.")
     known = (*kind.parameters, *CONDITIONS)
     for given in data:
         if given not in (*known, "kind"):
-            raise ValueError(f"The fault {name} has no '{given}'. It takes: {', '.join(known)}.")
+            raise ValueError(
+                f"The fault {name} has no parameter '{given}'. It takes: {', '.join(known)}."
+            )
     settings = {n: _read(n, data.get(n, default)) for n, default in kind.parameters.items()}
     sometimes = any(data.get(n) is not None for n in ("nth", "every", "probability"))
     own_seed = _whole("seed", data.get("seed", seed), least=None)
@@ -200,7 +205,7 @@ def read_rule(data: dict[str, Any], number: int, seed: int) -> FaultRule:
         raise ValueError(f"'probability' is {probability}; expected a number from 0 to 1.")
     path, recipient = data.get("path"), data.get("recipient")
     if not isinstance(path, str | None) or not isinstance(recipient, str | None):
-        raise ValueError("'path' and 'recipient' are texts.")
+        raise ValueError("'path' and 'recipient' must be strings.")
     return FaultRule(
         id=number,
         kind=str(name),
@@ -229,7 +234,7 @@ def _read(name: str, value: Any) -> Any:
         case "recipients":
             addresses = [value] if isinstance(value, str) else value
             if not all(isinstance(address, str) for address in addresses):
-                raise ValueError("'recipients' is a list of addresses.")
+                raise ValueError("'recipients' must be a list of addresses.")
             return [address.lower() for address in addresses]
         case "moment" if value not in HOLD_MOMENTS:
             known = ", ".join(HOLD_MOMENTS)

@@ -1,25 +1,25 @@
-"""Calls that wait: until they are released, for a while, or until something happened."""
+"""Calls that wait for a release, a time or a condition."""
 
 import threading
 from collections.abc import Callable
 
 
 class Gate:
-    """Holds calls until they are released, or until the sandbox stops."""
+    """Gate that holds calls until they are released or the sandbox stops."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        # A list for each held call, which gets the outcome when the call is released.
+        # One list for each held call; it receives the outcome when the call is released.
         self._held: list[list[str]] = []
         self._stopped = threading.Event()
 
     @property
     def held(self) -> int:
-        """How many calls are being held now."""
+        """Return how many calls are held."""
         return len(self._held)
 
     def hold(self) -> str:
-        """Wait until the call is released; return `answer` or `close`, as it was released."""
+        """Wait until the call is released; return `answer` or `close`."""
         with self._changed:
             outcome: list[str] = []
             self._held.append(outcome)
@@ -28,7 +28,10 @@ class Gate:
             return outcome[0] if outcome else "close"
 
     def release(self, outcome: str = "answer") -> int:
-        """Release every held call, to `answer` or to `close` the connection; return how many."""
+        """Release every held call; return how many.
+
+        `outcome`: `answer` the calls, or `close` their connections.
+        """
         with self._changed:
             released, self._held = self._held, []
             for held in released:
@@ -37,12 +40,12 @@ class Gate:
             return len(released)
 
     def changed(self) -> None:
-        """Have those who wait look again."""
+        """Wake the threads that wait for a condition."""
         with self._changed:
             self._changed.notify_all()
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait at most `timeout_s` seconds for a condition; return whether it holds."""
+        """Wait up to `timeout_s` seconds for a condition; return whether it holds."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped.is_set() or condition(), timeout_s)
             return condition()

@@ -1,4 +1,4 @@
-"""Events that are posted twice, late, about unknown messages, or in another order."""
+"""Faults of webhooks: repeated, late, reordered and unknown events."""
 
 from dataclasses import dataclass, field
 from random import Random
@@ -8,14 +8,16 @@ from uuid import UUID
 from postmark_sandbox.faults.fault_rules import FaultRule
 from postmark_sandbox.times import now_ns, utc_text
 
-# What a Delivery takes over from the bounce before it.
+# Fields that a Delivery copies from the bounce before it.
 KEPT_FIELDS = ("MessageStream", "ServerID", "MessageID", "Tag", "Metadata")
 
 
 @dataclass(slots=True)
 class PlannedEvent:
-    """An event, the delay of its first post, the delays of more after that one, and the rule that
-    has it wait for others, to be posted in another order."""
+    """Event with the delays of its posts.
+
+    The rule, if any, makes the event wait for others, which are then posted in another order.
+    """
 
     event: dict[str, Any]
     after_s: float = 0.0
@@ -28,7 +30,10 @@ def address_of(event: dict[str, Any]) -> str:
 
 
 def plan(event: dict[str, Any], rules: list[FaultRule]) -> list[PlannedEvent]:
-    """Return what is posted for one event that all of these rules hit: itself, and others."""
+    """Return what is posted for one event that all of these rules hit.
+
+    That is the event itself, perhaps later or again, and perhaps other events.
+    """
     itself = PlannedEvent(event)
     others = []
     for rule in rules:
@@ -49,7 +54,7 @@ def plan(event: dict[str, Any], rules: list[FaultRule]) -> list[PlannedEvent]:
 
 
 def shuffled(waiting: list[Any], random: Random) -> list[Any]:
-    """Another order by chance; never the one they came in, unless there is only one."""
+    """Return a random other order; the same one only if there is a single item."""
     mixed = list(waiting)
     random.shuffle(mixed)
     if all(one is other for one, other in zip(mixed, waiting, strict=True)):
@@ -58,7 +63,7 @@ def shuffled(waiting: list[Any], random: Random) -> list[Any]:
 
 
 def delivery_fields(address: str) -> dict[str, Any]:
-    """What a `Delivery` says beside stream, message, tag and metadata."""
+    """Return the fields of a `Delivery` beside stream, message, tag and metadata."""
     return {
         "RecordType": "Delivery",
         "Recipient": address,

@@ -1,4 +1,4 @@
-"""The page of faults: those in force, those that are done, and a form."""
+"""Page of faults: active rules, used-up rules, and a form."""
 
 from postmark_sandbox.faults.fault_rules import EVERY_EVENT, FAULT_KINDS, FaultPoint, FaultRule
 from postmark_sandbox.http import Request, Response, see_other
@@ -7,13 +7,13 @@ from postmark_sandbox.sandbox import Sandbox
 
 # The form's fields, in order: name, label, hint, initial value.
 FIELDS = (
-    ("calls", "For how many calls or events", "(empty: for every one)", "1"),
+    ("calls", "For how many calls or events", "(empty: no limit)", "1"),
     ("probability", "Chance", "(0 to 1; empty: always)", ""),
-    ("seed", "Seed", "(the same seed, the same faults)", "1789"),
-    ("recipient", "Only with this recipient", "", ""),
-    ("path", "Only for this path", "(or, for webhooks, this type of event)", ""),
-    ("seconds", "Seconds", "(for slow, stalled and late)", ""),
-    ("k", "k", "(the first k, k more, k in another order)", ""),
+    ("seed", "Seed", "(the same seed gives the same faults)", "1789"),
+    ("recipient", "Only for this recipient", "", ""),
+    ("path", "Only for this path", "(for webhooks: event type)", ""),
+    ("seconds", "Seconds", "(for slow, stall and late faults)", ""),
+    ("k", "k", "(how many messages, repeats or events)", ""),
     ("code", "ErrorCode", "(for refusals)", ""),
     ("retry_after", "Retry-After", "(for 429, in seconds)", ""),
 )
@@ -22,7 +22,7 @@ FIELDS = (
 def show(
     sandbox: Sandbox, request: Request, error: str = "", form: dict[str, str] | None = None
 ) -> Response:
-    """`GET /faults`."""
+    """Handle `GET /faults`."""
     rules = sorted(sandbox.faults.all(), key=lambda rule: rule.spent)
     values = form or {name: initial for name, _, _, initial in FIELDS}
     return page(
@@ -42,7 +42,7 @@ def show(
 
 
 def add(sandbox: Sandbox, request: Request) -> Response:
-    """`POST /faults`: back to the page, or the page with what is wrong and what was typed."""
+    """Handle `POST /faults`: redirect to the page, or show the error and the input."""
     form = request.form()
     data: dict[str, object] = {"kind": form.get("kind", ""), "calls": None}
     for name, *_ in FIELDS:
@@ -56,7 +56,7 @@ def add(sandbox: Sandbox, request: Request) -> Response:
 
 
 def change(sandbox: Sandbox, request: Request) -> Response:
-    """`POST /faults/clear`, `/release` or `/hurry`: faults, held calls, late events."""
+    """Handle `POST /faults/clear`, `/release` and `/hurry`."""
     form = request.form()
     match request.path.rpartition("/")[2]:
         case "clear":
@@ -75,11 +75,11 @@ def _when(rule: FaultRule) -> str:
     if rule.nth is not None:
         words.append(f"{one} number {rule.nth}")
     elif rule.every is not None:
-        words.append(f"every {rule.every}. {one}")
+        words.append(f"one in {rule.every} {one}s")
     if rule.probability is not None:
         words.append(f"chance {rule.probability:g}, seed {rule.seed}")
     if rule.calls is not None:
-        words.append(f"{counted(rule.calls, one)} at most")
+        words.append(f"at most {counted(rule.calls, one)}")
     elif not words:
         words.append(f"every {one}")
     words += [f"{name} {value}" for name, value in rule.settings.items() if value not in (None, "")]

@@ -1,4 +1,4 @@
-"""Rendering a page of the sandbox in its frame, with the headers that keep it safe."""
+"""Rendering of the sandbox's pages, with their security headers."""
 
 from functools import cache
 from pathlib import Path
@@ -12,9 +12,9 @@ from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.times import clock_text, day_text
 
 REPOSITORY = Path(__file__).parents[2]
-# Not `static`: the site would collect it beside its own files of the same names.
+# Not named `static`: the site would collect these files next to its own of the same names.
 PAGE_FILES = Path(__file__).parent / "page_files"
-# The symbols of the site. Without the site's files the pages are plain and work.
+# The site's icons and styles. Without the site's files the pages work unstyled.
 GLYPHS = REPOSITORY / "templates" / "desk_glyphs.html"
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'self'; "
@@ -28,12 +28,12 @@ register.filter("day", day_text)
 
 @cache
 def engine() -> Engine:
-    """Django's template engine, without Django's settings."""
+    """Return Django's template engine, without Django's settings."""
     return Engine(dirs=[str(PAGE_FILES), str(GLYPHS.parent)], builtins=[__name__])
 
 
 def page(sandbox: Sandbox, title: str, template: str, status: int = 200, **values: Any) -> Response:
-    """Render a template; `title` is its part of the navigation."""
+    """Render a template; `title` is its entry in the navigation."""
     frame = {
         "title": title,
         "navigation": NAVIGATION,
@@ -47,7 +47,7 @@ def page(sandbox: Sandbox, title: str, template: str, status: int = 200, **value
 
 
 def html_response(html: str, policy: str, referrer: str, status: int = 200) -> Response:
-    """An HTML page with a security policy and a referrer policy."""
+    """Return an HTML response with a security policy and a referrer policy."""
     headers = {
         "Content-Security-Policy": policy,
         "X-Content-Type-Options": "nosniff",
@@ -59,25 +59,28 @@ def html_response(html: str, policy: str, referrer: str, status: int = 200) -> R
 
 @register.filter
 def counted(number: int, nouns: str) -> str:
-    """`1 message`, `41,412 messages`; `nouns` are one or two, with a comma between them."""
+    """Format a count: `1 message`, `41,412 messages`.
+
+    `nouns`: the singular, or the singular and the plural separated by a comma.
+    """
     one, _, many = nouns.partition(",")
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 @register.filter
 def comma(number: float) -> str:
-    """A whole number with commas."""
+    """Format a whole number with commas."""
     return f"{number:,.0f}"
 
 
 @register.simple_tag
 def glyph(name: str, look: str = "") -> str:
-    """A symbol beside a word, hidden from screen readers."""
+    """Return an icon that screen readers skip."""
     html = '<svg class="glyph {}" aria-hidden="true"><use href="#{}"/></svg>'
     return format_html(html, look, name)
 
 
 @register.simple_tag
 def state(name: str, look: str, word: object) -> str:
-    """A symbol and the word beside it."""
+    """Return an icon and its label."""
     return format_html('<span class="state {}">{}{}</span>', look, glyph(name), word)

@@ -1,4 +1,4 @@
-"""The page of messages: the list, one message in its parts, and its HTML."""
+"""Page of messages: the list, one message in its parts, and its HTML."""
 
 import re
 from typing import Any
@@ -16,14 +16,14 @@ from postmark_sandbox.state.raw_mail import body_of, headers_of, source
 
 PER_PAGE = 20
 PARTS = ("HTML", "Text", "Headers", "Source", "Events")
-# The mail's own inline styles may apply, its pictures may load, its links open an ordinary window
-# of their own; nothing else of it may act.
+# A mail may use inline styles, load images and open links in an ordinary window. Everything else is
+# blocked.
 MAIL_SANDBOX = "allow-popups allow-popups-to-escape-sandbox"
 MAIL_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src * data:; frame-ancestors 'self'; "
     f"sandbox {MAIL_SANDBOX}"
 )
-# A tag before the doctype would change how the browser lays the mail out.
+# A tag before the doctype would change the browser's layout of the mail.
 DOCTYPE = re.compile(r"\s*<!doctype[^>]*>", re.IGNORECASE)
 # RFC 8058, section 3.1.
 ONE_CLICK = "List-Unsubscribe=One-Click"
@@ -48,7 +48,7 @@ LOOKS = {
 
 
 def show(sandbox: Sandbox, request: Request) -> Response:
-    """`GET /`: the list, newest first, and one message beside it."""
+    """Handle `GET /`: the list, newest first, and one message beside it."""
     query, outbox = request.query, sandbox.outbox
     text, page = query.get("q", ""), query.get("page", "")
     number = max(int(page), 1) if page.isascii() and page.isdigit() and len(page) < 9 else 1
@@ -86,7 +86,7 @@ def show(sandbox: Sandbox, request: Request) -> Response:
 
 
 def show_html(sandbox: Sandbox, request: Request, message: Message) -> Response:
-    """The HTML of one mail, as a response of its own with a policy of its own."""
+    """Return the HTML of one mail under its own security policy."""
     html = body_of(message, "HtmlBody", sandbox.unsubscribe_url(message))
     doctype = DOCTYPE.match(html)
     start = doctype.end() if doctype else 0
@@ -95,12 +95,12 @@ def show_html(sandbox: Sandbox, request: Request, message: Message) -> Response:
 
 
 def add_event(sandbox: Sandbox, request: Request, message: Message) -> Response:
-    """`POST /message/{id}/events`: back to the message, or a sentence that says why not."""
+    """Handle `POST /message/{id}/events`: redirect to the message, or refuse."""
     form, events = request.form(), sandbox.events
     event, address = form.get("event", ""), form.get("address", message.recipients[0])
     if event not in BUTTONS or address not in message.recipients:
-        known = f"'event' as one of {', '.join(BUTTONS)}"
-        raise ValueError(f"Expected {known} and 'address' as one that the message went to.")
+        known = f"'event' to be one of {', '.join(BUTTONS)}"
+        raise ValueError(f"Expected {known} and 'address' to be a recipient of the message.")
     if event in ("delivered", "unsubscribe", "reactivate"):
         getattr(events, event)(message, address)
     else:
@@ -112,22 +112,22 @@ def add_event(sandbox: Sandbox, request: Request, message: Message) -> Response:
 def _counts(sandbox: Sandbox) -> dict[str, Any]:
     counts = sandbox.outbox.counts()
     by_stream = counts["by_stream"].items()
-    letters = sum(number for name, number in by_stream if sandbox.streams.is_broadcast(name))
-    others = counts["accepted"] - letters
-    kinds = [counted(letters, "letter")] if letters else []
-    kinds += [counted(others, "transactional mail")] if others else []
+    broadcasts = sum(number for name, number in by_stream if sandbox.streams.is_broadcast(name))
+    others = counts["accepted"] - broadcasts
+    kinds = [counted(broadcasts, "broadcast message")] if broadcasts else []
+    kinds += [counted(others, "transactional message")] if others else []
     repeated = ("readers_with_two_of_one_edition", "deliveries_with_more_than_one_copy")
     twice = max(counts[name] for name in repeated)
     named = counts["distinct_deliveries"]
     if twice:
-        found = counted(twice, "reader has,readers have") + " two of one edition"
+        found = counted(twice, "reader has,readers have") + " two copies of one edition"
     else:
-        found = "nobody has two of one edition" if named else "none of them names its delivery"
+        found = "no reader has two copies of one edition" if named else "none has a delivery key"
     sentence = f"{' and '.join(kinds)}; {found}."
     if named and (unnamed := counts["without_delivery_key"]):
-        sentence += f" {counted(unnamed, 'does,do')} not name a delivery."
+        sentence += f" Without a delivery key: {unnamed:,}."
     if unreported := counts["accepted_without_telling"]:
-        sentence += f" {counted(unreported, 'was,were')} accepted without telling the caller."
+        sentence += f" Accepted, but the caller got no valid reply: {unreported:,}."
     return {"count": counts["accepted"], "twice": twice, "sentence": sentence}
 
 
@@ -143,7 +143,7 @@ def _state(sandbox: Sandbox, number: int) -> tuple[str, str, str]:
 
 def _unreported(fault: str) -> str:
     by_kind = {name: kind.unreported for name, kind in FAULT_KINDS.items()}
-    return f"Accepted, {(by_kind | {'hold': 'reply dropped'}).get(fault, 'caller gone')}"
+    return f"Accepted, {(by_kind | {'hold': 'reply dropped'}).get(fault, 'caller left')}"
 
 
 def _message(

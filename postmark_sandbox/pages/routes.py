@@ -1,4 +1,4 @@
-"""Which page of the sandbox is shown at which address."""
+"""URLs of the sandbox's pages."""
 
 import re
 from collections.abc import Callable
@@ -25,10 +25,10 @@ def respond(sandbox: Sandbox, request: Request) -> Response:
     """Handle a request to one of the pages."""
     method = "GET" if request.method == "HEAD" else request.method
     if method not in ("GET", "POST"):
-        return plain(405, f"{request.method} is not possible here.")
+        return plain(405, f"{request.method} is not allowed here.")
     match = OF_MESSAGE.fullmatch(request.path)
     on_message = ON_MESSAGE.get((method, match[1], match[3])) if match else None
-    # One-click comes from anywhere, by design: it is the only post that asks for no origin.
+    # One-click unsubscribe comes from other sites by design, so it skips the origin check.
     if method == "POST" and on_message is not _unsubscribe and not _from_here(request):
         return plain(403, "This form was sent from another site. Nothing was changed.")
     if match and on_message is not None:
@@ -42,11 +42,14 @@ def respond(sandbox: Sandbox, request: Request) -> Response:
         file, content_type = STATIC_FILES[request.path]
         if file.exists():
             return Response(200, file.read_bytes(), content_type, {"Cache-Control": "no-cache"})
-    return plain(404, f"There is nothing at {request.path}.")
+    return plain(404, f"Nothing exists at {request.path}.")
 
 
 def _from_here(request: Request) -> bool:
-    """Whether a form came from one of these pages. Programs that send no Origin are let in."""
+    """Return whether a form came from one of these pages.
+
+    Programs that send no Origin pass.
+    """
     origin = request.headers.get("origin")
     return origin is None or urlsplit(origin).netloc == request.headers.get("host")
 

@@ -1,4 +1,4 @@
-"""`/bounces` and `/deliverystats`."""
+"""Endpoints `/bounces` and `/deliverystats`."""
 
 from postmark_sandbox.http import PostmarkError, Response, ok
 from postmark_sandbox.postmark_api.call import ApiCall, dates, paging

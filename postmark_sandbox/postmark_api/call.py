@@ -1,4 +1,4 @@
-"""One call to the API, and the parts of a query that several endpoints share."""
+"""One API call, and the query parameters that several endpoints share."""
 
 import sys
 import time
@@ -17,7 +17,7 @@ MAX_DEPTH = 10_000
 
 @dataclass(slots=True)
 class ApiCall:
-    """A request, the fault that hits it, the id in its path, and what came of it."""
+    """Request, its fault if any, the id in its path, and the result."""
 
     sandbox: Sandbox
     request: Request
@@ -27,12 +27,12 @@ class ApiCall:
     stored: StoredRequest | None = None
 
     def record_caller_gone(self) -> None:
-        """Remember that the caller did not wait for the response."""
+        """Record that the caller did not wait for the response."""
         if self.stored is not None and not self.stored.unreported_by:
             self.sandbox.outbox.mark_unreported(self.stored, "caller_gone")
 
     def log(self, status: int, *, gone: bool) -> None:
-        """Add the call to the log. `gone`: the caller had left before the response."""
+        """Add the call to the log. `gone`: the caller left before the response."""
         request = self.request
         if gone:
             self.record_caller_gone()
@@ -52,7 +52,7 @@ class ApiCall:
 
 
 def paging(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
-    """`count` and `offset` of a query; both are required. Refused with the given ErrorCode."""
+    """Read `count` and `offset`, both required; refuse with the given ErrorCode."""
     found = {}
     invalid = f"{what} query is not valid:"
     for name, least in (("count", 1), ("offset", 0)):
@@ -69,7 +69,10 @@ def paging(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
 
 
 def dates(query: dict[str, str], code: int, what: str) -> tuple[int, int]:
-    """`fromdate` and `todate` in nanoseconds since 1970, both inclusive and in Eastern time."""
+    """Read `fromdate` and `todate` as nanoseconds since 1970.
+
+    Both are inclusive and in US Eastern time.
+    """
     found: list[int] = []
     for name, default in (("fromdate", 0), ("todate", sys.maxsize)):
         text = query.get(name)

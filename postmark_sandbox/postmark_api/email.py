@@ -1,4 +1,4 @@
-"""`POST /email` and `POST /email/batch`."""
+"""Endpoints `POST /email` and `POST /email/batch`."""
 
 from typing import Any
 from uuid import uuid4
@@ -10,26 +10,26 @@ from postmark_sandbox.rules import validation
 from postmark_sandbox.rules.validation import CheckedMessage
 from postmark_sandbox.times import utc_text
 
-# Postmark publishes this token: it is no secret.
+# Postmark publishes this token; it is not secret.
 TEST_TOKEN = "POSTMARK_API_TEST"  # noqa: S105
 TOKEN_HEADER = "x-postmark-server-token"  # noqa: S105
 HUNG_UP = Response(0, b"", closed=True)
 
 
 def send_one(call: ApiCall) -> Response:
-    """`POST /email`: one message, refused with the status of its error."""
+    """Handle `POST /email`: one message, refused with the status of its error."""
     item = call.request.json
     if not isinstance(item, dict):
         raise PostmarkError(402, "Invalid JSON: expected one message as an object.")
     if len(call.request.body) > validation.MESSAGE_BYTES:
         validation.check_fields(item)
-        # What Postmark's 413 says is not documented, so this one is not JSON.
+        # The body of Postmark's 413 is undocumented, so this one is not JSON.
         return plain(413, "The request is larger than 10 MB.")
     return _send(call, [item], batched=False)
 
 
 def send_batch(call: ApiCall) -> Response:
-    """`POST /email/batch`: up to 500 messages, each with its own result, in order."""
+    """Handle `POST /email/batch`: up to 500 messages, each with a result, in order."""
     items = call.request.json
     if not isinstance(items, list):
         raise PostmarkError(402, "Invalid JSON: expected a list of messages.")
@@ -68,7 +68,7 @@ def _send(call: ApiCall, items: list[Any], *, batched: bool) -> Response:
 
 
 def _accept(call: ApiCall, accepted: dict[int, CheckedMessage]) -> dict[int, dict[str, Any]]:
-    """Keep the messages, except for the test token, and return their results by position."""
+    """Keep the messages, except for the test token; return results by position."""
     sandbox, messages = call.sandbox, list(accepted.values())
     if call.request.headers.get(TOKEN_HEADER) == TEST_TOKEN:
         text, at_ns, ids = "Test job accepted", call.request.at_ns, [str(uuid4()) for _ in messages]

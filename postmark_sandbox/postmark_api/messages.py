@@ -1,4 +1,4 @@
-"""`GET /messages/outbound` and below: searching for messages and reading one."""
+"""Endpoints under `/messages/outbound`: search messages and read one."""
 
 import sys
 from typing import Any
@@ -14,7 +14,7 @@ STATUSES = ("queued", "sent", "processed")
 
 
 def search(call: ApiCall) -> Response:
-    """`GET /messages/outbound`: one page of the messages that match, newest first."""
+    """Handle `GET /messages/outbound`: one page of matches, newest first."""
     query, outbox = call.request.query, call.sandbox.outbox
     invalid = "Messages query is not valid:"
     count, offset = paging(query, 700, "Messages")
@@ -35,7 +35,7 @@ def search(call: ApiCall) -> Response:
 
 
 def show(call: ApiCall) -> Response:
-    """`GET /messages/outbound/{id}/details`, or its source alone for `/dump`."""
+    """Handle `GET /messages/outbound/{id}/details`, and `/dump` for the source."""
     message = call.sandbox.outbox.find(call.id)
     if message is None or message.at_ns > _indexed_until(call):
         raise PostmarkError(701, "This message was not found.")
@@ -48,7 +48,7 @@ def show(call: ApiCall) -> Response:
 
 
 def _indexed_until(call: ApiCall) -> int:
-    """A late index does not show messages that were accepted after this."""
+    """Return the time after which a delayed index shows no accepted messages."""
     if call.fault is None or call.fault.kind != "search_delay":
         return sys.maxsize
     return now_ns() - int(call.fault.settings["seconds"] * NS_PER_SECOND)

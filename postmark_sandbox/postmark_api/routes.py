@@ -1,4 +1,4 @@
-"""Which endpoint of Postmark's API handles which call."""
+"""Routes of Postmark's API."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from postmark_sandbox.postmark_api.call import ApiCall
 
 
 def respond(call: ApiCall) -> Response:
-    """Handle a call to the API, with the fault that hits it, if any."""
+    """Handle an API call, with the fault that hits it, if any."""
     sandbox, request = call.sandbox, call.request
     recipients: set[str] = set()
     if any(rule.recipient for rule in sandbox.faults.all()):

@@ -1,4 +1,4 @@
-"""`/message-streams` and their suppression lists."""
+"""Endpoints `/message-streams` and their suppression lists."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def dump(call: ApiCall) -> Response:
 
 
 def change(call: ApiCall) -> Response:
-    """Suppress addresses, or lift their suppressions; each address has its own result."""
+    """Suppress addresses, or lift suppressions; each address has its own result."""
     sandbox, stream = call.sandbox, call.sandbox.streams.get(call.id).id
     lifts = call.request.path.endswith("/delete")
     results = []

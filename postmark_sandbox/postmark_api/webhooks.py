@@ -1,4 +1,4 @@
-"""`/webhooks`: setting them up, and verifying that they respond."""
+"""Endpoints `/webhooks`: set up webhooks and verify that they respond."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,7 +29,7 @@ def show_all(call: ApiCall) -> Response:
 
 
 def create(call: ApiCall) -> Response:
-    """Verify first, unless `Verify` is false."""
+    """Create a webhook. Verify it first, unless `Verify` is false."""
     body = call.request.json
     hook = Webhook(call.sandbox.webhooks.hooks.next_id(), "")
     hook.update(body)
@@ -38,7 +38,7 @@ def create(call: ApiCall) -> Response:
 
 
 def edit(call: ApiCall) -> Response:
-    """Keep what the request does not name; verify all of it anew."""
+    """Edit a webhook: keep fields that the request omits; verify all again."""
     before = call.sandbox.webhooks.hooks.get(call.id)
     body = call.request.json
     hook = replace(before, lost={}, verified=set())
@@ -54,7 +54,10 @@ def remove(call: ApiCall) -> Response:
 
 
 def verify(call: ApiCall) -> Response:
-    """200 also if it fails. The triggers that succeed get events from now on."""
+    """Verify a webhook. Triggers that succeed get events from now on.
+
+    Answers 200 even if verification fails.
+    """
     hook = call.sandbox.webhooks.hooks.get(call.id)
     results = _verify(hook)
     hook.verified = {r["TriggerType"] for r in results if r["Success"]}
@@ -76,7 +79,7 @@ def _save(call: ApiCall, hook: Webhook, body: dict[str, Any]) -> Response:
 
 
 def _verify(hook: Webhook) -> list[dict[str, Any]]:
-    """Post one test event for each enabled trigger; each wants exactly 200."""
+    """Post one test event for each enabled trigger; each must answer exactly 200."""
     results = []
     for trigger in hook.enabled():
         event = orjson.dumps(_test_event(trigger, hook.stream or "outbound"))
@@ -97,7 +100,7 @@ def _failure(results: list[dict[str, Any]]) -> str | None:
 
 
 def _test_event(trigger: str, stream: str) -> dict[str, Any]:
-    """An event about no message. Postmark's test events are not documented."""
+    """Build an event about no message. Postmark's test events are undocumented."""
     at_ns = now_ns()
     if trigger in ("Bounce", "SpamComplaint"):
         item = {"From": NOBODY, "Tag": "verification", "Subject": "A test event"}

@@ -1,4 +1,4 @@
-"""Addresses as Postmark reads them, by its published patterns for mailbox and domain.
+"""Address syntax that Postmark accepts, by its published patterns.
 
 `?`, quotes, underscores in domains and anything beyond ASCII are refused.
 """
@@ -11,13 +11,13 @@ from postmark_sandbox.http import PostmarkError
 
 MAILBOX = re.compile(r"[a-z0-9.!#$%&'`*+\-/=^_{}|~]+", re.IGNORECASE | re.ASCII)
 DOMAIN = re.compile(r"(?:\.?[a-zA-Z0-9-])+", re.ASCII)
-# The shape of nearly every recipient, decided by one match.
+# Fast path: one match decides nearly every recipient.
 PLAIN = re.compile(
     r"[A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+(?:\.[A-Za-z0-9!#$%&'`*+\-/=^_{}|~]+)*"
     r"@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*",
     re.ASCII,
 )
-# A name with any of these must be written as a quoted string.
+# A name with any of these characters must be a quoted string.
 PUNCTUATION = frozenset('()<>[]:;@\\,."')
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 # Text between commas that are neither in a quoted string nor in angle brackets.
@@ -34,14 +34,20 @@ class Mailbox:
 
 
 def read_list(text: str, field: str) -> list[Mailbox]:
-    """The mailboxes of a comma-separated field, or Postmark's 300. Empty pieces are ignored."""
+    """Split a comma-separated field into mailboxes, or raise Postmark's 300.
+
+    Empty pieces are ignored.
+    """
     if PLAIN.fullmatch(text):
         return [Mailbox(text)]
     return [read_mailbox(piece, field) for piece in PIECE.findall(text) if piece.strip()]
 
 
 def read_mailbox(text: str, field: str) -> Mailbox:
-    """`ada@example.net`, `Ada <ada@example.net>` or `"Ada, Jr." <ada@example.net>`."""
+    """Read a mailbox.
+
+    `ada@example.net`, `Ada <ada@example.net>` or `"Ada, Jr." <ada@example.net>`.
+    """
     text = text.strip()
     if CONTROL.search(text):
         raise PostmarkError(300, f"Invalid '{field}' address: '{text}'.")
@@ -57,7 +63,7 @@ def read_mailbox(text: str, field: str) -> Mailbox:
 
 
 def checked(address: str, field: str) -> str:
-    """The address itself if Postmark would take it, else the 300 that says why not."""
+    """Return the address if Postmark accepts it, else raise 300 with the reason."""
     parsing = f"Error parsing '{field}': Illegal email"
     if "@" not in address:
         raise PostmarkError(300, f"{parsing} address '{address}'. It must contain the '@' symbol.")
@@ -70,7 +76,7 @@ def checked(address: str, field: str) -> str:
 
 
 def address_error(found: Any) -> str | None:
-    """The sentence about a suppression without a valid address, None for a valid one."""
+    """Return Postmark's error for an invalid suppression address, else None."""
     try:
         checked(found if isinstance(found, str) else "", "EmailAddress")
     except PostmarkError:

@@ -1,7 +1,7 @@
-"""Postmark's bounce types, and addresses that make something happen to mail.
+"""Postmark's bounce types, and addresses that trigger an event.
 
-`<type>@bounce-testing.postmarkapp.com` is Postmark's own; `…@bounce.example` is the sandbox's.
-A `+label` before the `@` is ignored, so there can be as many of each as needed.
+`<type>@bounce-testing.postmarkapp.com` is Postmark's own; `…@bounce.example` is the sandbox's. A
+`+label` before the `@` is ignored, so tests can use any number of each.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,10 @@ MAGIC_DOMAINS = frozenset({POSTMARK_DOMAIN, OWN_DOMAIN, BLACKHOLE_DOMAIN})
 
 @dataclass(frozen=True, slots=True)
 class BounceType:
-    """A row of Postmark's table of bounces. `inactive`: Postmark stops sending to the address."""
+    """Row of Postmark's bounce table.
+
+    `inactive`: Postmark stops sending to the address.
+    """
 
     type: str
     code: int
@@ -27,38 +30,38 @@ class BounceType:
 
 
 _ROWS = (
-    ("HardBounce", 1, "Hard bounce", "The mailbox does not exist or takes no mail.", True),
-    ("Transient", 2, "Message delayed", "Not taken yet; it is being tried again."),
-    ("Unsubscribe", 16, "Unsubscribe request", "Asked by mail to be taken off."),
-    ("Subscribe", 32, "Subscribe request", "Asked by mail to be added."),
-    ("AutoResponder", 64, "Auto responder", "An automatic answer came back."),
-    ("AddressChange", 128, "Address change", "The person has a new address."),
+    ("HardBounce", 1, "Hard bounce", "The mailbox does not exist or accepts no mail.", True),
+    ("Transient", 2, "Message delayed", "Not accepted yet; Postmark retries."),
+    ("Unsubscribe", 16, "Unsubscribe request", "Unsubscribe request by mail."),
+    ("Subscribe", 32, "Subscribe request", "Subscribe request by mail."),
+    ("AutoResponder", 64, "Auto responder", "Automatic reply."),
+    ("AddressChange", 128, "Address change", "The reader has a new address."),
     ("DnsError", 256, "DNS error", "The domain could not be looked up."),
-    ("SpamNotification", 512, "Spam notification", "It was called spam."),
+    ("SpamNotification", 512, "Spam notification", "The message was reported as spam."),
     ("OpenRelayTest", 1024, "Open relay test", "A test for open relays."),
-    ("Unknown", 2048, "Unknown", "The answer could not be read."),
+    ("Unknown", 2048, "Unknown", "The reply could not be read."),
     ("SoftBounce", 4096, "Soft bounce", "The mailbox is full or busy."),
-    ("VirusNotification", 8192, "Virus notification", "It was called a virus."),
-    ("ChallengeVerification", 16384, "Challenge", "The sender must prove himself."),
-    ("BadEmailAddress", 100000, "Invalid email address", "Not an address.", True),
+    ("VirusNotification", 8192, "Virus notification", "The message was reported as a virus."),
+    ("ChallengeVerification", 16384, "Challenge", "The sender must verify themselves."),
+    ("BadEmailAddress", 100000, "Invalid email address", "The address is invalid.", True),
     ("SpamComplaint", 100001, "Spam complaint", "The reader marked it as spam.", True),
-    ("ManuallyDeactivated", 100002, "Manually deactivated", "Deactivated by hand.", True),
+    ("ManuallyDeactivated", 100002, "Manually deactivated", "Deactivated manually.", True),
     ("Unconfirmed", 100003, "Registration not confirmed", "Never confirmed."),
     ("Blocked", 100006, "ISP block", "The provider blocks this sender."),
-    ("SMTPApiError", 100007, "SMTP API error", "Refused while handing it over."),
-    ("InboundError", 100008, "Processing failed", "Inbound mail was not taken."),
+    ("SMTPApiError", 100007, "SMTP API error", "Refused by the SMTP API."),
+    ("InboundError", 100008, "Processing failed", "Inbound mail was not accepted."),
     ("DMARCPolicy", 100009, "DMARC policy", "Refused by the domain's policy."),
-    ("TemplateRenderingFailed", 100010, "Template rendering failed", "No text to send."),
+    ("TemplateRenderingFailed", 100010, "Template rendering failed", "The template has no text."),
 )
 BOUNCE_TYPES = {row[0].lower(): BounceType(*row) for row in _ROWS}
 HARD_BOUNCE = BOUNCE_TYPES["hardbounce"]
 SPAM_COMPLAINT = BOUNCE_TYPES["spamcomplaint"]
-# Words of the sandbox's own domain that are not the name of a type.
+# Words of the sandbox's own domain that are not bounce types.
 OWN_WORDS = {"complaint": "spamcomplaint", "bounce": "hardbounce"}
 
 
 class EventType(Enum):
-    """What happens to a message: to a magic address automatically, to any other on request."""
+    """Event of a message: automatic for a magic address, on request for any other."""
 
     DELIVERED = "delivered"
     BOUNCED = "bounced"
@@ -71,7 +74,7 @@ class EventType(Enum):
 
 
 def event_type_of(address: str, header: str | None = None) -> tuple[EventType, BounceType | None]:
-    """Return what happens to mail for an address; `header` is its `X-PM-Bounce-Type`."""
+    """Return the event for an address; `header` is its `X-PM-Bounce-Type`."""
     domain = domain_of(address)
     if domain not in MAGIC_DOMAINS:
         return EventType.DELIVERED, None
@@ -79,9 +82,9 @@ def event_type_of(address: str, header: str | None = None) -> tuple[EventType, B
         return EventType.DROPPED, None
     word = address.rpartition("@")[0].partition("+")[0].lower().replace("_", "").replace("-", "")
     if domain == POSTMARK_DOMAIN:
-        # Only here does Postmark read the header.
+        # Postmark reads the header only here.
         found = BOUNCE_TYPES.get((header or word).lower().replace("_", ""), HARD_BOUNCE)
-        # Postmark's bounce domain makes no complaints: a hard bounce comes instead.
+        # Postmark's bounce domain makes no complaints: it makes a hard bounce instead.
         return EventType.BOUNCED, HARD_BOUNCE if found is SPAM_COMPLAINT else found
     if word in ("invalid", "inactive", "unsubscribe"):
         return EventType(word), None

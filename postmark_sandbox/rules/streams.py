@@ -26,7 +26,7 @@ class Stream:
     created_ns: int
 
     def as_json(self) -> dict[str, Any]:
-        """The stream as `GET /message-streams/{id}` shows it."""
+        """Return the stream as `GET /message-streams/{id}` shows it."""
         return {
             "ID": self.id,
             "ServerID": SERVER_ID,
@@ -44,7 +44,7 @@ class Stream:
 
 
 class Streams:
-    """The streams of the server. `more` are ids and types beside the default ones."""
+    """Streams of the server. `more`: ids and types beside the default ones."""
 
     def __init__(self, created_ns: int, broadcast_handling: str, more: dict[str, str]) -> None:
         self._by_id: dict[str, Stream] = {}
@@ -53,17 +53,17 @@ class Streams:
             self._by_id[id_] = Stream(id_, name, kind, handling, created_ns)
 
     def all(self, kind: str = "All") -> list[Stream]:
-        """Every stream, or those of one type, in any case."""
+        """Return every stream, or those of one type, in any case."""
         return [s for s in self._by_id.values() if kind.lower() in ("all", s.type.lower())]
 
     def get(self, name: str) -> Stream:
-        """The stream, or Postmark's 1226."""
+        """Return the stream, or raise Postmark's 1226."""
         if name not in self._by_id:
             raise PostmarkError(1226, "The message stream for the provided 'ID' was not found.")
         return self._by_id[name]
 
     def to_send(self, name: str) -> Stream:
-        """The stream if mail can be sent on it, else Postmark's 1235 or 1236."""
+        """Return a stream that allows sending, or raise Postmark's 1235 or 1236."""
         stream, stream_text = self._by_id.get(name), f"The stream provided: '{name}'"
         if stream is None:
             raise PostmarkError(1235, f"{stream_text} does not exist on this server.")

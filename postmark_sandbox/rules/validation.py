@@ -1,6 +1,6 @@
-"""Whether Postmark would take a message, and what it says if not.
+"""Postmark's validation of messages, with its error texts.
 
-Postmark's own order of checks is not documented.
+Postmark's own order of checks is undocumented.
 """
 
 from collections.abc import Callable, Mapping, Set
@@ -63,7 +63,7 @@ ACCOUNT_STATES = ("active", *ACCOUNT_REFUSALS)
 
 @dataclass(slots=True)
 class Account:
-    """What the server and its account allow now; `verified` None allows every sender."""
+    """What the server and its account allow. `verified` None: every sender."""
 
     streams: Streams
     suppressed: Callable[[str], Mapping[str, object]]
@@ -73,7 +73,7 @@ class Account:
 
 @dataclass(slots=True)
 class CheckedMessage:
-    """An accepted message: `recipients` as typed, and the `inactive` ones in lower case."""
+    """Accepted message: `recipients` as typed, `inactive` ones in lower case."""
 
     item: dict[str, Any]
     stream: str
@@ -85,7 +85,10 @@ class CheckedMessage:
 
 
 def check(item: Any, account: Account, *, batched: bool, weigh: bool = False) -> CheckedMessage:
-    """Return the checked message, or raise PostmarkError; `weigh` checks its size as well."""
+    """Return the checked message, or raise PostmarkError.
+
+    `weigh`: check its size as well.
+    """
     check_fields(item)
     if weigh:
         _check_sizes(item)
@@ -113,7 +116,7 @@ def check(item: Any, account: Account, *, batched: bool, weigh: bool = False) ->
 
 
 def sender_text(address: str) -> str:
-    """The sentence of ErrorCode 400."""
+    """Return the sentence of ErrorCode 400."""
     return (
         f"The 'From' address you supplied ({address}) is not a Sender Signature on your account. "
         "Please add and confirm this address in order to be able to use it in the 'From' field of "
@@ -122,14 +125,14 @@ def sender_text(address: str) -> str:
 
 
 def metadata_text(value: Any) -> str:
-    """A metadata value as Postmark gives it back: always a string."""
+    """Return a metadata value as Postmark returns it: always a string."""
     if type(value) is str:
         return value
     return "" if value is None else orjson.dumps(value).decode()
 
 
 def check_fields(item: Any) -> None:
-    """403 for fields that Postmark does not know, or of another type."""
+    """Raise 403 for fields that Postmark does not know, or of another type."""
     if type(item) is not dict:
         raise PostmarkError(403, "Invalid request field(s): a message must be an object.")
     wrong = [
@@ -249,7 +252,10 @@ def _inactive(recipients: list[str], suppressed: Mapping[str, object], magic: bo
 
 
 def _inactive_text(addresses: list[str], *, batched: bool) -> str:
-    """The sentence of ErrorCode 406. Its two forms differ in grammar and in a last space."""
+    """Return the sentence of ErrorCode 406.
+
+    Its two forms differ in grammar and in a trailing space.
+    """
     who = "a recipient that has been" if batched else "recipient(s) that have been"
     end = " " if batched else ""
     return (

@@ -29,7 +29,7 @@ class BounceRecord:
         return self.type.inactive and not self.active_again
 
     def as_json(self) -> dict[str, Any]:
-        """The bounce as `GET /bounces/{id}` shows it."""
+        """Return the bounce as `GET /bounces/{id}` shows it."""
         return {
             "RecordType": "SpamComplaint" if self.type is SPAM_COMPLAINT else "Bounce",
             "ID": self.id,
@@ -55,7 +55,7 @@ class BounceRecord:
 class Bounces:
     def __init__(self) -> None:
         self._by_id: dict[int, BounceRecord] = {}
-        # Ids are never given twice, not even after a reset.
+        # Ids are never reused, not even after a reset.
         self._ids = count(FIRST_ID + 1)
 
     def add(self, kind: BounceType, message: Message, address: str) -> BounceRecord:
@@ -70,20 +70,20 @@ class Bounces:
         return len(self._by_id)
 
     def get(self, key: str) -> BounceRecord:
-        """The bounce with this id, or Postmark's 1001."""
+        """Return the bounce with this id, or raise Postmark's 1001."""
         found = self._by_id.get(int(key)) if key.isascii() and key.isdigit() else None
         if found is None:
             raise PostmarkError(1001, f"The bounce '{key}' was not found.")
         return found
 
     def activate(self, stream: str, address: str) -> None:
-        """Let no bounce keep this stream from mailing this address."""
+        """Reactivate every bounce of this address on this stream."""
         for bounce in self._newest_first():
             if bounce.message.stream == stream and bounce.address.lower() == address.lower():
                 bounce.active_again = True
 
     def search(self, query: dict[str, str], from_ns: int, to_ns: int) -> list[BounceRecord]:
-        """The bounces that the query of `GET /bounces` asks for, newest first."""
+        """Return the bounces that match a query of `GET /bounces`, newest first."""
         kind, inactive = query.get("type"), query.get("inactive")
         invalid = "Bounces query is not valid:"
         if kind is not None and kind.lower() not in BOUNCE_TYPES:
@@ -103,7 +103,7 @@ class Bounces:
         ]
 
     def statistics(self) -> dict[str, Any]:
-        """`GET /deliverystats`."""
+        """Return the figures of `GET /deliverystats`."""
         newest_first = self._newest_first()
         counts = Counter((b.type.type, b.type.name) for b in newest_first)
         rows: list[dict[str, Any]] = [{"Name": "All", "Count": len(self)}]

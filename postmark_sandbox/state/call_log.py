@@ -1,4 +1,4 @@
-"""The log of API calls."""
+"""Log of API calls."""
 
 import threading
 from collections import Counter, deque
@@ -12,7 +12,10 @@ KEPT = 2000
 
 @dataclass(slots=True)
 class LoggedCall:
-    """`route` is the path without ids. `status` 0: the connection ended without a response."""
+    """Logged API call. `route`: the path without ids.
+
+    `status` 0: the connection ended without a response.
+    """
 
     at_ns: int
     method: str
@@ -30,14 +33,14 @@ class LoggedCall:
         return self.fault.replace("_", " ")
 
     def as_json(self) -> dict[str, Any]:
-        """The call as the control API shows it."""
+        """Return the call as the control API shows it."""
         shown = asdict(self) | {"at": utc_text(self.at_ns)}
         del shown["route"]
         return shown
 
 
 class CallLog:
-    """The last calls, and counts over all of them."""
+    """Latest calls, and counts over all calls."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

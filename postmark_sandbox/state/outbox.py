@@ -1,7 +1,7 @@
-"""Every accepted message, until the inbox is emptied, and how messages are found.
+"""Accepted messages, until the inbox is emptied, and their search.
 
-Messages are numbered in the order of acceptance. Their content is stored by request, compressed
-once, beside what is searched. The MessageID is the number as a UUID, so it needs no index.
+Messages are numbered in the order of acceptance. Their content is stored once per request,
+compressed, beside the search index. The MessageID is the number as a UUID, so it needs no index.
 """
 
 import threading
@@ -22,9 +22,10 @@ from postmark_sandbox.times import now_ns
 
 @dataclass(slots=True)
 class StoredRequest:
-    """The accepted messages of one request, the first by number, in its compressed `body`.
+    """Accepted messages of one request, with its compressed `body`.
 
-    `unreported_by`: the fault that kept the caller from learning of it.
+    `first`: the number of its first message. `unreported_by`: the fault that kept the caller from
+    learning that it was accepted.
     """
 
     first: int
@@ -35,7 +36,7 @@ class StoredRequest:
 
 
 class StoredMessage(NamedTuple):
-    """What is searched of a message. `position`: where it is in the body of its request."""
+    """Searchable part of a message. `position`: its place in the request's body."""
 
     request: StoredRequest
     position: int
@@ -51,7 +52,7 @@ Matches = Callable[[StoredMessage], bool]
 
 @dataclass(slots=True)
 class Message:
-    """One accepted message."""
+    """Accepted message with its content."""
 
     number: int
     id: str
@@ -75,16 +76,16 @@ class Message:
 
     @property
     def headers(self) -> list[tuple[str, str]]:
-        """The caller's own headers."""
+        """Return the caller's own headers."""
         return [(h["Name"], h["Value"]) for h in self.item.get("Headers") or []]
 
     def header(self, name: str) -> str:
-        """The first of the caller's own headers with this name, empty if absent."""
+        """Return the first of the caller's headers with this name, or an empty string."""
         return next((v for found, v in self.headers if found.lower() == name.lower()), "")
 
 
 class Outbox:
-    """All accepted messages, for many threads. A broadcast stream sends a reader one an edition."""
+    """All accepted messages, shared by many threads."""
 
     def __init__(self, is_broadcast: Callable[[str], bool]) -> None:
         self._is_broadcast = is_broadcast
@@ -92,7 +93,7 @@ class Outbox:
         self.clear()
 
     def clear(self) -> None:
-        """Delete everything. MessageIDs given before are never given again."""
+        """Delete everything. Earlier MessageIDs are never reused."""
         with self._lock:
             self._prefix = str(uuid4())[:24]
             self.requests: list[StoredRequest] = []
@@ -111,7 +112,7 @@ class Outbox:
         return len(self.messages)
 
     def accept(self, body: bytes, accepted: dict[int, CheckedMessage]) -> StoredRequest:
-        """Keep the accepted messages of one request, by their position in its body."""
+        """Keep accepted messages of one request, by their position in its body."""
         packed = zlib.compress(body, 1)
         with self._lock:
             stored = StoredRequest(self.count, len(accepted), now_ns(), packed)
@@ -147,7 +148,7 @@ class Outbox:
                 reached.add(address if folded == address else folded)
 
     def mark_unreported(self, stored: StoredRequest, fault: str) -> None:
-        """Remember that the caller did not properly learn of these messages."""
+        """Record that the caller did not learn that these messages were accepted."""
         with self._lock:
             stored.unreported_by = fault
             self._unreported += stored.size
@@ -169,7 +170,7 @@ class Outbox:
         return None if number is None else self.message(number)
 
     def message(self, number: int) -> Message:
-        """One message with its whole content."""
+        """Return one message with its whole content."""
         stored = self.messages[number]
         request = stored.request
         return Message(
@@ -183,26 +184,26 @@ class Outbox:
         )
 
     def with_metadata(self, key: str, value: str) -> list[int]:
-        """The numbers of the messages that carry this metadata, newest first."""
+        """Return the numbers of messages with this metadata, newest first."""
         with self._lock:
             return self._by_metadata.get(key.lower(), {}).get(value, [])[::-1]
 
     def find_page(
         self, matches: Matches, offset: int, count: int, among: Sequence[int] | None = None
     ) -> tuple[int, list[int]]:
-        """Count all matches, and return the numbers of one page of them, newest first."""
+        """Count all matches, and return one page of their numbers, newest first."""
         numbers = range(self.count - 1, -1, -1) if among is None else among
         found = [number for number in numbers if matches(self.messages[number])]
         return len(found), found[offset : offset + count]
 
     def copies(self, wanted: Callable[[int], bool]) -> dict[str, int]:
-        """Delivery key to number of messages, where that number is wanted."""
+        """Return how many messages carry each wanted delivery key."""
         with self._lock:
             deliveries = self._by_metadata.get("delivery", {})
             return {key: len(found) for key, found in deliveries.items() if wanted(len(found))}
 
     def counts(self) -> dict[str, Any]:
-        """The counts of the summary."""
+        """Return the counts of the summary."""
         with self._lock:
             return {
                 "accepted": self.count,
@@ -216,7 +217,10 @@ class Outbox:
 
 
 def by_query(query: dict[str, str], from_ns: int, to_ns: int) -> Matches:
-    """The filters of `GET /messages/outbound`. Dates are in nanoseconds and inclusive."""
+    """Build the filters of `GET /messages/outbound`.
+
+    Dates are in nanoseconds and inclusive.
+    """
     stream, tag = query.get("messagestream") or "outbound", query.get("tag", "")
     names = ("recipient", "fromemail", "subject")
     recipient, sender, subject = (query.get(name, "").lower() for name in names)
@@ -231,7 +235,7 @@ def by_query(query: dict[str, str], from_ns: int, to_ns: int) -> Matches:
 
 
 def by_text(text: str) -> Matches:
-    """Messages with a text in an address, the subject or the tag."""
+    """Find messages with a text in an address, the subject or the tag."""
     wanted = text.strip().lower()
     return lambda message: (
         not wanted

@@ -1,4 +1,4 @@
-"""The raw mail that would have left."""
+"""Raw mail as it would leave."""
 
 from datetime import UTC, datetime
 from email import policy
@@ -23,7 +23,10 @@ MAX_LINE_LENGTH = 990
 
 
 def headers_of(message: Message, unsubscribe_url: str | None) -> list[tuple[str, str]]:
-    """The headers of the mail, in order, with those of RFC 8058 for an `unsubscribe_url`."""
+    """Return the mail's headers, in order.
+
+    An `unsubscribe_url` adds the headers of RFC 8058.
+    """
     item = message.item
     headers = [("From", item["From"])]
     for name, field in (("To", "To"), ("Cc", "Cc"), ("Reply-To", "ReplyTo")):
@@ -44,7 +47,7 @@ def headers_of(message: Message, unsubscribe_url: str | None) -> list[tuple[str,
 
 
 def body_of(message: Message, part: str, unsubscribe_url: str | None) -> str:
-    """`HtmlBody` or `TextBody`, with Postmark's unsubscribe link where Postmark would put it."""
+    """Return `HtmlBody` or `TextBody` with Postmark's unsubscribe link in its place."""
     body: str = message.item.get(part) or ""
     if unsubscribe_url is None or not body:
         return body
@@ -56,9 +59,9 @@ def body_of(message: Message, part: str, unsubscribe_url: str | None) -> str:
 
 
 def source(message: Message, unsubscribe_url: str | None = None) -> str:
-    """The raw mail: headers, text and HTML as alternatives, attachments by name only.
+    """Build the raw mail: headers, text, HTML, and attachments by name only.
 
-    The standard library refuses to write some of the headers that Postmark lets through.
+    The standard library refuses to write some headers that Postmark lets through.
     """
     lines = [_header_line(name, value) for name, value in headers_of(message, unsubscribe_url)]
     mail = EmailMessage(policy.SMTP)
@@ -70,7 +73,7 @@ def source(message: Message, unsubscribe_url: str | None = None) -> str:
         name = CONTROL.sub(" ", attachment["Name"])
         mail.add_attachment(b"", "application", "octet-stream", filename=name)
     for number, multipart in enumerate(part for part in mail.walk() if part.is_multipart()):
-        # The same every time.
+        # A fixed boundary makes the output reproducible.
         multipart.set_boundary(f"{number}-{message.id}")
     return "\r\n".join([*lines, mail.as_string()])
 

@@ -1,4 +1,4 @@
-"""The suppression lists, one for each stream."""
+"""Suppression lists, one for each stream."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ NO_AUTHORITY = "You do not have the required authority to change this suppressio
 
 @dataclass(frozen=True, slots=True)
 class SuppressionEntry:
-    """An address, in lower case, that a stream may not mail."""
+    """Address, in lower case, that a stream may not mail."""
 
     address: str
     reason: str
@@ -21,7 +21,7 @@ class SuppressionEntry:
     at_ns: int
 
     def as_json(self) -> dict[str, Any]:
-        """The entry as the dump shows it."""
+        """Return the entry as the dump shows it."""
         return {
             "EmailAddress": self.address,
             "SuppressionReason": self.reason,
@@ -30,7 +30,7 @@ class SuppressionEntry:
         }
 
     def can_be_lifted(self) -> bool:
-        """False for a complaint, and for an unsubscribe by the reader."""
+        """Return False for a complaint and for an unsubscribe by the reader."""
         by_account = self.reason == "ManualSuppression" and self.origin == "Customer"
         return self.reason == "HardBounce" or by_account
 
@@ -40,17 +40,19 @@ class Suppressions:
         self._by_stream: dict[str, dict[str, SuppressionEntry]] = {}
 
     def of(self, stream: str) -> dict[str, SuppressionEntry]:
-        """The list of one stream, by address in lower case."""
+        """Return the list of one stream, by address in lower case."""
         return self._by_stream.setdefault(stream, {})
 
     def blocks_lifting(self, stream: str, address: str) -> bool:
-        """Whether the address is suppressed and the account may not change that."""
+        """Return whether the address has a suppression that the account may not lift."""
         entry = self.of(stream).get(address.lower())
         return entry is not None and not entry.can_be_lifted()
 
     def add(self, stream: str, entry: SuppressionEntry) -> bool:
-        """Add an address; return whether that changes the list. A report of the mailbox is never
-        replaced by what the account says, and an entry that cannot be lifted is never replaced."""
+        """Add an address; return whether that changes the list.
+
+        The account's entry never replaces a bounce. No entry replaces one that cannot be lifted.
+        """
         held = self.of(stream).get(entry.address)
         if held is not None:
             same = (held.reason, held.origin) == (entry.reason, entry.origin)
@@ -60,7 +62,7 @@ class Suppressions:
         return True
 
     def lift(self, stream: str, address: str) -> bool:
-        """Take an address off the list, whatever the reason; return whether it was there."""
+        """Remove an address, whatever the reason; return whether it was listed."""
         return self.of(stream).pop(address.lower(), None) is not None
 
     def clear(self) -> None:
@@ -69,7 +71,7 @@ class Suppressions:
     def dump(
         self, stream: str, query: dict[str, str], from_ns: int, to_ns: int
     ) -> list[SuppressionEntry]:
-        """The list of a stream, filtered as the query of `…/suppressions/dump` asks."""
+        """Return a stream's list, filtered by the query of `…/suppressions/dump`."""
         wanted = {name: query[name].lower() for name in query}
         reason, origin = wanted.get("suppressionreason"), wanted.get("origin")
         if reason not in (None, *(r.lower() for r in REASONS)):

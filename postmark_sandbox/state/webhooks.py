@@ -1,4 +1,4 @@
-"""The webhooks that are set up, and the events each of them wants."""
+"""Webhooks, and the events that each of them wants."""
 
 import re
 from base64 import b64encode
@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from postmark_sandbox.http import PostmarkError, read_url
 from postmark_sandbox.rules.addresses import CONTROL
 
-# The types of event, with the settings of each.
+# Event types with their settings.
 TRIGGERS = {
     "Open": {"Enabled": False, "PostFirstOpenOnly": False},
     "Click": {"Enabled": False},
@@ -19,7 +19,7 @@ TRIGGERS = {
     "SpamComplaint": {"Enabled": False, "IncludeContent": False},
     "SubscriptionChange": {"Enabled": False},
 }
-# Postmark uses 1350 to 1364 for webhooks. Two are known for sure: too many, and not verified.
+# Postmark uses 1350 to 1364 for webhooks. Two of them are documented: too many, and not verified.
 NOT_FOUND, INVALID, TOO_MANY, NOT_VERIFIED = 1350, 1351, 1359, 1364
 MAX_PER_STREAM = 10
 MAX_TEXT_LENGTH = 2000
@@ -29,8 +29,11 @@ TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 @dataclass(slots=True)
 class Webhook:
-    """Where events go. `stream` None: those of every stream. `verified`: the types of event that
-    it gets; the others wait for a verification. `lost`: how many of a type were lost in a row."""
+    """Webhook with its settings. `stream` None: events of every stream.
+
+    `verified`: the event types that it gets; the others wait for a verification. `lost`: lost
+    events in a row, by type.
+    """
 
     id: int
     url: str
@@ -45,7 +48,10 @@ class Webhook:
         return [name for name in TRIGGERS if self.triggers.get(name, {}).get("Enabled")]
 
     def headers_of_event(self, trace: str, retries_left: int) -> dict[str, str]:
-        """The webhook's own headers, Postmark's over them, and `HttpAuth` or the URL's password."""
+        """Return the headers of a post.
+
+        Postmark's headers override the webhook's own. Basic auth comes from `HttpAuth` or the URL.
+        """
         parts = urlsplit(self.url)
         pair = self.auth
         if pair is None and parts.username is not None:
@@ -62,7 +68,7 @@ class Webhook:
         }
 
     def as_json(self) -> dict[str, Any]:
-        """The webhook as `GET /webhooks/{id}` shows it."""
+        """Return the webhook as `GET /webhooks/{id}` shows it."""
         auth = self.auth
         return {
             "ID": self.id,
@@ -74,7 +80,7 @@ class Webhook:
         }
 
     def update(self, body: Any) -> None:
-        """Take over the fields that a request names, apart from the stream."""
+        """Update the fields that a request names, apart from the stream."""
         if not isinstance(body, dict):
             raise _invalid("The request body must hold one webhook as an object.")
         if "Url" in body or not self.url:
@@ -91,22 +97,22 @@ class Webhook:
 
 
 class WebhookList:
-    """The webhooks of the server, by id, and beside them one that gets everything."""
+    """Webhooks of the server, by id, and a catch-all webhook."""
 
     def __init__(self) -> None:
         self._by_id: dict[int, Webhook] = {}
-        # Ids are never given twice.
+        # Ids are never reused.
         self.next_id = count(FIRST_ID).__next__
 
     def set_catch_all(self, url: str | None) -> None:
-        """Send every event of every stream to this URL, without a verification."""
+        """Send every event of every stream to this URL, without verification."""
         self._by_id.pop(CATCH_ALL_ID, None)
         if url is not None:
             catch_all = Webhook(CATCH_ALL_ID, checked_url(url), verified=set(TRIGGERS))
             self._by_id = {CATCH_ALL_ID: catch_all, **self._by_id}
 
     def check_room(self, hook: Webhook) -> None:
-        """Postmark's 1359 if the stream of this webhook has as many as it may have."""
+        """Raise Postmark's 1359 if this webhook's stream has the maximum number."""
         others = [h for h in self.of(hook.stream) if h.id != hook.id]
         if len(others) >= MAX_PER_STREAM:
             sentence = f"A message stream has at most {MAX_PER_STREAM} webhooks."
@@ -119,18 +125,18 @@ class WebhookList:
         return self._by_id.pop(self.get(key).id)
 
     def get(self, key: str) -> Webhook:
-        """The webhook with this id, or a refusal."""
+        """Return the webhook with this id, or raise a refusal."""
         found = self.current(int(key)) if key.isascii() and key.isdigit() else None
         if found is None or found.id == CATCH_ALL_ID:
             raise PostmarkError(NOT_FOUND, f"The webhook '{key}' was not found.")
         return found
 
     def of(self, stream: str | None) -> list[Webhook]:
-        """The webhooks of one stream, or of all; not the one for everything."""
+        """Return the webhooks of one stream, or all, without the catch-all."""
         return [h for h in self.all() if h.id != CATCH_ALL_ID and stream in (None, h.stream)]
 
     def all(self) -> list[Webhook]:
-        """Every webhook, the one for everything first."""
+        """Return every webhook, the catch-all first."""
         return list(self._by_id.values())
 
     def wanting(self, event: dict[str, Any]) -> list[Webhook]:
@@ -138,16 +144,16 @@ class WebhookList:
         return [h for h in self.all() if trigger in h.verified and h.stream in (None, stream)]
 
     def current(self, number: int) -> Webhook | None:
-        """The webhook with this id as it is now, None if it is gone."""
+        """Return the current webhook with this id, or None if it was removed."""
         return self._by_id.get(number)
 
     def clear(self) -> None:
-        """Delete all but the one for everything."""
+        """Delete all webhooks except the catch-all."""
         self._by_id = {h.id: h for h in self.all() if h.id == CATCH_ALL_ID}
 
 
 def checked_url(url: Any) -> str:
-    """The URL itself if something can be posted to it."""
+    """Return the URL if it can be posted to, else raise a refusal."""
     known = isinstance(url, str) and len(url) <= MAX_TEXT_LENGTH and read_url(url)
     if not known or CONTROL.search(url) or " " in url or not url.isascii():
         example = "http://user:password@127.0.0.1:8000/path/"

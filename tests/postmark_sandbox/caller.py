@@ -1,4 +1,4 @@
-"""A caller of the sandbox over a real socket, and the messages it sends."""
+"""Caller of the sandbox over a real socket, and the messages it sends."""
 
 import json
 from dataclasses import dataclass
@@ -12,7 +12,10 @@ LEFT_OUT = object()
 
 
 def a_message(number: int = 1, **changes: Any) -> dict[str, Any]:
-    """A message that Postmark would take; `changes` replace fields or, with LEFT_OUT, drop them."""
+    """Build a message that Postmark accepts.
+
+    `changes` replace fields or, with LEFT_OUT, drop them.
+    """
     message: dict[str, Any] = {
         "From": "Homing <letter@example.org>",
         "To": f"reader{number}@example.net",
@@ -56,7 +59,7 @@ class Reply:
 
 
 class Caller:
-    """Calls one sandbox, each call over a connection of its own."""
+    """Caller of one sandbox, with a new connection for each call."""
 
     def __init__(self, url: str, timeout_s: float = 20) -> None:
         self.host = urlsplit(url).netloc
@@ -69,7 +72,7 @@ class Caller:
         body: bytes | None = None,
         headers: dict[str, str | None] | None = None,
     ) -> Reply:
-        """One call with the headers of the API; a header that is None is left out."""
+        """Make one call with the API's headers; a header that is None is left out."""
         given: dict[str, str | None] = {
             "X-Postmark-Server-Token": "a token",
             "Accept": "application/json",
@@ -112,7 +115,7 @@ class Caller:
         return dict(self.get("/__sandbox__/summary").json)
 
     def form(self, path: str, /, **fields: str) -> Reply:
-        """Posts an HTML form as a browser on the sandbox's own page would."""
+        """Post an HTML form as a browser on the sandbox's own page does."""
         headers = {
             "Content-Type": "application/x-www-form-urlencoded",
             "Origin": f"http://{self.host}",

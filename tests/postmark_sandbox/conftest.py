@@ -1,4 +1,4 @@
-"""A sandbox behind a real port, fresh for every test."""
+"""Sandbox behind a real port, fresh for every test."""
 
 from collections.abc import Iterator
 
@@ -28,6 +28,6 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def posting(receiver: Receiver) -> Iterator[Caller]:
-    """A caller of a sandbox that posts to the receiver."""
+    """Return a caller of a sandbox that posts to the receiver."""
     with SandboxServer(webhook_url=receiver.url) as server:
         yield Caller(server.url)

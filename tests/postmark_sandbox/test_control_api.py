@@ -1,4 +1,4 @@
-"""The control API: counting, seeding, and saying no in one sentence."""
+"""Control API: counting, preparing state, and refusals in one sentence."""
 
 from http.client import HTTPConnection
 from typing import Any
@@ -60,12 +60,12 @@ def test_copies_lists_doubled_deliveries_or_all(caller: Caller) -> None:
         (messages(3), 0),
         ([*messages(3), a_message(2)], 1),
         ([a_message(1, To="one@example.net"), a_message(2, To="ONE@example.net")], 1),
-        # Two editions of an issue, and two mails that somebody asked for.
+        # Two editions of an issue, and two mails on request.
         ([a_message(1, Metadata={"delivery": f"issue.{version}.1"}) for version in (1, 2)], 0),
         ([a_message(1, Metadata={"delivery": f"confirm.1.{n}"}, **MAIL) for n in (1, 2)], 0),
     ],
 )
-def test_a_reader_with_two_of_one_edition_is_found_by_address(
+def test_reader_with_two_copies_of_one_edition_is_found(
     caller: Caller, sent: list[dict[str, Any]], twice: int
 ) -> None:
     caller.send(*sent)
@@ -87,7 +87,7 @@ def test_messages_are_listed_in_pages(caller: Caller) -> None:
     assert caller.get("/__sandbox__/messages", q="reader2@").json["total"] == 1
 
 
-def test_a_reset_puts_everything_back(caller: Caller) -> None:
+def test_reset_restores_the_initial_state(caller: Caller) -> None:
     before = caller.send(a_message(1, To="hardbounce@bounce.example"))[0]["MessageID"]
     caller.fault("refuse_429", calls=None)
     caller.post("/__sandbox__/account", {"state": "pending", "verified": ["example.com"]})

@@ -1,4 +1,4 @@
-"""Options of the sandbox that are wrong, and a fault as an option writes it."""
+"""Wrong options of the sandbox, and faults given as options."""
 
 import socket
 from argparse import ArgumentParser

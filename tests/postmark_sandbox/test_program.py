@@ -1,4 +1,4 @@
-"""The sandbox as a program: starting, stopping, and its options."""
+"""The sandbox as a program: start, stop and options."""
 
 import json
 import os
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.process
 def running(
     *options: str, program: Sequence[str] = ("-m", "postmark_sandbox"), root: Path = ROOT
 ) -> Iterator[tuple[subprocess.Popen[str], Caller]]:
-    """The program with these options on a free port, and a caller of it."""
+    """Run the program with these options on a free port; yield a caller of it."""
     with subprocess.Popen(
         [sys.executable, *program, "--port", "0", *options],
         cwd=root,
@@ -53,7 +53,7 @@ def test_signal_ends_it_with_exit_code_0_and_no_errors(number: int, program: lis
     assert (process.returncode, errors) == (0, "")
 
 
-def test_a_signal_ends_it_although_a_call_is_stalled() -> None:
+def test_signal_ends_it_while_a_call_is_stalled() -> None:
     with running("--fault", "accept_then_stall:seconds=3600") as (process, caller):
         body = json.dumps([a_message()]).encode()
         port = int(caller.host.split(":")[1])
@@ -77,7 +77,7 @@ def test_options_set_faults_tokens_senders_and_streams() -> None:
         *("--unsubscribe-handling", "Postmark", "--latency-ms", "1", "--desk-url", desk),
     ) as (_, caller):
         for page in ("/", "/faults", "/calls"):
-            link = f'<a href="{escape(desk)}">Back to the desk</a>'
+            link = f'<a href="{escape(desk)}">Back to Issues</a>'
             assert link in caller.call("GET", page).text
         fault = caller.get("/__sandbox__/faults").json["faults"][0]
         found = [fault[name] for name in ("kind", "probability", "seed", "calls")]

@@ -1,4 +1,4 @@
-"""A real server that receives the webhooks that the sandbox posts."""
+"""Real server that receives the sandbox's webhooks."""
 
 import json
 import threading
@@ -7,8 +7,11 @@ from typing import Any
 
 
 class Receiver:
-    """`statuses` are answered in turn, then 200 for ever. `moves` are paths that lead elsewhere:
-    path to status and Location. `got` is each post's headers, the path among them, and its JSON."""
+    """Receiver of webhooks.
+
+    `statuses` are answered in turn, then always 200. `moves`: paths that redirect, each with its
+    status and Location. `got`: headers, with the path, and JSON of each post.
+    """
 
     def __init__(self) -> None:
         self.got: list[tuple[dict[str, str], dict[str, Any]]] = []
@@ -38,7 +41,7 @@ class Receiver:
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
-                """Quiet."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -49,7 +52,7 @@ class Receiver:
         self.url = f"http://pm:s%3Acret@127.0.0.1:{self.port}/hooks/?a=b"
 
     def events(self, count: int) -> list[dict[str, Any]]:
-        """The first `count` events, once they have come."""
+        """Return the first `count` events once they have arrived."""
         with self._changed:
             assert self._changed.wait_for(lambda: len(self.got) >= count, 20), self.got
             return [event for _, event in self.got[:count]]

@@ -1,4 +1,4 @@
-"""`manage.py sandbox`: the same program as `python -m postmark_sandbox`."""
+"""Command `manage.py sandbox`: the same program as `python -m postmark_sandbox`."""
 
 import sys
 from argparse import ArgumentParser

@@ -128,7 +128,7 @@ def test_each_reader_gets_one_copy_and_the_site_stays_up(
         assert page.status_code == 200, label
     assert len(processes_of(folder)) > 4
     inbox_page = requests.get(address_after("every mail", said), timeout=30)
-    assert "Back to the desk" in inbox_page.text
+    assert "Back to Issues" in inbox_page.text
     inbox, _, mail = address_after("one of them", said).partition("?message=")
     complaint = {"event": "SpamComplaint", "message": mail}
     requests.post(f"{inbox}__sandbox__/events", json=complaint, timeout=30).raise_for_status()

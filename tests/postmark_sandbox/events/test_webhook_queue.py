@@ -1,4 +1,4 @@
-"""Webhooks: what is posted when, with which credentials, and what is tried again."""
+"""Webhooks: what is posted when, with which credentials, and what is retried."""
 
 from base64 import b64encode
 
@@ -81,7 +81,7 @@ def test_retries_keep_the_trace_id(receiver: Receiver) -> None:
     assert left == ["3", "2", "1"]
 
 
-def test_another_refusal_loses_the_event_for_good(posting: Caller, receiver: Receiver) -> None:
+def test_other_refusals_lose_the_event(posting: Caller, receiver: Receiver) -> None:
     receiver.statuses = [401]
     posting.send(*messages(2))
     assert [e["Recipient"][:7] for e in receiver.events(2)] == ["reader1", "reader2"]

@@ -1,4 +1,4 @@
-"""Every fault as a caller meets it on a real connection, and when rules fire."""
+"""Every fault on a real connection, and when rules act."""
 
 import json
 import socket
@@ -67,7 +67,7 @@ def test_response_after_acceptance_can_be_wrong(caller: Caller) -> None:
     assert caller.summary()["accepted"] == 9
 
 
-def test_success_without_error_code_accepts_and_says_it_may_be_late(caller: Caller) -> None:
+def test_success_without_error_code_may_be_late(caller: Caller) -> None:
     caller.fault("success_without_error_code", calls=2)
     alone = caller.post("/email", a_message(1)).json
     good, bad = caller.send(a_message(2), a_message(3, To="nobody"))
@@ -123,7 +123,7 @@ def test_proxy_errors_are_not_json(
     assert caller.summary()["accepted"] == 0
 
 
-def test_item_errors_hit_the_named_recipients_or_the_first_k_or_all(caller: Caller) -> None:
+def test_item_errors_hit_named_recipients_first_k_or_all(caller: Caller) -> None:
     caller.fault("item_error", code=300, text="Not this one.", recipients=["READER2@example.net"])
     results = caller.send(*messages(3))
     assert [r["ErrorCode"] for r in results] == [0, 300, 0]
@@ -212,7 +212,7 @@ def test_stopping_releases_a_held_call(server: SandboxServer) -> None:
 
 
 def hits(caller: Caller, calls: int) -> list[int]:
-    """Which of the next calls, counted from 1, are refused with 429."""
+    """Return which of the next calls, counted from 1, are refused with 429."""
     return [n for n in range(1, calls + 1) if caller.post("/email", a_message(n)).status == 429]
 
 
@@ -231,14 +231,14 @@ def hits(caller: Caller, calls: int) -> list[int]:
         ({"path": "/email/batch", "calls": None}, []),
     ],
 )
-def test_a_rule_fires_when_it_should(
+def test_rule_acts_on_the_calls_that_it_names(
     caller: Caller, when: dict[str, object], expected: list[int]
 ) -> None:
     caller.fault("refuse_429", **when)
     assert hits(caller, 6) == expected
 
 
-def test_the_same_seed_gives_the_same_faults_and_another_seed_others(caller: Caller) -> None:
+def test_seed_decides_which_calls_fail(caller: Caller) -> None:
     seen = []
     for seed in (1789, 1789, 1790):
         caller.fault("refuse_429", probability=0.3, seed=seed)
@@ -247,7 +247,7 @@ def test_the_same_seed_gives_the_same_faults_and_another_seed_others(caller: Cal
     assert seen[0] == seen[1]
     assert seen[0] != seen[2]
     assert 4 <= len(seen[0]) <= 20
-    # Where a fault names none, the sandbox's own seed is used.
+    # A fault without a seed uses the sandbox's own.
     for seed in (5, 5, 6):
         with SandboxServer(seed=seed) as server:
             server.sandbox.set_fault("refuse_429", probability=0.5)
@@ -256,7 +256,7 @@ def test_the_same_seed_gives_the_same_faults_and_another_seed_others(caller: Cal
     assert seen[3] != seen[5]
 
 
-def test_the_first_rule_that_fires_wins_and_the_next_one_waits(caller: Caller) -> None:
+def test_first_rule_that_acts_wins_and_the_next_waits(caller: Caller) -> None:
     caller.fault("refuse_429", calls=1)
     caller.fault("maintenance_503", calls=1)
     statuses = [caller.post("/email", a_message(n)).status for n in range(3)]
@@ -280,7 +280,7 @@ def test_faults_are_listed_and_cleared(caller: Caller) -> None:
 REFUSED: list[tuple[dict[str, object], str]] = [
     ({"kind": "fire"}, "There is no fault 'fire'"),
     ({}, "There is no fault 'None'"),
-    ({"kind": "slow", "retry_after": 1}, "The fault slow has no 'retry_after'"),
+    ({"kind": "slow", "retry_after": 1}, "The fault slow has no parameter 'retry_after'"),
     ({"kind": "slow", "seconds": "long"}, "'seconds' is 'long'; expected a number"),
     ({"kind": "slow", "seconds": -1}, "expected a number of at least 0"),
     ({"kind": "slow", "seconds": float("nan")}, "expected a number of at least 0"),
@@ -288,8 +288,8 @@ REFUSED: list[tuple[dict[str, object], str]] = [
     ({"kind": "slow", "probability": 2}, "'probability' is 2.0; expected"),
     ({"kind": "slow", "seed": "x"}, "'seed' is 'x'; expected a whole number"),
     ({"kind": "hold", "moment": "later"}, "'moment' is 'later'; expected one of"),
-    ({"kind": "item_error", "recipients": [1]}, "'recipients' is a list of addresses"),
-    ({"kind": "slow", "path": 5}, "'path' and 'recipient' are texts"),
+    ({"kind": "item_error", "recipients": [1]}, "'recipients' must be a list of addresses"),
+    ({"kind": "slow", "path": 5}, "'path' and 'recipient' must be strings"),
 ]
 
 

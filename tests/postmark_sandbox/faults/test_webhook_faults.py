@@ -7,24 +7,24 @@ from tests.postmark_sandbox.caller import Caller, a_message, messages
 from tests.postmark_sandbox.webhook_receiver import Receiver
 
 
-def whom(receiver: Receiver, count: int) -> list[str]:
-    """The readers of the first events, by number."""
+def readers(receiver: Receiver, count: int) -> list[str]:
+    """Return the readers of the first events, by number."""
     return [e["Recipient"].removeprefix("reader").split("@")[0] for e in receiver.events(count)]
 
 
 def order_of(seed: int, **settings: object) -> list[str]:
-    """In which order eight deliveries come in a sandbox of its own."""
+    """Return the order in which eight deliveries arrive in a new sandbox."""
     with Receiver() as receiver, SandboxServer(webhook_url=receiver.url) as server:
         caller = Caller(server.url)
         caller.fault("webhook_reorder", seed=seed, k=8, seconds=600, **settings)
         caller.send(*messages(8))
-        return whom(receiver, 8)
+        return readers(receiver, 8)
 
 
 def test_duplicate_event_has_the_same_trace_id(posting: Caller, receiver: Receiver) -> None:
     posting.fault("webhook_duplicate", k=2)
     posting.send(*messages(2))
-    assert whom(receiver, 4) == ["1", "1", "1", "2"]
+    assert readers(receiver, 4) == ["1", "1", "1", "2"]
     traces = [headers["x-pm-webhook-trace-id"] for headers, _ in receiver.got]
     assert len(set(traces[:3])) == 1
     assert traces[3] != traces[0]
@@ -41,21 +41,21 @@ def test_events_are_mixed_within_a_window_by_a_seed() -> None:
 def test_reordering_windows_follow_one_another(posting: Caller, receiver: Receiver) -> None:
     posting.fault("webhook_reorder", k=2, seconds=600, calls=None)
     posting.send(*messages(4))
-    assert whom(receiver, 4) == ["2", "1", "4", "3"]
+    assert readers(receiver, 4) == ["2", "1", "4", "3"]
     posting.post("/__sandbox__/reset", {})
     posting.fault("webhook_reorder", k=2, seconds=600)
     posting.send(*messages(5))
-    assert whom(receiver, 9)[4:] == ["2", "1", "3", "4", "5"]
+    assert readers(receiver, 9)[4:] == ["2", "1", "3", "4", "5"]
 
 
 @pytest.mark.parametrize("kind", ["webhook_delay", "webhook_very_late"])
 def test_late_event_is_overtaken_by_others(posting: Caller, receiver: Receiver, kind: str) -> None:
     posting.fault(kind, seconds=600)
     posting.send(*messages(3))
-    assert whom(receiver, 2) == ["2", "3"]
+    assert readers(receiver, 2) == ["2", "3"]
     assert posting.summary()["webhooks"]["idle"] is False
     assert posting.post("/__sandbox__/hurry", {}).json["webhooks"] == 1
-    assert whom(receiver, 3) == ["2", "3", "1"]
+    assert readers(receiver, 3) == ["2", "3", "1"]
 
 
 def test_event_about_unknown_message_is_posted_beside_the_true_one(
@@ -104,18 +104,18 @@ def test_several_rules_act_on_one_event(posting: Caller, receiver: Receiver) -> 
     posting.fault("webhook_duplicate")
     posting.fault("webhook_delay", seconds=600)
     posting.send(*messages(2))
-    assert whom(receiver, 1) == ["2"]
+    assert readers(receiver, 1) == ["2"]
     assert posting.post("/__sandbox__/hurry", {}).json["webhooks"] == 2
-    assert whom(receiver, 3) == ["2", "1", "1"]
+    assert readers(receiver, 3) == ["2", "1", "1"]
 
 
 def test_late_events_arrive_automatically(posting: Caller, receiver: Receiver) -> None:
     posting.fault("webhook_delay", seconds=0.05)
     posting.send(*messages(2))
-    assert sorted(whom(receiver, 2)) == ["1", "2"]
+    assert sorted(readers(receiver, 2)) == ["1", "2"]
     posting.fault("webhook_reorder", k=100, seconds=0.05)
     posting.send(*messages(2))
-    assert sorted(whom(receiver, 4)[2:]) == ["1", "2"]
+    assert sorted(readers(receiver, 4)[2:]) == ["1", "2"]
 
 
 def test_reset_drops_late_events(posting: Caller, receiver: Receiver) -> None:

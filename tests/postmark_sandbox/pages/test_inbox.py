@@ -1,4 +1,4 @@
-"""The sandbox's pages: readable, escaped, without scripts, safe against other sites."""
+"""The sandbox's pages: valid, escaped, without scripts, safe from other sites."""
 
 import re
 from html.parser import HTMLParser
@@ -14,7 +14,7 @@ VOID = {"meta", "link", "br", "input", "use"}
 
 
 class Structure(HTMLParser):
-    """Reads a page and notes its tags; every opened element must be closed in order."""
+    """Parser that notes a page's tags; every opened element must be closed in order."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Structure(HTMLParser):
 
 
 def read(reply: Reply) -> Structure:
-    """A page of ours: well formed, without scripts and inline styles, under its own policy."""
+    """Check a page: well formed, no scripts or inline styles, its own policy."""
     assert reply.headers["content-type"] == "text/html; charset=utf-8"
     policy = reply.headers["content-security-policy"]
     assert policy.startswith("default-src 'none'; style-src 'self';")
@@ -56,7 +56,7 @@ def read(reply: Reply) -> Structure:
     return page
 
 
-def test_pages_are_well_formed_when_there_is_nothing_to_show(caller: Caller) -> None:
+def test_empty_pages_are_well_formed(caller: Caller) -> None:
     for path in ("/", "/faults", "/calls", "/empty"):
         reply = caller.get(path)
         assert reply.status == 200
@@ -110,7 +110,7 @@ def test_find_looks_in_addresses_subjects_and_tags(caller: Caller) -> None:
     assert found("elsewhere") == ["reader3"]
     assert found("weirs") == ["reader6", "reader5", "reader4"]
     assert found("") == ["reader6", "reader5", "reader4", "reader3", "reader2", "reader1"]
-    assert "No message has “nothing such” in it." in caller.get("/", q="nothing such").text
+    assert "No message contains “nothing such”." in caller.get("/", q="nothing such").text
 
 
 @pytest.mark.parametrize(
@@ -182,19 +182,19 @@ def test_everything_that_a_sender_wrote_is_escaped(caller: Caller, part: str) ->
 def test_inbox_says_whether_a_reader_has_two_copies(caller: Caller) -> None:
     caller.send(*messages(3))
     caller.send(a_message(1, MessageStream="outbound", Metadata={"delivery": "confirm.1.1"}))
-    kinds = "letters and 1 transactional mail;"
-    assert f"3 {kinds} nobody has two of one edition." in caller.get("/").text
+    kinds = "broadcast messages and 1 transactional message;"
+    assert f"3 {kinds} no reader has two copies of one edition." in caller.get("/").text
     caller.fault("accept_then_500")
     caller.post("/email/batch", [a_message(2), a_message(4, Metadata=None)])
     page = caller.get("/").text
-    assert f"5 {kinds} 1 reader has two of one edition. 1 does not name a delivery." in page
-    assert "2 were accepted without telling the caller." in page
+    assert f"5 {kinds} 1 reader has two copies of one edition. Without a delivery key: 1." in page
+    assert "Accepted, but the caller got no valid reply: 2." in page
     # In both rows of the list and beside the newest message.
     assert page.count("Accepted, answered 500") == 3
-    assert "nobody has two" not in page
+    assert "no reader has two" not in page
     caller.form("/empty")
     caller.send(a_message(1, Metadata=None))
-    assert "1 letter; none of them names its delivery." in caller.get("/").text
+    assert "1 broadcast message; none has a delivery key." in caller.get("/").text
 
 
 def test_only_a_web_address_becomes_an_unsubscribe_link(caller: Caller) -> None:
@@ -212,7 +212,7 @@ def test_only_a_web_address_becomes_an_unsubscribe_link(caller: Caller) -> None:
 def test_a_fault_can_be_set_and_cleared_by_form(caller: Caller) -> None:
     set_it = caller.form("/faults", kind="refuse_429", calls="", probability="1", seed="1789")
     assert (set_it.status, set_it.headers["location"]) == (303, "/faults")
-    assert "1 fault in force" in caller.get("/faults").text
+    assert "1 active fault" in caller.get("/faults").text
     read(caller.get("/faults"))
     assert caller.post("/email", a_message()).status == 429
     number = str(caller.get("/__sandbox__/faults").json["faults"][0]["id"])
@@ -225,7 +225,7 @@ def test_a_fault_can_be_set_and_cleared_by_form(caller: Caller) -> None:
     assert caller.form("/faults/release", outcome="answer").status == 303
     caller.fault("slow", seconds=0)
     caller.send(a_message())
-    assert "No fault in force" in caller.get("/faults").text
+    assert "No active faults" in caller.get("/faults").text
 
 
 def test_invalid_fault_form_keeps_its_values(caller: Caller) -> None:
@@ -236,7 +236,7 @@ def test_invalid_fault_form_keeps_its_values(caller: Caller) -> None:
     assert 'value="&lt;long&gt;"' in reply.text
     assert '<option value="slow" selected>' in reply.text
     reply = caller.form("/faults", kind="reset", calls="1", seconds="5")
-    assert "The fault reset has no &#x27;seconds&#x27;." in reply.text
+    assert "The fault reset has no parameter &#x27;seconds&#x27;." in reply.text
 
 
 def test_calls_are_listed_and_the_inbox_is_emptied(caller: Caller) -> None:
@@ -246,8 +246,8 @@ def test_calls_are_listed_and_the_inbox_is_emptied(caller: Caller) -> None:
     caller.post("/email", a_message(To="nobody"))
     reply = caller.get("/calls")
     read(reply)
-    for said in ("2 calls", "1 of them was hit by a fault.", "3 of 3", "accept then close"):
-        assert said in reply.text
+    for text in ("2 calls", "1 call had a fault.", "3 of 3", "accept then close"):
+        assert text in reply.text
     assert "a token" not in reply.text
     assert "Empty the inbox of 3 messages?" in caller.get("/empty").text
     assert caller.summary()["accepted"] == 3
@@ -259,7 +259,7 @@ def test_foreign_host_header_is_refused(caller: Caller) -> None:
     for host in ("evil.example", "evil.example:8025", "192.168.1.5", "localhost.evil.example", ""):
         reply = caller.call("GET", "/", headers={"Host": host})
         assert reply.status == 403
-        assert reply.text == "This sandbox answers to localhost and 127.0.0.1 only.\n"
+        assert reply.text == "This sandbox answers only to localhost and 127.0.0.1.\n"
     for host in ("localhost", "LOCALHOST:8025", "127.0.0.1", "127.0.0.1:1", "[::1]:8025"):
         assert caller.call("GET", "/", headers={"Host": host}).status == 200
 

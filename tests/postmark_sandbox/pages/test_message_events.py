@@ -1,4 +1,4 @@
-"""The part “Events” of a message: what happened to it, and what one lets happen there."""
+"""The part “Events” of a message: its log and its buttons."""
 
 import re
 
@@ -10,14 +10,14 @@ from tests.postmark_sandbox.webhook_receiver import Receiver
 
 
 def shown(caller: Caller, message: str) -> Reply:
-    """The page with this part; well formed and without scripts."""
+    """Return the page with this part; check that it is well formed."""
     reply = caller.get("/", message=message, part="events")
     read(reply)
     return reply
 
 
 def log(caller: Caller, message: str) -> list[str]:
-    """The words of the log, line by line."""
+    """Return the text of the log, line by line."""
     lines = re.findall(r"<li>(<span class=\"quiet\">.*?)</li>", shown(caller, message).text, re.S)
     return [re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", line)).strip() for line in lines]
 

@@ -1,4 +1,4 @@
-"""What the caller gets for messages that are accepted, and what is kept of them."""
+"""Replies to accepted messages, and what is kept of them."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -68,8 +68,6 @@ def test_the_test_token_judges_and_stores_nothing(caller: Caller) -> None:
 
 
 def test_every_message_that_was_accepted_is_kept(server: SandboxServer) -> None:
-    """Four callers at once, batches and single messages, two thousand in all."""
-
     def send(part: int) -> None:
         caller = Caller(server.url)
         for begin in range(part * 500, part * 500 + 495, 99):
@@ -120,7 +118,7 @@ def test_details_show_the_whole_message(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("name", ["Message-ID", "Resent-To", "Date", "X-É", "Content-Type"])
-def test_no_header_is_too_odd_to_be_shown(caller: Caller, name: str) -> None:
+def test_unusual_headers_are_shown(caller: Caller, name: str) -> None:
     for value in ("<", "<a@", "", "é", "=?utf-8?q?x", "x" * 2000):
         sent = caller.send(a_message(1, Headers=[{"Name": name, "Value": value}]))
         assert caller.get(f"/messages/outbound/{sent[0]['MessageID']}/details").status == 200
@@ -128,7 +126,7 @@ def test_no_header_is_too_odd_to_be_shown(caller: Caller, name: str) -> None:
             assert caller.get("/", part=part).status == 200
 
 
-def test_the_source_is_mail_that_a_mail_program_can_read(caller: Caller) -> None:
+def test_source_can_be_parsed_as_mail(caller: Caller) -> None:
     message = a_message(
         1,
         From='"Märlow, E." <letter@example.org>',

@@ -1,4 +1,4 @@
-"""Which requests Postmark refuses, with which code and which sentence."""
+"""Requests that Postmark refuses, with their codes and sentences."""
 
 import json
 from typing import Any
@@ -51,7 +51,7 @@ def test_a_body_that_is_not_json_is_402(caller: Caller) -> None:
     assert [result["ErrorCode"] for result in reply.json] == [403, 403, 0]
 
 
-def test_a_batch_of_501_is_refused_as_a_whole_with_410(caller: Caller) -> None:
+def test_batch_of_501_is_refused_with_410(caller: Caller) -> None:
     reply = caller.post("/email/batch", messages(501))
     assert (reply.status, reply.code) == (422, 410)
     assert reply.message == ("You may only send up to 500 messages in a single batched request.")
@@ -206,7 +206,7 @@ def test_suppressed_recipients_are_left_out_and_named(caller: Caller) -> None:
     assert caller.search()["Messages"][0]["Recipients"] == ["a@example.net"]
 
 
-def test_a_single_request_above_10_mb_is_413_and_not_json(caller: Caller) -> None:
+def test_single_request_above_10_mb_is_413_without_json(caller: Caller) -> None:
     reply = caller.post("/email", a_message(HtmlBody="x" * (10 * 1024 * 1024)))
     assert reply.status == 413
     with pytest.raises(json.JSONDecodeError):
@@ -237,7 +237,7 @@ def test_a_batch_above_50_mb_is_413(caller: Caller) -> None:
     assert caller.summary()["accepted"] == 0
 
 
-def test_a_part_above_5_mb_is_refused_and_its_neighbour_is_not(caller: Caller) -> None:
+def test_part_above_5_mb_is_refused_alone(caller: Caller) -> None:
     large = a_message(1, HtmlBody="x" * (5 * 1024 * 1024 + 1))
     refused, accepted = caller.send(large, a_message(2))
     assert (refused["ErrorCode"], accepted["ErrorCode"]) == (300, 0)

@@ -1,4 +1,4 @@
-"""What `GET /messages/outbound` finds, and what it refuses to look for."""
+"""Messages that `GET /messages/outbound` finds, and queries that it refuses."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -89,7 +89,7 @@ def test_filters_pick_the_right_messages(caller: Caller) -> None:
 
 
 def test_dates_are_eastern_time_and_inclusive(caller: Caller) -> None:
-    """Only whole days around now: the exact instants are the business of test_times."""
+    """Only whole days around now: test_times checks the exact instants."""
     caller.send(a_message(1))
     today = datetime.fromisoformat(caller.search()["Messages"][0]["ReceivedAt"]).date()
     before, after = (str(today + timedelta(days=d)) for d in (-1, 1))
@@ -102,7 +102,7 @@ def test_dates_are_eastern_time_and_inclusive(caller: Caller) -> None:
     assert caller.search(todate=in_an_hour)["TotalCount"] == 1
 
 
-def test_a_late_index_does_not_show_new_messages_until_it_is_cleared(caller: Caller) -> None:
+def test_delayed_index_hides_new_messages_until_it_is_cleared(caller: Caller) -> None:
     message_id = caller.send(a_message(1))[0]["MessageID"]
     fault = caller.fault("search_delay", seconds=3600)
     assert caller.search(metadata_attempt=ATTEMPT)["TotalCount"] == 0
@@ -111,12 +111,12 @@ def test_a_late_index_does_not_show_new_messages_until_it_is_cleared(caller: Cal
     caller.call("DELETE", f"/__sandbox__/faults/{fault['id']}")
     assert caller.search(metadata_attempt=ATTEMPT)["TotalCount"] == 1
     assert caller.get(f"/messages/outbound/{message_id}/details").status == 200
-    caller.fault("search_delay", seconds=0)  # It shows what is old enough.
+    caller.fault("search_delay", seconds=0)  # Messages older than the delay are shown.
     assert caller.search()["TotalCount"] == 1
 
 
 def test_an_attempt_is_found_without_reading_the_other_messages(server: SandboxServer) -> None:
-    """The look-up goes through an index: only the batch itself is unpacked."""
+    """The search uses an index: it unpacks only the batch itself."""
     caller = Caller(server.url)
     for batch in range(20):
         caller.send(*messages(5, Metadata={"attempt": f"attempt {batch}", "delivery": ISSUE}))

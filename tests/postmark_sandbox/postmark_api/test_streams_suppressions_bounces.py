@@ -1,4 +1,4 @@
-"""Streams, suppression lists, magic addresses and the bounces they make."""
+"""Streams, suppression lists, magic addresses and their bounces."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.postmark_sandbox.caller import Caller, a_message
 
 
 def listed(caller: Caller, stream: str = "broadcast", **query: str) -> dict[str, tuple[str, str]]:
-    """Address to reason and origin, as the dump of a stream shows them."""
+    """Return address to reason and origin, as a stream's dump shows them."""
     entries = caller.get(f"/message-streams/{stream}/suppressions/dump", **query).json
     return {
         e["EmailAddress"]: (e["SuppressionReason"], e["Origin"]) for e in entries["Suppressions"]
@@ -60,7 +60,7 @@ def test_a_readers_own_unsubscribe_and_a_complaint_cannot_be_lifted(
     body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
     entry = caller.post("/message-streams/broadcast/suppressions/delete", body).json
     assert entry["Suppressions"][0]["Status"] == status
-    # The account's own wish takes the place of neither.
+    # The account's own suppression replaces neither.
     if status == "Failed":
         caller.post("/message-streams/broadcast/suppressions", body)
         assert listed(caller) == {"a@example.net": (reason, origin)}
@@ -78,7 +78,7 @@ def test_complaint_replaces_a_bounce_and_the_account_replaces_neither(caller: Ca
         assert listed(caller) == {"a@example.net": (reason, "Recipient")}
 
 
-def test_fifty_at_once_and_no_more(caller: Caller) -> None:
+def test_fifty_suppressions_are_the_maximum(caller: Caller) -> None:
     entries = [{"EmailAddress": f"a{n}@example.net"} for n in range(51)]
     path = "/message-streams/broadcast/suppressions"
     assert caller.post(path, {"Suppressions": entries}).code == 1410
@@ -139,7 +139,7 @@ def test_a_magic_address_is_accepted_and_bounces(
     assert again == (0 if reason is None else 406)
 
 
-def test_other_magic_addresses(caller: Caller) -> None:
+def test_other_magic_addresses_trigger_their_event(caller: Caller) -> None:
     invalid, inactive, leaving, dropped, plain = caller.send(
         a_message(1, To="invalid@bounce.example"),
         a_message(2, To="inactive@bounce.example"),

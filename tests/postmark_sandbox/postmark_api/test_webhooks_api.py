@@ -1,4 +1,4 @@
-"""Webhooks that are set up by API: who gets which event, with which headers, and verification."""
+"""Webhooks set up by API: their events, headers and verification."""
 
 import time
 from base64 import b64encode
@@ -14,7 +14,7 @@ ALL = ("Open", "Click", "Delivery", "Bounce", "SpamComplaint", "SubscriptionChan
 
 
 def a_hook(receiver: Receiver, *triggers: str, **more: Any) -> dict[str, Any]:
-    """The body of a request for a webhook of the broadcast stream."""
+    """Return the body of a request for a webhook of the broadcast stream."""
     return {
         "Url": f"{receiver.base}/hooks/",
         "MessageStream": "broadcast",
@@ -164,15 +164,13 @@ def test_credentials_do_not_follow_a_redirect_to_another_host(
         assert "authorization" not in other.got[0][0]
 
 
-def test_the_sandbox_follows_ten_redirects_and_no_more(receiver: Receiver) -> None:
+def test_sandbox_follows_at_most_ten_redirects(receiver: Receiver) -> None:
     receiver.moves = {f"/{n}/": (302, f"/{n + 1}/") for n in range(11)}
     posted = [post(f"{receiver.base}/{n}/", b"{}", {})[0] for n in (1, 0)]
     assert (posted, len(receiver.got)) == ([200, 302], 1)
 
 
-def test_a_trigger_that_keeps_failing_is_paused_until_it_is_verified(
-    caller: Caller, receiver: Receiver
-) -> None:
+def test_failing_trigger_is_paused_until_it_is_verified(caller: Caller, receiver: Receiver) -> None:
     hook = created(caller, a_hook(receiver, "Delivery", "SubscriptionChange", Verify=True))
     receiver.statuses = [410] * 10
     caller.send(*messages(12))
@@ -237,21 +235,21 @@ def test_invalid_webhook_is_refused_with_one_sentence(caller: Caller, receiver: 
 
 
 @pytest.mark.parametrize(
-    ("statuses", "move", "said"),
+    ("statuses", "move", "text"),
     [
         ([200, 204], None, "'Bounce' was not taken. It answered 204; expected 200."),
         ([200, 500], None, "'Bounce' was not taken. It answered 500; expected 200."),
         ([404], (308, "{base}/there/"), "It answered 404; expected 200."),
-        # Nothing speaks https there, and the sentence hides the password.
+        # No https server listens there, and the sentence hides the password.
         ([], (301, "https://pm:s3cret@{host}/"), "It gave no answer: HTTPSConnectionPool("),
     ],
 )
-def test_a_test_event_wants_exactly_200_or_nothing_is_saved(
+def test_nothing_is_saved_unless_the_test_event_gets_200(
     caller: Caller,
     receiver: Receiver,
     statuses: list[int],
     move: tuple[int, str] | None,
-    said: str,
+    text: str,
 ) -> None:
     there = {"base": receiver.base, "host": receiver.base.removeprefix("http://")}
     receiver.statuses = statuses
@@ -261,6 +259,6 @@ def test_a_test_event_wants_exactly_200_or_nothing_is_saved(
     del body["Verify"]
     reply = caller.post("/webhooks", body)
     assert (reply.status, reply.code) == (422, 1364)
-    assert said in reply.message
+    assert text in reply.message
     assert "s3cret" not in reply.message
     assert caller.get("/webhooks").json == {"Webhooks": []}
