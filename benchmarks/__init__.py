@@ -1,9 +1,7 @@
-"""
-What is called fast is measured here, each measurement on a site of its own.
+"""Measurements of Homing's speed, each on a site of its own.
 
-What libpq is not told it takes from the environment, and of a server that it is told by its folder
-it would even take the address. So nothing of that is left: a shell that knows of another database
-leads nobody into it.
+libpq reads missing options from the environment, and an address there overrides a socket folder. So
+this module clears them: a shell's settings never lead a benchmark to another database.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""
-`python -m benchmarks [ROW …]`: measure the rows of the specification and print one table.
+"""Measure the rows of the specification and print one table.
 
-Exit code 1 if a target is missed, 3 if a row broke off, 130 if it was interrupted.
+Run `python -m benchmarks [ROW …]`. Exit code 1: a target is missed. 3: a row failed. 130:
+interrupted.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 from benchmarks import rows
 from benchmarks.frame import Measure, add_options, carried_out
 
-# As in the specification; what is not named here comes last.
+# In the specification's order; other rows come last.
 ORDER = (
     "publish",
     "publish_unanalysed",
@@ -31,10 +31,10 @@ ORDER = (
 
 
 def main() -> None:
-    """Measure what was asked for, all of it if nothing was named."""
+    """Measure the named rows, or all rows."""
     names = row_names()
     options = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="What is called fast is measured here."
+        prog="python -m benchmarks", description="Measure Homing's speed."
     )
     options.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(names))
     add_options(options)
@@ -46,13 +46,13 @@ def main() -> None:
 
 
 def row_names() -> list[str]:
-    """All rows that there are, in the order in which they are shown."""
+    """Return all rows, in the order in which they are shown."""
     there = {module.name for module in pkgutil.iter_modules(rows.__path__)}
     return [name for name in ORDER if name in there] + sorted(there - set(ORDER))
 
 
 def measure_of(name: str) -> Measure:
-    """What measures a row."""
+    """Return the function that measures a row."""
     measure: Measure = importlib.import_module(f"benchmarks.rows.{name}").measure
     return measure
 

@@ -1,8 +1,8 @@
-"""
-What the database did between two moments, as it counts itself: bytes of its log, rows updated.
+"""Work of the database between two moments, by its own counters.
 
-The first change of a page after a checkpoint writes all of the page into the log, so whoever counts
-looks whether one came in between. The test of what a copy costs counts with this too.
+It counts bytes of write-ahead log and updated rows. The first change of a page after a checkpoint
+writes the whole page into the log, so callers check whether a checkpoint came in between.
+`tests/database_cost` uses it too.
 """
 
 import time
@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-# How long a server goes without a checkpoint where nobody asks for one.
+# Interval of automatic checkpoints.
 NO_CHECKPOINTS = {"checkpoint_timeout": "1h", "max_wal_size": "8GB"}
 
 TOLD_WITHIN_S = 10.0
@@ -25,7 +25,7 @@ STILL_THERE = """
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Rows of a table that were updated, and those of them that stayed within their page."""
+    """Updated rows of a table, and how many stayed within their page."""
 
     updated: int
     hot: int
@@ -33,7 +33,7 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Bytes of write-ahead log, the changes of each table, and whether a checkpoint came."""
+    """Bytes of write-ahead log, changes by table, and whether a checkpoint came."""
 
     wal_bytes: int
     changes: Mapping[str, Changes]
@@ -41,7 +41,7 @@ class Work:
 
 
 class DatabaseWork:
-    """Counts from the moment that it is made. The connection commits every statement."""
+    """Counters since creation. The connection commits every statement."""
 
     def __init__(self, database: psycopg.Connection[Any], tables: Sequence[str]) -> None:
         self._database = database
@@ -51,7 +51,7 @@ class DatabaseWork:
         self._began = self._one("SELECT pg_current_wal_insert_lsn()::text")
 
     def so_far(self) -> Work:
-        """What was done since then, by whoever came meanwhile and is gone."""
+        """Return the work since then, including that of sessions that have ended."""
         self._wait_until_all_is_told()
         written = self._one("SELECT pg_current_wal_insert_lsn() - %s::pg_lsn", self._began)
         changes: dict[str, Changes] = {}
@@ -62,11 +62,16 @@ class DatabaseWork:
         return Work(int(written), changes, redo_point != self._redo_point)
 
     def _wait_until_all_is_told(self) -> None:
-        """A session tells what it did at the latest when it ends, a moment after its program."""
+        """Wait until other sessions have reported their work.
+
+        A session reports its work at the latest when it ends, shortly after its program.
+        """
         until = time.monotonic() + TOLD_WITHIN_S
         while self._one(STILL_THERE, self._began_at):
             if time.monotonic() > until:
-                raise RuntimeError("Somebody still works in the database that is to be counted.")
+                raise RuntimeError(
+                    "Another session still works in the database that is to be counted."
+                )
             time.sleep(0.05)
 
     def _one(self, sql: str, *values: Any) -> Any:
@@ -76,8 +81,8 @@ class DatabaseWork:
 
 
 def changes_of(database: psycopg.Connection[Any], table: str) -> Changes:
-    """All changes of a table so far."""
-    # What this session did is told at once.
+    """Return all changes of a table so far."""
+    # Report this session's work at once.
     database.execute("SELECT pg_stat_force_next_flush()")
     row = database.execute(
         "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = %s", [table]

@@ -1,9 +1,8 @@
-"""
-What a measurement is made of, and how it is shown.
+"""Measurements, targets and the tables that show them.
 
-A figure is never one number: it is what several runs gave, with its median and its spread. What
-counts is a ratio of two figures that were taken in turns within one run, round by round, because
-each of the two alone moves with the machine and with whatever else runs on it.
+A figure is the result of several runs, with its median and its spread. A target judges a ratio of
+two figures. Both are measured in turns within one run, round by round, because each alone varies
+with the machine and its other load.
 """
 
 import argparse
@@ -20,12 +19,12 @@ from typing import Any
 
 from benchmarks.surroundings import Surroundings, surroundings
 
-NO_PROOF = "A quick run, with small sizes and one round: it shows that the rows work, and no more."
+NO_PROOF = "A quick run with small sizes and one round. It shows only that the rows work."
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One figure, over several runs: what it is, its unit, and what each run gave."""
+    """One figure over several runs: its name, its unit and each run's value."""
 
     name: str
     unit: str
@@ -33,27 +32,27 @@ class Measured:
 
     def __post_init__(self) -> None:
         if not self.runs:
-            raise ValueError(f"{self.name!r} was not measured once.")
+            raise ValueError(f"{self.name!r} was never measured.")
 
     @property
     def median(self) -> float:
-        """The middle of the runs, which one disturbed run does not move far."""
+        """Return the median, which one disturbed run hardly moves."""
         return statistics.median(self.runs)
 
     @property
     def low(self) -> float:
-        """The least of the runs."""
+        """Return the smallest value of the runs."""
         return min(self.runs)
 
     @property
     def high(self) -> float:
-        """The most of the runs."""
+        """Return the largest value of the runs."""
         return max(self.runs)
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is asked of a row: its words, the figure that is judged, and the bound it is held to."""
+    """Target of a row: its text, the figure that is judged, and the bound."""
 
     words: str
     figure: Measured
@@ -62,7 +61,7 @@ class Target:
 
     @property
     def is_met(self) -> bool:
-        """Whether the median keeps to the bound."""
+        """Return whether the median keeps to the bound."""
         if self.at_most:
             return self.figure.median <= self.bound
         return self.figure.median >= self.bound
@@ -70,11 +69,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """
-    One row: its words, what is asked of it, and what was measured beside it.
+    """One row: its text, its targets and further figures.
 
-    Beside it stand the two sides of a ratio and the parts of a time; `notes` say what has to be
-    known to read the figures. `name` is what it is asked for by.
+    `beside` holds the two sides of a ratio and the parts of a time. `notes` hold what the reader
+    needs to know about the figures. `name` is the row's name on the command line.
     """
 
     row: str
@@ -85,24 +83,24 @@ class RowResult:
 
     @property
     def heading(self) -> str:
-        """What it is, and what it is asked for by."""
+        """Return the row's text and its name."""
         return f"{self.row} ({self.name})" if self.name and self.name != self.row else self.row
 
     @property
     def is_met(self) -> bool:
-        """Whether all that is asked is met. A row that measured nothing has met nothing."""
+        """Return whether every target is met; False if the row measured nothing."""
         return bool(self.targets) and all(target.is_met for target in self.targets)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How thoroughly to measure."""
+    """Thoroughness of a measurement."""
 
     rounds: int = 3
     quick: bool = False
 
     def size(self, full: int, quick: int) -> int:
-        """How many readers, rows or calls: so many in full, so few where it only has to work."""
+        """Return the full number of readers, rows or calls, or the small one if quick."""
         return quick if self.quick else full
 
 
@@ -110,7 +108,7 @@ Measure = Callable[[Options], RowResult]
 
 
 def ratio(name: str, over: Measured, under: Measured) -> Measured:
-    """One figure as a multiple of another, round by round: the two of a round stand together."""
+    """Return one figure as a multiple of another, round by round."""
     if len(over.runs) != len(under.runs):
         raise ValueError(
             f"{name!r} needs as many runs of {over.name!r} ({len(over.runs)}) as of "
@@ -120,7 +118,7 @@ def ratio(name: str, over: Measured, under: Measured) -> Measured:
 
 
 def percent(name: str, part: Measured, whole: Measured) -> Measured:
-    """One figure as a percentage of another, round by round."""
+    """Return one figure as a percentage of another, round by round."""
     share = ratio(name, part, whole)
     return Measured(name, "%", tuple(100 * run for run in share.runs))
 
@@ -128,11 +126,10 @@ def percent(name: str, part: Measured, whole: Measured) -> Measured:
 def in_turns(
     options: Options, sides: Mapping[str, Callable[[], float]], unit: str
 ) -> tuple[Measured, ...]:
-    """
-    Measure all sides once in each round, and return a figure for each, in the order given.
+    """Measure all sides once per round; return one figure each, in order.
 
-    A round that is not counted warms the machine up. Every other round goes through the sides
-    backwards, so that none of them always comes first; a quick run warms nothing up.
+    An uncounted round warms the machine up. Every second round runs the sides backwards, so none of
+    them always comes first. A quick run has no warm-up.
     """
     runs: dict[str, list[float]] = {name: [] for name in sides}
     for number in range(1 if options.quick else 0, options.rounds + 1):
@@ -145,15 +142,15 @@ def in_turns(
 
 
 def say(words: str) -> None:
-    """Tell whoever waits how far it is; the table alone goes to standard output."""
+    """Print progress to standard error; standard output holds only the table."""
     print(words, file=sys.stderr, flush=True)
 
 
-# --- Shown to people ---------------------------------------------------------------------------
+# --- Output -----------------------------------------------------------------------------------
 
 
 def shown(value: float, unit: str) -> str:
-    """A value with its unit, to three figures: more than that is noise on any machine."""
+    """Format a value with its unit, to three figures; more would be noise."""
     size = abs(value)
     if size >= 100 or value == 0:
         text = f"{value:,.0f}"
@@ -163,7 +160,7 @@ def shown(value: float, unit: str) -> str:
 
 
 def with_spread(figure: Measured) -> str:
-    """The median, and from where to where the runs went if there was more than one."""
+    """Format the median, with the range if there were several runs."""
     median = shown(figure.median, figure.unit)
     if len(figure.runs) == 1:
         return median
@@ -172,7 +169,7 @@ def with_spread(figure: Measured) -> str:
 
 
 def table(results: Sequence[RowResult], around: Surroundings, *, quick: bool = False) -> str:
-    """All rows for a terminal: what is asked, what was measured, whether it is met."""
+    """Format all rows for a terminal: target, measured value, met or not."""
     head = ("asked", "measured", "met")
     aligned = [head, *(line for result in results for line in _lines(result, quick))]
     widths = [max(len(line[column]) for line in aligned) for column in range(len(head))]
@@ -185,14 +182,14 @@ def table(results: Sequence[RowResult], around: Surroundings, *, quick: bool = F
     lines.append(text(head))
     for result in results:
         lines += ["", result.heading, *(text(line) for line in _lines(result, quick))]
-        # A note is as long as it has to be.
+        # Notes may exceed the columns' width.
         lines += [f"    {note}" for note in result.notes]
     lines += ["", *around.lines()]
     return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def markdown(results: Sequence[RowResult], around: Surroundings, *, quick: bool = False) -> str:
-    """The same for a page of the docs."""
+    """Format all rows as Markdown for the docs."""
     lines = [NO_PROOF, ""] if quick else []
     lines += ["| Row | Asked | Measured | Met |", "|---|---|---|---|"]
     for result in results:
@@ -208,7 +205,7 @@ def markdown(results: Sequence[RowResult], around: Surroundings, *, quick: bool 
 
 
 def _lines(result: RowResult, quick: bool) -> list[tuple[str, str, str]]:
-    """What is asked, what was measured, whether it is met; below it what stands beside."""
+    """Return the lines of a row: its targets, then its further figures."""
     lines = [
         (target.words, with_spread(target.figure), _met(target, quick)) for target in result.targets
     ] or [("", "nothing", "no")]
@@ -216,7 +213,7 @@ def _lines(result: RowResult, quick: bool) -> list[tuple[str, str, str]]:
 
 
 def as_json(results: Sequence[RowResult], around: Surroundings, options: Options) -> dict[str, Any]:
-    """The same for programs, with every run of every figure."""
+    """Return all rows as JSON, with every run of every figure."""
     return {
         **around.as_json(),
         "rounds": options.rounds,
@@ -245,7 +242,7 @@ def as_json(results: Sequence[RowResult], around: Surroundings, options: Options
 
 
 def _met(target: Target, quick: bool) -> str:
-    """A quick run judges nothing."""
+    """Format whether a target is met; a quick run judges nothing."""
     return "–" if quick else "yes" if target.is_met else "no"
 
 
@@ -260,74 +257,80 @@ def _figure(figure: Measured) -> dict[str, Any]:
     }
 
 
-# --- Started from the command line -------------------------------------------------------------
+# --- Command line -----------------------------------------------------------------------------
 
 
 def add_rounds(parser: argparse.ArgumentParser) -> None:
-    """How thoroughly it measures."""
+    """Add the options for rounds and sizes."""
     parser.add_argument("--rounds", type=_rounds, default=3, help="counted rounds (%(default)s)")
     parser.add_argument(
-        "--quick", action="store_true", help="small, and one round: does it work? Judges nothing"
+        "--quick",
+        action="store_true",
+        help="small sizes and one round, to see that it works; judges nothing",
     )
 
 
 def options_of(chosen: argparse.Namespace) -> Options:
-    """What was chosen of them."""
+    """Return the chosen options."""
     return Options(rounds=1 if chosen.quick else chosen.rounds, quick=chosen.quick)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """The same, and where the table goes beside the terminal."""
+    """Add the options for rounds and sizes, and for output files."""
     add_rounds(parser)
-    parser.add_argument("--json", type=_file, metavar="FILE", help="write the figures there too")
     parser.add_argument(
-        "--markdown", type=_file, metavar="FILE", help="and the table as it stands in the docs"
+        "--json", type=_file, metavar="FILE", help="also write the figures to this file"
+    )
+    parser.add_argument(
+        "--markdown", type=_file, metavar="FILE", help="and the table as in the docs"
     )
 
 
 def _rounds(text: str) -> int:
     rounds = int(text) if text.isdecimal() else 0
     if rounds < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of rounds; expected at least 1")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a valid number of rounds; expected at least 1"
+        )
     return rounds
 
 
 def _file(text: str) -> Path:
-    """Looked at before anything is measured: what took half an hour is not lost to a folder."""
+    """Return a writable path.
+
+    It is checked before anything is measured, so a wrong folder does not lose half an hour's
+    result.
+    """
     path = Path(text)
     if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise argparse.ArgumentTypeError(
-            f"{text!r} cannot be written; expected a file in a folder that is there"
+            f"{text!r} cannot be written; expected a file in an existing folder"
         )
     return path
 
 
 def at_least_one(text: str) -> int:
-    """How many readers, rows or workers there are to be; for `argparse`."""
+    """Parse a number of readers, rows or workers, for `argparse`."""
     number = int(text) if text.isdecimal() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not enough; expected at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is too small; expected at least 1")
     return number
 
 
 def end_in_good_order() -> None:
-    """
-    Whoever ends this process early, or closes its terminal, finds no server and no process left
-    behind.
-    """
+    """Exit cleanly on SIGTERM and SIGHUP, which also stops child processes."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda given, _: sys.exit(128 + given))
 
 
-MISSED, BROKE_OFF, INTERRUPTED = 1, 3, 128 + signal.SIGINT
+MISSED, FAILED, INTERRUPTED = 1, 3, 128 + signal.SIGINT
 
 
 def carried_out(measures: Mapping[str, Measure], chosen: argparse.Namespace) -> int:
-    """
-    Measure all of them, show what came of it, and return the exit code.
+    """Measure all rows, show the results, and return the exit code.
 
-    1 if a target is missed, 3 if a row broke off, 130 if somebody interrupted it: what was measured
-    until then is shown and written all the same.
+    1: a target is missed. 3: a row failed. 130: interrupted. Results so far are shown and written
+    in every case.
     """
     options = options_of(chosen)
     end_in_good_order()
@@ -344,36 +347,36 @@ def carried_out(measures: Mapping[str, Measure], chosen: argparse.Namespace) -> 
     around = around.at_the_end()
     print(table(results, around, quick=options.quick), end="", flush=True)
     if chosen.json:
-        told = as_json(results, around, options)
-        chosen.json.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+        report = as_json(results, around, options)
+        chosen.json.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     if chosen.markdown:
         chosen.markdown.write_text(markdown(results, around, quick=options.quick))
     if is_interrupted:
         return INTERRUPTED
     if not all(result.targets for result in results):
-        return BROKE_OFF
+        return FAILED
     return 0 if options.quick or all(result.is_met for result in results) else MISSED
 
 
 def _result(name: str, measure: Measure, options: Options) -> RowResult:
-    """One row's result. One that breaks off has shown nothing, and the others still run."""
+    """Return one row's result. If it fails, it shows nothing and the others still run."""
     say(name)
     try:
         return replace(measure(options), name=name)
     except Exception as error:  # noqa: BLE001 -- whatever it was, it is shown and counted
         traceback.print_exception(error)
-        return RowResult(name, (), notes=tuple(_said_by(error)), name=name)
+        return RowResult(name, (), notes=tuple(_error_lines(error)), name=name)
 
 
-def _said_by(error: Exception) -> Iterator[str]:
-    """What broke it off, a line each, since a failed command tells of itself in many."""
+def _error_lines(error: Exception) -> Iterator[str]:
+    """Return the error's text, one line each, as failed commands print several."""
     first, *rest = str(error).splitlines() or [""]
-    yield f"It broke off: {type(error).__name__}: {first}"
+    yield f"It failed: {type(error).__name__}: {first}"
     yield from rest
 
 
 def run_alone(measure: Measure, argv: Sequence[str] | None = None) -> None:
-    """Measure one row, print its table, and end with the exit code of `carried_out`."""
+    """Measure one row, print its table, and exit with the code of `carried_out`."""
     words = (sys.modules[measure.__module__].__doc__ or "").strip().partition("\n\n")[0]
     options = argparse.ArgumentParser(description=words)
     add_options(options)

@@ -1,14 +1,13 @@
-"""
-A list of readers and its ways onto a site, each step a process of its own, timed and weighed.
+"""Import a list of readers by command and by upload, and measure each step.
 
-The list is as people write it: doubles, bad rows, names in quotation marks. It goes in by the
-command, with its full report and the file of rejects; or it is uploaded through the site's own WSGI
-application, and checked and imported by a worker's step.
+Each step is a process of its own. The list has duplicates, bad rows and quoted names. One import
+uses the command, with its full report and the file of rejects. The other uploads the file through
+the site's own WSGI application; a worker's step checks and imports it.
 
     python -m benchmarks.imports [--rows 1000000]
 
-does all of it once with lists of any length. What is looked at then is the memory: at most 200 MB
-in every process, however long the list.
+runs both once with lists of any length and reports the memory: at most 200 MB in every process,
+however long the list.
 """
 
 import argparse
@@ -28,24 +27,24 @@ from benchmarks.programs.browser import TOKEN
 from benchmarks.programs.sign_in import MANAGERS, sessions_of
 from benchmarks.site.site import ROOT, Site, a_site
 
-BOUNDARY = "a-line-that-stands-nowhere-in-the-file"
+BOUNDARY = "a-line-that-is-not-in-the-file"
 STEP = ("-m", "benchmarks.programs.import_step")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One process from its start to its end: seconds, the peak of its memory, its last line."""
+    """One process: its duration in seconds, its peak memory, its last line."""
 
     took_s: float
     peak_mb: float
-    told: Any
+    output: Any
 
 
 def write_list(path: Path, rows: int, name: str = "") -> dict[str, int]:
-    """
-    A list of so many rows; one in fifty came before, mostly, and one in a hundred cannot be read.
+    """Write a list of `rows` rows; return the expected report of its import.
 
-    Returns what the report of its import has to say. `name` stands in every address.
+    About one row in fifty is a duplicate and one in a hundred is invalid. `name` is part of every
+    address.
     """
     counts = Counter(rows=rows)
     with path.open("w", encoding="utf-8") as file:
@@ -55,7 +54,7 @@ def write_list(path: Path, rows: int, name: str = "") -> dict[str, int]:
                 counts["rejected"] += 1
                 file.write(f"reader{number}{name}@@example.net,Nobody,2024-05-01\n")
             elif number % 50 == 48:
-                # Where the earlier row could not be read, this one is the first of its address.
+                # If the earlier row was invalid, this one is the first with its address.
                 counts["added" if number // 2 % 100 == 99 else "duplicates"] += 1
                 file.write(f"READER{number // 2}{name}@example.net,Again,2024-05-01\n")
             else:
@@ -67,7 +66,7 @@ def write_list(path: Path, rows: int, name: str = "") -> dict[str, int]:
 
 
 def by_the_command(site: Site, content: Path) -> Step:
-    """`import_subscribers --confirmed`, with its full report and the file of rejects."""
+    """Run `import_subscribers --confirmed`, with full report and file of rejects."""
     rejects = content.with_suffix(".rejects.csv")
     return _run(
         site,
@@ -77,11 +76,9 @@ def by_the_command(site: Site, content: Path) -> Step:
 
 
 def by_the_page(site: Site, content: Path, session: str) -> Mapping[str, Step]:
-    """
-    The file posted by a browser, checked by a worker, decided on, and imported by a worker.
+    """Upload the file, check it, decide, and import it.
 
-    Everybody who is added is asked by mail, which the import puts in line. Making up one's mind
-    takes no time here.
+    The import queues a confirmation mail to every new reader. The decision takes no time here.
     """
     body = content.with_suffix(".body")
     _write_body(body, content)
@@ -92,7 +89,7 @@ def by_the_page(site: Site, content: Path, session: str) -> Mapping[str, Step]:
 
 
 def _write_body(path: Path, content: Path) -> None:
-    """The file as a browser posts it."""
+    """Write the file as a browser posts it."""
     with path.open("wb") as body, content.open("rb") as file:
         body.write(
             f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="csrfmiddlewaretoken"\r\n\r\n'
@@ -125,8 +122,8 @@ def _run(site: Site, *command: str) -> Step:
 
 
 def main() -> None:
-    """Each list once, both ways, and what each step took."""
-    options = argparse.ArgumentParser(description="What an import takes.")
+    """Import each list once both ways, and print each step."""
+    options = argparse.ArgumentParser(description="Measure an import.")
     options.add_argument(
         "--rows",
         type=at_least_one,

@@ -1,11 +1,8 @@
-"""
-Where the time of a step goes, as the workers count it themselves: `Phase` in
-`delivery/monitoring/delivery_metrics.py`.
+"""Time of a step by phase, as workers measure it.
 
-Per copy in microseconds, so that the phases stand beside a rate: at 20,000 copies a second one
-thread would have 50 for all of them. Several threads wait at the same time, so their phases add up
-to more than the time that passed; the part that is work does not, since of one process only one
-thread is at work at a time.
+The phases are those of `Phase` in `delivery/monitoring/delivery_metrics.py`. Times are microseconds
+per copy: at 20,000 copies a second one thread has 50. Threads wait in parallel, so the phases' sum
+exceeds the elapsed time. CPU time does not, since one thread of a process runs at a time.
 """
 
 import json
@@ -22,7 +19,7 @@ TOOK, WORKED = "homing_worker_phase_seconds_total", "homing_worker_phase_cpu_sec
 
 @dataclass(frozen=True, slots=True)
 class PhaseTimes:
-    """Seconds that each phase took, and was at work itself, over all threads of all workers."""
+    """Seconds and CPU seconds of each phase, over all threads and workers."""
 
     took_s: Mapping[str, float]
     worked_s: Mapping[str, float]
@@ -30,14 +27,14 @@ class PhaseTimes:
 
 @dataclass(slots=True)
 class Phases:
-    """What was counted in each of several runs, for figures of their own."""
+    """Counters of several runs."""
 
     copies: int
     runs: list[PhaseTimes] = field(default_factory=list)
 
     @contextmanager
     def counted(self, site: Site) -> Iterator[None]:
-        """A run, whose phases are added. Its workers add what they counted when they end."""
+        """Count one run and add its phases. Workers add their counts when they end."""
         before = _counted(site)
         yield
         after = _counted(site)
@@ -46,7 +43,7 @@ class Phases:
         )
 
     def figures(self, rounds: int) -> tuple[Measured, ...]:
-        """For each phase what it took for a copy, and what of it was work; of the last rounds."""
+        """Return time and CPU time per copy for each phase of the latest rounds."""
         names = list(self.runs[0].took_s)
         return tuple(
             Measured(
@@ -71,5 +68,5 @@ def _counted(site: Site) -> PhaseTimes:
 
 
 def _grown(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
-    """In the order of a step."""
+    """Return the increases, in the order of a step."""
     return {name.value: after.get(name, 0.0) - before.get(name, 0.0) for name in Phase}

@@ -1,11 +1,9 @@
-"""
-One issue sent to everybody by a worker, or by one of the yardsticks, and what the provider saw.
+"""Send one issue to everyone and verify what the provider received.
 
-Whoever is timed is a process of its own and is timed while it sends, without the start of its
-Python: the worker by the database's record of its first and its last attempt, before which lie only
-its first claims and what it rendered of them, of all its batches as many as it has threads. After
-each run the provider must have been given every reader's copy, and nobody's twice: what loses
-copies is fast.
+The worker or a yardstick runs as a process of its own. Its time excludes the start of Python: for
+the worker it runs from the first to the last attempt in the database. Before that lie only its
+first claims and their rendering, one batch per thread. After each run the provider must have
+received every reader's copy exactly once; a sender that loses copies is fast.
 """
 
 from contextlib import ExitStack
@@ -14,7 +12,7 @@ from benchmarks.letter import LETTER
 from benchmarks.site.site import Site
 from benchmarks.site.within_site import within
 
-# From the moment at which the first call is on record until the last one is settled.
+# From the first recorded call to the last settlement.
 _TOOK_S = """
     SELECT extract(epoch FROM max(finished_at) - min(started_at))::float8
     FROM attempt JOIN edition ON edition.id = edition_id WHERE issue_id = %s
@@ -25,7 +23,7 @@ _SENT = """
 
 
 class NotTheSameError(Exception):
-    """What was sent is not what was to be sent, so its time says nothing."""
+    """The provider received other copies than expected, so the time is invalid."""
 
 
 def worker_rate(
@@ -37,8 +35,8 @@ def worker_rate(
     html: str = LETTER,
     **settings: str,
 ) -> float:
-    """Copies per second of so many workers under these settings, otherwise with their defaults."""
-    _rested(site)
+    """Return copies per second of `workers` workers, otherwise with defaults."""
+    _vacuum(site)
     issue = site.publish(html, **settings)
     site.provider.start(delay_ms=delay_ms, keep=True)
     with ExitStack() as started:
@@ -57,17 +55,17 @@ def worker_rate(
 
 
 def bare_loop_rate(site: Site, readers: int, *, batch: int) -> float:
-    """Copies per second of the loop without a framework."""
+    """Return copies per second of the loop without a framework."""
     return _yardstick(site, "benchmarks.yardsticks.bare_loop", readers, batch)
 
 
 def one_by_one_rate(site: Site, readers: int) -> float:
-    """Copies per second of the naive worker."""
+    """Return copies per second of the naive worker."""
     return _yardstick(site, "benchmarks.yardsticks.one_by_one", readers)
 
 
 def _yardstick(site: Site, module: str, readers: int, *more: int) -> float:
-    _rested(site)
+    _vacuum(site)
     provider = site.provider.start(keep=True)
     words = [site.database, provider, *(str(number) for number in (readers, *more))]
     took_s = within(site, module, *words)
@@ -75,8 +73,8 @@ def _yardstick(site: Site, module: str, readers: int, *more: int) -> float:
     return readers / float(took_s)
 
 
-def _rested(site: Site) -> None:
-    """None inherits the dead rows of those who ran before, nor a vacuum on their account."""
+def _vacuum(site: Site) -> None:
+    """Remove dead rows of earlier runs, and with them the need for an autovacuum."""
     with site.connect() as connection:
         connection.execute("VACUUM (ANALYZE) delivery, batch, attempt")
 

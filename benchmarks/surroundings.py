@@ -1,4 +1,4 @@
-"""On what it was measured: the machine, the programs, the database's settings, the commit."""
+"""Environment of a measurement: machine, programs, database, commit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import psycopg
 from benchmarks.site.own_server import database_url, own_server
 
 ROOT = Path(__file__).resolve().parent.parent
-# Those that make a database fast: by memory, or by promising less.
+# Settings that make a database fast, by memory or by weaker guarantees.
 SETTINGS = (
     "fsync",
     "synchronous_commit",
@@ -29,7 +29,7 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What has to be known to compare a figure with that of another day or another machine."""
+    """Facts needed to compare a figure with another day's or machine's."""
 
     cpu: str
     cores: int
@@ -44,7 +44,7 @@ class Surroundings:
     load_after: float | None = None
 
     def lines(self) -> list[str]:
-        """In words, for the end of a table."""
+        """Return the lines for the end of a table."""
         machine = f"{self.cpu}, {self.cores} cores, {self.memory_gb:.0f} GB, {self.kernel}"
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         began_at = f"{self.began_at:%Y-%m-%d %H:%M}"
@@ -56,11 +56,11 @@ class Surroundings:
         ]
 
     def at_the_end(self) -> Surroundings:
-        """The same, with the load of the last minute, which is its own and that of any other."""
+        """Add the load of the last minute, which includes the measurement's own."""
         return replace(self, load_after=os.getloadavg()[0])
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the facts as JSON."""
         return {
             "commit": self.commit,
             "began_at": self.began_at.isoformat(timespec="seconds"),
@@ -79,8 +79,8 @@ class Surroundings:
 
 
 def surroundings() -> Surroundings:
-    """Those of this process, with a database server started as the measurements start theirs."""
-    # Of the minute before: what others do meanwhile costs each side something else.
+    """Describe this process and a database server started as in measurements."""
+    # The load of the minute before: other programs disturb each side differently.
     load = os.getloadavg()[0]
     version, settings = _postgresql()
     return Surroundings(
@@ -102,17 +102,17 @@ def surroundings() -> Surroundings:
 def _postgresql() -> tuple[str, dict[str, str]]:
     with own_server() as folder, psycopg.connect(database_url(folder)) as connection:
 
-        def told(name: str) -> str:
+        def setting(name: str) -> str:
             row = connection.execute("SELECT current_setting(%s)", [name]).fetchone()
             assert row is not None
             return str(row[0])
 
-        version = told("server_version").partition(" ")[0]
-        return version, {name: told(name) for name in SETTINGS}
+        version = setting("server_version").partition(" ")[0]
+        return version, {name: setting(name) for name in SETTINGS}
 
 
 def _cpu() -> str:
-    """The model as the system names it, where it does."""
+    """Return the CPU model as the system names it, if it does."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -125,7 +125,7 @@ def _cpu() -> str:
 
 
 def _commit() -> str:
-    """The commit that is measured, and whether anything differs from it."""
+    """Return the measured commit, and whether the tree differs from it."""
 
     def git(*words: str) -> str:
         command = ["git", "-c", "safe.directory=*", *words]

@@ -1,9 +1,7 @@
-"""
-A browser as far as the site is concerned: somebody signed in who asks for pages and posts forms.
+"""Simple browser of a signed-in user: gets pages and posts forms.
 
-`OverHttp` asks a web server; `InProcess` asks the site's own WSGI application in this process, all
-of its middleware included, so that nothing but the answering is timed. Both come as through the
-proxy that stands in front of a site: it speaks TLS with the world and says so.
+`OverHttp` calls a web server. `InProcess` calls the site's own WSGI application in this process,
+with all middleware, so only the answer is timed. Both send the header of a TLS proxy.
 """
 
 import io
@@ -15,14 +13,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 HOST = "127.0.0.1"
-# As long as Django's own. What a browser posts has to equal the cookie it was given.
+# As long as Django's own. The posted token must equal the cookie.
 TOKEN = "a" * 32
 FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What was answered, and after how many seconds all of it was there."""
+    """Answer, and the seconds until it was complete."""
 
     status: int
     headers: Mapping[str, str]
@@ -31,24 +29,24 @@ class Page:
 
 
 def posted(fields: Mapping[str, str]) -> bytes:
-    """A form's body, with the token that shows it to be the site's own."""
+    """Return a form's body with its CSRF token."""
     return urlencode({**fields, "csrfmiddlewaretoken": TOKEN}).encode()
 
 
 def cookies_of(session: str) -> str:
-    """The cookies of somebody signed in."""
+    """Return the cookies of a signed-in user."""
     return f"sessionid={session}; csrftoken={TOKEN}"
 
 
 class OverHttp:
-    """Asks a web server over one connection that stays open."""
+    """Client of a web server over one connection that stays open."""
 
     def __init__(self, address: str, session: str) -> None:
         import requests
 
         self._address = address
         self._line = requests.Session()
-        self._line.trust_env = False  # an environment that names a proxy does not mean this one
+        self._line.trust_env = False  # ignore proxies that the environment names
         self._line.headers.update(
             {
                 "Cookie": cookies_of(session),
@@ -58,7 +56,7 @@ class OverHttp:
         )
 
     def post(self, path: str, fields: Mapping[str, str]) -> Page:
-        """Post a form; what it leads to is not gone to."""
+        """Post a form; do not follow the redirect."""
         began = time.monotonic()
         answer = self._line.post(
             self._address + path,
@@ -72,7 +70,7 @@ class OverHttp:
 
 
 class InProcess:
-    """Asks a WSGI application. What it answers is read to its end, as a server does."""
+    """Client of a WSGI application. It reads answers to their end, as a server does."""
 
     def __init__(self, application: Callable[..., Iterable[bytes]], session: str) -> None:
         self._application = application
@@ -91,11 +89,11 @@ class InProcess:
         }
 
     def get(self, path: str) -> Page:
-        """Ask for a page."""
+        """Get a page."""
         return self._ask("GET", path, io.BytesIO(), 0, "")
 
     def poll(self, path: str) -> Page:
-        """Ask as an open page does, by htmx."""
+        """Poll as an open page does with htmx."""
         self._environ["HTTP_HX_REQUEST"] = "true"
         try:
             return self.get(path)
@@ -107,7 +105,7 @@ class InProcess:
         return self._ask("POST", path, io.BytesIO(body), len(body), FORM)
 
     def upload(self, path: str, body: io.BufferedIOBase, length: int, kind: str) -> Page:
-        """Post what a file holds, of that content type."""
+        """Post a file's content with its content type."""
         return self._ask("POST", path, body, length, kind)
 
     def _ask(
@@ -122,16 +120,16 @@ class InProcess:
             "CONTENT_TYPE": kind,
             "wsgi.input": body,
         }
-        said: list[tuple[str, list[tuple[str, str]]]] = []
+        started: list[tuple[str, list[tuple[str, str]]]] = []
 
         def start(status: str, headers: list[tuple[str, str]], *_: object) -> None:
-            said.append((status, headers))
+            started.append((status, headers))
 
         began = time.perf_counter()
         answer = self._application(environ, start)
         content = b"".join(answer)
-        # Here a request ends: its line is logged, its connection is looked after.
+        # The request ends here: Django logs its line and checks its connection.
         answer.close()  # type: ignore[attr-defined]
         took_s = time.perf_counter() - began
-        status, headers = said[-1]
+        status, headers = started[-1]
         return Page(int(status.split()[0]), dict(headers), content, took_s)

@@ -1,9 +1,8 @@
-"""
-Check sheets of one kind of letter, within a site:
-`python -m benchmarks.programs.check_sheets LETTERS`.
+"""Run check sheets of one kind of letter within a site.
 
-LETTERS is a file with a JSON list of HTML letters. Each is checked as the page does it, with its
-draft in the database. Tells the seconds on the processor of each.
+Run `python -m benchmarks.programs.check_sheets LETTERS`. LETTERS is a file with a JSON list of HTML
+letters. Each is checked as the page does it, with its draft in the database. It prints the CPU
+seconds of each.
 """
 
 import json
@@ -12,11 +11,11 @@ import time
 import uuid
 from pathlib import Path
 
-from benchmarks.site.within_site import begin, tell
+from benchmarks.site.within_site import begin, print_result
 
 
 def main() -> None:
-    """Check each letter once, after one that is not counted."""
+    """Check each letter once, after one uncounted check."""
     begin()
     from django.contrib.auth import get_user_model
 
@@ -36,7 +35,7 @@ def main() -> None:
         return took_s
 
     seconds("<p>Warming up.</p>")
-    tell([seconds(letter) for letter in json.loads(Path(sys.argv[1]).read_text())])
+    print_result([seconds(letter) for letter in json.loads(Path(sys.argv[1]).read_text())])
 
 
 if __name__ == "__main__":

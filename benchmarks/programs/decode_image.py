@@ -1,18 +1,18 @@
-"""
-One picture made fit for mail: `python -m benchmarks.programs.decode_image FILE`, within a site.
+"""Prepare one image for mail and measure its memory, within a site.
 
-Tells how many bytes more were resident at the peak than after a small picture.
+Run `python -m benchmarks.programs.decode_image FILE`. It prints the additional bytes of peak
+resident memory, compared with a small image.
 """
 
 import io
 import sys
 from pathlib import Path
 
-from benchmarks.site.within_site import begin, tell
+from benchmarks.site.within_site import begin, print_result
 
 
 def main() -> None:
-    """Make a small picture fit for mail, and then the one in the file."""
+    """Prepare a small image for mail, then the one in the file."""
     begin()
     from PIL import Image
 
@@ -24,11 +24,11 @@ def main() -> None:
     resize_image(small.getvalue())
     before = peak()
     resize_image(file)
-    tell(peak() - before)
+    print_result(peak() - before)
 
 
 def peak() -> int:
-    """The most bytes that were ever resident of this process."""
+    """Return the peak resident memory of this process, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 

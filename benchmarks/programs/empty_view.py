@@ -1,6 +1,6 @@
-"""
-The site's own addresses and one more, for benchmarks alone: a page that wants somebody signed in
-and does nothing. What it takes is what any page of the site takes before its view begins.
+"""The site's URLs and an empty page behind the sign-in.
+
+The empty page measures the time before any view begins.
 """
 
 from django.contrib.auth.decorators import login_required
@@ -14,7 +14,7 @@ PATH = "/empty/"
 
 @login_required
 def empty(request: HttpRequest) -> HttpResponse:
-    """Nothing, for whoever is signed in."""
+    """Answer nothing, for signed-in users."""
     return HttpResponse()
 
 

@@ -1,20 +1,20 @@
-"""
-One step of an import in a process of its own, within a site:
-`python -m benchmarks.programs.import_step`
-with `upload SESSION BODY BOUNDARY`, `work` or `decide`. Tells that it did something.
+"""Run one step of an import in its own process, within a site.
+
+Run `python -m benchmarks.programs.import_step` with `upload SESSION BODY BOUNDARY`, `work` or
+`decide`. It reports whether it did something.
 """
 
 import sys
 from pathlib import Path
 
 from benchmarks.programs.browser import InProcess
-from benchmarks.site.within_site import begin, tell
+from benchmarks.site.within_site import begin, print_result
 
 PAGE = "/admin/newsletters/imports/"
 
 
 def upload(session: str, body: str, boundary: str) -> bool:
-    """Post a file, as a browser does."""
+    """Post a file as a browser does."""
     from newsletter_site.wsgi import application
 
     path = Path(body)
@@ -26,7 +26,7 @@ def upload(session: str, body: str, boundary: str) -> bool:
 
 
 def work() -> bool:
-    """Do what a worker has to do until nothing is due."""
+    """Run the worker's import steps until none is due."""
     from subscribers.importing.run import run_next_import
 
     steps = 0
@@ -36,7 +36,7 @@ def work() -> bool:
 
 
 def decide() -> bool:
-    """Have imported what was checked."""
+    """Confirm the import of the checked file."""
     from subscribers.importing.accept_upload import start_import, statement
     from subscribers.models import SubscriberImport
 
@@ -45,12 +45,12 @@ def decide() -> bool:
 
 
 def main() -> None:
-    """Do the step that is named."""
+    """Run the named step."""
     begin()
     step, *words = sys.argv[1:]
     did = {"upload": upload, "work": work, "decide": decide}[step](*words)
     assert did, f"{step}: nothing was done"
-    tell(did)
+    print_result(did)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
-"""
-Progress pages that are left open, as many as are asked for, in one process and without a browser.
+"""Simulate open progress pages in one process, without a browser.
 
-Each does what htmx does there: asks for the address and after the pause that the last answer named,
-and says that it is hidden if it is. `on` and `off` on the standard input let them
-ask and keep them from asking; each `off` is answered with a line of JSON that says what was asked.
+Each polls as htmx does: after the pause that the latest answer named, with a flag if the page is
+hidden. `on` and `off` on standard input start and stop polling. Each `off` prints a line of JSON
+with the counts.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ _NEXT = re.compile(r'hx-get="(\?[^"]*)" hx-trigger="(?:load delay:([\d.]+)s, )?l
 
 @dataclass
 class Tally:
-    """What was asked since the last `off`."""
+    """Counts of requests since the last `off`."""
 
     statuses: dict[int, int] = field(default_factory=dict)
     took_ms: list[float] = field(default_factory=list)
@@ -40,7 +39,7 @@ class Page:
 
 
 class Pages:
-    """All of them, and whether they may ask."""
+    """All open pages, and whether they may poll."""
 
     def __init__(self, address: str, path: str, pages: list[Page]) -> None:
         self.host, self.port = urlsplit(address).hostname, urlsplit(address).port
@@ -49,12 +48,12 @@ class Pages:
         self.tally = Tally()
 
     async def live(self, page: Page) -> None:
-        """Ask, wait, ask again."""
+        """Poll, wait, poll again."""
         while True:
             await asyncio.sleep(page.asks_after_s * random.uniform(0.9, 1.1))
             if not self.may_ask.is_set():
                 await self.may_ask.wait()
-                # Somewhere within its pause, as after any other second.
+                # Begin at a random moment within the pause.
                 await asyncio.sleep(page.asks_after_s * random.random())
             began = time.perf_counter()
             try:
@@ -70,7 +69,7 @@ class Pages:
                 page.asks_after_s = float(following[2] or 60)
 
     async def ask(self, page: Page) -> tuple[int, str]:
-        """One request on a connection of its own; a browser's has been closed meanwhile too."""
+        """Make one request on a new connection, as a browser's would have closed."""
         reader, writer = await asyncio.open_connection(self.host, self.port)
         hidden = "&hidden=1" if page.hidden else ""
         path = self.path.partition("?")[0] + (page.query or f"?version=1&page={page.name}")
@@ -88,7 +87,7 @@ class Pages:
 
 
 async def main() -> None:
-    """Open the pages that standard input describes, and do as it says."""
+    """Open the pages that standard input describes, and follow its commands."""
     lines = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(lines), sys.stdin
@@ -111,12 +110,12 @@ async def main() -> None:
         elif word == "off":
             pages.may_ask.clear()
             tally = pages.tally
-            said = {
+            counts = {
                 "statuses": tally.statuses,
                 "failures": tally.failures,
                 "took_ms": sorted(tally.took_ms),
             }
-            print(json.dumps(said), flush=True)
+            print(json.dumps(counts), flush=True)
         else:  # the path of another issue
             pages.path = word
     for task in living:

@@ -1,9 +1,7 @@
-"""
-A form that is posted again and again, and an empty page in turns with it, within a site:
-`python -m benchmarks.programs.post_again SESSION TIMES ROUNDS`.
+"""Post one form repeatedly, alternating with an empty page, within a site.
 
-Both are asked of the site's own WSGI application in this one process, by one person with one
-session. Tells the milliseconds of each, round by round.
+Run `python -m benchmarks.programs.post_again SESSION TIMES ROUNDS`. Both go to the site's own WSGI
+application in this process, with one session. It prints the milliseconds of each, round by round.
 """
 
 import sys
@@ -11,7 +9,7 @@ from collections.abc import Callable
 
 from benchmarks.letter import LETTER
 from benchmarks.programs.browser import InProcess, Page, posted
-from benchmarks.site.within_site import begin, tell
+from benchmarks.site.within_site import begin, print_result
 
 DESK = "/admin/newsletters/"
 FORM = {
@@ -25,7 +23,7 @@ WARMING_UP = 30
 
 
 def main() -> None:
-    """Publish once, and then measure what comes of the same form."""
+    """Publish once, then measure repeated posts of the same form."""
     session, times, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     begin()
     from django.conf import settings
@@ -53,13 +51,13 @@ def main() -> None:
     in_turns(replay, empty, WARMING_UP)
     found = [in_turns(replay, empty, times) for _ in range(rounds)]
     assert Edition.objects.filter(idempotency_key=FORM["idempotency_key"]).count() == 1
-    tell(found)
+    print_result(found)
 
 
 def in_turns(
     one: Callable[[], Page], other: Callable[[], Page], times: int
 ) -> tuple[list[float], list[float]]:
-    """The milliseconds of each; now the one comes first and now the other."""
+    """Return the milliseconds of each, in alternating order."""
     took: tuple[list[float], list[float]] = ([], [])
     for number in range(times):
         for side in (0, 1) if number % 2 else (1, 0):

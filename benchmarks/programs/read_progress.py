@@ -1,13 +1,10 @@
-"""
-A progress page's readings in a process of its own, within a site, while others send:
-`python -m benchmarks.programs.read_progress SESSION PATH TIMES`.
+"""Measure the progress page within a site while workers send.
 
-Asked of the site's own WSGI application, the whole way through middleware, session and permissions:
-`progress.json`, and in turns with it what an open page asks for, with all its parts. Tells of each
-the milliseconds in the view, those of the whole answer, and how many of these were spent on the
-processor.
-
-The view begins where the middleware ends. Who asks, and what they may do, is looked up within it.
+Run `python -m benchmarks.programs.read_progress SESSION PATH TIMES`. Requests go to the site's own
+WSGI application, with middleware, session and permissions. They alternate between `progress.json`
+and the request of an open page with all its parts. It prints for each the milliseconds in the view,
+of the whole answer, and of CPU time.
+The view begins after the middleware. It includes the look-up of the user and their permissions.
 """
 
 import sys
@@ -16,14 +13,14 @@ from functools import wraps
 from typing import Any
 
 from benchmarks.programs.browser import InProcess
-from benchmarks.site.within_site import begin, tell
+from benchmarks.site.within_site import begin, print_result
 
 WARMING_UP = 3
-REST_S = 0.1  # not a flood: whoever sends has the processor as before
+REST_S = 0.1  # pause, so that the workers keep the processor
 
 
 def main() -> None:
-    """Read so many times."""
+    """Make `TIMES` requests."""
     session, path, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
     begin()
     timed = {name: timed_view(name) for name in ("progress_json", "progress")}
@@ -45,11 +42,11 @@ def main() -> None:
         (read("progress_json", path), read("progress", polled)) for _ in range(WARMING_UP + times)
     ]
     own, poll = zip(*both[WARMING_UP:], strict=True)
-    tell({"own": own, "poll": poll})
+    print_result({"own": own, "poll": poll})
 
 
 def timed_view(name: str) -> list[float]:
-    """The seconds that the desk's view of this name takes, a value each time it is called."""
+    """Time the desk's view of this name; return a list of seconds, one per call."""
     from publishing.urls import urlpatterns
 
     (pattern,) = (each for each in urlpatterns if each.name == name)

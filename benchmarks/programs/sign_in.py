@@ -1,25 +1,24 @@
-"""
-People who are signed in: `python -m benchmarks.programs.sign_in NUMBER GROUP`, within a site.
+"""Create signed-in users within a site.
 
-What they may do they may by their group, as on a site that is run for real: looking that up costs
-what it costs. Tells the keys of their sessions.
+Run `python -m benchmarks.programs.sign_in NUMBER GROUP`. Permissions come from the group, as on a
+real site, so their look-up costs the same. It prints the session keys.
 """
 
 import sys
 
 from benchmarks.site.site import Site
-from benchmarks.site.within_site import begin, tell, within
+from benchmarks.site.within_site import begin, print_result, within
 
 PUBLISHERS, MANAGERS = "Publishers", "Managers of readers"
 
 
 def sessions_of(site: Site, people: int, group: str = PUBLISHERS) -> list[str]:
-    """The sessions of so many new people of a group who have just signed in."""
+    """Return session keys of new, signed-in users of a group."""
     return list(within(site, "benchmarks.programs.sign_in", str(people), group))
 
 
 def main() -> None:
-    """Make the people and sign them in."""
+    """Create the users and sign them in."""
     begin()
     from django.contrib.auth import get_user_model
     from django.contrib.auth.models import Group
@@ -36,7 +35,7 @@ def main() -> None:
         return client.cookies["sessionid"].value
 
     number_of_people, group = int(sys.argv[1]), sys.argv[2]
-    tell([session_of(number) for number in range(number_of_people)])
+    print_result([session_of(number) for number in range(number_of_people)])
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""
-How fast is one worker where the provider costs no time?
+"""How fast is one worker if the provider costs no time?
 
-One real `deliver --until-empty` with its defaults, all its promises included, against two
-yardsticks over the same PostgreSQL with full durability: the naive worker, which sends one by one,
-and a loop of psycopg and requests, which sends batches and promises nothing. All three send the
-same letter of 2 kB with the same headers to the same provider, in turns. After each run the
-provider must have seen every reader's copy once.
+One real `deliver --until-empty` with defaults is compared with two yardsticks on the same
+PostgreSQL with full durability. The naive worker sends one by one. A loop of psycopg and requests
+sends batches without any guarantee. All three send the same 2 kB letter with the same headers to
+the same provider, in turns. After each run the provider must have received every reader's copy
+once.
 """
 
 from functools import partial
@@ -21,7 +20,7 @@ ROW = "delivery with a provider that answers at once, 2 kB bodies"
 
 
 def measure(options: Options) -> RowResult:
-    """The worker's rate as a multiple of the one, and as a percentage of the other."""
+    """Measure the worker's rate relative to both yardsticks."""
     readers = options.size(100_000, 2_000)
     few = options.size(2_000, 100)
     phases = Phases(readers)
@@ -63,9 +62,9 @@ def measure(options: Options) -> RowResult:
             *phases.figures(options.rounds),
         ),
         (
-            f"{readers:,} readers, {few:,} of them one by one; where not said, batches of 200.",
-            f"The worker: {CALLS} calls at a time, {threads_for(CALLS)} threads; one is at work.",
-            "The bare loop: one thread, one call at a time, no promises.",
+            f"{readers:,} readers, {few:,} one by one; batches of 200 if not stated.",
+            f"The worker: {CALLS} calls at a time, {threads_for(CALLS)} threads, one running.",
+            "The bare loop: one thread, one call at a time, no guarantees.",
         ),
     )
 

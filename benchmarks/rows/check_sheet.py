@@ -1,11 +1,10 @@
-"""
-How much processor time does the check sheet of the longest letter take, if the letter is hostile?
+"""How much CPU time does the check sheet of a hostile letter take?
 
-A letter of 1,000,000 characters repeats one piece that is known to be hard for a parser, or is a
-real letter made long. Each kind is checked in full, as the page does it: the mail is composed, the
-text part is made, and all is read. The worst kind counts. A quarter of the length is checked in
-turns with it: four times as long takes at most six times as much. What counts is the processor
-time of the process, so that others on the machine disturb it less.
+A letter of 1,000,000 characters repeats a piece that is hard for a parser, or is a real letter made
+long. Each kind is checked in full, as the page does it: Homing composes the mail, makes the plain
+text and reads all of it. The worst kind counts. A quarter of the length is checked in turns with
+it: four times the length may take at most six times as long. CPU time of the process counts, as
+other programs disturb it less.
 """
 
 import json
@@ -18,7 +17,7 @@ from benchmarks.site.site import a_site
 from benchmarks.site.within_site import within
 
 LONGEST, SHARE = 1_000_000, 4
-# `#` is another number each time.
+# Each `#` becomes a different number.
 KINDS = (
     "<", "&#", '<a b="', "<!--", "<b><i></b>", "<h1>x</h1>", "<blockquote><p>x",
     "<table><tr><td>x", '<a href="https://x.org/#">x</a>', '<img src="x#">', "{{ f# }}",
@@ -27,7 +26,7 @@ KINDS = (
 
 
 def measure(options: Options) -> RowResult:
-    """The worst kind at full length, and how it grows."""
+    """Measure the worst kind at full length, and its growth."""
     length = options.size(LONGEST, 40_000)
     letters = [made(kind, size) for size in (length // SHARE, length) for kind in (*KINDS, "")]
     runs = []
@@ -63,7 +62,7 @@ def measure(options: Options) -> RowResult:
 
 
 def made(kind: str, length: int) -> str:
-    """A letter of about that length; of paragraphs if no kind is named."""
+    """Build a letter of about that length; of paragraphs if no kind is named."""
     if not kind:
         return letter(length)
     count = length // len(kind)

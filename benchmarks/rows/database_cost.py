@@ -1,13 +1,11 @@
-"""
-What does a copy cost the database, from its claim to its settling?
+"""What does one copy cost the database, from claim to settlement?
 
-One real `deliver` with batches of 200 sends a letter of 2 kB to 100,000 readers, over a provider
-that answers at once. Counted by the database itself, from the worker's start to its end: all bytes
-of its write-ahead log, whoever wrote them, and the updates of the deliveries' rows, and how many of
-those stayed within their page. The tables are vacuumed and a checkpoint comes before the issue is
-published: what is counted has no share in tidying up after the issue before, which stays in the
-tables. No checkpoint comes after, which is looked at; the server writes full pages, and nobody
-tells by webhook.
+One real `deliver` with batches of 200 sends a 2 kB letter to 100,000 readers through a provider
+that answers at once. The database counts from the worker's start to its end: all bytes of
+write-ahead log, the updates of delivery rows, and how many updates stayed within their page. VACUUM
+and a checkpoint run before the issue is published, so clean-up after the previous issue does not
+count. The row fails if a checkpoint comes later. The server writes full pages, and no webhooks
+arrive.
 """
 
 import json
@@ -22,7 +20,7 @@ BATCH = 200
 
 
 def measure(options: Options) -> RowResult:
-    """Bytes, updates and updates within the page, of each copy, round by round."""
+    """Measure bytes, updates and HOT updates per copy, round by round."""
     copies = options.size(100_000, 10_000)
     rounds: list[Work] = []
     with a_site() as site:
@@ -64,16 +62,16 @@ def measure(options: Options) -> RowResult:
 
 
 def one_send(site: Site, copies: int) -> Work:
-    """What sending one issue to everyone made the database do."""
+    """Send one issue to everyone; return the database's work."""
     with closing(site.connect()) as database:
         database.execute("VACUUM (ANALYZE)")
         database.execute("CHECKPOINT")
         site.publish()
         counting = DatabaseWork(database, ("delivery", "batch"))
-        said = site.manage("deliver", "--until-empty", DELIVERY_BATCH_SIZE=str(BATCH))
+        output = site.manage("deliver", "--until-empty", DELIVERY_BATCH_SIZE=str(BATCH))
         work = counting.so_far()
-    assert json.loads(said.splitlines()[-1])["sent"] == copies, said
-    assert not work.had_a_checkpoint, "a checkpoint came in between, so this says nothing"
+    assert json.loads(output.splitlines()[-1])["sent"] == copies, output
+    assert not work.had_a_checkpoint, "a checkpoint came in between, so the counts are invalid"
     return work
 
 

@@ -1,13 +1,11 @@
-"""
-How long does an import of 100,000 rows take, with its full report?
+"""How long does an import of 100,000 rows take, with its full report?
 
-What is asked of it is asked of the command: from its start, Python's included, to the last line of
-its report, with every rejected row written to a file, and all readers confirmed. Beside it stands
-the way over the desk: the upload through the site's own WSGI application, the check and the import
-by a worker's step, which also puts a mail to everybody in line; the three together are shown too.
-Every step is a process of its own, and the peak of its memory is what the system counted. Every
-round brings another list to a site that keeps those of the rounds before, and what each report
-says of its list is compared with what was written into it.
+The target is for the command: from its start, Python's included, to the last line of its report. It
+writes every rejected row to a file and confirms all readers. The further figures are for the desk:
+upload through the site's own WSGI application, then check and import by a worker's step, which also
+queues a confirmation mail to every reader. Every step is its own process, and the system reports
+its peak memory. Every round imports another list into a site that keeps the earlier ones. Each
+report is compared with the content of its list.
 """
 
 from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown
@@ -20,16 +18,16 @@ COMMAND = "the command, with its report"
 
 
 def measure(options: Options) -> RowResult:
-    """The command, and the steps over the desk, round by round."""
+    """Measure the command and the desk's steps, round by round."""
     rows = options.size(100_000, 5_000)
     rounds: list[dict[str, Step]] = []
     with a_site() as site:
         (session,) = sessions_of(site, 1, MANAGERS)
-        # The first is not counted: it warms the machine up.
+        # The first round warms the machine up.
         for number in range(1 if options.quick else 0, options.rounds + 1):
             steps = one_round(site, rows, number, session)
-            told = ", ".join(f"{name} {shown(step.took_s, 's')}" for name, step in steps.items())
-            say(f"  {f'round {number}' if number else 'warm-up'}: {told}")
+            took = ", ".join(f"{name} {shown(step.took_s, 's')}" for name, step in steps.items())
+            say(f"  {f'round {number}' if number else 'warm-up'}: {took}")
             if number:
                 rounds.append(steps)
     seconds = {name: _seconds(name, [(steps[name],) for steps in rounds]) for name in rounds[0]}
@@ -51,15 +49,15 @@ def measure(options: Options) -> RowResult:
 
 
 def one_round(site: Site, rows: int, number: int, session: str) -> dict[str, Step]:
-    """One list by the command, and one as long over the desk."""
+    """Import one list by command and one of the same length over the desk."""
     one, other = (site.folder / f"{way}{number}.csv" for way in ("command", "desk"))
     of_one = write_list(one, rows, f"-{one.stem}")
     of_other = write_list(other, rows, f"-{other.stem}")
     command = by_the_command(site, one)
-    assert of_one.items() <= command.told.items(), command.told
+    assert of_one.items() <= command.output.items(), command.output
     steps = by_the_page(site, other, session)
-    # The same content again creates nothing, and reports what was done over the desk.
-    again = by_the_command(site, other).told
+    # The same content again creates nothing and returns the desk's report.
+    again = by_the_command(site, other).output
     assert (of_other | {"created": False}).items() <= again.items(), again
     return {COMMAND: command} | {f"over the desk: {name}": step for name, step in steps.items()}
 

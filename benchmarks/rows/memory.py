@@ -1,10 +1,8 @@
-"""
-How much memory does a worker take, and does it take more the longer the list is?
+"""How much memory does a worker take, and does it grow with the list?
 
-One real `deliver` with its defaults sends to 10,000, to 100,000 and to 1,000,000 readers, each time
-as a fresh process. What counts is the most that was ever resident of it, as the system itself keeps
-it (VmHWM), so that no peak falls between two looks. It is read again and again until the process
-has ended.
+One real `deliver` with defaults sends to 10,000, 100,000 and 1,000,000 readers, each time as a new
+process. The system's peak of resident memory (VmHWM) counts, so no peak is missed between two
+samples. It is read repeatedly until the process has ended.
 """
 
 import json
@@ -19,11 +17,11 @@ LOOKS_EVERY_S = 0.05
 
 
 def measure(options: Options) -> RowResult:
-    """The peak at each size, and that of the longest list as a multiple of the shortest."""
+    """Measure the peak at each size, and the growth."""
     sizes = [options.size(*each) for each in ((10_000, 500), (100_000, 1_000), (1_000_000, 2_000))]
     peaks: dict[int, list[float]] = {size: [] for size in sizes}
     for number in range(1, options.rounds + 1):
-        # A site for each round: a list does not become shorter.
+        # One site per round: a list cannot shrink.
         with a_site() as site:
             for size in sizes:
                 peaks[size].append(peak_mb(site, size))
@@ -42,7 +40,7 @@ def measure(options: Options) -> RowResult:
 
 
 def peak_mb(site: Site, readers: int) -> float:
-    """The most that was resident of a worker that sent to so many, in MB."""
+    """Return the peak resident memory of a worker that sent to everyone, in MB."""
     site.readers(readers)
     site.publish()
     peak_kib = 0

@@ -1,9 +1,7 @@
-"""
-How much memory does the largest picture take that is accepted?
+"""How much memory does the largest accepted image take?
 
-For each kind of file one of the most pixels is made fit for mail in a fresh process. What counts is
-by how much that raises the most that was ever resident of it (VmHWM), after a small picture has had
-the libraries loaded.
+For each file type, the image with the most pixels is prepared for mail in a new process. The
+increase of peak resident memory (VmHWM) counts, after a small image has loaded the libraries.
 """
 
 import tempfile
@@ -28,7 +26,7 @@ KINDS: dict[str, tuple[str, str, tuple[int, int], dict[str, Any]]] = {
 
 
 def measure(options: Options) -> RowResult:
-    """The peak of each kind, in MB of 1,000,000 bytes, and the largest of them."""
+    """Measure the peak of each kind, in MB of 1,000,000 bytes, and the largest."""
     peaks: dict[str, list[float]] = {name: [] for name in KINDS}
     with a_site() as site, tempfile.TemporaryDirectory() as folder:
         for name, (kind, mode, size, how) in KINDS.items():
@@ -44,7 +42,7 @@ def measure(options: Options) -> RowResult:
         "the largest", "MB", tuple(max(each) for each in zip(*peaks.values(), strict=True))
     )
     return RowResult(
-        "a picture of the largest accepted size",
+        "an image of the largest accepted size",
         (Target("at most 150 MB of additional memory", most, 150, at_most=True),),
         tuple(figures),
     )

@@ -1,15 +1,12 @@
-"""
-How long does the progress endpoint take at a million deliveries, while they are being sent?
+"""How long does the progress endpoint take at a million deliveries?
 
-Four real workers with their defaults send to a million readers through a provider that takes 200 ms
-for each call; they keep both cores of a small machine busy. Meanwhile a process of its own asks for
-the reading of the page, forty times a round, through the site's own WSGI application. What is timed
-begins where the middleware ends, so looking up the session, who it is and what they may do is in
-it; the whole answer stands beside it.
-
-What is asked is asked of a reading that nobody shares, with the counts read anew. Beside it stands
-one for a page that is open among others in the same web process, which share a reading within a
-second. What open pages cost those who send is measured by `benchmarks.studies.progress_pages`.
+Four real workers with defaults send to a million readers through a provider that takes 200 ms per
+call; they keep both cores of a small machine busy. A separate process requests the page's reading
+forty times a round through the site's own WSGI application. The time begins after the middleware,
+so it includes the session, the user and the permissions. The whole answer is a further figure.
+The target is for an unshared reading, with fresh counts. Pages that are open in the same web
+process share a reading within a second; that is a further figure.
+`benchmarks.studies.progress_pages` measures what open pages cost the workers.
 """
 
 import statistics
@@ -30,7 +27,7 @@ ACCEPTED = "SELECT coalesce(sum(accepted), 0)::bigint FROM attempt"
 
 
 def measure(options: Options) -> RowResult:
-    """Medians of the readings of each round."""
+    """Measure the median of each round."""
     deliveries = options.size(1_000_000, 200_000)
     readings = options.size(READINGS, 5)
     rounds: list[dict[str, Any]] = []
@@ -42,7 +39,7 @@ def measure(options: Options) -> RowResult:
         for _ in range(WORKERS):
             stack.enter_context(site.running("deliver"))
         path = ""
-        # The first is not counted: the workers have just begun.
+        # The first round does not count: the workers have just begun.
         wanted = options.rounds if options.quick else options.rounds + 1
         for _ in range(2 * wanted):
             if len(rounds) == wanted:
@@ -50,22 +47,27 @@ def measure(options: Options) -> RowResult:
             if not site.one(WAITING):
                 path = publish(site)
             began, before = time.monotonic(), site.one(ACCEPTED)
-            told = within(site, "benchmarks.programs.read_progress", session, path, str(readings))
+            reading_times = within(
+                site, "benchmarks.programs.read_progress", session, path, str(readings)
+            )
             rate = (site.one(ACCEPTED) - before) / (time.monotonic() - began)
             if not site.one(WAITING):
                 say("  the send ended within the round, which is not counted")
                 continue
-            rounds.append(told)
+            rounds.append(reading_times)
             rates.append(rate)
-            took = statistics.median(ms for ms, *_ in told["own"])
+            took = statistics.median(ms for ms, *_ in reading_times["own"])
             say(f"  reading {len(rounds)}: {shown(took, 'ms')} beside {rate:,.0f} copies/s")
 
     if len(rounds) < wanted:
-        raise RuntimeError("The sends ended too soon to read beside them; nothing was measured.")
+        raise RuntimeError("The sends ended too early, so nothing was measured.")
     rounds, rates = rounds[-options.rounds :], rates[-options.rounds :]
 
     def median_of(name: str, kind: str, part: int) -> Measured:
-        values = tuple(statistics.median(each[part] for each in told[kind]) for told in rounds)
+        values = tuple(
+            statistics.median(each[part] for each in reading_times[kind])
+            for reading_times in rounds
+        )
         return Measured(name, "ms", values)
 
     return RowResult(
@@ -92,7 +94,7 @@ def measure(options: Options) -> RowResult:
 
 
 def publish(site: Site) -> str:
-    """The address of the readings of an issue that began to go out."""
+    """Publish an issue, wait until it sends, and return its progress URL."""
     before = site.one(ACCEPTED)
     issue = site.publish()
     for _ in range(round(BEGINS_WITHIN_S / 0.2)):

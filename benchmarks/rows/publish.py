@@ -1,15 +1,13 @@
-"""
-How long does it take to publish to a million readers, beside the rows alone?
+"""How long does it take to publish to a million readers?
 
-The whole of it is one form, posted over HTTP to the site's web server as it is deployed: from the
-first byte of the form to the last of the answer, which comes after the commit. Of that the database
-tells how long filling the queue took: from the moment that the edition was stored to the line of
-the audit trail, which is written when all copies are there.
-
-The bare one puts the same rows, ready made in a table without keys, into an empty table with the
-same columns, keys, indexes, checks and fillfactor by a single `INSERT … SELECT` that commits by
-itself; that both tables are alike is looked at, not assumed. Both begin with an empty table and
-after a checkpoint, in turns, and what came into the table is counted each time.
+The time is that of one form, posted over HTTP to the deployed web server: from the first byte of
+the form to the last byte of the answer, which comes after the commit. The database gives the time
+to fill the queue: from the edition's row to the line of the audit trail, which is written when all
+copies exist.
+The baseline puts the same rows from a prepared table without keys into an empty table with a single
+`INSERT … SELECT` in its own transaction. Both tables have the same columns, keys, indexes, checks
+and fillfactor; the row verifies that. Both begin empty and after a checkpoint, in turns, and the
+new rows are counted each time.
 """
 
 import uuid
@@ -28,16 +26,16 @@ from benchmarks.site.web_server import a_web_server
 RATIO_BOUND, ANSWER_BOUND_S = 2.0, 10.0
 WHOLE, BARE, ENQUEUE = "the whole answer", "the bare INSERT … SELECT", "of it filling the queue"
 
-# Of the columns that publishing fills; the others are empty in both.
+# The columns that publishing fills; the others are empty in both.
 COLUMNS = "issue_id, recipient_id, version, batch_id, address, name, outcome"
 READY_MADE = f"""
     CREATE TABLE ready_made AS SELECT {COLUMNS} FROM delivery ORDER BY issue_id, recipient_id
 """
-# Everything but what a table is stored by, which LIKE leaves out.
+# All columns except storage settings, which LIKE omits.
 ALIKE = "CREATE TABLE bare (LIKE delivery INCLUDING ALL)"
 STORED_BY = "SELECT reloptions FROM pg_class WHERE oid = 'delivery'::regclass"
 MADE_OF = """
-    SELECT array_agg(told ORDER BY told) FROM (
+    SELECT array_agg(definition ORDER BY definition) FROM (
         SELECT concat_ws(' ', 'column', attname, format_type(atttypid, atttypmod), attnotnull,
                          attstorage, attcompression)
         FROM pg_attribute WHERE attrelid = %(table)s::regclass AND attnum > 0
@@ -54,10 +52,10 @@ MADE_OF = """
         UNION ALL
         SELECT concat_ws(' ', 'stored', reloptions) FROM pg_class
         WHERE oid = %(table)s::regclass
-    ) AS made (told)
+    ) AS made (definition)
 """
 FILL_BARE = f"INSERT INTO bare ({COLUMNS}) SELECT {COLUMNS} FROM ready_made"
-# The copies are what takes time; what hangs on no copy stays.
+# Copies take the time; rows without copies may stay.
 EMPTIED = "TRUNCATE delivery, batch, bare"
 OF_THE_NEWEST = """
     SELECT audience, extract(epoch FROM recorded.at - published_at)::float8
@@ -69,7 +67,7 @@ OF_THE_NEWEST = """
 
 
 def measure(options: Options) -> RowResult:
-    """The whole answer, filling the queue, and the bare one."""
+    """Measure the whole answer, the filling of the queue, and the baseline."""
     readers = options.size(1_000_000, 20_000)
     with (
         a_site() as site,
@@ -102,14 +100,14 @@ def measure(options: Options) -> RowResult:
 
 
 class Press:
-    """Publishes, and fills the bare table; both into empty tables."""
+    """Publisher and baseline, both into empty tables."""
 
     def __init__(self, database: psycopg.Connection[Any], browser: OverHttp, readers: int) -> None:
         self._database, self._browser, self._readers = database, browser, readers
         self.enqueued: list[float] = []
 
     def make_ready(self) -> None:
-        """The bare table, the rows that go into it, and statistics of what is read."""
+        """Prepare the bare table, its rows, and statistics of the tables that are read."""
         self._database.execute(ALIKE)
         reloptions = self._one(STORED_BY, [])[0]
         self._database.execute(f"ALTER TABLE bare SET ({', '.join(reloptions)})")
@@ -120,19 +118,19 @@ class Press:
         self.enqueued.clear()
 
     def compare(self) -> None:
-        """Both tables have to be alike, or the comparison of the two times says nothing."""
+        """Verify that both tables are alike; otherwise the ratio is meaningless."""
         ours, bare = (self._one(MADE_OF, {"table": table})[0] for table in ("delivery", "bare"))
         assert ours == bare, f"the tables differ:\n{ours}\n{bare}"
 
     def publish(self) -> float:
-        """Seconds of the whole answer to a form that is published to everyone."""
+        """Publish to everyone; return the seconds of the whole answer."""
         self._empty()
         took_s = self._post()
         assert self._one("SELECT count(*) FROM delivery", [])[0] == self._readers
         return took_s
 
     def fill_bare(self) -> float:
-        """Seconds of the statement alone, its commit included."""
+        """Fill the bare table; return the seconds of the statement and its commit."""
         self._empty()
         began = self._clock()
         self._database.execute(FILL_BARE)

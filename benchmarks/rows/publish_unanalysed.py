@@ -1,9 +1,9 @@
-"""
-How long does it take to publish if no table was ever analysed, as after a restored dump?
+"""How long does it take to publish without table statistics?
 
-Two sites with the same readers and suppressions: one has statistics, and the other never gets any.
-A form is posted to each in turn, over HTTP to the web server as it is deployed, from its first byte
-to the last of the answer. Both begin with an empty queue and after a checkpoint.
+A restored dump has none. Two sites have the same readers and suppressions. One has
+statistics and the other never gets any. A form is posted to each in turn, over HTTP to the deployed
+web server, from its first byte to the last of the answer. Both begin with an empty queue and after
+a checkpoint.
 """
 
 import uuid
@@ -24,7 +24,7 @@ from benchmarks.site.web_server import a_web_server
 BOUND = 3.0
 NEVER, ANALYSED = "no table ever analysed", "all tables analysed"
 
-# Every 15th reader of 300,000.
+# Every 15th of 300,000 readers.
 SUPPRESS = """
     INSERT INTO suppression (address_key, reason, origin)
     SELECT email_key, 'bounce', 'provider' FROM subscriber WHERE id % 15 = 0
@@ -36,7 +36,7 @@ KNOWN = """
 
 
 def measure(options: Options) -> RowResult:
-    """The answer of both sites."""
+    """Measure the answers of both sites."""
     readers = options.size(300_000, 6_000)
     with _press(readers, analyse=True) as known, _press(readers, analyse=False) as unknown:
         never, analysed = in_turns(options, {NEVER: unknown.publish, ANALYSED: known.publish}, "s")
@@ -57,14 +57,14 @@ def measure(options: Options) -> RowResult:
 
 @dataclass(frozen=True, slots=True)
 class _Press:
-    """Publishes on one site."""
+    """Publisher on one site."""
 
     database: psycopg.Connection[Any]
     browser: OverHttp
     audience: int
 
     def publish(self) -> float:
-        """Seconds of the answer to a form that is published to everyone."""
+        """Publish to everyone; return the seconds of the answer."""
         self.database.execute("TRUNCATE delivery, batch")
         self.database.execute("CHECKPOINT")
         page = self.browser.post(DESK, FORM | {"idempotency_key": str(uuid.uuid4())})
@@ -73,7 +73,7 @@ class _Press:
         return page.took_s
 
     def one(self, sql: str) -> Any:
-        """The only value that a statement gives."""
+        """Return the single value of a statement."""
         row = self.database.execute(sql).fetchone()
         assert row is not None
         return row[0]

@@ -1,23 +1,21 @@
-"""
-After a worker was killed with `kill -9`: when does its work go on?
+"""How soon does the work of a killed worker continue?
 
-Two real workers with four calls each, one after the other, and the sandbox as their provider, which
-can be searched as Postmark can. The first is killed at the worst moment, the second is started at
-once and has to find out by itself. Two moments are taken:
+Two real workers with four calls each run one after the other. The sandbox is their provider and can
+be searched as Postmark can. The first worker is killed with `kill -9` at the worst moment. The
+second starts at once and must recover automatically. Two moments are measured:
 
-- It has claimed four batches and started none of their calls. They are to be taken again within
-  the lease and ten seconds. Counted from the kill to the start of each batch's own call, by the
-  database's clock; so the start of the second worker's Python is in it.
-- Four of its calls are in the air, and the provider never answers them. Two it accepted, and two it
-  did not. What is in doubt is to be settled within the schedule of look-ups, of which the last
-  decides that a call surely never arrived. Counted from the end of each call's deadline, which is
-  where the schedule counts from when nobody wrote down how the call ended, to the moment that
-  nothing of the batch is in doubt.
+- The first worker has claimed four batches and started no call. The batches must be claimed again
+  within the lease and ten seconds. The time runs from the kill to the start of each batch's own
+  call, by the database's clock, so it includes the start of the second worker's Python.
+- Four of its calls are in flight and never get an answer. The provider accepted two of them. All
+  must be settled within the schedule of look-ups; its last look-up decides that a call never
+  arrived. The time runs from each call's deadline, where the schedule begins if the end of the
+  call is not recorded, until the batch has no unconfirmed copy.
 
-Lease, deadline and schedule are short here, so that it ends soon; they stand in the notes. What
-follows from a longer one is longer by as much: nothing else of it is waited for.
+Lease, deadline and schedule are short here; the notes show them. With longer settings the times
+grow by the same amount.
 
-In the end everybody has one copy and nobody two, by the sandbox's own count.
+At the end every reader has exactly one copy, by the sandbox's own count.
 """
 
 import subprocess
@@ -35,11 +33,11 @@ from benchmarks.site.sandbox import Sandbox, a_sandbox
 from benchmarks.site.site import Site, a_site
 
 BATCH, CALLS = 100, 4
-# Half of the calls are in the air when the worker is killed, the other half is still in line.
+# When the worker is killed, half of the calls are in flight and half are still queued.
 READERS = 2 * CALLS * BATCH
 LEASE_S, DEADLINE_S, LOOK_UPS_S = 5.0, 5.0, (6.0, 9.0, 12.0)
-# How soon somebody looks: workers sweep every five seconds and poll once a second, and of several
-# calls in doubt one is asked about after the other.
+# Workers reap leases every five seconds and poll once a second. They look up unconfirmed calls one
+# after another.
 CLAIM_MARGIN_S = LOOK_UP_MARGIN_S = 10.0
 SETTINGS = {
     "DELIVERY_BATCH_SIZE": str(BATCH),
@@ -53,7 +51,7 @@ LOOK_EVERY_S = 0.05
 
 
 def measure(options: Options) -> RowResult:
-    """How long each of the two took, round by round."""
+    """Measure both times, round by round."""
     claimed: list[float] = []
     found: list[float] = []
     absent: list[float] = []
@@ -63,11 +61,13 @@ def measure(options: Options) -> RowResult:
             with a_sandbox() as sandbox:
                 claimed.append(Scene(site, database, sandbox).killed_between_claim_and_call())
             with a_sandbox() as sandbox:
-                had, had_not = Scene(site, database, sandbox).killed_with_calls_in_the_air()
+                had, had_not = Scene(site, database, sandbox).killed_with_calls_in_flight()
             found.append(had)
             absent.append(had_not)
-            told = ", ".join(shown(times[-1], "s") for times in (claimed, found, absent))
-            say(f"  round {number}: claimed again after, found after, surely absent after: {told}")
+            after = ", ".join(shown(times[-1], "s") for times in (claimed, found, absent))
+            say(
+                f"  round {number}: claimed again after, found after, surely absent after: {after}"
+            )
     lease_s, last_s = LEASE_S + CLAIM_MARGIN_S, LOOK_UPS_S[-1] + LOOK_UP_MARGIN_S
     settings = ", ".join(f"{name}={value}" for name, value in SETTINGS.items())
     return RowResult(
@@ -81,7 +81,7 @@ def measure(options: Options) -> RowResult:
             ),
             Target(
                 f"unknown attempts within their look-ups: here {LOOK_UPS_S[-1]:g} s + "
-                f"{LOOK_UP_MARGIN_S:g} s to come to it",
+                f"{LOOK_UP_MARGIN_S:g} s to reach it",
                 Measured("from the deadline to the last that was settled", "s", tuple(absent)),
                 last_s,
                 at_most=True,
@@ -93,17 +93,17 @@ def measure(options: Options) -> RowResult:
 
 
 class Scene:
-    """One issue to everyone, a worker that is killed with it, and one that comes after."""
+    """One issue to everyone, a worker that is killed, and its successor."""
 
     def __init__(self, site: Site, database: psycopg.Connection[Any], sandbox: Sandbox) -> None:
         self._site = replace(site, settings=site.settings | SETTINGS)
         self._database, self._sandbox = database, sandbox
 
     def killed_between_claim_and_call(self) -> float:
-        """Seconds from the kill until the last batch that it had claimed was in a call again."""
+        """Return the seconds from the kill until every claimed batch is called again."""
         edition = self._publish()
         with psycopg.connect(self._site.database) as other, self._worker() as worker:
-            # It claims, and then waits to read the copies that it is to render.
+            # It claims, then waits to read the copies that it renders.
             other.execute("LOCK TABLE delivery IN ACCESS EXCLUSIVE MODE")
             until("the worker had claimed", lambda: len(self._held(edition, "claimed")) == CALLS)
             killed_at = self._clock()
@@ -120,10 +120,10 @@ class Scene:
         )
         return float(took)
 
-    def killed_with_calls_in_the_air(self) -> tuple[float, float]:
-        """
-        Seconds from the deadline of its calls until the last one was settled that the provider had,
-        and until the last one was that it had not.
+    def killed_with_calls_in_flight(self) -> tuple[float, float]:
+        """Return the seconds from the deadline to the last settlement, for both groups.
+
+        The first group is the calls that the provider accepted, the second those it did not.
         """
         self._sandbox.set_fault("hold", moment="after_accept", calls=CALLS // 2)
         self._sandbox.set_fault("hold", moment="before_accept", calls=CALLS // 2)
@@ -144,14 +144,14 @@ class Scene:
             "WHERE batch_id = ANY(%s) GROUP BY batch_id",
             [lost],
         ):
-            # What surely never arrived was sent once more, which is an attempt of its own.
+            # A call that never arrived is repeated once, as an attempt of its own.
             took = (settled_at[batch] - deadline).total_seconds()
             (found if attempts == 1 else absent).append(took)
         assert len(found) == len(absent) == CALLS // 2, (found, absent)
         return max(found), max(absent)
 
     def _publish(self) -> int:
-        """The edition's id."""
+        """Publish an issue; return the edition's id."""
         issue = self._site.publish()
         return int(self._one("SELECT id FROM edition WHERE issue_id = %s", [issue]))
 
@@ -165,7 +165,7 @@ class Scene:
         return [batch for (batch,) in rows]
 
     def _when_settled(self, lost: Sequence[int]) -> dict[int, datetime]:
-        """When each batch was first seen to be neither in its lost call nor in doubt about it."""
+        """Return when each batch first had neither its lost call nor an unconfirmed copy."""
         settled_at: dict[int, datetime] = {}
 
         def all_are() -> bool:
@@ -183,7 +183,7 @@ class Scene:
                 settled_at.setdefault(batch, now)
             return len(settled_at) == len(lost)
 
-        until("all calls in doubt were settled", all_are)
+        until("all unconfirmed calls were settled", all_are)
         return settled_at
 
     def _everybody_has_one(self, edition: int) -> None:
@@ -206,18 +206,18 @@ class Scene:
 
 
 def kill(worker: subprocess.Popen[str]) -> None:
-    """kill -9, and wait until it is gone."""
+    """Send SIGKILL, and wait until the process has ended."""
     worker.kill()
     worker.wait()
 
 
 def until(what: str, is_so: Callable[[], bool]) -> None:
-    """Wait until it is so."""
+    """Wait until a condition holds."""
     for _ in range(round(LONGEST_S / LOOK_EVERY_S)):
         if is_so():
             return
         time.sleep(LOOK_EVERY_S)
-    raise RuntimeError(f"After {LONGEST_S:g} s it was still not so that {what}.")
+    raise RuntimeError(f"Not within {LONGEST_S:g} s: {what}.")
 
 
 if __name__ == "__main__":

@@ -1,15 +1,11 @@
-"""
-What is the answer to a form that was posted before, beside a page that does nothing?
+"""How long does the replay of a form take, compared with an empty page?
 
-A form of 2 kB is published once to a thousand readers. Then it is posted again with its key, three
-hundred times in each round and in turns with a page that wants somebody signed in and is empty.
-Both go through the site's own WSGI application with all of its middleware, in one process, with one
-session and the settings of a site that is run for real. The medians of each round are compared. So
-what any page takes, the session and the question who it is, is in both; what a form takes beyond
-that, reading it and looking at its token, is the replay's alone.
-
-Each answer is compared with the first: the same status, leading to the same place. At the end there
-is one edition.
+A form of 2 kB is published once to a thousand readers. Then it is posted again with its key, 300
+times per round, alternating with an empty page behind the sign-in. Both go through the site's own
+WSGI application with all middleware, in one process, with one session and production settings. The
+medians of each round are compared. Both include the session and the look-up of the user. Only the
+replay includes reading the form and checking its token.
+Each answer must equal the first: same status, same Location. At the end there is one edition.
 """
 
 import statistics
@@ -24,7 +20,7 @@ BOUND = 2.0
 
 
 def measure(options: Options) -> RowResult:
-    """Medians of both, and how many times the one is the other."""
+    """Measure the medians of both, and their ratio."""
     times = options.size(300, 50)
     with a_site() as site:
         site.readers(READERS)

@@ -1,15 +1,13 @@
-"""
-How much slower is a send while somebody holds a snapshot open throughout?
+"""How much slower is a send while another session holds a snapshot open?
 
-A backup or a long report keeps the database from tidying up: every version of a row that was
-replaced since stays in the tables and in their indexes. Here a transaction at REPEATABLE READ that
-has read the list, and written, so that it has a transaction id of its own, is open from before the
-issue is published until after the last copy. One real `deliver` with its defaults sends 300,000
-copies of a 2 kB letter over a provider that answers at once; with the snapshot and without it in
-turns, on one site whose tables are vacuumed before each, the deliveries of the sends before still
-in them. Timed by the database's record of the first and the last attempt, and every copy counted by
-the provider. What a snapshot costs is less than what two sends of one kind differ by where other
-programs run, so there are twice as many rounds as elsewhere.
+A backup or a long report keeps VACUUM from removing old row versions from tables and indexes. Here
+a REPEATABLE READ transaction that has read the list, and has written, so it has a transaction id,
+stays open from before publishing until after the last copy. One real `deliver` with defaults sends
+300,000 copies of a 2 kB letter through a provider that answers at once. Sends with and without the
+snapshot alternate on one site; its tables are vacuumed before each send and keep the deliveries of
+earlier sends. The time runs from the first to the last attempt in the database, and the provider
+counts every copy. Other programs disturb two sends by more than the snapshot costs, so there are
+twice as many rounds as elsewhere.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,7 +25,7 @@ WITHOUT, WITH = "copies a second without", "copies a second under the snapshot"
 
 
 def measure(options: Options) -> RowResult:
-    """The rate of one worker with the snapshot and without."""
+    """Measure the rate of one worker with and without the snapshot."""
     copies = options.size(300_000, 10_000)
     with a_site() as site:
         site.readers(copies)
@@ -48,14 +46,14 @@ def measure(options: Options) -> RowResult:
 
 
 def under_a_snapshot(site: Site, copies: int) -> float:
-    """Copies a second of one worker that sends one issue to everyone meanwhile."""
+    """Send one issue to everyone under a snapshot; return copies a second."""
     with a_snapshot(site):
         return worker_rate(site, copies)
 
 
 @contextmanager
 def a_snapshot(site: Site) -> Iterator[None]:
-    """A transaction that has read and written, open as long as the block."""
+    """Hold a transaction that has read and written open for the block."""
     with psycopg.connect(site.database) as other:
         other.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         row = other.execute(
@@ -63,7 +61,7 @@ def a_snapshot(site: Site) -> Iterator[None]:
         ).fetchone()
         assert row is not None
         yield
-        # It still sees what it saw: nothing was tidied up from under it.
+        # It still sees its old rows, so VACUUM removed none of them.
         held = other.execute(
             "SELECT backend_xmin::text::bigint, backend_xid::text::bigint FROM pg_stat_activity "
             "WHERE pid = pg_backend_pid()"

@@ -1,9 +1,8 @@
-"""
-How much of what the calls' own time allows does one worker reach?
+"""How much of the ceiling of 200 ms calls does one worker reach?
 
-The provider takes 200 ms for each call, 8 are in flight, each with 500 copies: no sender can be
-faster than 20,000 a second, whatever it is written in. Measured is what of it is reached by one
-real `deliver` with all its promises, which reads, renders, records and settles meanwhile.
+The provider takes 200 ms per call. Eight calls of 500 copies are in flight, so no sender can exceed
+20,000 copies a second. One real `deliver` with all its guarantees reads, renders, records and
+settles meanwhile; its share of the ceiling is measured.
 """
 
 from benchmarks.frame import Measured, Options, RowResult, Target, in_turns, percent, run_alone
@@ -16,7 +15,7 @@ ROW = "delivery with 200 ms per call, 8 in flight, 500 per batch"
 
 
 def measure(options: Options) -> RowResult:
-    """The worker's rate as a percentage of the ceiling."""
+    """Measure the worker's rate as a percentage of the ceiling."""
     readers = options.size(200_000, 8_000)
     settings = {"DELIVERY_CONCURRENCY": str(CALLS), "DELIVERY_BATCH_SIZE": str(BATCH)}
     with a_site() as site:

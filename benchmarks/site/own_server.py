@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one run, with full durability, in a folder that goes with the run."""
+"""PostgreSQL server for one run, with full durability, in a temporary folder."""
 
 import shutil
 import tempfile
@@ -15,11 +15,11 @@ DATABASE = "homing"
 
 @contextmanager
 def own_server() -> Iterator[Path]:
-    """The folder of a server that is up as long as the block; `database_url` leads to it."""
+    """Run a server for the block; yield its folder for `database_url`."""
     with tempfile.TemporaryDirectory(prefix="homing-benchmark-") as name:
         folder = Path(name)
-        # The server does not run as root, and its folder would stand elsewhere if it could not
-        # come in here; its own part of it is closed to all others.
+        # The server does not run as root and needs access to this folder; its data folder is closed
+        # to other users.
         folder.chmod(0o711)
         cluster = cluster_in(folder)
         usage.join(cluster, DATABASE)
@@ -27,12 +27,12 @@ def own_server() -> Iterator[Path]:
             yield folder
         finally:
             usage.leave(cluster)
-            # Whoever else may still be connected: nothing of it is wanted any more.
+            # Other sessions may still be connected; nothing of them is needed.
             server.stop(cluster)
             for place in (cluster.socket_dir, cluster.home):
                 shutil.rmtree(place, ignore_errors=True)
 
 
 def database_url(folder: Path, name: str = DATABASE) -> str:
-    """The address of a database of the server in `folder`, for Django's settings and for libpq."""
+    """Return the URL of a database of the server, for Django and libpq."""
     return embedded_postgres.database_url(folder, name)

@@ -1,14 +1,13 @@
-"""
-A provider that answers at once and costs next to nothing, so that a benchmark measures the sender.
+"""Provider that answers at once and uses little CPU.
 
-Runs in a process of its own and prints its address:
-`python -m benchmarks.site.provider`. It answers as
-Postmark would, counts its calls and messages and checks nothing. It stands on the same cores as
-those who are measured, so it does not parse what it is sent: one regular expression looks a call
-through for the addresses, and the answer is joined from bytes. What it cannot read so, it parses.
+It keeps a benchmark a measurement of the sender. Run `python -m benchmarks.site.provider` as a
+process of its own; it prints its address. It answers as Postmark does, counts calls and messages
+and checks nothing. It shares the cores with the measured sender, so it does not parse requests: one
+regular expression finds the addresses, and the answer is joined from bytes. It parses only what the
+expression cannot read.
 
-With `--delay-ms` it answers that much later. With `--keep` it remembers whose copy every message
-was, some fifty bytes each, and says on request whether anybody was sent two:
+`--delay-ms` delays every answer. With `--keep` it remembers each message's delivery, some fifty
+bytes each, and reports duplicates on request:
 
     GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …}, readers with --keep alone
     GET /twice      {"twice": …, "such_as": […]}, only with --keep
@@ -32,7 +31,7 @@ from dataclasses import dataclass, field
 import orjson
 
 SUBMITTED_AT = b"2026-05-04T14:15:22.9870001Z"
-# A quotation mark inside a JSON string has a backslash before it, so these can only be keys.
+# Quotation marks inside a JSON string are escaped, so these can only be keys.
 _ADDRESSES = re.compile(rb'"To":"([^"\\]*(?:\\.[^"\\]*)*)"')
 _DELIVERIES = re.compile(rb'"Metadata":\{"delivery":"([^"\\]*)"')
 _BETWEEN = b'"'
@@ -44,26 +43,25 @@ _LONGEST_HEAD_BYTES = 64 << 10
 
 
 class ConnectionEndedError(Exception):
-    """The other side is gone, or speaks something else."""
+    """The other side closed the connection, or speaks another protocol."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What came over one connection. Each has its own, so that nobody waits to count."""
+    """Counts of one connection. Each has its own, so counting needs no lock."""
 
     calls: int = 0
     messages: int = 0
     received_bytes: int = 0
-    # Whose copies they were: the keys of each call, joined by what stands in none of them.
+    # Delivery keys of each call, joined by a character that no key contains.
     kept: list[bytes] = field(default_factory=list)
 
 
 class Ids:
-    """
-    Ids as long as Postmark's and never twice the same, made of what is joined anyway.
+    """Unique ids as long as Postmark's, built from parts that are joined anyway.
 
-    A real UUID each would take the machine's time from those who are measured. An id begins with
-    the message's place in its call, names this process in the middle and ends with the call.
+    Real UUIDs would take CPU time from the measured sender. An id begins with the message's place
+    in its call, has this process in the middle and ends with the call.
     """
 
     def __init__(self) -> None:
@@ -73,7 +71,7 @@ class Ids:
         self._places: list[bytes] = []
 
     def places(self, size: int) -> list[bytes]:
-        """What stands between the address and the end of the id, for each place in a call."""
+        """Return the text between the address and the end of the id, by place."""
         while len(self._places) < size:
             self._places.append(
                 b'","SubmittedAt":"%b","MessageID":"%08x%b'
@@ -82,12 +80,12 @@ class Ids:
         return self._places[:size]
 
     def next_end(self) -> bytes:
-        """The end of all ids of the next call."""
+        """Return the end of all ids of the next call."""
         return b"%012x" % next(self._numbers)
 
 
 class Provider:
-    """Takes calls on a port of this machine, a thread for each connection."""
+    """Server of calls on a port of this machine, one thread per connection."""
 
     def __init__(self, *, delay_s: float, keeps: bool) -> None:
         self._delay_s = delay_s
@@ -100,13 +98,13 @@ class Provider:
         }
 
     def serve(self, listener: socket.socket) -> None:
-        """Take connections for ever."""
+        """Accept connections until the process ends."""
         while True:
             connection, _ = listener.accept()
             threading.Thread(target=self._talk, args=[connection], daemon=True).start()
 
     def _talk(self, connection: socket.socket) -> None:
-        """One connection, kept open for many calls."""
+        """Serve one connection, which stays open for many calls."""
         tally = Tally()
         self._tallies.append(tally)
         with connection:
@@ -127,16 +125,16 @@ class Provider:
             try:
                 body = self._accepted(call, length, tally)
             except ValueError:
-                told = {"ErrorCode": 402, "Message": "Invalid JSON"}
-                return b"422 Unprocessable Entity", orjson.dumps(told)
+                reply = {"ErrorCode": 402, "Message": "Invalid JSON"}
+                return b"422 Unprocessable Entity", orjson.dumps(reply)
             if self._delay_s:
                 time.sleep(self._delay_s)
             return b"200 OK", body
-        status, told = self._pages.get(path, _nothing_found)()
-        return status, orjson.dumps(told)
+        status, reply = self._pages.get(path, _nothing_found)()
+        return status, orjson.dumps(reply)
 
     def _accepted(self, call: Call, length: int, tally: Tally) -> bytes:
-        """An acceptance of each message, in their order; for one message alone one alone."""
+        """Return the acceptances in order, or a single one for a single message."""
         start, end = call.start, call.start + length
         alone = call.buffer.startswith(b'{"', start, end)
         ours = alone or call.buffer.startswith(b"[{", start, end)
@@ -152,7 +150,7 @@ class Provider:
         size = len(addresses)
         if not size:
             return b"[]"
-        # Joined of three parts for each message, the last of which begins the next message too.
+        # Three parts for each message; the last one begins the next message too.
         parts = [b'","ErrorCode":0'] * (3 * size)
         parts[0::3] = addresses
         parts[1::3] = self._ids.places(size)
@@ -162,14 +160,14 @@ class Provider:
         return results if alone else b"[%b]" % results
 
     def _counts(self) -> tuple[bytes, object]:
-        told: dict[str, object] = {
+        reply: dict[str, object] = {
             "calls": sum(tally.calls for tally in self._tallies),
             "messages": sum(tally.messages for tally in self._tallies),
             "bytes": sum(tally.received_bytes for tally in self._tallies),
         }
         if self._keeps:
-            told["readers"] = len(set(self._kept()))
-        return b"200 OK", told
+            reply["readers"] = len(set(self._kept()))
+        return b"200 OK", reply
 
     def _twice(self) -> tuple[bytes, object]:
         if not self._keeps:
@@ -184,18 +182,18 @@ class Provider:
 
 
 class Call:
-    """The call that is read from a connection, in a buffer that serves the next one again."""
+    """Call read from a connection, in a buffer that is reused."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self.buffer = bytearray(_FIRST_BUFFER_BYTES)
         self._filled = 0
-        # Where the body begins, and where the next call does.
+        # Start of the body, and start of the next call.
         self.start = 0
         self._next = 0
 
     def read(self) -> tuple[bytes, int]:
-        """Wait for the next call; its first line, and the length of its body in bytes."""
+        """Wait for the next call; return its first line and its body's length in bytes."""
         left = self._filled - self._next
         self.buffer[:left] = self.buffer[self._next : self._filled]
         self._filled = left
@@ -204,8 +202,8 @@ class Call:
                 raise ConnectionEndedError
             self._receive(self._filled + _LONGEST_HEAD_BYTES, all_of_it=False)
         head = bytes(self.buffer[:end])
-        told = _LENGTH.search(head)
-        length = int(told[1]) if told else 0
+        given = _LENGTH.search(head)
+        length = int(given[1]) if given else 0
         self.start = end + 4
         self._next = self.start + length
         if self._next > len(self.buffer):
@@ -215,7 +213,7 @@ class Call:
         return head.partition(b"\r\n")[0], length
 
     def _receive(self, until: int, *, all_of_it: bool) -> None:
-        """Fill the buffer up to `until`; in one go if all of it is to be waited for."""
+        """Fill the buffer up to `until`; in one read if the whole call is awaited."""
         flags = socket.MSG_WAITALL if all_of_it else 0
         with memoryview(self.buffer) as view, view[self._filled : until] as room:
             came = self._connection.recv_into(room, 0, flags)
@@ -225,15 +223,15 @@ class Call:
 
 
 def parsed(body: bytes) -> tuple[list[bytes], list[bytes], bool]:
+    """Parse addresses and keys of a call, as quoted, and whether it was single.
+
+    This is the fallback for other styles of JSON.
     """
-    Addresses and keys of the messages of a call, each as it stands within quotation marks, and
-    whether it was one message alone; for whoever writes JSON otherwise than we do.
-    """
-    told = orjson.loads(body or b"[]")
-    alone = isinstance(told, dict)
+    reply = orjson.loads(body or b"[]")
+    alone = isinstance(reply, dict)
     addresses: list[bytes] = []
     keys: list[bytes] = []
-    for message in [told] if alone else told:
+    for message in [reply] if alone else reply:
         if not isinstance(message, dict) or "To" not in message:
             continue
         address = orjson.dumps(message["To"])[1:-1]
@@ -243,21 +241,23 @@ def parsed(body: bytes) -> tuple[list[bytes], list[bytes], bool]:
 
 
 def _nothing_found() -> tuple[bytes, object]:
-    """What a search finds here."""
+    """Return an empty search result."""
     return b"200 OK", {"TotalCount": 0, "Messages": []}
 
 
 def main() -> None:
-    """Listen on a free port of this machine, say which, and answer until ended."""
+    """Listen on a free port, print the address, and answer until ended."""
     options = argparse.ArgumentParser(description="A provider that answers at once.")
-    options.add_argument("--delay-ms", type=float, default=0.0, help="answer so much later")
-    options.add_argument("--keep", action="store_true", help="remember whose copies they were")
+    options.add_argument("--delay-ms", type=float, default=0.0, help="delay of every answer")
+    options.add_argument(
+        "--keep", action="store_true", help="remember the delivery of every message"
+    )
     chosen = options.parse_args()
     if chosen.delay_ms < 0:
         sys.exit(f"--delay-ms is {chosen.delay_ms:g}; expected 0 or more milliseconds.")
     with socket.create_server(("127.0.0.1", 0), backlog=256) as listener:
         print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-        # Interrupted at the keyboard, it ends as it is ended otherwise: without a word.
+        # On Ctrl-C it ends as on SIGTERM: silently.
         with contextlib.suppress(KeyboardInterrupt):
             Provider(delay_s=chosen.delay_ms / 1000, keeps=chosen.keep).serve(listener)
 

@@ -1,4 +1,4 @@
-"""The provider of the benchmarks, started, asked what came, and started anew."""
+"""Process of the benchmarks' provider: start, counts, restart."""
 
 import json
 import subprocess
@@ -11,16 +11,15 @@ from typing import Any
 from urllib.request import ProxyHandler, build_opener
 
 ROOT = Path(__file__).resolve().parents[2]
-# Counting who was sent two reads a million keys.
+# Counting duplicates reads a million keys.
 PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """
-    What came since it began: calls, messages and the length of their JSON in bytes.
+    """Counts since the start: calls, messages, and bytes of JSON.
 
-    `readers` are different copies, 0 if nothing was kept.
+    `readers`: different copies, 0 without `keep`.
     """
 
     calls: int
@@ -30,27 +29,27 @@ class Counts:
 
 
 class ProviderProcess:
-    """A `benchmarks.site.provider`, whose address changes with each start."""
+    """Process of `benchmarks.site.provider`. Its address changes with each start."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
         self._address = ""
-        # An environment that names a proxy does not mean this one.
+        # Ignore proxies that the environment names.
         self._opener = build_opener(ProxyHandler({}))
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """Return its address."""
         return self._address
 
     @property
     def pid(self) -> int:
-        """The id of its process."""
+        """Return its process id."""
         assert self._process is not None
         return self._process.pid
 
     def start(self, *, delay_ms: float = 0.0, keep: bool = False) -> str:
-        """Begin, or begin anew with nothing counted; its address."""
+        """Start or restart it with counts at zero; return its address."""
         self.stop()
         command = [sys.executable, "-m", "benchmarks.site.provider", "--delay-ms", f"{delay_ms:g}"]
         self._process = subprocess.Popen(
@@ -67,30 +66,30 @@ class ProviderProcess:
         return self._address
 
     def stop(self) -> None:
-        """End it, if it runs."""
+        """End it if it runs."""
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
             self._process = None
 
     def counts(self) -> Counts:
-        """What came since its start."""
-        told = self._told("/counts")
-        return Counts(told["calls"], told["messages"], told["bytes"], told.get("readers", 0))
+        """Return the counts since its start."""
+        reply = self._get_json("/counts")
+        return Counts(reply["calls"], reply["messages"], reply["bytes"], reply.get("readers", 0))
 
     def twice(self) -> list[str]:
-        """Some of the copies that came twice; it has to have been started with `keep`."""
-        return [str(key) for key in self._told("/twice")["such_as"]]
+        """Return some duplicates; it must run with `keep`."""
+        return [str(key) for key in self._get_json("/twice")["such_as"]]
 
-    def _told(self, path: str) -> dict[str, Any]:
+    def _get_json(self, path: str) -> dict[str, Any]:
         with self._opener.open(self._address + path, timeout=PATIENCE_S) as answer:
-            told: dict[str, Any] = json.load(answer)
-        return told
+            reply: dict[str, Any] = json.load(answer)
+        return reply
 
 
 @contextmanager
 def a_provider(*, delay_ms: float = 0.0, keep: bool = False) -> Iterator[ProviderProcess]:
-    """One that runs as long as the block."""
+    """Run a provider for the block."""
     provider = ProviderProcess()
     try:
         provider.start(delay_ms=delay_ms, keep=keep)

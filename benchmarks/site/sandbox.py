@@ -1,4 +1,4 @@
-"""The sandbox, a Postmark for one machine, as a program; asked and told over its control API."""
+"""Sandbox as a program, with its control API."""
 
 import subprocess
 import sys
@@ -14,23 +14,23 @@ LONGEST_ANSWER_S = 90.0
 
 
 class Sandbox:
-    """One that runs, at its address."""
+    """Running sandbox, at its address."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self._line = requests.Session()
-        self._line.trust_env = False  # an environment that names a proxy does not mean this one
+        self._line.trust_env = False  # ignore proxies that the environment names
 
     def set_fault(self, kind: str, **settings: Any) -> None:
-        """Have it go wrong; docs/sandbox.md says how."""
+        """Set a fault; see docs/sandbox.md."""
         self._control("POST", "faults", json={"kind": kind, **settings})
 
     def wait_until_held(self, calls: int) -> None:
-        """Wait until it holds so many calls."""
+        """Wait until it holds `calls` calls."""
         self._control("GET", f"wait?held={calls}&timeout=60")
 
     def summary(self) -> dict[str, Any]:
-        """What it has accepted and refused so far."""
+        """Return the counts of accepted and refused messages."""
         return dict(self._control("GET", "summary"))
 
     def _control(self, method: str, name: str, json: Any = None) -> Any:
@@ -43,7 +43,7 @@ class Sandbox:
 
 @contextmanager
 def a_sandbox(*options: str) -> Iterator[Sandbox]:
-    """A sandbox with these options, for the length of a block."""
+    """Run a sandbox with these options for the block."""
     process = subprocess.Popen(
         [sys.executable, "-m", "postmark_sandbox", "--port", "0", *options],
         cwd=ROOT,
@@ -55,6 +55,6 @@ def a_sandbox(*options: str) -> Iterator[Sandbox]:
         assert process.stdout is not None
         yield Sandbox(process.stdout.readline().split()[-1].rstrip("/"))
     finally:
-        # Calls that it holds would keep it from ending in order.
+        # Held calls would keep it from ending cleanly.
         process.kill()
         process.communicate()

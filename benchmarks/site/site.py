@@ -1,8 +1,7 @@
-"""
-A site for one benchmark: a fresh database with full durability, an author, and a provider that
-answers at once. It is set up as on a server, because with DEBUG on Django keeps and formats every
-statement, and what is measured then is something else. It ends with the benchmark, whatever ends
-that.
+"""Site for one benchmark: fresh database, an author, and a fast provider.
+
+The database has full durability. Settings are those of a server, because with DEBUG Django keeps
+and formats every statement. The site is removed when the benchmark ends, also after an error.
 """
 
 import json
@@ -23,9 +22,9 @@ from benchmarks.site.own_server import database_url, own_server
 from benchmarks.site.provider_process import ProviderProcess, a_provider
 
 ROOT = Path(__file__).resolve().parents[2]
-# Nobody's shell leaks into a benchmark: of its environment only this stays.
+# Only these variables of the shell's environment are kept.
 KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
-# Only with it programs of the benchmarks run within a site: theirs, and nobody else's.
+# Programs of the benchmarks run only in a site with this variable.
 OF_A_BENCHMARK = "HOMING_BENCHMARK"
 
 _READERS = """
@@ -39,7 +38,7 @@ _READERS = """
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where it stands: its folder, its database, its provider and its own settings."""
+    """Site with its folder, database, provider and settings."""
 
     folder: Path
     database: str
@@ -48,13 +47,16 @@ class Site:
 
     @property
     def environment(self) -> dict[str, str]:
-        """For a process of the site that starts now; the provider is the one that runs now."""
+        """Return the environment of a new process; it names the current provider."""
         kept = {name: os.environ[name] for name in KEPT if name in os.environ}
         ours = {"POSTMARK_BASE_URL": self.provider.url, OF_A_BENCHMARK: str(self.folder)}
         return kept | self.settings | ours
 
     def manage(self, *command: str, **settings: str) -> str:
-        """The output of one management command under these settings; an error if it fails."""
+        """Run a management command under these settings; return its output.
+
+        Raises an error if it fails.
+        """
         done = subprocess.run(
             [sys.executable, "manage.py", *command],
             cwd=ROOT,
@@ -68,7 +70,7 @@ class Site:
 
     @contextmanager
     def running(self, *command: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
-        """A management command that runs beside the block, and is ended with it if need be."""
+        """Run a management command beside the block, and end it afterwards."""
         process = subprocess.Popen(
             [sys.executable, "manage.py", *command],
             cwd=ROOT,
@@ -78,25 +80,25 @@ class Site:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        with process:  # Its pipe is closed whatever was read of it.
+        with process:  # Close its pipe even if it was not read.
             try:
                 yield process
             finally:
                 process.kill()
 
     def connect(self) -> psycopg.Connection[Any]:
-        """A connection of one's own to its database; every statement commits."""
+        """Open a connection to the site's database that commits every statement."""
         return psycopg.connect(self.database, autocommit=True)
 
     def one(self, sql: str, *values: Any) -> Any:
-        """The first value of the first row that a statement gives."""
+        """Return the first value of a statement's first row."""
         with self.connect() as connection:
             row = connection.execute(sql, values or None).fetchone()
         assert row is not None, sql
         return row[0]
 
     def readers(self, number: int, *, analyse: bool = True) -> None:
-        """Add readers until this many are confirmed; `analyse` updates the planner."""
+        """Add readers until this many are confirmed; `analyse` updates statistics."""
         with self.connect() as connection:
             connection.execute(_READERS, [number])
             if analyse:
@@ -106,7 +108,7 @@ class Site:
             raise RuntimeError(f"The list has {confirmed:,} readers, and {number:,} were wanted.")
 
     def publish(self, html: str = LETTER, title: str = TITLE, **settings: str) -> str:
-        """The issue that was published to all of them, to go out at once."""
+        """Publish an issue to all readers, to be sent at once; return it."""
         letter = self.folder / "letter.html"
         letter.write_text(html)
         words = ("--title", title, "--html-file", str(letter), "--hold=0")
@@ -116,10 +118,10 @@ class Site:
 
 @contextmanager
 def a_site(*, delay_ms: float = 0.0, keep: bool = False) -> Iterator[Site]:
-    """
-    A migrated site with an author and nobody on the list.
+    """Run a migrated site with an author and an empty list.
 
-    Its provider answers after `delay_ms` milliseconds, and remembers with `keep` who was sent what.
+    Its provider answers after `delay_ms` milliseconds. With `keep` it remembers every message's
+    delivery.
     """
     with own_server() as folder, a_provider(delay_ms=delay_ms, keep=keep) as provider:
         site = Site(folder, database_url(folder), provider, _production(folder))
@@ -131,7 +133,7 @@ def a_site(*, delay_ms: float = 0.0, keep: bool = False) -> Iterator[Site]:
 
 
 def _production(folder: Path) -> dict[str, str]:
-    """What a server sets; with it `check --deploy` has nothing to say."""
+    """Return a server's settings; `check --deploy` has no findings with them."""
     return {
         "DEBUG": "off",
         "DATABASE_URL": database_url(folder),
@@ -139,7 +141,7 @@ def _production(folder: Path) -> dict[str, str]:
         "STATIC_ROOT": str(folder / "static"),
         "SECRET_KEY": secrets.token_urlsafe(50),
         "SITE_URL": f"https://{HOST}",
-        # Measurements ask the web server itself, as the proxy in front of it would.
+        # Measurements call the web server directly, as its proxy would.
         "ALLOWED_HOSTS": f"{HOST},127.0.0.1",
         "TRUST_PROXY": "on",
         "FROM_EMAIL": SENDER,

@@ -1,4 +1,4 @@
-"""The site's web server as it is deployed: gunicorn with the settings of `deploy/`."""
+"""The deployed web server: gunicorn with the settings of `deploy/`."""
 
 import socket
 import subprocess
@@ -15,7 +15,7 @@ UP_WITHIN_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class WebServer:
-    """Its address, and the process that its others stand under."""
+    """Address of the web server, and its main process."""
 
     address: str
     pid: int
@@ -23,7 +23,7 @@ class WebServer:
 
 @contextmanager
 def a_web_server(site: Site) -> Iterator[WebServer]:
-    """One that answers for the site, for the length of a block."""
+    """Run the site's web server for the block."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         process = subprocess.Popen(
@@ -49,10 +49,10 @@ def _wait_until_up(address: str, process: subprocess.Popen[bytes]) -> None:
     import requests
 
     line = requests.Session()
-    line.trust_env = False  # an environment that names a proxy does not mean this one
+    line.trust_env = False  # ignore proxies that the environment names
     until = time.monotonic() + UP_WITHIN_S
     while time.monotonic() < until and process.poll() is None:
-        # The listener takes connections before anybody is there to answer.
+        # The listener accepts connections before a process can answer.
         try:
             if line.get(f"{address}/health/live/", timeout=UP_WITHIN_S).ok:
                 return

@@ -1,4 +1,4 @@
-"""Programs of the benchmarks that run within a site: with its settings, on its database."""
+"""Helpers for programs that run within a benchmark's site and database."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from benchmarks.site.site import OF_A_BENCHMARK, ROOT, Site
 
 
 def within(site: Site, module: str, *words: str) -> Any:
-    """Run `python -m MODULE WORDS…` to its end, and return what its last line says as JSON."""
+    """Run `python -m MODULE WORDS…`; return its last line as JSON."""
     done = subprocess.run(
         [sys.executable, "-m", module, *words],
         cwd=ROOT,
@@ -26,19 +26,17 @@ def within(site: Site, module: str, *words: str) -> Any:
 
 
 def begin() -> None:
-    """
-    Set Django up with the site's settings; the first thing such a program does.
+    """Set Django up with the site's settings; each program calls this first.
 
-    It would publish, sign people in and import whatever the site is, so it has to be a benchmark's.
+    The programs publish, sign users in and import, so they refuse to run outside a benchmark's
+    site.
     """
     if not os.environ.get(OF_A_BENCHMARK):
-        sys.exit(
-            "This runs within the site of a benchmark, which starts it; see benchmarks/README.md."
-        )
+        sys.exit("A benchmark starts this program within its site; see benchmarks/README.md.")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     django.setup()
 
 
-def tell(found: Any) -> None:
-    """Say what was found, for `within` to read."""
+def print_result(found: Any) -> None:
+    """Print the result for `within`."""
     print(json.dumps(found), flush=True)

@@ -1,11 +1,10 @@
-"""
-Do a million old copies that are dropped slow down the issue that goes out meanwhile?
+"""Does dropping a million old copies slow down the issue being sent?
 
-One real `deliver` with its defaults sends an issue to all readers, over a provider that answers at
-once and a PostgreSQL with full durability. On its way the real `prune --copies-of` drops the copies
-of an older issue to as many readers. What counts is the rate while they go beside the rate before
-and after, in the same run; all of it stands on one machine and moves with it. Afterwards it is
-measured what a copy takes on disk, and that the pages of what went are used again.
+One real `deliver` with defaults sends an issue to all readers, through a provider that answers at
+once and a PostgreSQL with full durability. Meanwhile the real `prune --copies-of` drops the copies
+of an older issue to as many readers. The study compares the rate during the drop with the rate
+before and after it, in the same run on one machine. Then it measures the disk space of a copy and
+verifies that freed pages are reused.
 
     .venv/bin/python -m benchmarks.studies.drop_deliveries [--readers 1000000]
 """
@@ -19,7 +18,7 @@ from typing import Any
 from benchmarks.frame import at_least_one, end_in_good_order
 from benchmarks.site.site import Site, a_site
 
-# As if it had gone out long ago: the same rows that settling leaves, in the same two versions.
+# As after a real send: the same rows, each with the same two versions.
 SENT = """
     UPDATE delivery SET outcome = 'sent', sent_at = now() - interval '100 days', evidence = 'reply',
            provider_message_id = gen_random_uuid()::text WHERE outcome = 'waiting';
@@ -34,9 +33,9 @@ RATE = """
 
 
 def main() -> None:
-    """Measure once and print it; exit 1 below the ratio that is asked for."""
+    """Measure once and print the result; exit 1 below the wanted ratio."""
     options = argparse.ArgumentParser(
-        description="Dropping copies beside an issue that goes out.",
+        description="Measure dropping copies while another issue is sent.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     options.add_argument("--readers", type=at_least_one, default=1_000_000, help="of each issue")
@@ -52,7 +51,7 @@ def main() -> None:
 
 
 def measure(site: Site, readers: int, before_s: float) -> float:
-    """The rate of sending while copies go, as a part of the rate without."""
+    """Return the rate during the drop relative to the rate without it."""
     with site.connect() as database:
 
         def one(sql: str, *values: Any) -> Any:
@@ -83,7 +82,7 @@ def measure(site: Site, readers: int, before_s: float) -> float:
         def rate(since: Any, until: Any) -> float:
             return float(one(RATE, since, until) / max(0.001, (until - since).total_seconds()))
 
-        # The receipt is made between the two: every copy is read for it.
+        # The receipt is made between the two; it reads every copy.
         before = rate(began, one("SELECT made_at FROM receipt"))
         during = rate(dropping, min(ended, last))
         after = rate(ended, last) if last > ended else 0.0

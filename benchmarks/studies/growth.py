@@ -1,14 +1,13 @@
-"""
-What becomes of the worker's rate with more readers, more workers, longer letters, slower calls?
+"""How does the worker's rate change with readers, workers, size and calls?
 
 Four tables: 10,000 to 5,000,000 readers; one to eight workers; letters of 2, 20 and 100 kB; calls
-of 0 to 1,000 ms. Everything stands on this one machine. What has to stay the same is what a claim
-and a settlement take, however long the list is: that is why a list of any length can be sent. After
-each run the provider must have seen every reader's copy once.
+of 0 to 1,000 ms. Everything runs on this one machine. The duration of a claim and of a settlement
+must not grow with the list: then a list of any length can be sent. After each run the provider must
+have received every reader's copy once.
 
     .venv/bin/python -m benchmarks.studies.growth [readers] [workers] [bodies] [calls] [--quick]
 
-The longest list is 5,000,000: some ten minutes, and 6 GB of disk for its database.
+The longest list of 5,000,000 takes some ten minutes, and 6 GB of disk for its database.
 """
 
 import argparse
@@ -36,9 +35,9 @@ from benchmarks.sending import worker_rate
 from benchmarks.site.site import Site, a_site
 from benchmarks.site.within_site import within
 
-BATCH = 200  # DELIVERY_BATCH_SIZE is that by default
-CALLS = 4  # so is DELIVERY_CONCURRENCY
-# Of the newest issue: the copies that were settled in the first and in the last tenth of its time.
+BATCH = 200  # the default of DELIVERY_BATCH_SIZE
+CALLS = 4  # the default of DELIVERY_CONCURRENCY
+# The newest issue: copies settled in the first and in the last tenth of its duration.
 _TENTHS = """
     WITH call AS (
         SELECT finished_at AS at, accepted FROM attempt JOIN edition ON edition.id = edition_id
@@ -50,7 +49,7 @@ _TENTHS = """
 """
 
 
-# Of the newest issue: from the moment that its edition was stored until all its copies were.
+# The newest issue: from the edition's row until all its copies exist.
 _FILLING_S = """
     SELECT extract(epoch FROM recorded.at - published_at)::float8
     FROM edition, LATERAL (
@@ -69,7 +68,7 @@ READINGS = 20
 
 
 def readers(options: Options) -> RowResult:
-    """A list of 10,000 to 5,000,000."""
+    """Measure lists of 10,000 to 5,000,000 readers."""
     sizes = [1_000, 2_000] if options.quick else [10_000, 100_000, 1_000_000, 5_000_000]
     rates, claims, settles, ends, fillings, readings, copies, entries = (
         [[] for _ in sizes] for _ in range(8)
@@ -128,20 +127,20 @@ def readers(options: Options) -> RowResult:
         ),
         (
             "One worker with its defaults; batches of 200, a provider that answers at once, 2 kB.",
-            "Readings in the view, with nobody sending.",
+            "Readings in the view, without a send.",
         ),
     )
 
 
 def _reading_ms(site: Site, session: str) -> float:
-    """The median of readings of the newest issue's progress, in the view."""
+    """Return the median time of a reading of the newest issue, in the view."""
     path = f"/admin/newsletters/{site.one(_NEWEST)}/progress.json?version=1"
-    told = within(site, "benchmarks.programs.read_progress", session, path, str(READINGS))
-    return float(statistics.median(in_view for in_view, *_ in told["own"]))
+    reading_times = within(site, "benchmarks.programs.read_progress", session, path, str(READINGS))
+    return float(statistics.median(in_view for in_view, *_ in reading_times["own"]))
 
 
 def workers(options: Options) -> RowResult:
-    """One to eight workers for one issue, on the same two cores."""
+    """Measure one to eight workers for one issue, on the same two cores."""
     size = options.size(200_000, 2_000)
     numbers = [1, 2] if options.quick else [1, 2, 4, 8]
     rate = _on_one_site(
@@ -160,13 +159,13 @@ def workers(options: Options) -> RowResult:
         rate,
         (
             f"{size:,} readers, a provider that answers at once. Workers, PostgreSQL and provider",
-            "share the cores of one machine: what more of them could do is not to be seen here.",
+            "share the cores of one machine: this does not show what more machines could do.",
         ),
     )
 
 
 def bodies(options: Options) -> RowResult:
-    """Letters of 2, 20 and 100 kB."""
+    """Measure letters of 2, 20 and 100 kB."""
     size = options.size(40_000, 1_000)
     lengths = (2_000, 20_000, 100_000)
     rate = _on_one_site(
@@ -192,7 +191,7 @@ def bodies(options: Options) -> RowResult:
 
 
 def calls(options: Options) -> RowResult:
-    """Calls of 0, 50, 200 and 1,000 ms, four in flight."""
+    """Measure calls of 0, 50, 200 and 1,000 ms, four in flight."""
     times_ms = (0, 50, 200, 1_000)
     size = options.size(40_000, 1_600)
     rate = _on_one_site(
@@ -221,7 +220,7 @@ MEASURES: dict[str, Measure] = {
     "calls": calls,
 }
 
-# --- How each is run ---------------------------------------------------------------------------
+# --- Runs -------------------------------------------------------------------------------------
 
 Send = Callable[[Site, int], float]
 
@@ -245,7 +244,7 @@ def _with_delay(time_ms: int) -> Send:
 def _on_one_site(
     options: Options, size: int, sends: list[tuple[str, Send]]
 ) -> tuple[Measured, ...]:
-    """The rate of each, in as many rounds as are wanted, after a run that does not count."""
+    """Measure the rate of each in all rounds, after one uncounted run."""
     rates: dict[str, list[float]] = {name: [] for name, _ in sends}
     with a_site() as site:
         site.readers(size)
@@ -272,7 +271,7 @@ def _figures(
 
 
 def main() -> None:
-    """Measure what was asked for, all four if nothing was named."""
+    """Run the named measurements, or all four."""
     options = argparse.ArgumentParser(
         prog="python -m benchmarks.studies.growth",
         description=(__doc__ or "").strip().partition("\n\n")[0],

@@ -1,8 +1,7 @@
-"""
-What PostgreSQL, JSON, the socket and the provider allow on this machine, each measured alone.
+"""Limits of PostgreSQL, JSON, the socket and the provider, each alone.
 
-A sender has to do all of it on the same cores, so it cannot be faster than they are together; what
-it takes beyond that is its own. Batches are of 200, and the messages are the yardsticks' of 2 kB.
+A sender does all of this on the same cores, so it cannot be faster than their sum. Its additional
+time is its own. Batches have 200 messages of 2 kB, those of the yardsticks.
 
     .venv/bin/python -m benchmarks.studies.limits [--rounds 3] [--quick]
 """
@@ -40,7 +39,7 @@ BATCH = 200
 AT_ONCE = 4
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
-# What the queue writes for a batch, and whom it goes to; nothing that is asked beside it.
+# The queue's statements for a batch and its recipients, without other queries.
 CLAIM = """
     UPDATE batch SET state = 'claimed', epoch = epoch + 1, owner = %(worker)s,
            lease_until = clock_timestamp() + interval '30 s'
@@ -97,12 +96,12 @@ def main() -> None:
 
 
 def limits(site: Site, options: Options) -> list[Measured]:
-    """All of them, the sides of a round one after the other."""
+    """Measure all limits, the sides of a round one after another."""
     readers = options.size(40_000, 2_000)
     calls = options.size(1_000, 40)
     site.readers(readers)
     body = orjson.dumps(_messages())
-    # Of the warm-up, too, where there is one.
+    # Includes the warm-up, if there is one.
     costs_us: list[float] = []
     sides: dict[str, Callable[[], float]] = {
         "PostgreSQL: claim, start and settle, one connection": partial(settled_per_s, site, 1),
@@ -123,7 +122,7 @@ def limits(site: Site, options: Options) -> list[Measured]:
 
 
 def settled_per_s(site: Site, connections: int) -> float:
-    """Copies per second that the database takes through the queue, with no call in between."""
+    """Return copies per second through the database's queue, without calls."""
     site.publish()
     with ThreadPoolExecutor(connections) as pool:
         sessions = [site.connect() for _ in range(connections)]
@@ -136,7 +135,7 @@ def settled_per_s(site: Site, connections: int) -> float:
 
 
 def _settle_all(session: psycopg.Connection[Any]) -> int:
-    """Take batches through the queue until none is ready; how many copies there were."""
+    """Take batches through the queue until none is ready; return the copies."""
     worker, settled = uuid.uuid4(), 0
     while row := session.execute(CLAIM, {"worker": worker}).fetchone():
         facts: dict[str, Any] = {"batch": row[0], "edition": row[1], "worker": worker}
@@ -160,7 +159,7 @@ def _settle_all(session: psycopg.Connection[Any]) -> int:
 
 
 def built_per_s(calls: int) -> float:
-    """Copies per second that one core makes of rows, and writes as JSON."""
+    """Return copies per second that one core builds from rows and writes as JSON."""
     began = time.monotonic()
     for _ in range(calls):
         orjson.dumps(_messages())
@@ -168,7 +167,7 @@ def built_per_s(calls: int) -> float:
 
 
 def written_per_s(calls: int) -> float:
-    """Copies per second that one core writes as JSON when they are made already."""
+    """Return ready copies per second that one core writes as JSON."""
     messages = _messages()
     began = time.monotonic()
     for _ in range(calls):
@@ -179,10 +178,9 @@ def written_per_s(calls: int) -> float:
 def posted_per_s(
     site: Site, body: bytes, calls: int, connections: int, costs_us: list[float]
 ) -> float:
-    """
-    Copies per second that the socket carries and the provider answers.
+    """Return copies per second through the socket and the provider.
 
-    What a message cost the provider's processor, in microseconds, goes to `costs_us`.
+    Appends the provider's CPU time per message, in microseconds, to `costs_us`.
     """
     site.provider.start(keep=True)
     before = _processor_s(site.provider.pid)
@@ -199,7 +197,7 @@ def posted_per_s(
 
 
 def _post(url: str, body: bytes, calls: int) -> None:
-    """Post it so many times over one connection, and read no more of an answer than its end."""
+    """Post it `times` times over one connection, and read only the end of each answer."""
     host, _, port = url.rpartition("/")[2].partition(":")
     head = (
         f"POST /email/batch HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
@@ -218,13 +216,13 @@ def _post(url: str, body: bytes, calls: int) -> None:
 
 
 def _processor_s(pid: int) -> float:
-    """Seconds of processor that a process has taken so far."""
+    """Return the CPU seconds of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
 
 
 def _messages() -> Sequence[dict[str, Any]]:
-    """A batch of them."""
+    """Return one batch of messages."""
     issue, attempt = uuid.uuid4().hex, uuid.uuid4().hex
     return [
         plain_message(issue, attempt, number, f"reader{number}@example.net", f"Reader {number}")

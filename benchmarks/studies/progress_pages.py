@@ -1,17 +1,13 @@
-"""
-What do open progress pages cost those who send?
+"""What do open progress pages cost the workers?
 
-Real workers send a letter through a provider that takes its time for each call; a real web server
-answers pages that stay open and ask as htmx does there, a share of them hidden. In one
-run, windows in which the pages ask and windows in which they do not take turns, first the one and
-then the other, and the copies that were accepted in each are counted by the database's own clock.
-What counts is the ratio within a pair. Beside it stands what the web server took of the machine,
-which other programs do not disturb. How long a reading takes in the view meanwhile is a row of the
-table: `benchmarks.rows.progress`.
+Real workers send a letter through a provider with slow calls. A real web server answers open pages,
+which poll as htmx does; a share of them is hidden. Windows with and without polling alternate in
+one run, and the database's clock counts the accepted copies in each. The ratio within a pair
+counts. A further figure is the web server's CPU time, which other programs do not disturb.
+`benchmarks.rows.progress` measures the duration of a reading.
 
-    .venv/bin/python -m benchmarks.studies.progress_pages [--readers 1000000] [--workers 4]
-        [--pages 200]
-                                                  [--nice 5]
+    .venv/bin/python -m benchmarks.studies.progress_pages [--readers 1000000] [--workers 4] \
+        [--pages 200] [--nice 5]
 """
 
 import argparse
@@ -41,16 +37,16 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Window:
-    """One stretch of time in which pages asked, or did not."""
+    """Period in which pages polled, or did not."""
 
     rate: float
     web_cpu: float
-    told: dict[str, Any] = field(default_factory=dict)
+    result: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class Bench:
-    """What runs: the database, the workers, the web server and the pages."""
+    """The running parts: database, workers, web server and pages."""
 
     connection: psycopg.Connection[Any]
     web: WebServer
@@ -58,25 +54,25 @@ class Bench:
     seconds: float
 
     def window(self, *, ask: bool) -> Window:
-        """Let the pages ask, or not, for so many seconds, and count what was accepted."""
+        """Turn polling on or off for `seconds` seconds; count the accepted copies."""
         if ask:
-            self.tell("on")
+            self.command("on")
         time.sleep(SETTLING_S)
         began, cpu = self.clock(), cpu_s(self.web.pid)
         time.sleep(self.seconds)
         ended, web_cpu = self.clock(), cpu_s(self.web.pid) - cpu
-        told = json.loads(self.tell("off", answered=True)) if ask else {}
+        result = json.loads(self.command("off", answered=True)) if ask else {}
         row = self.connection.execute(
             "SELECT coalesce(sum(accepted), 0)::float8 / extract(epoch FROM %s - %s)::float8 "
             "FROM attempt WHERE finished_at > %s AND finished_at <= %s",
             [ended, began, began, ended],
         ).fetchone()
-        return Window(row[0], web_cpu / self.seconds, told)
+        return Window(row[0], web_cpu / self.seconds, result)
 
     def clock(self) -> Any:
         return self.connection.execute("SELECT clock_timestamp()").fetchone()[0]
 
-    def tell(self, word: str, *, answered: bool = False) -> str:
+    def command(self, word: str, *, answered: bool = False) -> str:
         assert self.pages.stdin is not None
         assert self.pages.stdout is not None
         self.pages.stdin.write(f"{word}\n")
@@ -89,7 +85,7 @@ class Bench:
 
 
 def cpu_s(parent: int) -> float:
-    """Seconds of processor that a process and its children have taken so far."""
+    """Return the CPU seconds of a process and its children so far."""
     total = 0.0
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
@@ -104,19 +100,19 @@ def cpu_s(parent: int) -> float:
 
 
 def measure(bench: Bench, chosen: argparse.Namespace, publish: Callable[[], str]) -> dict[str, Any]:
-    """Send as often as it takes to have the pairs of windows that are wanted."""
+    """Send repeatedly until all pairs of windows are measured."""
     pairs: list[tuple[Window, Window]] = []
     while len(pairs) < chosen.rounds:
         path = publish()
-        bench.tell(path)
+        bench.command(path)
         began, before = time.monotonic(), bench.waiting()
         while bench.waiting() == before:
             time.sleep(0.2)
             assert time.monotonic() < began + 60, "no worker began to send"
-        # The pages come to know of one another before anything is counted.
-        bench.tell("on")
+        # The pages register with one another before the count begins.
+        bench.command("on")
         time.sleep(max(SETTLING_S, chosen.seconds))
-        bench.tell("off", answered=True)
+        bench.command("off", answered=True)
         rate = 0.0
         while len(pairs) < chosen.rounds:
             if bench.waiting() < 2.6 * rate * (chosen.seconds + SETTLING_S):
@@ -127,14 +123,16 @@ def measure(bench: Bench, chosen: argparse.Namespace, publish: Callable[[], str]
                 break  # the send ended within the pair
             rate = windows[False].rate
             pairs.append((windows[False], windows[True]))
-            said(len(pairs), windows[False], windows[True])
+            print_pair(len(pairs), windows[False], windows[True])
         while len(pairs) < chosen.rounds and bench.waiting():
             time.sleep(0.5)
     return summed_up(pairs, chosen)
 
 
-def said(number: int, without: Window, asking: Window) -> None:
-    answers = ", ".join(f"{n} × {status}" for status, n in sorted(asking.told["statuses"].items()))
+def print_pair(number: int, without: Window, asking: Window) -> None:
+    answers = ", ".join(
+        f"{n} × {status}" for status, n in sorted(asking.result["statuses"].items())
+    )
     print(
         f"pair {number}: {without.rate:,.0f} copies/s without, {asking.rate:,.0f} with pages "
         f"({asking.rate / without.rate:.3f}); {answers}; web server "
@@ -144,10 +142,10 @@ def said(number: int, without: Window, asking: Window) -> None:
 
 
 def summed_up(pairs: list[tuple[Window, Window]], chosen: argparse.Namespace) -> dict[str, Any]:
-    """The medians and their spread."""
+    """Summarise the medians and their spread."""
     ratios = sorted(asking.rate / without.rate for without, asking in pairs)
-    took = sorted(ms for _, asking in pairs for ms in asking.told["took_ms"])
-    asked = [sum(asking.told["statuses"].values()) for _, asking in pairs]
+    took = sorted(ms for _, asking in pairs for ms in asking.result["took_ms"])
+    asked = [sum(asking.result["statuses"].values()) for _, asking in pairs]
     return {
         "readers": chosen.readers,
         "workers": chosen.workers,
@@ -165,10 +163,10 @@ def summed_up(pairs: list[tuple[Window, Window]], chosen: argparse.Namespace) ->
         "cores": os.cpu_count(),
         "asked_per_s": round(statistics.median(asked) / (chosen.seconds + SETTLING_S), 1),
         "answers": {
-            status: sum(a.told["statuses"].get(status, 0) for _, a in pairs)
+            status: sum(a.result["statuses"].get(status, 0) for _, a in pairs)
             for status in ("200", "304")
         },
-        "failures": sum(a.told["failures"] for _, a in pairs),
+        "failures": sum(a.result["failures"] for _, a in pairs),
         "answered_ms_median": round(statistics.median(took), 1) if took else None,
         "load_average": round(os.getloadavg()[0], 1),
     }
@@ -176,7 +174,7 @@ def summed_up(pairs: list[tuple[Window, Window]], chosen: argparse.Namespace) ->
 
 @contextmanager
 def open_pages(site: Site) -> Iterator[subprocess.Popen[str]]:
-    """The process that holds them, for the length of a block."""
+    """Run the process that holds the pages for the block."""
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.programs.page_clients"],
         cwd=ROOT,
@@ -222,7 +220,7 @@ def run(chosen: argparse.Namespace) -> dict[str, Any]:
 def main() -> None:
     """Measure and print."""
     options = argparse.ArgumentParser(
-        description="What open progress pages cost.",
+        description="Measure the cost of open progress pages.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     options.add_argument("--readers", type=at_least_one, default=1_000_000, help="of the issue")

@@ -1,13 +1,11 @@
-"""
-A yardstick: psycopg, requests and a loop, with no framework and no promises.
+"""Yardstick: psycopg, requests and a loop, without framework or guarantees.
 
-As a competent person writes it in an afternoon: a table of who gets the letter, a batch of rows
-claimed in one statement, messages built with orjson, one call, the rows marked as sent with the
-ids of the answer in one statement, commit. One connection, one session, one thread. What it has
-not: no record of a call before it is made (whoever ends it during a call sends the batch again), no
-doubt, no look-ups, no consent checked again, no pausing, no counts, and a transaction that is open
-during the call.
-
+A competent programmer writes it in an afternoon: a table of recipients, a batch of rows claimed in
+one statement, messages built with orjson, one call, and one statement that marks the rows as sent
+with the answer's ids, then a commit. It has one connection, one session, one thread. It lacks a
+record of a call before it is made, so a kill during a call sends the batch again. It lacks
+unconfirmed copies, look-ups, a second check of consent, pausing and counts. Its transaction stays
+open during the call.
 It runs as a process of its own and prints the seconds from its first statement to its last commit:
 
     python -m benchmarks.yardsticks.bare_loop DATABASE_URL PROVIDER_URL READERS BATCH
@@ -23,7 +21,7 @@ import requests
 
 from benchmarks.yardsticks.plain_message import plain_message
 
-# The readers are those of the site. Known to the planner and without dead rows when it begins.
+# The site's readers, with statistics and without dead rows at the start.
 PREPARE = (
     "DROP TABLE IF EXISTS bare_loop",
     """
@@ -54,13 +52,13 @@ MARK = """
 
 
 def bare_loop(connection: psycopg.Connection, provider: str, batch: int) -> int:
-    """Send to everybody who waits, in batches; how many were sent."""
+    """Send to every queued reader, in batches; return how many were sent."""
     sent = last = 0
     issue = uuid.uuid4().hex
     with requests.Session() as session:
         session.trust_env = False
         session.headers["Content-Type"] = "application/json"
-        # From where it is: looking past those that are done would take longer each time.
+        # Continue from the last position: skipping finished rows would take longer each time.
         while rows := connection.execute(CLAIM, [last, batch]).fetchall():
             attempt = uuid.uuid4().hex
             body = orjson.dumps([plain_message(issue, attempt, *row) for row in rows])
@@ -79,9 +77,9 @@ def bare_loop(connection: psycopg.Connection, provider: str, batch: int) -> int:
 
 
 def main() -> None:
-    """Make the table, send, print the seconds that sending took, and leave nothing behind."""
+    """Create the table, send, print the seconds, and remove the table."""
     if len(sys.argv) != 5:
-        sys.exit("Expected four words: DATABASE_URL PROVIDER_URL READERS BATCH.")
+        sys.exit("Expected four arguments: DATABASE_URL PROVIDER_URL READERS BATCH.")
     database, provider, readers, batch = sys.argv[1:]
     with psycopg.connect(database, autocommit=True) as connection:
         for statement in PREPARE:

@@ -1,9 +1,7 @@
-"""
-A yardstick: the naive worker. It claims one row, sends one message, deletes the row and commits.
+"""Yardstick: a naive worker that claims, sends and deletes one row at a time.
 
-The row is locked while its message is sent, so that two of them would not send it twice; the
-session and the connection are kept. The messages are those of the other yardstick.
-
+It commits after each row. The row is locked during its call, so two workers would not send it
+twice. Session and connection stay open. The messages are those of the other yardstick.
 It runs as a process of its own and prints the seconds from its first statement to its last commit:
 
     python -m benchmarks.yardsticks.one_by_one DATABASE_URL PROVIDER_URL READERS
@@ -35,7 +33,7 @@ CLAIM = """
 
 
 def one_by_one(connection: psycopg.Connection, provider: str) -> int:
-    """Send to everybody who waits, one after the other; how many were sent."""
+    """Send to every queued reader, one by one; return how many were sent."""
     sent = 0
     issue = uuid.uuid4().hex
     with requests.Session() as session:
@@ -55,9 +53,9 @@ def one_by_one(connection: psycopg.Connection, provider: str) -> int:
 
 
 def main() -> None:
-    """Make the table, send, print the seconds that sending took, and leave nothing behind."""
+    """Create the table, send, print the seconds, and remove the table."""
     if len(sys.argv) != 4:
-        sys.exit("Expected three words: DATABASE_URL PROVIDER_URL READERS.")
+        sys.exit("Expected three arguments: DATABASE_URL PROVIDER_URL READERS.")
     database, provider, readers = sys.argv[1:]
     with psycopg.connect(database, autocommit=True) as connection:
         for statement in PREPARE:

@@ -1,9 +1,8 @@
-"""
-The messages of the yardsticks: what the worker sends, made as somebody would who needs no more.
+"""Messages of the yardsticks, like the worker's but built in the simplest way.
 
-The same keys and headers, a body of the same length with the reader's name in it, a link of the
-reader's own to leave by, metadata to find the copy again. No merge fields with other names, no
-text for those who have no name, no look at the address.
+They have the same keys and headers, a body of the same length with the reader's name, an
+unsubscribe link per reader, and metadata to find the copy again. They have no other merge fields,
+no fallback for a missing name and no check of the address.
 """
 
 import base64
@@ -25,7 +24,10 @@ _ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Cl
 def plain_message(
     issue: str, attempt: str, recipient: int, address: str, name: str
 ) -> dict[str, Any]:
-    """The message to one reader; `issue` and `attempt` are 32 hexadecimal digits each."""
+    """Build the message to one reader.
+
+    `issue` and `attempt` are 32 hexadecimal digits each.
+    """
     proof = hmac.digest(_KEY, b"%d" % recipient, hashlib.sha256)[:18]
     token = base64.urlsafe_b64encode(proof).decode()
     link = f"https://{HOST}/unsubscribe/T{recipient:x}.{token}/"

@@ -1,4 +1,4 @@
-"""The messages of the yardsticks are those of the worker: the same keys and lengths."""
+"""The yardsticks' messages have the same keys and lengths as the worker's."""
 
 import uuid
 from typing import Any
@@ -15,7 +15,7 @@ READER = Recipient(4711, "reader4711@example.net", ("Ada Marlow",))
 
 
 def shape(value: Any) -> Any:
-    """Keys and kinds of a message, all the way down, and the names of its headers."""
+    """Return keys and types of a message, nested, and the names of its headers."""
     if isinstance(value, dict):
         if set(value) == {"Name", "Value"}:
             return value["Name"]
@@ -25,7 +25,7 @@ def shape(value: Any) -> Any:
     return type(value).__name__
 
 
-def test_a_yardstick_sends_a_message_of_2_kb_like_the_workers() -> None:
+def test_yardstick_sends_a_2_kb_message_like_the_workers() -> None:
     issue, attempt = uuid.uuid4(), uuid.uuid4()
     plain = plain_message(issue.hex, attempt.hex, *READER[:2], *READER.fields)
     headers = {header["Name"]: header["Value"] for header in plain["Headers"]}
