@@ -1,4 +1,4 @@
-"""The fields of a reader besides the address. docs/decisions/0034 says how to add one."""
+"""The fields of a reader besides the address. docs/architecture.md says how to add one."""
 
 from dataclasses import dataclass
 
