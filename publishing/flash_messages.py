@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from delivery.models import Edition
-from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
+from delivery.reports.edition_words import ARCHIVE_ONLY, AUDIENCE_WORDS
 from publishing.editions.audience import REACHED, UNREACHED
 from publishing.editions.listing import archive_sentence
 from publishing.editions.status import load_status

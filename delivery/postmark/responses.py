@@ -40,9 +40,9 @@ MAX_TEXT_LENGTH = 300
 MAX_MESSAGE_ID_LENGTH = 100
 
 SEARCH = "search"
-BOUNCES = "list of bounces"
-SUPPRESSION_LIST = "suppression list"
-SUPPRESSION_CHANGE = "change of suppressions"
+BOUNCES = "bounces"
+SUPPRESSION_LIST = "suppression_list"
+SUPPRESSION_CHANGE = "suppression_change"
 
 # A reader's address is kept in their delivery alone, where erasing finds it.
 _ADDRESS = re.compile(r"[^\s'\"<>]*@[^\s'\"<>]*")

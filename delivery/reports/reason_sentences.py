@@ -1,10 +1,16 @@
-"""Renders a reason in words, for pages, command output and the API. Pure."""
+"""Sentences for reasons, for pages, command output and the API."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.utils.formats import number_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext_lazy as _
+
+from delivery.humanise import digits
 from delivery.rules.reason import Reason, Remedy
 from delivery.rules.reason import ReasonCode as Code
 from delivery.rules.scheduled_time import LOCAL, ScheduledTime
@@ -13,28 +19,218 @@ Params = Mapping[str, Any]
 
 
 def reason_sentence(reason: Reason | None) -> str:
-    """The reason in one or a few sentences; empty for None."""
+    """Write the reason in one or a few sentences; empty for None."""
     if reason is None:
         return ""
-    template = Code.template_of(reason.code)
     try:
-        render = template.format_map if template else _RENDERERS[reason.code]
-        sentence = render(reason.params)
+        sentence = _sentence(reason.code, reason.params)
     except KeyError:
         # A newer version wrote it: its code or its parameters are unknown here.
         sentence = f"{reason.code.replace('_', ' ').capitalize()}."
-    remedy = Remedy.template_of(reason.params.get("remedy", ""))
+    remedy = REMEDIES.get(reason.params.get("remedy", ""), "")
     return f"{sentence} {remedy}".strip()
 
 
-def _rate(params: Params, what: str) -> str:
+def _sentence(code: str, params: Params) -> str:
+    if code == Code.OTHER:
+        return str(params["text"])
+    if render := RENDERERS.get(code):
+        return render(params)
+    if code in {Code.QUERY_STATUS, Code.QUERY_UNREADABLE, Code.QUERY_INCOMPLETE}:
+        # Older versions stored the name itself.
+        params = {**params, "subject": _SUBJECTS.get(params["subject"], params["subject"])}
+    return str(SENTENCES[code]).format_map(params)
+
+
+SENTENCES: Mapping[str, Promise] = {
+    Code.NO_TIME_LEFT: _("The time for the call ended before anything was sent."),
+    Code.NO_CONNECTION: _("No connection to Postmark at {url} ({error})."),
+    Code.DATABASE_AWAY: _("The database was unavailable when the call was about to start."),
+    Code.NO_RESPONSE_IN_TIME: _("Postmark's answer was not complete before the deadline."),
+    Code.CONNECTION_BROKE: _("The connection broke before Postmark answered ({error})."),
+    Code.RESPONSE_TOO_LONG: _("Postmark's answer was too long."),
+    Code.RESPONSE_UNREADABLE: _("Postmark's answer could not be read."),
+    Code.RESPONSE_COUNT_WRONG: _(
+        "Postmark's answer has the wrong number of results (sent: {sent}, answered: {answered})."
+    ),
+    Code.RESPONSE_WITHOUT_RESULT: _(
+        "Postmark's answer has neither an ID nor an error for this message."
+    ),
+    Code.RESPONSE_FOR_OTHER_ADDRESS: _("Postmark's answer names another address for this message."),
+    Code.RESPONSE_REPEATS_ID: _("Postmark's answer has the same ID for several messages."),
+    Code.STATUS_AMBIGUOUS: _(
+        "Postmark answered with status {status}, so it is unclear what it accepted."
+    ),
+    Code.WORKER_LOST: _(
+        "The worker crashed during the call. Homing asks Postmark what it accepted."
+    ),
+    Code.PROVIDER_ERROR: _("Postmark refuses: “{text}” (code {error_code})."),
+    Code.CALL_REFUSED_FOR_ONE: _("Postmark refuses the whole call: “{text}” (code {error_code})."),
+    Code.INACTIVE_RECIPIENT: _(
+        "Postmark does not deliver to this address because it is inactive (code 406)."
+    ),
+    Code.MAINTENANCE: _("Postmark is under maintenance."),
+    Code.TOO_FAST: _("Postmark asked Homing to send more slowly (429)."),
+    Code.CALL_TOO_LARGE: _("The call was too large for Postmark ({status})."),
+    Code.TOKEN_REFUSED: _("Postmark does not accept the token (401)."),
+    Code.BLOCKED_BEFORE_PROVIDER: _("A proxy or firewall before Postmark refuses the call (403)."),
+    Code.MEDIA_TYPE_REFUSED: _("Postmark refuses the format of the call (415)."),
+    Code.NOT_THE_API: _(
+        "Postmark's address answered with status {status}, which is not an answer of its API."
+    ),
+    Code.QUERY_STATUS: _("Postmark answered a request with status {status} ({subject})."),
+    Code.QUERY_UNREADABLE: _("Postmark's answer could not be read ({subject})."),
+    Code.QUERY_INCOMPLETE: _("Postmark's answer was incomplete ({subject})."),
+    Code.NO_ROOM_FOR_LIST: _(
+        "Postmark's suppression list could not be saved in the folder for temporary files: {error}."
+    ),
+    Code.BROKE_OFF: _("The task failed. The log shows the error."),
+    Code.LOOKUP_LAGS: _("Postmark's search does not show later mail yet. Homing asks again."),
+    Code.NOT_FOUND: _("Postmark did not answer, and its search does not show this copy."),
+    Code.NOT_FOUND_YET: _(
+        "Postmark's search does not show it yet. It is too early to conclude anything."
+    ),
+    Code.NOT_FOUND_HELD: _(
+        "Postmark did not answer, and its search does not show these copies. Homing may not resend "
+        "them automatically. An author must decide whether to resend them."
+    ),
+    Code.NOT_FOUND_RESENT: _(
+        "Postmark did not answer and does not have these copies. Homing sends them again."
+    ),
+    Code.PROVIDER_HAS_FORGOTTEN: _(
+        "Postmark did not answer, and it no longer keeps records of that time "
+        "(POSTMARK_RETENTION_DAYS). An author must decide whether to resend these copies."
+    ),
+    Code.ASKED_AGAIN: _("An author or operator asked to check again with Postmark."),
+    Code.RESENT_BY_OPERATOR: _("An author or operator asked to resend these copies."),
+    Code.MARKED_UNSETTLED: _(
+        "This copy is marked as sent but is not settled. Homing asks Postmark about it."
+    ),
+    Code.LEFT: _("The reader was no longer subscribed when this copy was due."),
+    Code.NOT_HELD_ANY_MORE: _("The address was deleted before this mail was sent."),
+    Code.ON_SUPPRESSION_LIST: _("The address is on the suppression list."),
+    Code.EDITION_CANCELLED: _("The issue was cancelled before this copy was sent."),
+    Code.EDITION_CALLED_BACK: _("The issue was called back before this copy was sent."),
+    Code.ERASED: _("The reader asked to have their data erased."),
+    Code.NEVER_CONFIRMED: _("The reader never confirmed, so their data was deleted."),
+    Code.CALLED_BACK: _("Called back before the first copy was sent."),
+    Code.CALLED_BACK_BEFORE_ITS_TIME: _("Called back before its scheduled time."),
+    Code.RESTORED: _(
+        "This database was restored, moved or promoted, so it may not know of copies that were "
+        "sent. Run `./homing reconcile {issue}`. The issue continues automatically once Homing has "
+        "compared its records with Postmark's."
+    ),
+    Code.SENT_BEFORE_RESTORE: _(
+        "This issue was sent before the database was restored from a backup, and Postmark has "
+        "copies of it. Readers who have a copy get no second one. Resume it to send it to all "
+        "other confirmed readers, or cancel it."
+    ),
+    Code.ACCEPTED_TWICE: _(
+        "Postmark accepted a second copy for some readers. Compare Postmark's activity with this "
+        "issue's copies before you resume it."
+    ),
+    Code.DELIVERY_MARKED_UNSETTLED: _(
+        "The copy of reader {recipient} is marked as sent but is not settled. Homing asks Postmark "
+        "about it."
+    ),
+    Code.NOT_AT_PROVIDER: _(
+        "The copy of reader {recipient} is recorded as sent, but Postmark does not show it. Homing "
+        "did not send it again."
+    ),
+}
+
+# The requests that can fail, by the constants of postmark/responses.py.
+_SUBJECTS: Mapping[str, Promise] = {
+    "search": _("message search"),
+    "bounces": _("list of bounces"),
+    "suppression_list": _("suppression list"),
+    "suppression_change": _("change of suppressions"),
+}
+
+REMEDIES: Mapping[str, Promise] = {
+    Remedy.TOKEN: _("Check POSTMARK_SERVER_TOKEN: it must be the token of a Postmark server."),
+    Remedy.ENABLE_API: _("Ask Postmark's support to enable this API for the account."),
+    Remedy.CONFIRM_SENDER: _(
+        "Confirm the address or domain of FROM_EMAIL in Postmark, then resume."
+    ),
+    Remedy.CONFIRM_SIGNATURE: _(
+        "Confirm the sender signature of FROM_EMAIL in Postmark, then resume."
+    ),
+    Remedy.PLAN_AND_CREDITS: _("Check the plan and credits of the Postmark account, then resume."),
+    Remedy.WAIT_FOR_APPROVAL: _("Wait until Postmark has approved the account, then resume."),
+    Remedy.ASK_PROVIDER: _("Ask Postmark why this account may not send, then resume."),
+    Remedy.TOKEN_AND_SERVER: _(
+        "Check POSTMARK_SERVER_TOKEN and the Postmark server it belongs to, then resume."
+    ),
+    Remedy.STREAM_NAMES: _(
+        "Check POSTMARK_BROADCAST_STREAM and POSTMARK_TRANSACTIONAL_STREAM, then resume."
+    ),
+    Remedy.STREAM_THAT_SENDS: _(
+        "Set POSTMARK_BROADCAST_STREAM to a stream that can send, then resume."
+    ),
+    Remedy.ALLOWED_IPS: _(
+        "Add this machine's address to the Postmark server's list of allowed IPs, then resume."
+    ),
+    Remedy.SIGNATURES_AND_DOMAINS: _(
+        "Check the sender signatures and domains in Postmark, then resume."
+    ),
+    Remedy.SERVER_SETTINGS: _("Check the settings of the Postmark server, then resume."),
+    Remedy.STREAM_SETTINGS: _("Check the message streams of the Postmark server, then resume."),
+    Remedy.FROM_AND_REPLY_TO: _("Check FROM_EMAIL and the reply-to address, then resume."),
+    Remedy.CORRECT_ISSUE: _("Correct the issue, then publish it again as a new version."),
+    Remedy.SHORTEN_ISSUE: _("Shorten the issue: a single copy of it is too large."),
+    Remedy.NETWORK: _("Check POSTMARK_BASE_URL and the network between this machine and Postmark."),
+    Remedy.BASE_URL: _("Check POSTMARK_BASE_URL, then resume."),
+    Remedy.HOMING_FAULT: _(
+        "This is a fault in Homing, not in your list. No reader was marked as failed."
+    ),
+    Remedy.LOOK_UP_CODE: _(
+        "Homing does not know this code, so it stopped before it marked any reader as failed. Look "
+        "the code up in Postmark's documentation, then resume."
+    ),
+}
+
+
+def _tries_used_up(params: Params) -> str:
+    tries = ngettext("{n} try failed.", "All {n} tries failed.", params["tries"])
+    last = gettext("Last error: {error}").format(error=reason_sentence(params["last"]))
+    return f"{tries.format(n=digits(params['tries']))} {last}"
+
+
+def _parked(params: Params) -> str:
+    crashes = params["crashes"]
+    return ngettext(
+        "Parked: {n} worker crashed while it sent this copy alone.",
+        "Parked: {n} workers in a row crashed with this copy, the last with this copy alone.",
+        crashes,
+    ).format(n=digits(crashes))
+
+
+def _bounce_rate(params: Params) -> str:
+    return gettext(
+        "Homing paused this issue because the bounce rate is above the limit. Bounced: {count} of "
+        "{sent} ({percent} %, limit {limit} %). Check where these readers came from, then resume "
+        "or cancel."
+    ).format(**_rate(params))
+
+
+def _complaint_rate(params: Params) -> str:
+    return gettext(
+        "Homing paused this issue because the complaint rate is above the limit. Marked as spam: "
+        "{count} of {sent} ({percent} %, limit {limit} %). Check where these readers came from, "
+        "then resume or cancel."
+    ).format(**_rate(params))
+
+
+def _rate(params: Params) -> dict[str, str]:
     percent = params["percent"]
-    shown = f"{percent:.1f}" if percent >= 1 else f"{percent:.2f}"
-    return (
-        f"Homing paused this automatically: {params['count']:,} of {params['left']:,} copies "
-        f"were {what} ({shown} %; the limit is {params['limit']:g} %). Look at where these "
-        "readers came from, then resume or cancel."
-    )
+    places = 1 if percent >= 1 else 2
+    return {
+        "count": digits(params["count"]),
+        "sent": digits(params["left"]),
+        "percent": number_format(round(percent, places), places),
+        "limit": number_format(f"{params['limit']:g}"),
+    }
 
 
 def _started_late(params: Params) -> str:
@@ -44,21 +240,24 @@ def _started_late(params: Params) -> str:
     started_at = datetime.fromisoformat(params["started_at"])
     local = f"{started_at.astimezone(ZoneInfo(params['zone'])):{LOCAL}}"
     started = ScheduledTime(started_at, local, params["zone"])
-    return (
-        f"It was to go out {scheduled.words}, and no worker had started it before "
-        f"{started.words}. Resume it to send it now, or cancel it."
-    )
+    return gettext(
+        "This issue was scheduled for {scheduled}, but no worker had started it by {started}. "
+        "Resume it to send it now, or cancel it."
+    ).format(scheduled=scheduled.words, started=started.words)
 
 
-_RENDERERS: Mapping[str, Callable[[Params], str]] = {
-    Code.TRIES_USED_UP: lambda params: (
-        f"All {params['tries']} tries are used up. Last: {reason_sentence(params['last'])}"
-    ),
-    Code.BOUNCE_RATE: lambda params: _rate(params, "sent back"),
-    Code.COMPLAINT_RATE: lambda params: _rate(params, "called spam"),
+def _second_copy(params: Params) -> str:
+    return gettext(
+        "Postmark accepted more than one copy for reader {recipient}: {message_ids}."
+    ).format(recipient=params["recipient"], message_ids=", ".join(params["message_ids"]))
+
+
+# Sentences that need more than their parameters put in.
+RENDERERS: Mapping[str, Callable[[Params], str]] = {
+    Code.TRIES_USED_UP: _tries_used_up,
+    Code.PARKED: _parked,
+    Code.BOUNCE_RATE: _bounce_rate,
+    Code.COMPLAINT_RATE: _complaint_rate,
     Code.STARTED_LATE: _started_late,
-    Code.SECOND_COPY: lambda params: (
-        f"Postmark accepted {len(params['message_ids'])} copies for reader {params['recipient']}: "
-        f"{', '.join(params['message_ids'])}."
-    ),
+    Code.SECOND_COPY: _second_copy,
 }

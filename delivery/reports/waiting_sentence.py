@@ -1,17 +1,46 @@
-"""The sentence that says what an edition waits for, from its counts. Pure."""
+"""The sentence about what an edition waits for, from its counts."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 
-from delivery.humanise import clock, counted
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from delivery.humanise import clock, digits
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, restored, state_of
 
-NOTHING_IS_STUCK = "Sending, and nothing is stuck."
+NOTHING_IS_STUCK = gettext_lazy("Sending normally.")
+
+# By `Edition.GoesTo`.
+_GOES_OUT: Mapping[str, Promise] = {
+    "everyone": gettext_lazy("Goes out on {time} to all readers who are confirmed by then."),
+    "reached": gettext_lazy(
+        "Goes out on {time} to readers who were sent an earlier version and are still confirmed."
+    ),
+    "unreached": gettext_lazy(
+        "Goes out on {time} to confirmed readers whom no version has reached by then."
+    ),
+    "nobody": gettext_lazy("Appears in the archive on {time}. It is not mailed."),
+}
+_STARTS_NOW: Mapping[str, Promise] = {
+    "everyone": gettext_lazy(
+        "It was due on {time}. A worker starts it now, to all confirmed readers."
+    ),
+    "reached": gettext_lazy(
+        "It was due on {time}. A worker starts it now, to readers who were sent an earlier version."
+    ),
+    "unreached": gettext_lazy(
+        "It was due on {time}. A worker starts it now, to readers whom no version has reached."
+    ),
+    "nobody": gettext_lazy("It was due on {time}. A worker puts it into the archive now."),
+}
 
 
 def waiting_sentence(counts: EditionCounts, zone: tzinfo = UTC) -> str:
-    """What the edition waits for, with times in `zone`; empty when it waits for nothing."""
+    """Write what the edition waits for, with times in `zone`; empty if it waits for nothing."""
     match state_of(counts):
         case EditionState.NEEDS_ATTENTION:
             return _needs_attention(counts)
@@ -21,7 +50,7 @@ def waiting_sentence(counts: EditionCounts, zone: tzinfo = UTC) -> str:
             return _scheduled(counts, zone)
         case EditionState.HELD:
             first = _clock(counts.held_until, zone)
-            return f"The first copy leaves at {first}. Until then nothing goes out."
+            return _("Sending starts at {time}.").format(time=first)
         case EditionState.SENDING:
             return _sending(counts, zone)
         case EditionState.CANCELLED | EditionState.CLOSED:
@@ -31,7 +60,7 @@ def waiting_sentence(counts: EditionCounts, zone: tzinfo = UTC) -> str:
 
 
 def _clock(at: datetime, zone: tzinfo) -> str:
-    """A time of day. UTC is named, because the times on pages are in the newsletter's zone."""
+    """Write a time of day. UTC is named, because pages show the newsletter's zone."""
     return f"{clock(at, zone)}{' UTC' if zone is UTC else ''}"
 
 
@@ -41,89 +70,131 @@ def _needs_attention(counts: EditionCounts) -> str:
     if counts.unreconciled:
         return reason_sentence(restored(counts.issue))
     if counts.missed and not counts.is_transactional:
-        missed = counted(counts.missed, "reader was", "readers were")
-        unknown = f" {_unknown(counts)}" if counts.unknown else ""
-        return f"{missed} missed: all tries were used up, or a copy was parked.{unknown}"
-    return reason_sentence(counts.reason) or _unknown(counts)
+        missed = ngettext(
+            "{n} reader was missed: all tries failed, or the copy was parked.",
+            "{n} readers were missed: all tries failed, or the copies were parked.",
+            counts.missed,
+        ).format(n=digits(counts.missed))
+        return f"{missed} {_undecided(counts)}" if counts.unknown else missed
+    return reason_sentence(counts.reason) or _undecided(counts)
 
 
-def _unknown(counts: EditionCounts) -> str:
-    return f"{counted(counts.unknown, 'copy is', 'copies are')} in doubt: a person has to decide."
+def _undecided(counts: EditionCounts) -> str:
+    if not counts.unknown:
+        return _("An author must decide how to continue.")
+    return ngettext(
+        "{n} copy is unconfirmed. An author must decide whether to resend it.",
+        "{n} copies are unconfirmed. An author must decide whether to resend them.",
+        counts.unknown,
+    ).format(n=digits(counts.unknown))
 
 
 def _paused(counts: EditionCounts) -> str:
     sentences = []
     if counts.waiting or not counts.unknown:
-        sentences.append(f"{counted(counts.queued, 'copy waits', 'copies wait')} until you resume.")
+        sentences.append(
+            ngettext(
+                "{n} copy waits until you resume.",
+                "{n} copies wait until you resume.",
+                counts.queued,
+            ).format(n=digits(counts.queued))
+        )
     if counts.being_sent:
-        sent = counted(counts.being_sent, "copy is", "copies are")
-        sentences.append(f"{sent} being sent and may still go.")
+        sentences.append(
+            ngettext(
+                "{n} copy is being sent and may still arrive.",
+                "{n} copies are being sent and may still arrive.",
+                counts.being_sent,
+            ).format(n=digits(counts.being_sent))
+        )
     if counts.unknown and (counts.queued_batches or counts.leased_batches):
-        sentences.append(f"{counted(counts.unknown, 'copy is', 'copies are')} being asked about.")
+        sentences.append(_looking_up(counts))
     elif counts.unknown:
-        sentences.append(_unknown(counts))
+        sentences.append(_undecided(counts))
     elif counts.leased_batches and not counts.being_sent:
-        sentences.append("Calls that were in flight end first.")
+        sentences.append(_("Calls that have started finish first."))
     return " ".join(sentences)
 
 
 def _scheduled(counts: EditionCounts, zone: tzinfo) -> str:
-    when = counts.scheduled.words if counts.scheduled else ""
-    if counts.is_due:
-        start = f"A worker starts it now, to {counts.whom}."
-        if not counts.worker_is_there:
-            start = _no_worker(counts, zone)
-        return f"Its time has come: {when}. {start}"
-    if counts.goes_to == "nobody":
-        return f"Appears in the archive {when}. It is not mailed."
-    return f"Goes out {when}, to {counts.whom} by then."
+    time = counts.scheduled.words if counts.scheduled else ""
+    if not counts.is_due:
+        return str(_GOES_OUT[counts.goes_to]).format(time=time)
+    if counts.worker_is_there:
+        return str(_STARTS_NOW[counts.goes_to]).format(time=time)
+    due = _("It was due on {time}.").format(time=time)
+    return f"{due} {_no_worker(counts, zone)}"
 
 
 def _no_worker(counts: EditionCounts, zone: tzinfo) -> str:
-    heard = "None was ever heard from."
-    if counts.worker_heard_at:
-        heard = f"The last one was heard from at {_clock(counts.worker_heard_at, zone)}."
-    return (
-        f"No worker is running. {heard} Start one with `./homing deliver`; nothing is lost "
-        "meanwhile."
-    )
+    if counts.worker_heard_at is None:
+        return _(
+            "No worker is running, and none ever was. Start one with `./homing deliver`. Nothing "
+            "is lost meanwhile."
+        )
+    return _(
+        "No worker is running. The last heartbeat was at {time}. Start a worker with `./homing "
+        "deliver`. Nothing is lost meanwhile."
+    ).format(time=_clock(counts.worker_heard_at, zone))
 
 
 def _sending(counts: EditionCounts, zone: tzinfo) -> str:
     if not counts.worker_is_there:
         return _no_worker(counts, zone)
     if counts.unknown:
-        copies = counted(counts.unknown, "copy is", "copies are")
-        rest = " and goes on with the rest" if counts.waiting else ""
-        return f"{copies} in doubt: {_asking(counts, zone, rest)}"
+        sentences = [_looking_up(counts)]
+        if counts.waiting:
+            sentences.append(_("It continues to send the others."))
+        return " ".join([*sentences, *_asks_again(counts, zone)])
     if counts.next_try_at and counts.next_try_at > counts.now and not counts.leased_batches:
         last = reason_sentence(counts.reason)
-        return f"{last} The next try is at {_clock(counts.next_try_at, zone)}.".strip()
+        next_try = _("The next try is at {time}.").format(time=_clock(counts.next_try_at, zone))
+        return f"{last} {next_try}".strip()
     if counts.slowed_to_per_s is not None and counts.waiting:
-        per_s = counted(max(1, round(counts.slowed_to_per_s)), "copy", "copies")
-        return (
-            f"Postmark asked for a slower pace: about {per_s} a second for now, and more again "
-            "from moment to moment."
-        )
-    return NOTHING_IS_STUCK
+        per_s = max(1, round(counts.slowed_to_per_s))
+        return ngettext(
+            "Postmark asked Homing to send more slowly: about {n} copy per second for now. The "
+            "rate rises again step by step.",
+            "Postmark asked Homing to send more slowly: about {n} copies per second for now. The "
+            "rate rises again step by step.",
+            per_s,
+        ).format(n=digits(per_s))
+    return str(NOTHING_IS_STUCK)
 
 
-def _asking(counts: EditionCounts, zone: tzinfo, rest: str = "") -> str:
-    what, at = "it" if counts.unknown == 1 else "them", counts.next_lookup_at
-    again = f" Asks again at {_clock(at, zone)}." if at and at > counts.now else ""
-    return f"Homing is asking Postmark about {what}{rest}.{again}"
+def _looking_up(counts: EditionCounts) -> str:
+    return ngettext(
+        "{n} copy is unconfirmed. Homing is asking Postmark about it.",
+        "{n} copies are unconfirmed. Homing is asking Postmark about them.",
+        counts.unknown,
+    ).format(n=digits(counts.unknown))
+
+
+def _asks_again(counts: EditionCounts, zone: tzinfo) -> list[str]:
+    if counts.next_lookup_at is None or counts.next_lookup_at <= counts.now:
+        return []
+    return [_("The next look-up is at {time}.").format(time=_clock(counts.next_lookup_at, zone))]
 
 
 def _ended(counts: EditionCounts, zone: tzinfo) -> str:
     if counts.waiting:
-        copies = counted(counts.waiting, "copy was", "copies were")
-        return f"{copies} in a call when it ended; the call is settled as it ends."
+        return ngettext(
+            "{n} copy was being sent when the issue ended. Its outcome follows when its call ends.",
+            "{n} copies were being sent when the issue ended. Their outcome follows when the call "
+            "ends.",
+            counts.waiting,
+        ).format(n=digits(counts.waiting))
     if not counts.unknown:
         return ""
     if counts.parked_batches and not (counts.queued_batches or counts.leased_batches):
-        return (
-            f"{counted(counts.unknown, 'copy stays', 'copies stay')} in doubt: no proof came that "
-            "Postmark accepted them, and none that it did not."
-        )
-    copies = counted(counts.unknown, "copy was", "copies were")
-    return f"{copies} in flight when it ended: {_asking(counts, zone)}"
+        return ngettext(
+            "{n} copy stays unconfirmed: there is no proof whether Postmark accepted it.",
+            "{n} copies stay unconfirmed: there is no proof whether Postmark accepted them.",
+            counts.unknown,
+        ).format(n=digits(counts.unknown))
+    asking = ngettext(
+        "{n} copy was being sent when the issue ended. Homing is asking Postmark about it.",
+        "{n} copies were being sent when the issue ended. Homing is asking Postmark about them.",
+        counts.unknown,
+    ).format(n=digits(counts.unknown))
+    return " ".join([asking, *_asks_again(counts, zone)])

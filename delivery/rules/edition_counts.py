@@ -7,17 +7,6 @@ from uuid import UUID
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import ScheduledTime
 
-# Whom an edition goes to, in words.
-AUDIENCE_WORDS = {
-    "everyone": "everyone confirmed",
-    "reached": "those who were sent an earlier version",
-    "unreached": "those whom no version has reached",
-    "nobody": "nobody (archive only)",
-}
-
-# The sentence on every page for an edition that goes to nobody.
-ARCHIVE_ONLY = "Not mailed: archive only."
-
 _CALLED_BACK = frozenset({ReasonCode.CALLED_BACK, ReasonCode.CALLED_BACK_BEFORE_ITS_TIME})
 
 
@@ -82,11 +71,6 @@ class EditionCounts:
     def is_transactional(self) -> bool:
         """Whether it is mail that its readers asked for one by one."""
         return self.kind != "newsletter"
-
-    @property
-    def whom(self) -> str:
-        """Its audience in words."""
-        return AUDIENCE_WORDS[self.goes_to]
 
     @property
     def has_started(self) -> bool:

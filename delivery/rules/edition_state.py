@@ -19,11 +19,6 @@ class EditionState(StrEnum):
     CANCELLED = "cancelled"
     CLOSED = "closed"
 
-    @property
-    def words(self) -> str:
-        """The state as pages show it."""
-        return self.value.replace("_", " ")
-
 
 # A person has to do something, or has done the last thing there is to do.
 AWAITS_DECISION = frozenset({EditionState.PAUSED, EditionState.NEEDS_ATTENTION})

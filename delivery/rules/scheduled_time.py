@@ -1,7 +1,9 @@
-"""A scheduled time as its author entered it: a local time in a named zone. Pure."""
+"""A scheduled time as its author entered it: a local time in a named zone."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from django.utils.formats import date_format
 
 LOCAL = "%Y-%m-%dT%H:%M"
 
@@ -16,17 +18,16 @@ class ScheduledTime:
 
     @property
     def words(self) -> str:
-        """Thu 24 Sep 2026, 07:00 Europe/Lisbon (06:00 UTC)."""
-        said = datetime.fromisoformat(self.local)
+        """The time in its zone and in UTC: Thu 24 Sep 2026, 07:00 Europe/Lisbon (06:00 UTC)."""
+        local = datetime.fromisoformat(self.local)
         utc = self.utc.astimezone(UTC)
         if self.zone == "UTC":
-            return f"{day_and_time(said)} UTC"
-        # The day is said again only where it is another one.
-        same_day = utc.date() == said.date()
-        there = f"{utc:%H:%M}" if same_day else f"{utc:%a} {utc.day} {utc:%b}, {utc:%H:%M}"
-        return f"{day_and_time(said)} {self.zone} ({there} UTC)"
+            return f"{day_and_time(local)} UTC"
+        is_same_day = utc.date() == local.date()
+        in_utc = date_format(utc, "H:i" if is_same_day else "D j M, H:i")
+        return f"{day_and_time(local)} {self.zone} ({in_utc} UTC)"
 
 
 def day_and_time(at: datetime) -> str:
-    """Thu 24 Sep 2026, 07:00."""
-    return f"{at:%a} {at.day} {at:%b} {at.year}, {at:%H:%M}"
+    """Write a day and time in the active language: Thu 24 Sep 2026, 07:00."""
+    return date_format(at, "D j M Y, H:i")

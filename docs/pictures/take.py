@@ -209,7 +209,7 @@ def take(services: Services, chromium: Browser, into: Path) -> None:
     page.wait_for_url("**/admin/newsletters/*-*/")
     progress = page.url
     picture("held")
-    page.get_by_text(re.compile("in doubt")).first.wait_for(timeout=90_000)
+    page.get_by_text(re.compile("unconfirmed")).first.wait_for(timeout=90_000)
     page.locator(".tally b", has_text=re.compile("^[1-9]")).wait_for(timeout=90_000)
     picture("progress")
     begin_another(page)

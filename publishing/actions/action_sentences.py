@@ -61,7 +61,7 @@ class ActionRefusal(Enum):
 
 def refusal_sentence(refusal: ActionRefusal, status: EditionStatus) -> str:
     """Why nothing was done, with the title of the issue."""
-    state = _STATES.get(status.state, f"it is {status.state.words}")
+    state = _STATES.get(status.state, f"it is {status.state_words}")
     return refusal.value.format(
         title=f"“{status.counts.title}”",
         state="it was called back" if status.counts.is_called_back else state,

@@ -133,7 +133,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "title": plain_title(edition),
             "moment": moment,
             "schedule_hint": schedule_hint(
-                status.counts.whom, is_mailed=status.counts.goes_to != Edition.GoesTo.NOBODY
+                status.whom, is_mailed=status.counts.goes_to != Edition.GoesTo.NOBODY
             ),
             "when": form,
             "back": back,

@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib.admin.models import LogEntry
 
 from delivery.humanise import counted_readers, late_duration
-from delivery.rules.edition_counts import AUDIENCE_WORDS
+from delivery.reports.edition_words import audience_words
 from delivery.rules.scheduled_time import ScheduledTime
 
 Params = Mapping[str, Any]
@@ -126,7 +126,7 @@ _WORDS: Mapping[str, tuple[str] | tuple[str, str] | tuple[str, str, str]] = {
 
 
 def _published(params: Params) -> ActivitySentence:
-    audience = AUDIENCE_WORDS[params["goes_to"]]
+    audience = audience_words(params["goes_to"])
     if params["goes_to"] != NOBODY:
         readers = counted_readers(params["audience"])
         # A first version always goes to everyone.
@@ -136,7 +136,7 @@ def _published(params: Params) -> ActivitySentence:
 
 def _scheduled(params: Params) -> ActivitySentence:
     by_then = "" if params["goes_to"] == NOBODY else " by then"
-    audience = f"{AUDIENCE_WORDS[params['goes_to']]}{by_then}"
+    audience = f"{audience_words(params['goes_to'])}{by_then}"
     after = f" for {_time(params['at'])}, to {audience}{_listing_and_approval(params)}"
     return ActivitySentence("scheduled", after=after)
 

@@ -37,5 +37,5 @@ def attention_lines() -> Iterator[str]:
         counts = status.counts
         yield (
             f"issue {counts.issue} version {counts.version} “{title_of(status)}”: "
-            f"{status.state.words}. {status.reason()}"
+            f"{status.state_words}. {status.reason()}"
         )

@@ -6,7 +6,7 @@ from dataclasses import astuple
 
 from django.http import HttpRequest
 
-from delivery.rules.edition_counts import AUDIENCE_WORDS
+from delivery.reports.edition_words import AUDIENCE_WORDS, audience_words
 from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftFields
 from publishing.content.edition_content import LONGEST_PART, remove_invisible
 from publishing.editions.audience import EVERYONE
@@ -58,7 +58,7 @@ def fields_to_compare(fields: DraftFields) -> dict[str, str]:
         "Written in": "HTML" if fields.format == HTML else "Markdown",
         "Letter": fields.letter,
         "Text part": fields.text or "made from the letter",
-        "Goes to": AUDIENCE_WORDS[fields.goes_to],
+        "Goes to": audience_words(fields.goes_to),
         "Listing": "unlisted" if fields.unlisted else "listed",
     }
 

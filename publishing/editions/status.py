@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
+from django.utils.translation import gettext
+
 from delivery.models import Edition, Newsletter
 from delivery.reports.edition_counts import load_counts, load_counts_of_versions
+from delivery.reports.edition_words import STATE_WORDS, audience_words
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
@@ -39,7 +42,17 @@ class EditionStatus:
     @property
     def words(self) -> str:
         """The state as pages name it. Scripts read “called back” as `cancelled` (SPEC 3.2)."""
-        return "called back" if self.counts.is_called_back else self.state.words
+        return gettext("called back") if self.counts.is_called_back else self.state_words
+
+    @property
+    def state_words(self) -> str:
+        """The state in words, where “cancelled” includes “called back”."""
+        return str(STATE_WORDS[self.state])
+
+    @property
+    def whom(self) -> str:
+        """Its audience in words."""
+        return audience_words(self.counts.goes_to)
 
     @property
     def was_done(self) -> str:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.humanise import kilobytes
-from delivery.rules.edition_counts import AUDIENCE_WORDS
+from delivery.reports.edition_words import audience_words
 from publishing.approval.approval_view import approval_context
 from publishing.content.draft_content import build_content
 from publishing.desk_access import desk_page, may_write, user_id_of
@@ -118,7 +118,7 @@ def schedule_hint(whom: str, *, is_mailed: bool) -> str:
 def publication_context(checked: PreflightResult) -> dict[str, Any]:
     """The context of the mail and its readers, for the sheet and for the question after it."""
     content, context = checked.context.content, checked.context
-    whom, is_mailed = AUDIENCE_WORDS[checked.draft.goes_to], context.is_mailed
+    whom, is_mailed = audience_words(checked.draft.goes_to), context.is_mailed
     return {
         "draft": checked.draft,
         "checked": checked,

@@ -4,8 +4,9 @@ from zoneinfo import ZoneInfo
 
 from delivery.humanise import clock, counted_copies, counted_readers
 from delivery.interface import ReasonCode
+from delivery.reports.edition_words import ARCHIVE_ONLY
 from delivery.reports.waiting_sentence import NOTHING_IS_STUCK
-from delivery.rules.edition_counts import ARCHIVE_ONLY, EditionCounts
+from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from publishing.editions.status import EditionStatus
 from publishing.scheduling.local_time import late_start_sentence
@@ -70,7 +71,7 @@ def held_sentence(counts: EditionCounts, zone: ZoneInfo) -> str:
 def what_is_stuck(status: EditionStatus, zone: ZoneInfo) -> str:
     """Why an edition that is being sent is slow; empty if nothing is stuck."""
     reason = status.reason(zone)
-    return "" if reason == NOTHING_IS_STUCK else reason
+    return "" if reason == str(NOTHING_IS_STUCK) else reason
 
 
 def _without(counts: EditionCounts) -> int:
@@ -96,7 +97,7 @@ _WENT_TO_NOBODY = {
 
 def _succeeded(counts: EditionCounts) -> str:
     if not counts.audience:
-        return _WENT_TO_NOBODY[counts.goes_to]
+        return str(_WENT_TO_NOBODY[counts.goes_to])
     if counts.sent == 1:
         went = "1 copy went out and Postmark accepted it."
     else:

@@ -7,7 +7,7 @@ from django import forms
 from django.forms.boundfield import BoundField
 
 from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
-from delivery.rules.edition_counts import AUDIENCE_WORDS
+from delivery.reports.edition_words import AUDIENCE_WORDS
 from publishing.content.edition_content import Content, find_problems
 from publishing.editions.audience import EVERYONE, NOBODY
 from publishing.editions.edition_name import parse_issue_id, parse_version

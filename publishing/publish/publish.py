@@ -14,7 +14,7 @@ from django.urls import reverse
 from delivery import log_context
 from delivery.humanise import counted_readers
 from delivery.models import Edition
-from delivery.rules.edition_counts import AUDIENCE_WORDS
+from delivery.reports.edition_words import AUDIENCE_WORDS
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.activity.record_activity import record_publication
 from publishing.approval.approval import second_of

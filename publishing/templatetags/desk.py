@@ -14,6 +14,7 @@ from django.utils.safestring import SafeString, mark_safe
 from delivery.humanise import clock, counted, digits, duration
 from delivery.interface import reason_sentence
 from delivery.models import Edition
+from delivery.reports.edition_words import alarm_words
 from publishing.activity.activity_sentences import sentence_of
 from publishing.content.edition_content import plain_title
 from publishing.display_name import called
@@ -24,6 +25,7 @@ register = template.Library()
 register.filter("called", called)
 register.filter("activity_sentence", sentence_of)
 register.filter("reason_sentence", reason_sentence)
+register.filter("alarm_words", alarm_words)
 register.filter("duration", duration)
 register.filter("plain_title", plain_title)
 

@@ -193,7 +193,7 @@ def test_the_night_of_a_change_is_scheduled_as_it_is_meant(new_page, author, rea
     dialog.get_by_role("button", name=f"Schedule for {READERS}").dblclick()
     expect(page.get_by_role("status")).to_have_text("Scheduled")
     expect(page.locator(".lede")).to_contain_text(
-        f"{twice:%H:%M} {zone} ({second:%H:%M} UTC), to everyone confirmed by then"
+        f"{twice:%H:%M} {zone} ({second:%H:%M} UTC) to all readers who are confirmed by then"
     )
     stored = edition()
     assert (stored.scheduled_for, stored.scheduled_zone) == (second, zone)

@@ -13,7 +13,7 @@ from django.core.management.base import CommandError
 
 from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
-from delivery.rules.edition_counts import ARCHIVE_ONLY, AUDIENCE_WORDS
+from delivery.reports.edition_words import ARCHIVE_ONLY, AUDIENCE_WORDS
 from delivery.rules.scheduled_time import ScheduledTime
 from idempotency.key import InvalidKey, read_key
 from publishing.approval.approval import NeedsApprovalError
@@ -160,7 +160,7 @@ def _remarks(
     if edition.control == Edition.Control.SCHEDULED:
         sentences.append(_scheduled_sentence(edition))
     elif not edition.audience:
-        sentences.append(ARCHIVE_ONLY if edition.goes_to == NOBODY else to_nobody(edition))
+        sentences.append(str(ARCHIVE_ONLY) if edition.goes_to == NOBODY else to_nobody(edition))
     if published.created and edition.version > 1:
         sentences += overlap_warnings(edition.issue_id, edition.version, edition.goes_to)
     return sentences

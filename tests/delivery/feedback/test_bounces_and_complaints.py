@@ -136,8 +136,8 @@ def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom
     tell(gone(halfway)[1], "Bounce", ID=2)
     assert newsroom.state(halfway) is EditionState.PAUSED
     assert waiting_sentence(newsroom.counts(halfway)).startswith(
-        "Homing paused this automatically: 2 of 10 copies were sent back (20.0 %; the limit is "
-        "20 %)."
+        "Homing paused this issue because the bounce rate is above the limit. Bounced: 2 of 10 "
+        "(20.0 %, limit 20 %)."
     )
     assert [alarm.kind for alarm in Alarm.objects.filter(edition=halfway)] == ["bounce_threshold"]
     assert not newsroom.step()
@@ -145,7 +145,7 @@ def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom
 
 def test_one_complaint_can_be_enough(halfway: Edition, newsroom: Newsroom) -> None:
     tell(gone(halfway)[0], "SpamComplaint", ID=1)
-    assert "called spam" in waiting_sentence(newsroom.counts(halfway))
+    assert "Marked as spam: 1 of " in waiting_sentence(newsroom.counts(halfway))
 
 
 def test_the_same_bounces_pause_no_resumed_edition(halfway: Edition, newsroom: Newsroom) -> None:
@@ -260,6 +260,6 @@ def test_both_the_rate_and_the_number_must_be_reached(
 def test_the_sentence_says_the_numbers_and_the_limit() -> None:
     reason = exceeded(1250, 60, 0)
     assert reason_sentence(reason) == (
-        "Homing paused this automatically: 60 of 1,250 copies were sent back (4.8 %; the limit is "
-        "4 %). Look at where these readers came from, then resume or cancel."
+        "Homing paused this issue because the bounce rate is above the limit. Bounced: 60 of 1,250 "
+        "(4.8 %, limit 4 %). Check where these readers came from, then resume or cancel."
     )

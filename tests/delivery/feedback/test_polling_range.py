@@ -194,7 +194,7 @@ def test_more_bounces_of_a_second_than_shown_are_said(settings: Any, at: datetim
         polling.poll(never)
     assert len(asked.bounces) <= 2 * MAX_SEARCH_RESULTS // PAGE_SIZE
     assert Reason.loads(task().last_error) == Reason.of(
-        ReasonCode.QUERY_INCOMPLETE, subject="list of bounces"
+        ReasonCode.QUERY_INCOMPLETE, subject="bounces"
     )
     assert task().last_success_at is None
 

@@ -142,8 +142,8 @@ def test_a_call_refused_for_one_reader_is_halved(refusal: dict[str, object], alo
     ("status", "content", "names"),
     [
         (401, HTML, "POSTMARK_SERVER_TOKEN"),
-        (415, b"", "fault of Homing"),
-        (415, body(error(409)), "fault of Homing"),
+        (415, b"", "fault in Homing"),
+        (415, body(error(409)), "fault in Homing"),
         *((status, HTML, "POSTMARK_BASE_URL") for status in (301, 308, 400, 404, 408, 422, 499)),
     ],
 )
@@ -156,7 +156,7 @@ def test_a_status_without_a_code_says_what_to_do(status: int, content: bytes, na
     [
         (10, "POSTMARK_SERVER_TOKEN"),
         (300, "Correct the issue"),
-        (402, "fault of Homing"),
+        (402, "fault in Homing"),
         (405, "plan and credits"),
         (413, "may not send"),
         (9999, "does not know this code"),

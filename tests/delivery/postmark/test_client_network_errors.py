@@ -229,7 +229,7 @@ def test_the_deadline_ends_an_endless_answer(client: Client, script: Script, sec
         answer = send(trusting(client(server.url)), within_s=SHORT_S)
         # Not by our patience alone: the server meets a connection that is gone.
         assert server.was_cut_off.wait(PATIENCE_S)
-    assert unanswered_because(answer) == "No complete answer came before the deadline."
+    assert unanswered_because(answer) == "Postmark's answer was not complete before the deadline."
     assert len(server.requests) == 1
 
 

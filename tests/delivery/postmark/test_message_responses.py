@@ -122,7 +122,7 @@ def test_101_is_an_error_of_the_provider_that_leaves_the_message_open() -> None:
         (1220, "message streams"),
         (1235, "POSTMARK_BROADCAST_STREAM"),
         (1480, "allowed IPs"),
-        *((code, "fault of Homing") for code in (402, 403, 409, 1101, 1109, 1120, 1123)),
+        *((code, "fault in Homing") for code in (402, 403, 409, 1101, 1109, 1120, 1123)),
         *((code, "does not know this code") for code in (11, 410, 524, 1242, 9999, -1, 2**62)),
     ],
 )

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 from delivery.models import DatabaseIdentity, Delivery, Edition
 from delivery.queue import control
 from delivery.reconcile import database_identity
+from delivery.rules.reason import ReasonCode
 from delivery.worker.drain import Drain
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record
@@ -87,7 +88,7 @@ def test_doubt_that_is_still_asked_about_is_not_for_an_operator(newsroom: Newsro
     assert control.ask_again(edition.pk, silences=2) == 0
     assert control.resend_unknown(edition.pk) == 0
     assert newsroom.outcomes(edition) == ["unknown"] * 2
-    assert newsroom.batch(edition).reason != "A person had Postmark asked again."
+    assert newsroom.batch(edition).reason.code != ReasonCode.ASKED_AGAIN
 
 
 def test_closing_accepts_missed_copies_once(newsroom: Newsroom, with_missed: Edition) -> None:

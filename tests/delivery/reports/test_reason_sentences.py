@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from delivery.reports.reason_sentences import reason_sentence
+from delivery.reports.reason_sentences import REMEDIES, RENDERERS, SENTENCES, reason_sentence
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 
 NOON = datetime(2026, 9, 24, 12, tzinfo=UTC)
@@ -35,6 +35,12 @@ PARAMS = {
     "tries": 10,
     "zone": "Europe/Berlin",
 }
+
+
+def test_tables_name_every_code_once() -> None:
+    assert {*SENTENCES, *RENDERERS} == set(ReasonCode) - {ReasonCode.OTHER}
+    assert not set(SENTENCES) & set(RENDERERS)
+    assert set(REMEDIES) == set(Remedy)
 
 
 @pytest.mark.parametrize("code", ReasonCode)

@@ -1,4 +1,4 @@
-"""How an edition stands and what it waits for, read off its counts."""
+"""The state of an edition and the sentence about what it waits for."""
 
 import uuid
 from dataclasses import replace
@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from delivery.models import Alarm, Edition
+from delivery.reports.edition_words import ALARM_WORDS, AUDIENCE_WORDS, STATE_WORDS
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
@@ -74,7 +76,7 @@ STATES: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("in line", {"waiting": 9, "queued_batches": 1}, "sending"),
     ("in a call", {"waiting": 9, "leased_batches": 1}, "sending"),
-    ("in doubt, to be asked about", {"unknown": 9, "queued_batches": 1}, "sending"),
+    ("unconfirmed, to be looked up", {"unknown": 9, "queued_batches": 1}, "sending"),
     ("some missed, others going", {"missed": 1, "waiting": 1, "queued_batches": 1}, "sending"),
     (
         "some parked, others going",
@@ -82,7 +84,7 @@ STATES: list[tuple[str, dict[str, Any], str]] = [
         "sending",
     ),
     ("some missed", {"sent": 8, "failed": 1, "missed": 1}, "needs_attention"),
-    ("in doubt and parked", {"unknown": 1, "parked_batches": 1}, "needs_attention"),
+    ("unconfirmed and parked", {"unknown": 1, "parked_batches": 1}, "needs_attention"),
     ("paused batches alone", {"waiting": 1, "paused_batches": 1}, "needs_attention"),
     ("stopped", {"control": "stopped", "waiting": 1}, "needs_attention"),
     ("stopped while in a call", {"control": "stopped", "leased_batches": 1}, "needs_attention"),
@@ -117,9 +119,14 @@ def test_nothing_open_ever_counts_as_succeeded(open_count: str) -> None:
             assert state_of(counts(**facts)) is not EditionState.SUCCEEDED
 
 
-def test_a_state_is_shown_with_spaces() -> None:
-    assert EditionState.NEEDS_ATTENTION.words == "needs attention"
-    assert EditionState.SENDING.words == "sending"
+def test_every_state_has_words() -> None:
+    assert set(STATE_WORDS) == set(EditionState)
+    assert str(STATE_WORDS[EditionState.NEEDS_ATTENTION]) == "needs attention"
+
+
+def test_every_audience_and_alarm_has_words() -> None:
+    assert set(AUDIENCE_WORDS) == set(Edition.GoesTo)
+    assert set(ALARM_WORDS) == set(Alarm.Kind)
 
 
 REASONS: list[tuple[dict[str, Any], str]] = [
@@ -127,57 +134,63 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     ({"control": "cancelled"}, ""),
     (
         {"waiting": 1, "held_until": datetime(2026, 5, 4, 12, 0, 30, tzinfo=UTC)},
-        "The first copy leaves at 12:00:30 UTC. Until then nothing goes out.",
+        "Sending starts at 12:00:30 UTC.",
     ),
     (
         {
             "control": "stopped",
-            "control_reason": because("The token is wrong. Set it right."),
+            "control_reason": because("The token is wrong. Correct it."),
             "missed": 3,
         },
-        "The token is wrong. Set it right.",
+        "The token is wrong. Correct it.",
     ),
-    ({"missed": 1234}, "1,234 readers were missed: all tries were used up, or a copy was parked."),
     (
-        {"unknown": 2, "parked_batches": 1, "reason": because("No answer came: a person decides.")},
-        "No answer came: a person decides.",
+        {"missed": 1234},
+        "1,234 readers were missed: all tries failed, or the copies were parked.",
     ),
-    ({"unknown": 1, "parked_batches": 1}, "1 copy is in doubt: a person has to decide."),
+    (
+        {"unknown": 2, "parked_batches": 1, "reason": because("No answer: an author decides.")},
+        "No answer: an author decides.",
+    ),
+    (
+        {"unknown": 1, "parked_batches": 1},
+        "1 copy is unconfirmed. An author must decide whether to resend it.",
+    ),
     (
         {"waiting": 9, "queued_batches": 1, "slowed_to_per_s": 99.6},
-        "about 100 copies a second for now",
+        "about 100 copies per second for now",
     ),
-    ({"control": "cancelled", "waiting": 2, "leased_batches": 1}, "2 copies were in a call"),
+    ({"control": "cancelled", "waiting": 2, "leased_batches": 1}, "2 copies were being sent"),
     (
         {"control": "cancelled", "unknown": 1, "queued_batches": 1, "next_lookup_at": IN_A_MINUTE},
-        f"Asks again at {IN_A_MINUTE:%H:%M:%S} UTC.",
+        f"The next look-up is at {IN_A_MINUTE:%H:%M:%S} UTC.",
     ),
-    ({"control": "closed", "unknown": 2, "parked_batches": 1}, "2 copies stay in doubt"),
+    ({"control": "closed", "unknown": 2, "parked_batches": 1}, "2 copies stay unconfirmed"),
     (
         {"control": "paused", "waiting": 2, "unknown": 1, "queued_batches": 1},
-        "2 copies wait until you resume. 1 copy is being asked about.",
+        "2 copies wait until you resume. 1 copy is unconfirmed. Homing is asking Postmark",
     ),
     (
         {"control": "paused", "unknown": 4, "parked_batches": 1},
-        "4 copies are in doubt: a person has to decide.",
+        "4 copies are unconfirmed. An author must decide whether to resend them.",
     ),
     (
         {"control": "paused", "waiting": 2, "leased_batches": 1},
-        "2 copies wait until you resume. Calls that were in flight end first.",
+        "2 copies wait until you resume. Calls that have started finish first.",
     ),
     ({"control": "paused", "waiting": 1}, "1 copy waits until you resume."),
     (
         {"control": "paused", "waiting": 1, "control_reason": because("Too many complaints.")},
         "Too many complaints.",
     ),
-    ({"waiting": 1, "queued_batches": 1, "next_try_at": NOW}, "Sending, and nothing is stuck."),
+    ({"waiting": 1, "queued_batches": 1, "next_try_at": NOW}, "Sending normally."),
     (
         {"waiting": 1, "queued_batches": 1, "worker_is_there": False, "worker_heard_at": None},
-        "Start one with `./homing deliver`; nothing is lost meanwhile.",
+        "Start one with `./homing deliver`. Nothing is lost meanwhile.",
     ),
     (
         {"unknown": 200, "waiting": 5, "queued_batches": 2, "next_lookup_at": IN_A_MINUTE},
-        "Homing is asking Postmark about them and goes on with the rest.",
+        "Homing is asking Postmark about them. It continues to send the others.",
     ),
     (
         {
@@ -194,24 +207,27 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"waiting": 2, "queued_batches": 1, "leased_batches": 1, "next_try_at": IN_A_MINUTE},
-        "Sending, and nothing is stuck.",
+        "Sending normally.",
     ),
 ]
 
 
 @pytest.mark.parametrize(
-    ("goes_to", "whom"),
-    [("everyone", "everyone confirmed"), ("reached", "those who were sent an earlier version")],
+    ("goes_to", "later", "now"),
+    [
+        ("everyone", "to all readers who are confirmed by then.", "to all confirmed readers."),
+        ("nobody", "It is not mailed.", "A worker puts it into the archive now."),
+    ],
 )
-def test_what_waits_for_its_time_says_whom_it_goes_to(goes_to: str, whom: str) -> None:
+def test_scheduled_edition_names_its_audience(goes_to: str, later: str, now: str) -> None:
     waits = counts(
         control="scheduled",
         scheduled=ScheduledTime(NOW, f"{NOW:%Y-%m-%dT%H:%M}", "UTC"),
         goes_to=goes_to,
     )
     earlier = replace(waits, now=NOW - timedelta(hours=1))
-    assert waiting_sentence(earlier).endswith(f", to {whom} by then.")
-    assert waiting_sentence(waits).endswith(f" A worker starts it now, to {whom}.")
+    assert waiting_sentence(earlier).endswith(later)
+    assert waiting_sentence(waits).endswith(now)
 
 
 @pytest.mark.parametrize(("facts", "reason"), REASONS, ids=[row[1] or "-" for row in REASONS])
@@ -222,7 +238,7 @@ def test_one_sentence_says_what_an_edition_waits_for(facts: dict[str, Any], reas
 
 def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
     asked = counts(unknown=1, leased_batches=1, next_lookup_at=NOW)
-    assert waiting_sentence(asked) == "1 copy is in doubt: Homing is asking Postmark about it."
+    assert waiting_sentence(asked) == "1 copy is unconfirmed. Homing is asking Postmark about it."
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def about(entry: LogEntry, thing: str) -> str:
         (entry_of("publish", version=1, **PUBLISHED), "published It to 3 readers"),
         (
             entry_of("publish", version=2, **PUBLISHED | {"approved_by": "Basil"}),
-            "published version 2 of It to everyone confirmed: 3 readers, approved by Basil",
+            "published version 2 of It to all confirmed readers: 3 readers, approved by Basil",
         ),
         (entry_of("resume", version=1), "resumed It"),
         (
@@ -316,5 +316,5 @@ def test_a_version_has_its_own_history_and_that_of_its_issue(
         "Edith Marlow: made unlisted",
         "Edith Marlow: looked at the alarms",
         "Edith Marlow: paused",
-        "Edith Marlow: published to everyone confirmed: 3 readers",
+        "Edith Marlow: published to all confirmed readers: 3 readers",
     ]

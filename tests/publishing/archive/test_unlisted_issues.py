@@ -156,7 +156,7 @@ def test_a_correction_may_take_a_listed_issue_out(window, unlisted, corrected):
     assert window.post(**fields).status == 303
 
     assert Issue.objects.get(pk=unlisted.pk).unlisted
-    assert "Published version 2 to everyone confirmed: 3 readers, unlisted." in _trail(unlisted)
+    assert "Published version 2 to all confirmed readers: 3 readers, unlisted." in _trail(unlisted)
 
 
 def test_its_progress_page_says_so_and_changes_it_once_however_often_it_is_pressed(

@@ -511,7 +511,10 @@ def test_the_audit_trail_names_the_version_and_whom_it_goes_to(correct, first):
 
     lines = [str(sentence_of(entry)) for entry in LogEntry.objects.order_by("pk")]
     for line, version, whom in zip(
-        lines, (1, 2, 3), ("3 readers", "everyone confirmed: 3", "earlier version: 1"), strict=True
+        lines,
+        (1, 2, 3),
+        ("3 readers", "all confirmed readers: 3", "earlier version: 1"),
+        strict=True,
     ):
         assert f"version {version} " in line
         assert whom in line

@@ -279,7 +279,7 @@ def test_the_issues_page_lists_its_versions_with_whom_each_went_to(window, corre
     window.post(**open_correction(window, corrected, goes_to="reached"))
 
     for page in (window.get(address), window.get(f"{address}?version=1")):
-        assert "those who were sent an earlier version" in page.words
-        assert "To everyone confirmed" in page.words
+        assert "readers who were sent an earlier version" in page.words
+        assert "To all confirmed readers" in page.words
     assert f'href="{address}?version=1"' in window.get(address).html
-    assert "version 2, to those who were sent" in window.get(f"{FORM}issues/").words
+    assert "version 2, to readers who were sent" in window.get(f"{FORM}issues/").words

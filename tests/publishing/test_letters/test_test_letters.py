@@ -411,7 +411,7 @@ def test_an_address_on_the_suppression_list_gets_nothing_and_the_page_says_so(
 
     assert not items(provider)
     assert the_letter().outcome == "suppressed"
-    assert its_sentence() == "Not sent: On the list of addresses that may not be mailed."
+    assert its_sentence() == "Not sent: The address is on the suppression list."
 
 
 @pytest.mark.parametrize(
