@@ -65,9 +65,7 @@ def measure(options: Options) -> RowResult:
             found.append(had)
             absent.append(had_not)
             after = ", ".join(shown(times[-1], "s") for times in (claimed, found, absent))
-            say(
-                f"  round {number}: claimed again after, found after, surely absent after: {after}"
-            )
+            say(f"  round {number}: claimed again after, found after, surely absent after: {after}")
     lease_s, last_s = LEASE_S + CLAIM_MARGIN_S, LOOK_UPS_S[-1] + LOOK_UP_MARGIN_S
     settings = ", ".join(f"{name}={value}" for name, value in SETTINGS.items())
     return RowResult(

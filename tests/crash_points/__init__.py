@@ -1,8 +1,7 @@
-"""
-Crash points: every instant at which a worker can be ended so that it matters, ended for real.
+"""Crash points: every instant at which killing a worker matters.
 
-A scenario is played once to number its points. Then it is played again for each point, by a child
-process that is killed there with SIGKILL; others take over, and the counts and the provider's
-record are compared. In pairs, whoever takes over is killed too. How to read a failure:
-docs/proof/README.md.
+A scenario is played once to number its points. Then it is played again for each point by a child
+process that is killed there with SIGKILL. Other processes take over, and the counts are compared
+with the provider's record. In pairs, the process that takes over is killed too.
+docs/proof/README.md explains how to read a failure.
 """

@@ -1,5 +1,4 @@
-"""
-`python -m tests.crash_points`: kill at every crash point, and compare.
+"""Kill at every crash point and compare: `python -m tests.crash_points`.
 
 One player for each core plays a share of the points on its own database. The last line is the
 summary. Exit code 1: a promise was broken, or `--pairs` found no time for any pair.
@@ -50,15 +49,15 @@ def main() -> int:
         cluster.end()
     print(
         f"{total['points']} points, {total['pairs']} pairs, {total['kills']} kills, "
-        f"{total['failures']} failures, {total['left_out']} left out for lack of time; "
+        f"{total['failures']} failures, {total['left_out']} skipped for lack of time; "
         f"{time.monotonic() - began:.0f} s"
     )
     nothing_played = chosen.pairs and not total["pairs"]
     return 1 if total["failures"] or nothing_played else 0
 
 
-def _play(chosen: argparse.Namespace, share: tuple[int, int], told: Connection) -> None:
-    """Play a share of the points, in a process of its own."""
+def _play(chosen: argparse.Namespace, share: tuple[int, int], results: Connection) -> None:
+    """Play a share of the points in a process of its own."""
     with begun(own_database=True) as theatre:
         from tests.crash_points.scenarios import SCENARIOS, named
 
@@ -77,7 +76,7 @@ def _play(chosen: argparse.Namespace, share: tuple[int, int], told: Connection) 
                 player.singly(scenario)
             if chosen.pairs:
                 player.in_pairs(scenarios, seed=chosen.seed, every=chosen.every)
-    told.send(player.tally)
+    results.send(player.tally)
 
 
 def _options() -> argparse.ArgumentParser:
@@ -87,10 +86,10 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--every", action="store_true", help="with --pairs: every point, not one of each world"
     )
-    parser.add_argument("--point", type=int, help="this point alone; print what it leaves")
+    parser.add_argument("--point", type=int, help="only this point; print the state that it leaves")
     parser.add_argument("--then", type=int, help="with --point: kill the recovery here")
     parser.add_argument("--list", action="store_true", help="list the points of the scenarios")
-    parser.add_argument("--seed", type=int, default=1789, help="of the order of pairs (1789)")
+    parser.add_argument("--seed", type=int, default=1789, help="seed for the order of pairs (1789)")
     parser.add_argument(
         "--at-most-s", type=float, default=3000.0, help="stop after this many seconds (3000)"
     )

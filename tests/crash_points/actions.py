@@ -1,4 +1,4 @@
-"""What an author, an operator and a worker do in a scenario, each with the real code."""
+"""Actions of an author, an operator and a worker, each with the real code."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -38,19 +38,19 @@ KEY = "the-author-pressed-once"
 
 @dataclass(frozen=True)
 class Stage:
-    """What a scenario begins with: who publishes, and to how many."""
+    """Initial state of a scenario: the author, the readers and the hold."""
 
     author: uuid.UUID
     readers: int
     hold_s: float
 
 
-def _unheard(line: str) -> None:
-    """Progress that nobody watches."""
+def _discard(line: str) -> None:
+    """Discard progress."""
 
 
 class Interrupted(Postmark):
-    """A client whose caller is kept from going on, once, when the answer is there."""
+    """Client that runs another action once, after the answer and before its caller."""
 
     meanwhile: Callable[[], object] | None = None
 
@@ -64,7 +64,7 @@ class Interrupted(Postmark):
 
 @dataclass(frozen=True)
 class LostCall:
-    """A call that somebody put on record; what came of it is known to nobody else."""
+    """Recorded call whose result only this worker knows."""
 
     claim: Claim
     attempt: uuid.UUID
@@ -89,7 +89,7 @@ class Hands:
         )
 
     def publish(self) -> PublishResult:
-        """The author's form, with the same key each time."""
+        """Post the author's form, with the same key each time."""
         return publish(self.stage.author, KEY, LETTER, hold_s=self.stage.hold_s)
 
     @property
@@ -103,8 +103,8 @@ class Hands:
         assert edition is not None
         return edition
 
-    def tell_the_provider(self, question: str, *arguments: Any) -> Any:
-        """Not the work of any worker, so it has no points."""
+    def ask_provider(self, question: str, *arguments: Any) -> Any:
+        """Call the provider without points, as no worker does this."""
         with watch.looking_away():
             return self._provider.ask(question, *arguments)
 
@@ -138,7 +138,7 @@ class Hands:
             return LostCall(claimed, attempt, started)
 
     def it_wakes_up_with_a_refusal(self, lost: LostCall) -> None:
-        """The worker of that call writes down that the provider had refused it for the moment."""
+        """Let the worker of that call record a refusal by the provider."""
         settlement = retry_or_settle.after_call(
             Deferred(because("Postmark was under maintenance (503).")),
             lost.recipients,
@@ -149,7 +149,7 @@ class Hands:
         settle_call(lost.claim, lost.attempt, settlement, Attempt.Result.REFUSED)
 
     def a_backup_is_restored_that_lacks_a_call(self) -> None:
-        """One call is made and settled, and then every row is again what it was before it."""
+        """Make and settle one call, then restore every row as before it."""
         tables = ("batch", "delivery", "attempt", "evidence")
         with watch.looking_away(), connection.cursor() as cursor:
             backup = {}
@@ -164,7 +164,7 @@ class Hands:
                     f"SELECT * FROM jsonb_populate_recordset(NULL::{table}, %s)",
                     [backup[table]],
                 )
-            # What a backup brings along: the identity of the database that it was made of.
+            # A backup contains the identity of the database that it was made from.
             DatabaseIdentity.objects.update(database=1)
 
     def is_another_database(self) -> bool:
@@ -172,10 +172,10 @@ class Hands:
             return DatabaseIdentity.objects.filter(database=1).exists()
 
     def reconcile(self) -> None:
-        run.reconcile(None, waits=False, report_progress=_unheard)
+        run.reconcile(None, waits=False, report_progress=_discard)
 
-    def the_provider_tells_of_every_copy(self) -> None:
-        for body in self.tell_the_provider("webhooks"):
+    def webhooks_arrive_for_every_copy(self) -> None:
+        for body in self.ask_provider("webhooks"):
             kept = event_inbox.store(body)
             if kept is not None:
                 event_inbox.apply(kept)

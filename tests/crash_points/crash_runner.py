@@ -1,4 +1,4 @@
-"""Puts scenarios on and has them cut short. It forks, and so has no threads."""
+"""Runner that plays scenarios and kills them. It forks, and so has no threads."""
 
 import gc
 import os
@@ -25,9 +25,9 @@ from tests.crash_points.scenarios import Scenario
 from tests.database.template import SEEDS
 from tests.delivery.edition_factory import Newsroom
 
-# Nothing in a scenario waits, so one that takes so long is stuck.
+# Nothing in a scenario waits, so an act that takes this long is stuck.
 LONGEST_ACT_S = 60
-# A session that lives holds this lock: whoever gets it knows that the session has ended.
+# A live session holds this lock: getting it proves that the session has ended.
 ALIVE = 180926
 
 Act = Callable[[Hands], None]
@@ -35,7 +35,7 @@ Act = Callable[[Hands], None]
 
 @dataclass
 class Ending:
-    """How one performance went. `fell_at` are the points at which processes were killed."""
+    """Result of one run. `fell_at`: the points at which processes were killed."""
 
     fell_at: list[Point]
     points: list[Point]
@@ -44,7 +44,7 @@ class Ending:
 
 
 class Theatre:
-    """One database and one provider, on which one scenario after the other is put on."""
+    """One database and one provider, on which scenarios run one after another."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -52,10 +52,10 @@ class Theatre:
         self._survivor = _Survivor(provider)
 
     def put_on(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
-        """
-        Play `scenario` and have it killed at its point `kills[0]`, then the recovery at its point
-        `kills[1]`, and so on; then recover undisturbed. None stands for “play it to its end and
-        number the points”. Breaches of what must hold are in the ending.
+        """Run a scenario and kill it at `kills[0]`, then its recovery at `kills[1]`, ….
+
+        Then recover undisturbed. None instead of a point means: play to the end and number the
+        points. The ending holds every broken promise.
         """
         stage = self._survivor.ask("prepare", scenario)
         ending = Ending([], [], [])
@@ -84,23 +84,23 @@ class Theatre:
                     ending.breaches.append(f"nothing more happened for {LONGEST_ACT_S} s")
                     os.kill(child, signal.SIGKILL)
                 else:
-                    told = ours.recv()
-                    if isinstance(told, Point):
-                        fell_at = told
-                        ending.fell_at.append(told)
-                        # Killed by the door: its end of the pipe closes with its life.
+                    message = ours.recv()
+                    if isinstance(message, Point):
+                        fell_at = message
+                        ending.fell_at.append(message)
+                        # Killed by the proxy: its end of the pipe closes when it dies.
                         ours.poll(LONGEST_ACT_S)
-                    elif isinstance(told, str):
-                        ending.breaches.append(told)
+                    elif isinstance(message, str):
+                        ending.breaches.append(message)
                     else:
-                        ending.points = told
+                        ending.points = message
             except EOFError:
-                ending.breaches.append("it ended without a word")
+                ending.breaches.append("it ended without a message")
         _, status = os.waitpid(child, 0)
         if fell_at is not None and not (
             os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         ):
-            ending.breaches.append(f"it was to be killed at {fell_at} and ended with {status}")
+            ending.breaches.append(f"it should be killed at {fell_at}, but ended with {status}")
         return fell_at
 
     def end(self) -> None:
@@ -108,25 +108,25 @@ class Theatre:
 
 
 def _perform(
-    act: Act, stage: Stage, provider: Provider, fatal: int | None, told: Connection
+    act: Act, stage: Stage, provider: Provider, fatal: int | None, message: Connection
 ) -> None:
-    """The child: play, to the end or to the fatal point. Never returns."""
+    """Play in the child, to the end or to the fatal point. Never returns."""
     try:
         listen_to_calls(lambda pid: provider.ask("kill_when_answered", pid))
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_lock(%s)", [ALIVE])
         hands = Hands(stage, provider)
-        watch.begin(fatal, told.send)
+        watch.begin(fatal, message.send)
         act(hands)
-        told.send(watch.passed)
-    except BaseException:  # noqa: BLE001 -- told to the parent; this process has nobody else
-        told.send(traceback.format_exc())
+        message.send(watch.passed)
+    except BaseException:  # noqa: BLE001 -- sent to the parent
+        message.send(traceback.format_exc())
     finally:
         os._exit(0)
 
 
 class _Survivor:
-    """The process that is never killed: it sets the stage, recovers at last, and compares."""
+    """Process that is never killed: it prepares, recovers at last, and compares."""
 
     def __init__(self, provider: Provider) -> None:
         self._line, theirs = Pipe()
@@ -146,7 +146,7 @@ class _Survivor:
 
 
 class _Company:
-    """What the survivor does, one method for each question."""
+    """Methods of the survivor, one for each question."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -154,23 +154,23 @@ class _Company:
         self._cancelled_with: promises.Accepted | None = None
 
     def serve(self, line: Connection) -> None:
-        """Answer until the parent is gone. Never returns."""
+        """Answer until the parent has ended. Never returns."""
         try:
             while True:
                 question, arguments = line.recv()
                 try:
                     line.send((True, getattr(self, question)(*arguments)))
-                except Exception:  # noqa: BLE001 -- told to the parent
+                except Exception:  # noqa: BLE001 -- sent to the parent
                     line.send((False, traceback.format_exc()))
         except (EOFError, OSError):
             os._exit(0)
 
     def prepare(self, scenario: Scenario) -> Stage:
         _empty()
-        # As it is wherever a worker has ever run.
+        # Every site on which a worker has run has a recorded identity.
         database_identity.check_identity()
-        # The admin's log names the type of what it is about; whether that row is there already must
-        # not depend on what was played before.
+        # The admin's log names the content type. Create it now, so that earlier scenarios do not
+        # change the number of statements.
         ContentType.objects.clear_cache()
         ContentType.objects.get_for_model(Issue)
         newsroom = Newsroom()
@@ -210,11 +210,11 @@ class _Company:
 
 
 def _empty() -> None:
-    """Bring the database back to what the migrations left."""
+    """Reset the database to its state after the migrations."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {SEEDS}.clean()")
         # An emptied table has no statistics, so a restored database always has one to analyse.
         cursor.execute("TRUNCATE django_session")
-    # What is not there is made by whoever needs it first, and a story must not have more
-    # statements the first time it is played.
+    # The first reader of this row creates it. Create it now, so that the first run of a scenario
+    # has no more statements than later runs.
     Newsletter.objects.get_current()

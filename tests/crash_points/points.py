@@ -1,4 +1,4 @@
-"""Crash points: numbered, named, and the death of a process at one of them."""
+"""Crash points: numbered and named, and the kill at one of them."""
 
 import os
 import signal
@@ -14,15 +14,16 @@ OURS = tuple(
     f"{ROOT / package}{os.sep}"
     for package in ("delivery", "idempotency", "newsletter_site", "publishing", "subscribers")
 )
-# Every transaction of the queue goes through here; who opened it says more.
+# Every transaction of the queue passes this function; its caller is a better name.
 SAYS_NOTHING = ("short_transaction.py",)
 
 
 @dataclass(frozen=True)
 class Point:
-    """
-    One instant. `world` counts what had been committed or answered before it: to everybody but
-    the killed process itself, points of one world are the same.
+    """One instant of a scenario.
+
+    `world` counts what was committed or answered before it. Points of one world differ only for the
+    killed process itself.
     """
 
     number: int
@@ -34,7 +35,7 @@ class Point:
 
 
 class Watch:
-    """What a process knows of its own points. Nothing is counted until `begin`."""
+    """Points that this process has passed. Counting starts with `begin`."""
 
     def __init__(self) -> None:
         self.passed: list[Point] = []
@@ -45,14 +46,14 @@ class Watch:
         self._last_words: Callable[[Point], None] | None = None
 
     def begin(self, fatal: int | None, last_words: Callable[[Point], None]) -> None:
-        """Count from here on; at point number `fatal`, tell `last_words` of it and die."""
+        """Start counting; at point number `fatal`, pass it to `last_words` and die."""
         self._is_on = True
         self._fatal = fatal
         self._last_words = last_words
 
     @contextmanager
     def looking_away(self) -> Iterator[None]:
-        """What is done here is the test's own doing, and has no points."""
+        """Exclude the test's own actions from the points."""
         was_on, self._is_on = self._is_on, False
         try:
             yield
@@ -60,11 +61,11 @@ class Watch:
             self._is_on = was_on
 
     def changed(self) -> None:
-        """Something has become true that outlives this process."""
+        """Start a new world: a change has outlived this process."""
         self._world += self._is_on
 
     def point(self, what: str, kill: Callable[[], None] | None = None) -> None:
-        """One more point. `kill` is how to die here, if not at once by one's own hand."""
+        """Pass one more point. `kill` replaces the own SIGKILL."""
         if not self._is_on:
             return
         self._number += 1
@@ -81,7 +82,7 @@ def _die() -> None:
 
 
 def _place() -> str:
-    """File and function of ours that are at work, the innermost that says something."""
+    """Return the innermost of our functions at work that gives a useful name."""
     frame = sys._getframe()
     while frame := frame.f_back:  # type: ignore[assignment]
         file = frame.f_code.co_filename
@@ -95,12 +96,11 @@ watch = Watch()
 
 
 def listen_to_calls(kill_when_answered: Callable[[int], None]) -> None:
-    """
-    Give every call its points, from here on and for good: before connecting, before each piece of
-    the request, and when the answer is there but not a byte of it has been read.
+    """Give every call its points, permanently.
 
-    `kill_when_answered(pid)` has somebody else kill this process at that last instant, when it can
-    do nothing itself.
+    The points are: before connecting, before each part of the request, and when the answer has
+    arrived but is unread. `kill_when_answered(pid)` makes another process kill this one at that
+    last instant, because it cannot act itself.
     """
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:

@@ -1,4 +1,4 @@
-"""What must be true after a crash, and what must be true in the end. Each breach is a sentence."""
+"""Promises after a crash and at the end; each broken one is a sentence."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ Accepted = list[tuple[str, str]]
 
 
 def always(accepted: Accepted) -> Iterator[str]:
-    """At any instant: the counts balance, nobody was accepted twice, publishing is whole or not."""
+    """Check at any instant: counts balance, no copy twice, publishing is atomic."""
     editions = list(Edition.objects.values_list("pk", flat=True))
     yield from (sentence for _, sentence in find_violations(editions))
     for edition in editions:
@@ -27,7 +27,7 @@ def always(accepted: Accepted) -> Iterator[str]:
         if copies > 1:
             yield f"the provider accepted {copies} copies of {key}"
     if not editions:
-        # The migrations bring issues of their own.
+        # The migrations create issues of their own.
         issues = Issue.objects.filter(title=LETTER.title)
         left = [rows.count() for rows in (issues, Delivery.objects, Batch.objects)]
         if any(left) or accepted:
@@ -35,10 +35,10 @@ def always(accepted: Accepted) -> Iterator[str]:
 
 
 def in_the_end(hands: Hands, accepted: Accepted, leaves_out: frozenset[str]) -> Iterator[str]:
-    """When nothing is open any more: everyone has one copy, or none and rightly so."""
+    """Check after the last batch: every reader has one copy, or rightly none."""
     yield from always(accepted)
     if hands.publish().created:
-        yield "the same form posted once more published once more"
+        yield "posting the same form again published again"
     deliveries = list(Delivery.objects.all())
     if (Edition.objects.count(), len(deliveries)) != (1, hands.stage.readers):
         yield f"{Edition.objects.count()} editions with {len(deliveries)} deliveries"
@@ -53,17 +53,20 @@ def in_the_end(hands: Hands, accepted: Accepted, leaves_out: frozenset[str]) -> 
         ):
             yield f"{key} is {delivery.outcome}, accepted as {held}"
     for key in ids:
-        yield f"the provider accepted {key}, which nobody wrote"
+        yield f"the provider accepted {key}, which no delivery names"
     for batch in Batch.objects.exclude(state="done"):
         yield f"batch {batch.pk} is still {batch.state}"
     for batch in Batch.objects.filter(lease_until__isnull=False):
         yield f"batch {batch.pk} is {batch.state} and still leased"
     for attempt in Attempt.objects.filter(result=None):
-        yield f"attempt {attempt.pk} has no end"
+        yield f"attempt {attempt.pk} has no recorded end"
 
 
 def world(accepted: Accepted) -> Any:
-    """Everything that outlives a process, without names and times: to compare two crashes by."""
+    """Return all state that outlives a process, without names and times.
+
+    Two crashes are compared by it.
+    """
     seen: list[Any] = [sorted(Counter(key.rpartition(".")[0] for key, _ in accepted).values())]
     for query in (
         """SELECT state, epoch, owner IS NULL, lease_until IS NULL, attempt IS NULL,

@@ -1,8 +1,7 @@
-"""
-The provider of the crash points: the sandbox in a process of its own, behind a door.
+"""Provider of the crash points: the sandbox in a process behind a proxy.
 
-The door hands every byte on. On request it does one thing more: it kills a process when the answer
-to its call has come from the sandbox, before a byte of it is handed on.
+The proxy forwards every byte. On request it kills a process when the answer to its call has arrived
+from the sandbox, before it forwards a byte of it.
 """
 
 import contextlib
@@ -24,8 +23,8 @@ from postmark_sandbox.times import utc_text
 PIECE = 65536
 
 
-class Door:
-    """Stands before the sandbox at an address of its own."""
+class Proxy:
+    """Proxy of the sandbox, at an address of its own."""
 
     def __init__(self, sandbox_port: int) -> None:
         self._sandbox_port = sandbox_port
@@ -48,7 +47,7 @@ class Door:
     def _serve(self, caller: socket.socket) -> None:
         sandbox = socket.create_connection(("127.0.0.1", self._sandbox_port))
         sandbox.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # Who made the call that this connection carries, if it is to be killed.
+        # The process that made the call of this connection, if it is to be killed.
         victims: list[int] = []
         back = threading.Thread(target=self._back, args=(sandbox, caller, victims), daemon=True)
         back.start()
@@ -84,14 +83,14 @@ def _shut(connection: socket.socket) -> None:
 
 
 class Desk:
-    """What can be asked of the provider from outside; each method is one question."""
+    """Questions to the provider from other processes, one method each."""
 
-    def __init__(self, server: SandboxServer, door: Door) -> None:
+    def __init__(self, server: SandboxServer, proxy: Proxy) -> None:
         self._sandbox = server.sandbox
-        self._door = door
+        self._door = proxy
 
     def begin(self, faults: list[tuple[str, dict[str, Any]]]) -> None:
-        """Forget everything; from now on these faults."""
+        """Reset everything; start with these faults."""
         self._sandbox.reset()
         for kind, settings in faults:
             self._sandbox.set_fault(kind, **settings)
@@ -106,7 +105,7 @@ class Desk:
                 self._sandbox.faults.clear(rule.id)
 
     def webhooks(self) -> list[bytes]:
-        """The body of a webhook of delivery for every copy that was accepted."""
+        """Return the body of a Delivery webhook for every accepted copy."""
         return [
             orjson.dumps(
                 {
@@ -123,7 +122,7 @@ class Desk:
         self._door.kill_when_answered(pid)
 
     def accepted(self) -> list[tuple[str, str]]:
-        """Delivery key and id of every copy that was accepted."""
+        """Return delivery key and id of every accepted copy."""
         return [(message.metadata["delivery"], message.id) for message in self._messages()]
 
     def _messages(self) -> list[Message]:
@@ -139,7 +138,7 @@ class Desk:
 
 
 class Provider:
-    """The provider as another process sees it. Every process asks over a line of its own."""
+    """Client of the provider in another process. Every process has its own connection."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -165,12 +164,12 @@ class Provider:
 
 
 def main() -> None:
-    """Run until whoever started it is gone."""
+    """Run until the parent process has ended."""
     with SandboxServer() as server:
-        door = Door(server.port)
-        desk = Desk(server, door)
+        proxy = Proxy(server.port)
+        desk = Desk(server, proxy)
         with Listener(family="AF_UNIX") as listener:
-            print(door.url, listener.address, flush=True)
+            print(proxy.url, listener.address, flush=True)
 
             def answer() -> None:
                 while True:

@@ -1,4 +1,4 @@
-"""What happens after a crash: time passes, and others do what they would have done anyway."""
+"""Recovery after a crash: time passes, and other workers continue as usual."""
 
 from django.conf import settings
 
@@ -7,24 +7,23 @@ from delivery.reconcile import database_identity
 from delivery.rules.edition_state import EditionState
 from tests.crash_points.actions import Hands
 
-# Longer than a lease with its call, and than any pause or look-up of this theatre's settings.
+# Longer than a lease with its call, and than any pause or look-up of these settings.
 A_LONG_WHILE_S = 2000.0
 ENDED = {EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED}
-# Each while brings back, asks about or sends something; no scenario needs nearly as many.
+# Each round recovers, looks up or sends something; no scenario needs nearly as many.
 WHILES_AT_MOST = 12
 
 
 class NeverDoneError(Exception):
-    """Time passed and workers worked, and still something was open."""
+    """Copies or batches were still open after the longest recovery."""
 
 
 def recover(hands: Hands) -> None:
-    """
-    Let a worker work and time pass until nothing is open.
+    """Let a worker run and time pass until nothing is open.
 
-    An author whose form got no answer posts it again; an operator puts faults right, resumes what
-    is held back, reconciles what was restored, and sends what was left to a person. Nobody does
-    anything else.
+    An author without an answer posts the form again. An operator fixes faults, resumes paused
+    editions, reconciles a restored database, and decides on batches that wait for a decision.
+    Nothing else happens.
     """
     if hands.edition is None:
         hands.publish()
@@ -36,7 +35,7 @@ def recover(hands: Hands) -> None:
             return
         _operate(hands)
         hands.time_passes(A_LONG_WHILE_S)
-        hands.tell_the_provider("search_catches_up")
+        hands.ask_provider("search_catches_up")
     raise NeverDoneError(f"still {hands.state()} after {WHILES_AT_MOST} whiles: {hands.counts()}")
 
 
@@ -45,7 +44,7 @@ def _operate(hands: Hands) -> None:
     if counts.unreconciled:
         hands.reconcile()
     elif counts.control in {"paused", "stopped"}:
-        hands.tell_the_provider("set_right")
+        hands.ask_provider("set_right")
         control.resume(edition)
     if counts.missed:
         control.send_to_missed(edition, batch_size=settings.DELIVERY_BATCH_SIZE)

@@ -1,10 +1,8 @@
-"""
-A player: it plays scenarios up to each of their crash points.
+"""Player that runs scenarios up to each of their crash points.
 
-`python -m tests.crash_points.scenario_process` plays in the database that DATABASE_URL names, in
-which
-everything is deleted. It reads lines with the name of a scenario and a seed, and answers each with
-a line of JSON: the counts, and what went wrong. So one warm process plays them all.
+`python -m tests.crash_points.scenario_process` uses the database that DATABASE_URL names, and
+deletes everything in it. It reads lines with the name of a scenario and a seed, and answers each
+with a line of JSON: the counts and the failures. So one warm process plays them all.
 """
 
 from __future__ import annotations
@@ -32,10 +30,9 @@ SAYS_SOMETHING_EVERY_S = 10.0
 
 @contextmanager
 def begun(*, own_database: bool) -> Iterator[Theatre]:
-    """
-    A theatre, on a copy of the migrated template or on the database of the environment.
+    """Set up a runner on a copy of the template or on the environment's database.
 
-    Settings are read here, once: a process that forks must not have connected before.
+    Settings are read once, here: a process that forks must not have connected before.
     """
     provider = Provider()
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.crash_points.settings"
@@ -56,23 +53,22 @@ def begun(*, own_database: bool) -> Iterator[Theatre]:
 
 
 class Player:
-    """Goes through the points of scenarios. `share` is (mine, of how many) where others help."""
+    """Player of the points of scenarios. `share`: its part, and the number of parts."""
 
     def __init__(
         self, theatre: Theatre, *, share: tuple[int, int] = (0, 1), until_s: float = float("inf")
     ) -> None:
         self.tally: Counter[str] = Counter()
-        self.said: list[str] = []
+        self.output: list[str] = []
         self._theatre = theatre
         self._share = share
         self._until_s = until_s
         self._last_said = time.monotonic()
 
     def singly(self, scenario: Scenario, *, seed: int | None = None) -> None:
-        """
-        Have the scenario cut short at each of its points, or at one of each world, drawn by `seed`.
+        """Kill the scenario at each point, or at one point of each world.
 
-        To everybody but the killed process the points of one world are the same.
+        The points of one world are the same for every other process. `seed` chooses the point.
         """
         points = self._points(scenario, ())
         chosen = points if seed is None else _one_of_each_world(points, random.Random(seed))
@@ -83,16 +79,15 @@ class Player:
                 return
             ending = self.play(scenario, (point.number,))
             self.tally["points"] += 1
-            # What makes it right to take one point of a world for all of them.
+            # This justifies one point for each world.
             if worlds.setdefault(point.world, ending.world) != ending.world:
-                self._failed(scenario, ending, ["two points of one world left two worlds behind"])
+                self._failed(scenario, ending, ["two points of one world left different states"])
         self._say(f"{scenario.name}: {len(mine)} of {len(points)} points in {len(worlds)} worlds")
 
     def in_pairs(self, scenarios: Sequence[Scenario], *, seed: int, every: bool) -> None:
-        """
-        Have scenarios cut short, and their recovery too, at each pair of points, in a seeded order.
+        """Kill scenarios and their recoveries at pairs of points, in a seeded order.
 
-        One point of each world stands for all of it, unless `every` one is asked for.
+        One point of each world is enough, unless `every` is set.
         """
         dice = random.Random(seed)
 
@@ -121,7 +116,7 @@ class Player:
                 self._say(f"{number + 1} of {len(pairs)} pairs")
 
     def play(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
-        """Play it once, with these kills; what went wrong is said."""
+        """Play it once with these kills; report failures."""
         ending = self._theatre.put_on(scenario, kills)
         self.tally["kills"] += len(ending.fell_at)
         if ending.breaches:
@@ -155,7 +150,7 @@ class Player:
 
     def _say(self, line: str) -> None:
         self._last_said = time.monotonic()
-        self.said.append(line)
+        self.output.append(line)
         print(line, file=sys.stderr, flush=True)
 
 
@@ -172,7 +167,7 @@ def main() -> None:
             name, seed = line.split()
             player = Player(theatre)
             player.singly(named(name), seed=int(seed))
-            print(json.dumps({**player.tally, "said": player.said}), flush=True)
+            print(json.dumps({**player.tally, "output": player.output}), flush=True)
 
 
 if __name__ == "__main__":

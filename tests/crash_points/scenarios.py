@@ -1,4 +1,4 @@
-"""The stories that are played up to each of their points. Each is small, so its points are few."""
+"""Scenarios that are played up to each of their points; each is small."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,12 +17,11 @@ Step = Callable[[Hands], object]
 
 @dataclass(frozen=True)
 class Scenario:
-    """
-    A story: what everybody does, and what the provider does wrong.
+    """Scenario: the actions, and the provider's faults.
 
-    The edition has been published before it begins, unless `is_published` is false. In the end
-    everyone has one copy, unless `leaves_out` names outcomes with which some may rightly have none.
-    `settings` are Django's, for this story.
+    The edition is published before it begins, unless `is_published` is false. At the end every
+    reader has one copy. `leaves_out` names outcomes with which some readers may have none.
+    `settings` are Django's, for this scenario.
     """
 
     name: str
@@ -43,32 +42,32 @@ work, step = Hands.work, Hands.step
 
 
 def asked(hands: Hands) -> None:
-    """Past the first look-up of this theatre's settings."""
+    """Pass the first look-up of these settings."""
     hands.time_passes(130.0)
 
 
 def later(hands: Hands) -> None:
-    """Past every look-up, lease and pause."""
+    """Pass every look-up, lease and pause."""
     hands.time_passes(2000.0)
 
 
 def the_search_catches_up(hands: Hands) -> None:
-    hands.tell_the_provider("search_catches_up")
+    hands.ask_provider("search_catches_up")
 
 
 def is_told_first(hands: Hands) -> None:
-    hands.before_the_next_answer_is_read(hands.the_provider_tells_of_every_copy)
+    hands.before_the_next_answer_is_read(hands.webhooks_arrive_for_every_copy)
 
 
 def one_wakes_up_in_the_next_call(hands: Hands) -> None:
-    """A worker that was frozen in its call wakes up while its batch is in another's call."""
+    """Resume a worker frozen in its call while another calls with its batch."""
     lost = hands.a_worker_is_lost_in_its_call()
     later(hands)
     hands.before_the_next_answer_is_read(lambda: hands.it_wakes_up_with_a_refusal(lost))
 
 
 def notice(hands: Hands) -> None:
-    """A worker notices that the database was restored."""
+    """Let a worker notice that the database was restored."""
     database_identity.check_identity()
 
 
@@ -77,13 +76,13 @@ def pause(hands: Hands) -> None:
 
 
 def sends_nothing(hands: Hands) -> None:
-    accepted = hands.tell_the_provider("accepted")
+    accepted = hands.ask_provider("accepted")
     hands.work()
-    assert hands.tell_the_provider("accepted") == accepted, "a paused edition was sent"
+    assert hands.ask_provider("accepted") == accepted, "a paused edition was sent"
 
 
 def set_right(hands: Hands) -> None:
-    hands.tell_the_provider("set_right")
+    hands.ask_provider("set_right")
 
 
 def resume(hands: Hands) -> None:
@@ -103,7 +102,7 @@ def send_now(hands: Hands) -> None:
 
 
 def somebody_is_missed(hands: Hands) -> None:
-    """The copy is alone in its batch, and workers were lost with it until it was parked."""
+    """Lose workers with a batch of one copy until it is parked."""
     with watch.looking_away():
         for _ in range(2):
             hands.a_worker_is_lost_before_its_call()
@@ -164,12 +163,12 @@ SCENARIOS = (
     Scenario("wakes-up-late", (one_wakes_up_in_the_next_call, work), readers=3),
     Scenario(
         "webhook-instead-of-the-reply",
-        (work, Hands.the_provider_tells_of_every_copy, work),
+        (work, Hands.webhooks_arrive_for_every_copy, work),
         (LOSES_THE_REPLY,),
         2,
     ),
     Scenario("webhook-before-the-reply", (is_told_first, work), readers=2),
-    # A call that the restored record does not know of is found at the provider.
+    # The provider knows a call that the restored database does not.
     Scenario("restored-backup", (RESTORED, work, notice, later, Hands.reconcile, work)),
     Scenario("account-fault", (work, set_right, resume, work), (NO_CREDITS,)),
     Scenario("pause-and-resume", (step, pause, sends_nothing, resume, work)),

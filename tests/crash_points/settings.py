@@ -1,19 +1,19 @@
-"""Homing's settings, for a process whose statements are watched."""
+"""Settings for a process whose statements are watched."""
 
 from newsletter_site.settings import *  # noqa: F403
 from newsletter_site.settings import DATABASES
 
 DATABASES["default"]["ENGINE"] = "tests.crash_points.watched_database"
-# Lost workers are what this is about: hundreds of warnings would hide the one that fails.
+# Crashed workers are the subject here: hundreds of warnings would hide the one that fails.
 LOGGING = {
     "version": 1,
     "handlers": {"nowhere": {"class": "logging.NullHandler"}},
     "root": {"handlers": ["nowhere"]},
 }
 
-# Small enough that a scenario has few points, large enough that a batch can be halved.
+# Small enough for few points, large enough to halve a batch.
 DELIVERY_BATCH_SIZE = 3
-# Time passes by moving what is stored. No real second may decide anything here.
+# Tests shift stored times instead of waiting. No real second may decide anything here.
 DELIVERY_HTTP_DEADLINE_S = 60.0
 DELIVERY_LEASE_S = 60.0
 DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0)

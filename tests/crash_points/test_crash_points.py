@@ -41,7 +41,7 @@ def played(database_url: str) -> Iterator[Played]:
             ask.write(what + "\n")
             ask.flush()
             answer = answers.readline()
-            assert answer, "the player broke off"
+            assert answer, "the player ended early"
             return json.loads(answer)
 
         yield play
@@ -52,5 +52,5 @@ def played(database_url: str) -> Iterator[Played]:
 def test_everyone_gets_one_copy_after_a_crash_at_any_point(played: Played, scenario: str) -> None:
     found = played(f"{scenario} {random.randrange(1_000_000)}")
 
-    assert "failures" not in found, found["said"]
+    assert "failures" not in found, found["output"]
     assert found["kills"] == found["points"] > 0

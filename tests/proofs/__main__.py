@@ -1,5 +1,4 @@
-"""
-`python -m tests.proofs [NAME …]`: run the long proofs, and print their results.
+"""Run the long proofs and print their results: `python -m tests.proofs [NAME …]`.
 
 Each runs in its own process with a time limit. Proofs that measure time or use every core run
 alone; then the others share the cores. Exit code 1 if a proof failed.
@@ -152,12 +151,14 @@ def _options() -> argparse.ArgumentParser:
 def _share(text: str) -> str:
     number, _, of = text.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no share; expected K/N, such as 2/10")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a valid share; expected K/N, such as 2/10"
+        )
     return text
 
 
 def _drawn(share: str, seed: int) -> list[str]:
-    """The proofs of a share: those with parts, and some of the others."""
+    """Return the proofs of a share: those with parts, and some of the others."""
     number, of = map(int, share.split("/"))
     whole = [name for name, proof in PROOFS.items() if not proof.has_parts]
     mine = random.Random(seed).sample(whole, len(whole))[number - 1 :: of]

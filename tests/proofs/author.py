@@ -87,7 +87,7 @@ class Desk:
         found = (self.sent(), *self.open_copies())
         finding.expect(
             found == (copies, 0, 0),
-            f"(sent, waiting, in doubt) is {found}, expected ({copies}, 0, 0)",
+            f"(sent, waiting, unconfirmed) is {found}, expected ({copies}, 0, 0)",
         )
         # Sign-ups add mail on request.
         accepted = outbox["accepted"]

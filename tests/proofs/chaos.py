@@ -149,7 +149,7 @@ def _blow(crew: Crew, it: Desk, readers: int, dice: random.Random) -> None:
             waiting, unknown = it.open_copies()
             say(
                 f"{time.monotonic() - began:4.0f} s: {number(sent)} sent, {number(waiting)} "
-                f"waiting, {number(unknown)} in doubt, {crew.kills} kills"
+                f"waiting, {number(unknown)} unconfirmed, {crew.kills} kills"
             )
 
 

@@ -121,7 +121,7 @@ class Stack:
     def wait_until_all_are_there(self) -> None:
         """Wait for servers to listen and for workers, which end without a database."""
         for port in self._ports:
-            wait_until(lambda port=port: self._listens(port), f"port {port} was listened on")
+            wait_until(lambda port=port: self._listens(port), f"port {port} accepts connections")
         for part in self.workers:
             wait_until(
                 lambda part=part: part.log.read_text().count("is running") >= part.begun,
@@ -160,7 +160,7 @@ class Stack:
             ("a web server, killed", lambda: again(kill, self.webs[1])),
             ("the proxy", lambda: again(signal.SIGQUIT, self.proxy)),
             ("the pooler, killed", self.pooler.restart),
-            ("PostgreSQL, in good order", lambda: self._restart("fast")),
+            ("PostgreSQL, asked to end", lambda: self._restart("fast")),
             ("PostgreSQL, crashed", lambda: self._restart("immediate")),
         ]
 
@@ -180,7 +180,7 @@ def again(signal_number: signal.Signals, *parts: Program) -> None:
 
 
 @contextmanager
-def standing(server: OwnServer, it: Desk, provider: Sandbox) -> Iterator[Stack]:
+def running(server: OwnServer, it: Desk, provider: Sandbox) -> Iterator[Stack]:
     """Start the stack; after the block, kill what still runs."""
     with tempfile.TemporaryDirectory(prefix="stack-") as name:
         folder = Path(name)
@@ -207,7 +207,7 @@ def run(wish: Wish) -> Finding:
         ground() as server,
         desk(server) as it,
         a_sandbox("--latency-ms", str(CALL_TAKES_MS)) as provider,
-        standing(server, it, provider) as stack,
+        running(server, it, provider) as stack,
     ):
         it.confirm(readers)
         try:
@@ -215,7 +215,7 @@ def run(wish: Wish) -> Finding:
         except Exception:
             say(stack.last_words())
             raise
-        wait_until(lambda: it.open_copies() == (0, 0), "nothing waited and nothing was in doubt")
+        wait_until(lambda: it.open_copies() == (0, 0), "no copy was queued or unconfirmed")
         statuses = stack.end()
         finding.expect(statuses == [0] * WORKERS, f"stopped workers ended with {statuses}")
         there, mailed = it.ask(
@@ -287,7 +287,7 @@ def _load(
     _until_sent(it, 2 * readers)
     last = visitors.end()
     finding.expect(not last.given_up, f"given up: {last.given_up}")
-    finding.expect(not last.failed, f"after the restarts failed: {last.failed}")
+    finding.expect(not last.failed, f"failed after the restarts: {last.failed}")
     others = visitors.other_answers
     finding.expect(not others, f"answered otherwise: {others[:10]}")
     finding.figures.append(

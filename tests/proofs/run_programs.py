@@ -36,7 +36,7 @@ def histories(wish: Wish) -> Finding:
 
 
 def guards(wish: Wish) -> Finding:
-    """Take out every guard once; a test has to fail without it."""
+    """Remove every guard once; a test must fail without it."""
     share = "1/200" if wish.quick else wish.share
     return _run(
         "every guard of the protocol, taken out of a copy of the tree one at a time",
@@ -114,7 +114,7 @@ def _run(what: str, module: str, *options: str, last: str = "", **environment: s
 
 
 def _figures(lines: list[str]) -> list[str]:
-    """The last line, or the rows of a table of the benchmarks."""
+    """Return the last line, or the rows of a table of the benchmarks."""
     rows = [re.split(r"  +", line.strip()) for line in lines]
     judged = [f"{row[0]}: {row[1]}" for row in rows if row[-1] in ("yes", "no")]
     tiny = [row for row in rows if len(row) == 3 and row[-1] == "–"]

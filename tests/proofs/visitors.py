@@ -43,7 +43,7 @@ class Known:
 
 @dataclass
 class Tally:
-    """What was counted since the last mark."""
+    """Counts since the last mark."""
 
     answered: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
@@ -215,9 +215,9 @@ class Person:
         )
         if answer.status >= 400:
             return str(answer.status)
-        said = f"{answer.status} {answer.headers['Location']}"
-        if said != known.answer:
-            self._visitors.other_answers.append(said)
+        location = f"{answer.status} {answer.headers['Location']}"
+        if location != known.answer:
+            self._visitors.other_answers.append(location)
         return ""
 
     def _look(self) -> str:
@@ -227,7 +227,7 @@ class Person:
         )
         if answer.status != 200:
             return str(answer.status)
-        said: dict[str, Any] = json.loads(page)
-        if sum(said[name] for name in COUNTS) != said["audience"]:
-            self._visitors.other_answers.append(f"the counts do not balance: {said}")
+        reading: dict[str, Any] = json.loads(page)
+        if sum(reading[name] for name in COUNTS) != reading["audience"]:
+            self._visitors.other_answers.append(f"the counts do not balance: {reading}")
         return ""

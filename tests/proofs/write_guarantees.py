@@ -29,11 +29,11 @@ class Occasion:
         """Return the present day, machine and commit."""
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
         git = ["git", "-c", "safe.directory=*", "describe", "--always", "--dirty", "--abbrev=10"]
-        said = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=False)
         return cls(
             f"{datetime.now(UTC):%Y-%m-%d}",
             f"{os.cpu_count()} cores, {memory:.0f} GB",
-            said.stdout.strip() or "unknown",
+            done.stdout.strip() or "unknown",
             seed,
         )
 

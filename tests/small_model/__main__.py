@@ -1,7 +1,7 @@
-"""
-`python -m tests.small_model`: visit every state of every world and variant of the small model.
+"""Explore every state of the small model: `python -m tests.small_model`.
 
-What must break breaks: the shortest way to it is printed. `make proofs PROOFS=model` is the same.
+Variants without a guard must break a promise: the shortest way to it is printed. `make proofs
+PROOFS=model` is the same.
 """
 
 import sys
@@ -12,7 +12,7 @@ from tests.small_model import expected_results
 
 
 def run(wish: Wish) -> Finding:
-    """Explore everything, or the small worlds alone."""
+    """Explore all worlds, or only the small ones."""
     groups = expected_results.QUICK if wish.quick else expected_results.GROUPS
     finding = Finding("every state of the small model, and of the model without each of its guards")
     states, kept, broken = 0, 0, 0
@@ -23,8 +23,8 @@ def run(wish: Wish) -> Finding:
             found = expected_results.found_in(variant, promises)
             states += found.states
             kept, broken = kept + (not found.broken), broken + bool(found.broken)
-            said = f"{number(found.states)} states, {number(found.steps)} steps"
-            say(f"  {name}: {said}, {time.monotonic() - began:.1f} s; {found.broken or 'kept'}")
+            counts = f"{number(found.states)} states, {number(found.steps)} steps"
+            say(f"  {name}: {counts}, {time.monotonic() - began:.1f} s; {found.broken or 'kept'}")
             for place, (step, _) in enumerate(found.way, 1):
                 say(f"    {place:4}. {step}")
             finding.expect(bool(found.broken) is breaks, f"{name}: {found.broken or 'kept'}")

@@ -1,14 +1,15 @@
-"""What goes on around the workers: the provider, its search, the sweep, a person, and time."""
+"""Steps around the workers: provider, search, reaper, author and time."""
 
 from tests.small_model.state import UNDER_A_LEASE, Batch, Call, Lost, State, Step, call_of
 from tests.small_model.variant import Guard, Variant
-from tests.small_model.worker import Steps, ended, in_line
+from tests.small_model.worker import Steps, ended, requeued
 
 
 def provider_steps(state: State, variant: Variant) -> Steps:
-    """
-    A call whose bytes are under way may be accepted or put off until its deadline, whoever still
-    waits for the answer. Bytes that are nowhere by then are lost.
+    """Return the provider's steps.
+
+    A call whose bytes are under way may be accepted or refused for now until its deadline, even if
+    no caller waits. Bytes that have not arrived by then are lost.
     """
 
     def then(what: str, call: Call) -> tuple[Step, State]:
@@ -32,7 +33,7 @@ def provider_steps(state: State, variant: Variant) -> Steps:
 
 
 def sweep_steps(state: State, index: int, variant: Variant) -> Steps:
-    """A sweep reads which leases are over and acts a moment later on what it saw."""
+    """Return the steps of the lease reaper: see an expired lease, act a moment later."""
     batch, lost = state.batch, state.sweeps[index]
 
     def then(what: str, lost: Lost, batch: Batch = batch) -> tuple[Step, State]:
@@ -60,10 +61,10 @@ def _swept(state: State, was: str, variant: Variant) -> Batch:
             batch = batch._replace(crashes=batch.crashes + 1)
             if batch.crashes >= 2:
                 return ended(batch, "failed")
-            return in_line(batch, state.control)
+            return requeued(batch, state.control)
         case "sending":
             call = call_of(state, batch.attempt)
-            doubt = -call.left if call else 0  # counted from the deadline on record
+            doubt = -call.left if call else 0  # counted from the recorded deadline
             return batch._replace(
                 state="unknown",
                 outcome="unknown" if batch.outcome == "waiting" else batch.outcome,
@@ -77,12 +78,12 @@ def _swept(state: State, was: str, variant: Variant) -> Batch:
 
 
 def person_steps(state: State) -> Steps:
-    """Somebody pauses, resumes or cancels the edition."""
+    """Return the author's steps: pause, resume or cancel the edition."""
     batch = state.batch
     in_no_call = batch.state in ("ready", "claimed", "paused")
 
     def then(what: str, control: str) -> tuple[Step, State]:
-        changed = in_line(batch._replace(due=0), control) if in_no_call else batch
+        changed = requeued(batch._replace(due=0), control) if in_no_call else batch
         return Step("The author", what), state._replace(batch=changed, control=control)
 
     match state.control:
@@ -95,7 +96,7 @@ def person_steps(state: State) -> Steps:
 
 
 def tick(state: State, variant: Variant) -> State:
-    """One tick passes. Nothing counts further than somebody could tell the difference."""
+    """Let one tick pass. Counters stop where no step could see a difference."""
     batch, last = state.batch, variant.schedule[-1]
     in_doubt = batch.state in ("unknown", "looking_up")
     later = batch._replace(

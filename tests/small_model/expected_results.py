@@ -1,10 +1,16 @@
-"""What is explored, world by world and guard by guard, and whether a promise has to break."""
+"""Explored worlds and guards, and whether a promise must break in each."""
 
 from dataclasses import replace
 from functools import partial
 
 from tests.small_model.explorer import Exploration, Machine, explore
-from tests.small_model.promises import NO_SECOND_COPY, PROMISES, TOLD_IS_KNOWN, Promise, broken_by
+from tests.small_model.promises import (
+    NO_SECOND_COPY,
+    PROMISES,
+    REPORTED_IS_KNOWN,
+    Promise,
+    broken_by,
+)
 from tests.small_model.protocol import (
     PASSES,
     first_state,
@@ -32,12 +38,12 @@ def found_in(variant: Variant, promises: dict[str, Promise] = PROMISES) -> Explo
 
 
 SECOND_COPY = {NO_SECOND_COPY: PROMISES[NO_SECOND_COPY]}
-TOLD = {TOLD_IS_KNOWN: PROMISES[TOLD_IS_KNOWN]}
+TOLD = {REPORTED_IS_KNOWN: PROMISES[REPORTED_IS_KNOWN]}
 
 PROMPT_SEARCH = Variant()
 LAGGING_SEARCH = Variant(lag=None, other_mail=True, max_tries=1)
 PEOPLE = Variant(people=True, max_tries=1)
-# Here the search may hide an acceptance for ever and nothing tells: what is left over in theory.
+# Here the search may hide an acceptance forever and no webhook arrives: the theoretical remainder.
 HIDING_SEARCH = Variant(lag=None, schedule=(1,), deadline=1, held_after_start=2)
 
 WORLDS = {
@@ -68,7 +74,7 @@ BROKEN = {
     ),
     "a failed look-up taken for “not there”": _without(Guard.NO_INFORMATION),
     "no quiet period": replace(PROMPT_SEARCH, schedule=(0,)),
-    "a last look-up before the deadline and the search's lag are over": replace(
+    "a last look-up before the deadline or within the search's lag": replace(
         PROMPT_SEARCH, schedule=(1, 1)
     ),
     "silence believed without a look at later mail": _without(Guard.WITNESS, of=LAGGING_SEARCH),
@@ -78,18 +84,18 @@ BROKEN = {
     ),
 }
 
-# A late reply is what saves a copy that the search hides: promised is only that what was ever told
-# is known from then on.
+# A late reply saves a copy that the search hides. The promise is only that a reported acceptance
+# stays known.
 BROKEN_MEMORY = {
     "a late reply thrown away": _without(Guard.KEEP_EVIDENCE, of=HIDING_SEARCH),
     "a start that does not look for marks": _without(Guard.START_MARKS, of=HIDING_SEARCH),
 }
 
-# With the shortest of deadlines: what is covered here needs no longer one.
+# The shortest of deadlines is enough for these.
 _IN_BRIEF = Variant(people=True, max_tries=1, deadline=1, held_after_start=2, schedule=(1,))
 
 COVERED = {
-    "a start that does not repeat the state: a pause ends the lease, and start looks at it": (
+    "a start that does not repeat the state: a pause ends the lease, which start checks": (
         _without(Guard.START_STATE, of=_IN_BRIEF)
     ),
     "a start that does not look at the lease: what a sweep or a pause did shows in the state": (
@@ -107,12 +113,10 @@ LEFT_OVER = {
     "a process frozen between its last look at the deadline and its first byte": _without(
         Guard.LAST_LOOK
     ),
-    "a search that hides an acceptance beyond the schedule, with no later mail to tell": (
-        HIDING_SEARCH
-    ),
+    "a search that hides an acceptance beyond the schedule, without later mail": (HIDING_SEARCH),
 }
 
-# The broken ones that end in a second copy; the others break a promise that comes before it.
+# These break by a second copy; the others break an earlier promise.
 BROKEN_TWICE = {
     name: variant
     for name, variant in BROKEN.items()
@@ -127,10 +131,10 @@ Group = tuple[str, dict[str, Variant], dict[str, Promise], bool]
 QUICK: list[Group] = [("One worker", SMALL_WORLDS, PROMISES, False)]
 GROUPS: list[Group] = [
     ("The protocol as built", WORLDS | LARGER_WORLDS, PROMISES, False),
-    ("Guards taken out", BROKEN, PROMISES, True),
-    ("Guards taken out, up to the second copy", BROKEN_TWICE, SECOND_COPY, True),
+    ("Guards removed", BROKEN, PROMISES, True),
+    ("Guards removed, up to the second copy", BROKEN_TWICE, SECOND_COPY, True),
     ("A search that hides, and a memory", {"as built": HIDING_SEARCH}, TOLD, False),
-    ("Memory taken out, with a search that hides", BROKEN_MEMORY, TOLD, True),
+    ("Memory removed, with a search that hides", BROKEN_MEMORY, TOLD, True),
     ("Guards that others cover", COVERED, PROMISES, False),
-    ("What is left over in theory", LEFT_OVER, SECOND_COPY, True),
+    ("The theoretical remainder", LEFT_OVER, SECOND_COPY, True),
 ]

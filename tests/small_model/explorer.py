@@ -1,8 +1,7 @@
-"""
-Visits every state that a machine can reach, in order of distance, and says what is wrong there.
+"""Explorer that visits every reachable state, nearest first, and checks it.
 
-Knows nothing of delivery: a machine is a first state, a function that gives what may happen next,
-and what has to hold of every step and at the end.
+It knows nothing of delivery. A machine is a first state, a function that returns the possible next
+steps, and the promises of every step and of the end.
 """
 
 from collections import defaultdict
@@ -15,10 +14,11 @@ S = TypeVar("S", bound=Hashable)
 
 @dataclass(frozen=True)
 class Machine(Generic[S]):
-    """
-    `promise` gives the sentence that a step (before, after) breaks, or "". `key` makes states equal
-    that differ in names alone. `prompt` says which steps happen by themselves, and `last` the one
-    that happens only where no other does; by them alone every state has to come to its `end`.
+    """State machine to explore.
+
+    `promise` returns the sentence that a step (before, after) breaks, or "". `key` makes states
+    equal that differ only in names. `prompt` says which steps happen automatically, and `last` the
+    one that happens only if no other does. With these steps alone every state must reach its `end`.
     """
 
     first: S
@@ -32,7 +32,7 @@ class Machine(Generic[S]):
 
 @dataclass(frozen=True)
 class Exploration(Generic[S]):
-    """What was found: how many states there are, and the shortest way to the first fault."""
+    """Result: the number of states, and the shortest way to the first fault."""
 
     states: int
     steps: int
@@ -41,7 +41,10 @@ class Exploration(Generic[S]):
 
 
 def explore(machine: Machine[S]) -> Exploration[S]:
-    """Visit every state. Stops at the first broken promise; else looks for states that stick."""
+    """Visit every state.
+
+    Stops at the first broken promise; else looks for states that never end.
+    """
     states = [machine.first]
     number_of = {machine.key(machine.first): 0}
     came_by: list[tuple[int, object]] = [(0, None)]
@@ -56,7 +59,7 @@ def explore(machine: Machine[S]) -> Exploration[S]:
             number = before
         return way[::-1]
 
-    for number, state in enumerate(states):  # Grows while it is walked along.
+    for number, state in enumerate(states):  # Grows during the loop.
         prompt, last = [], []
         for step, after in machine.transitions(state):
             steps += 1
@@ -74,7 +77,7 @@ def explore(machine: Machine[S]) -> Exploration[S]:
         prompt_from.append(prompt or last)
     stuck = _first_that_may_stick(states, prompt_from, machine.end)
     if stuck is not None:
-        broken = "Everything comes to an end where nobody crashes, freezes or interferes."
+        broken = "Everything ends if no process crashes, freezes or interferes."
         return Exploration(len(states), steps, broken, way_to(stuck))
     return Exploration(len(states), steps)
 
@@ -82,7 +85,7 @@ def explore(machine: Machine[S]) -> Exploration[S]:
 def _first_that_may_stick(
     states: Sequence[S], prompt_from: Sequence[Sequence[int]], end: Callable[[S], bool]
 ) -> int | None:
-    """The first state from which some prompt way neither ends nor comes to an end."""
+    """Return the first state from which automatic steps may never reach the end."""
     before = defaultdict(list)
     open_ways = [len(set(following)) for following in prompt_from]
     for number, following in enumerate(prompt_from):
@@ -90,7 +93,7 @@ def _first_that_may_stick(
             before[other].append(number)
     ends_well = [end(state) for state in states]
     settled = [number for number, ends in enumerate(ends_well) if ends]
-    for number in settled:  # Grows while it is walked along.
+    for number in settled:  # Grows during the loop.
         for earlier in before[number]:
             open_ways[earlier] -= 1
             if open_ways[earlier] == 0 and not ends_well[earlier]:

@@ -1,4 +1,4 @@
-"""What has to hold of every step of the protocol, whoever crashes, freezes or races."""
+"""Promises for every step of the protocol, in every crash, freeze or race."""
 
 from collections.abc import Callable
 
@@ -6,8 +6,8 @@ from tests.small_model.state import UNDER_A_LEASE, State, may_have
 
 Promise = Callable[[State, State], bool]
 
-NO_SECOND_COPY = "Nobody gets a second copy."
-TOLD_IS_KNOWN = "What was ever told to be accepted is not sent again."
+NO_SECOND_COPY = "No reader gets a second copy."
+REPORTED_IS_KNOWN = "A copy reported as accepted is not sent again."
 
 
 def _no_second_copy(_: State, after: State) -> bool:
@@ -27,7 +27,7 @@ def _absent_is_absent(_: State, after: State) -> bool:
     return not any(may_have(after, call) for call in after.calls if call.number != under_way)
 
 
-# The outcome that a batch's one delivery has to have while the batch is in a state.
+# The outcome that a batch's one delivery must have in each state of the batch.
 _OUTCOMES = {
     "done": {"sent", "failed", "withdrawn"},
     "unknown": {"unknown"},
@@ -55,7 +55,7 @@ def _a_stop_is_a_stop(before: State, after: State) -> bool:
 
 
 def _told_is_known(before: State, after: State) -> bool:
-    return not (before.told and _begins_a_call(before, after))
+    return not (before.reported and _begins_a_call(before, after))
 
 
 def _begins_a_call(before: State, after: State) -> bool:
@@ -70,16 +70,16 @@ def _fails_for_a_reason(_: State, after: State) -> bool:
 
 PROMISES: dict[str, Promise] = {
     NO_SECOND_COPY: _no_second_copy,
-    "What counts as sent was accepted.": _sent_is_sent,
-    "What waits, failed or was withdrawn was not accepted and cannot be.": _absent_is_absent,
+    "A copy that counts as sent was accepted.": _sent_is_sent,
+    "A queued, failed or withdrawn copy was not accepted and cannot be.": _absent_is_absent,
     "The counts balance: the batch's state and its delivery's outcome agree.": _the_books_balance,
     "A batch has one holder, and the call on record is theirs.": _one_holder,
     "No call begins once the edition is paused or cancelled.": _a_stop_is_a_stop,
-    TOLD_IS_KNOWN: _told_is_known,
-    "A copy fails only after one vain try, or with two workers lost over it.": _fails_for_a_reason,
+    REPORTED_IS_KNOWN: _told_is_known,
+    "A copy fails only after one unsuccessful try, or two lost workers.": _fails_for_a_reason,
 }
 
 
 def broken_by(before: State, after: State, promises: dict[str, Promise] = PROMISES) -> str:
-    """The first promise that a step breaks, or an empty text."""
+    """Return the first promise that a step breaks, or an empty string."""
     return next((name for name, holds in promises.items() if not holds(before, after)), "")

@@ -1,8 +1,7 @@
-"""
-The delivery protocol as a small machine: a state and everything that may happen next in it.
+"""The delivery protocol as a small machine: states and possible next steps.
 
-One batch with one delivery, some workers, the sweep, a provider and a clock. `worker.py` and
-`environment.py` hold the steps; the test beside them does each with the code.
+It has one batch with one delivery, some workers, the lease reaper, a provider and a clock.
+`worker.py` and `environment.py` hold the steps; the test next to them runs each with the real code.
 """
 
 from collections.abc import Hashable
@@ -14,7 +13,7 @@ from tests.small_model.worker import Steps, worker_steps
 
 PASSES = Step("Time", "passes")
 
-# What is nobody's duty: faults, and what people decide.
+# Faults and decisions of people: no process has to do these.
 _FAULTS = (
     "crashes",
     "gives the batch back",
@@ -27,7 +26,7 @@ _FAULTS = (
 
 
 def first_state(variant: Variant) -> State:
-    """A batch that waits, and nobody at work."""
+    """Return the first state: a queued batch and idle workers."""
     return State(Batch(), (Worker(),) * variant.workers, (Lost(),) * variant.sweepers)
 
 
@@ -50,7 +49,10 @@ def _all_steps(state: State, variant: Variant) -> Steps:
 
 
 def _without_forgotten_calls(state: State) -> State:
-    """A call that came to nothing and that nobody remembers can make no difference any more."""
+    """Drop calls without effect that every process has forgotten.
+
+    They cannot make a difference any more.
+    """
     known = {worker.call for worker in state.workers if worker.call}
     known |= {worker.claim.attempt for worker in state.workers} | {state.batch.attempt}
     calls = tuple(call for call in state.calls if call.number in known or may_have(state, call))
@@ -58,11 +60,10 @@ def _without_forgotten_calls(state: State) -> State:
 
 
 def same_but_for_names(state: State) -> Hashable:
-    """
-    What is left of a state without names, in which two states that behave alike may differ.
+    """Return a state without names; states that behave alike may still differ.
 
-    Workers are alike, and so are sweeps. Calls are numbered anew, beginning with the one on record.
-    Of an epoch only one thing is ever asked: whether it is the batch's.
+    Workers are interchangeable, and so are reapers. Calls are renumbered, beginning with the
+    recorded one. Only one property of an epoch matters: whether it is the batch's.
     """
     batch = state.batch
     number = {0: 0, batch.attempt: 1 if batch.attempt else 0}
@@ -81,16 +82,16 @@ def same_but_for_names(state: State) -> Hashable:
     )
     sweeps = sorted((lost.state, lost.epoch == batch.epoch) for lost in state.sweeps)
     nameless = batch._replace(epoch=0, attempt=number[batch.attempt])
-    return nameless, tuple(workers), tuple(sweeps), tuple(calls), state.control, state.told
+    return nameless, tuple(workers), tuple(sweeps), tuple(calls), state.control, state.reported
 
 
 def has_ended(state: State) -> bool:
-    """Nothing is open, or all that is open waits for a person to resume."""
+    """Return whether nothing is open, or all of it waits for an author to resume."""
     return state.batch.state == "done" or (state.batch.state, state.control) == ("paused", "paused")
 
 
 def is_prompt(step: Step, state: State) -> bool:
-    """Whether a step happens by itself where nobody crashes, freezes or interferes."""
+    """Return whether a step happens automatically, without crash or interference."""
     if step.what == "gets no answer":
         worker = next(w for name, w in zip("ABC", state.workers, strict=False) if name == step.who)
         call = call_of(state, worker.call)

@@ -1,4 +1,4 @@
-"""A state of the model: plain values. All times are ticks that are left, so states are finite."""
+"""State of the model as plain values. Times are remaining ticks, so it is finite."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,14 @@ UNDER_A_LEASE = ("claimed", "sending", "looking_up")
 
 
 class Batch(NamedTuple):
-    """The row of the batch, with that of its one delivery."""
+    """Row of the batch, with that of its one delivery."""
 
     state: str = "ready"
     epoch: int = 0
     lease: int = 0
     due: int = 0
-    attempt: int = 0  # the number of the call on record
-    doubt: int = 0  # ticks since the doubt began
+    attempt: int = 0  # number of the recorded call
+    doubt: int = 0  # ticks since the copy became unconfirmed
     lookups: int = 0
     tries: int = 0
     crashes: int = 0
@@ -22,32 +22,32 @@ class Batch(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What a worker took with it when it claimed."""
+    """Values that a worker keeps from its claim."""
 
     epoch: int = 0
     attempt: int = 0
 
 
 class Worker(NamedTuple):
-    """
-    A worker between two of its steps; `at` is the last thing it did. A frozen worker is one that
-    makes no step while others do.
+    """Worker between two steps; `at` is its last step.
+
+    A frozen worker makes no step while others do.
     """
 
     at: str = "idle"
     claim: Claim = Claim()
     call: int = 0
-    kept: bool = False  # evidence that was there when the look-up began
+    kept: bool = False  # evidence that existed when the look-up began
     convincing: bool = True
     answer: str = ""
 
 
 class Call(NamedTuple):
-    """A call as the provider sees it. Its record in our counts is `Batch.attempt`."""
+    """Call as the provider sees it. `Batch.attempt` is its record in the database."""
 
     number: int
     epoch: int
-    left: int  # ticks to the deadline; below 0, ticks since
+    left: int  # ticks to the deadline; negative afterwards
     copy: str = "not written"  # not written | under way | accepted | put off
     age: int = 0  # ticks since the acceptance
     shown: bool = False  # by the provider's search
@@ -55,7 +55,7 @@ class Call(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """What a sweep saw: a batch whose lease was over. It acts on it a moment later."""
+    """Batch with an expired lease that a reaper saw. It acts on it a moment later."""
 
     state: str = ""
     epoch: int = 0
@@ -67,7 +67,7 @@ class State(NamedTuple):
     sweeps: tuple[Lost, ...]
     calls: tuple[Call, ...] = ()
     control: str = "running"
-    told: bool = False  # somebody brought an acceptance to the counts
+    reported: bool = False  # an acceptance was reported to the database
 
 
 class Step(NamedTuple):
@@ -79,12 +79,12 @@ class Step(NamedTuple):
 
 
 def call_of(state: State, number: int) -> Call | None:
-    """The call with this number, if it is still remembered."""
+    """Return the call with this number if it is still remembered."""
     return next((call for call in state.calls if call.number == number), None)
 
 
 def may_have(state: State, call: Call) -> bool:
-    """Whether the provider has accepted the call's copy, or may do so yet."""
+    """Return whether the provider accepted the call's copy, or still may."""
     if call.copy == "accepted":
         return True
     if call.left <= 0:

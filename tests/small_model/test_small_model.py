@@ -1,6 +1,6 @@
-"""
-The small model keeps its promises, and the real queue walks with it on a real database: after every
-step of a random walk the batch is as the model says.
+"""The small model keeps its promises, and the real queue matches it.
+
+After every step of a random walk the batch in a real database is as in the model.
 """
 
 import random
@@ -38,7 +38,7 @@ WALKS, STEPS = 20, 40
 
 
 @pytest.mark.parametrize("world", SMALL_WORLDS)
-def test_the_protocol_keeps_every_promise_from_every_state(world: str) -> None:
+def test_protocol_keeps_every_promise_from_every_state(world: str) -> None:
     found = found_in(SMALL_WORLDS[world])
 
     assert (found.broken, found.way) == ("", ())
@@ -52,7 +52,7 @@ def newsroom(transactional_db: None) -> Newsroom:
     return newsroom
 
 
-def test_the_queue_does_what_the_model_does(newsroom: Newsroom) -> None:
+def test_real_queue_does_what_the_model_does(newsroom: Newsroom) -> None:
     walked: set[str] = set()
     for seed in range(WALKS):
         dice = random.Random(seed)
@@ -67,18 +67,18 @@ def test_the_queue_does_what_the_model_does(newsroom: Newsroom) -> None:
             walked.add(bare(step.what))
             real.do(step, state)
             state = after
-            assert real.stands() == _as_stored(state.batch), f"walk {seed}: {'; '.join(way)}"
+            assert real.stored() == _as_stored(state.batch), f"walk {seed}: {'; '.join(way)}"
         real.put_away()
     assert {"settles the call", "settles the look-up", "brings the batch back"} <= walked
 
 
 def bare(what: str) -> str:
-    """The name of a step without the details in brackets."""
+    """Return the name of a step without the details in brackets."""
     return what.partition(" (")[0]
 
 
 def _that_can_be_done(state: State) -> list[tuple[Step, State]]:
-    """Sweeping is one call of the real code: what the sweep has seen it acts on at once."""
+    """Merge a reaper's two steps: the real code acts at once on what it saw."""
     following = list(transitions(state, VARIANT))
     if state.sweeps != (Lost(),):
         return [(step, after) for step, after in following if step.who == "The sweep"]
@@ -86,7 +86,7 @@ def _that_can_be_done(state: State) -> list[tuple[Step, State]]:
 
 
 def _weight(step: Step) -> float:
-    """Interruptions are rarer than work, or the walks would not get anywhere."""
+    """Make interruptions rarer than work, as walks would make no progress otherwise."""
     if step.what in ("pauses", "cancels", "crashes", "gives the batch back"):
         return 0.1
     return 0.5 if step == PASSES else 1.0
@@ -97,7 +97,7 @@ def _as_stored(batch: Batch) -> tuple[object, ...]:
 
 
 class RealQueue:
-    """One edition for one reader, and the hands of the model's workers."""
+    """One edition for one reader, and the model's workers as real calls."""
 
     def __init__(self, newsroom: Newsroom) -> None:
         self.newsroom = newsroom
@@ -106,8 +106,8 @@ class RealQueue:
         self.claims: dict[str, Claim] = {}
         self.attempts: dict[str, uuid.UUID] = {}
 
-    def stands(self) -> tuple[object, ...]:
-        """The batch's row and its delivery's, as the model tells them."""
+    def stored(self) -> tuple[object, ...]:
+        """Return the model's batch and delivery as the database stores them."""
         batch = self.newsroom.batch(self.edition)
         (outcome,) = self.newsroom.outcomes(self.edition)
         with connection.cursor() as cursor:
@@ -118,7 +118,7 @@ class RealQueue:
         return batch.state, outcome, batch.tries, batch.crashes, batch.lookups, evidence
 
     def put_away(self) -> None:
-        """Take the edition out of the line, so that the next walk is alone in it."""
+        """Remove the edition from the queue, so that the next walk is alone in it."""
         cancel(self.edition.pk)
         with connection.cursor() as cursor:
             cursor.execute(
@@ -129,7 +129,7 @@ class RealQueue:
             )
 
     def do(self, step: Step, before: State) -> None:
-        """Do for real what the model does; nothing for what only the provider would notice."""
+        """Do a step of the model for real; nothing if only the provider notices it."""
         who = step.who
         worker = before.workers["AB".index(who)] if who in self.workers else None
         match bare(step.what):

@@ -1,5 +1,4 @@
-"""
-What is explored: the numbers of the protocol, the world around it, and the guards taken out of it.
+"""Variants to explore: numbers of the protocol, its world, removed guards.
 
 Times are whole ticks. They are small, and only their order matters.
 """
@@ -9,7 +8,7 @@ from enum import StrEnum
 
 
 class Guard(StrEnum):
-    """What the protocol does so that nothing is lost or doubled. Each can be taken out."""
+    """Protection of the protocol against loss and duplicates; each can be removed."""
 
     ATTEMPT_FIRST = "the attempt is on record before the call"
     CLAIM_NEW_EPOCH = "every claim has a new epoch"
@@ -30,10 +29,9 @@ class Guard(StrEnum):
 
 @dataclass(frozen=True)
 class Variant:
-    """
-    One protocol in one world.
+    """One protocol in one world.
 
-    `lag` is the longest time until the search shows what was accepted; None is for ever. With
+    `lag` is the longest time until the search shows an acceptance; None is forever. With
     `other_mail` the stream is never silent, and the search shows mail in the order of acceptance.
     `people` may pause, resume and cancel.
     """

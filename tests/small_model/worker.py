@@ -1,4 +1,4 @@
-"""What a worker does, one step at a time. Between any two of them it may crash or be frozen."""
+"""Steps of a worker. Between any two of them it may crash or be frozen."""
 
 from collections.abc import Iterator
 
@@ -76,7 +76,7 @@ def _claimed(state: State, name: str, lease: int, variant: Variant) -> tuple[Sta
 
 
 def _new_epoch(state: State) -> int:
-    """In the counts it grows. Here a number is new when nobody remembers it."""
+    """Return an unused epoch. In the database it grows; here it is a forgotten number."""
     known = {state.batch.epoch} | {worker.claim.epoch for worker in state.workers}
     known |= {call.epoch for call in state.calls} | {lost.epoch for lost in state.sweeps}
     return next(number for number in range(1, len(known) + 2) if number not in known)
@@ -106,7 +106,7 @@ def _started(state: State, worker: Worker, variant: Variant) -> tuple[str, Worke
         held = variant.held_after_start
         batch = batch._replace(state="sending", attempt=number, lease=held, outcome="waiting")
     else:
-        what = "goes on to the call with nothing on record"
+        what = "continues to the call without a record"
     calls = (*state.calls, call)
     started = worker._replace(at="started", call=number)
     return what, started, state._replace(batch=batch, calls=calls)
@@ -128,7 +128,7 @@ def _change_call(state: State, call: Call) -> State:
 
 
 def _holds(batch: Batch, worker: Worker, was: str, outcome: str, variant: Variant) -> bool:
-    """The guard of the settling statement; the row's own outcome is checked whatever happens."""
+    """Check the settling statement's guard; the row's own outcome is always checked."""
     return (
         (batch.state == was or not variant.has(Guard.SETTLE_STATE))
         and (batch.epoch == worker.claim.epoch or not variant.has(Guard.SETTLE_EPOCH))
@@ -139,23 +139,25 @@ def _holds(batch: Batch, worker: Worker, was: str, outcome: str, variant: Varian
 def _settled(state: State, worker: Worker, variant: Variant) -> State:
     batch = state.batch
     was = "sending" if variant.has(Guard.ATTEMPT_FIRST) else "claimed"
-    told = state.told or worker.answer == "accepted"
+    reported = state.reported or worker.answer == "accepted"
     if not _holds(batch, worker, was, "waiting", variant):
         kept = worker.answer == "accepted" and variant.has(Guard.KEEP_EVIDENCE)
-        return state._replace(batch=batch._replace(evidence=batch.evidence or kept), told=told)
+        return state._replace(
+            batch=batch._replace(evidence=batch.evidence or kept), reported=reported
+        )
     batch = batch._replace(lease=0, crashes=0, lookups=0, doubt=0)
     match worker.answer:
         case "accepted":
             batch = ended(batch, "sent")
         case "unknown":
             batch = batch._replace(state="unknown", outcome="unknown", due=variant.schedule[0])
-        case _:  # Put off or not sent: surely not accepted, and nobody judged it.
-            batch = in_line(batch._replace(due=variant.pause), state.control)
-    return state._replace(batch=batch, told=told)
+        case _:  # Refused for now or not sent: surely not accepted, and nothing to judge.
+            batch = requeued(batch._replace(due=variant.pause), state.control)
+    return state._replace(batch=batch, reported=reported)
 
 
-def in_line(batch: Batch, control: str) -> Batch:
-    """A batch that waits again: in line, held back or, of a cancelled edition, withdrawn."""
+def requeued(batch: Batch, control: str) -> Batch:
+    """Return a batch that waits again: queued, held back, or withdrawn if cancelled."""
     batch = batch._replace(outcome="waiting", lease=0, attempt=0, doubt=0, lookups=0)
     if control == "cancelled":
         return _aside(batch) if batch.evidence else ended(batch, "withdrawn")
@@ -171,7 +173,7 @@ def ended(batch: Batch, outcome: str) -> Batch:
 
 
 def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Worker:
-    """There is later mail to ask for once the deadline is over; until then nothing is asked."""
+    """Return the step that asks for later mail; before the deadline none is asked."""
     call = call_of(state, worker.claim.attempt)
     exists = variant.other_mail and call is not None and call.left <= 0
     shown = call is not None and call.later_shown
@@ -179,7 +181,7 @@ def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Wor
 
 
 def _found(state: State, worker: Worker) -> str:
-    """One search by the attempt, or by the delivery where there is none."""
+    """Return one search by the attempt, or by the delivery if there is no attempt."""
     attempt = worker.claim.attempt
     hits = (call.shown for call in state.calls if attempt == 0 or call.number == attempt)
     return "found" if worker.kept or any(hits) else "absent"
@@ -191,16 +193,16 @@ def _looked_up(state: State, worker: Worker, variant: Variant) -> State:
         return state
     batch = batch._replace(state="unknown", lease=0)
     if worker.answer == "found":
-        return state._replace(batch=ended(batch, "sent"), told=True)
+        return state._replace(batch=ended(batch, "sent"), reported=True)
     failed = worker.answer == "down" and variant.has(Guard.NO_INFORMATION)
     if failed or not worker.convincing:
         return state._replace(batch=batch._replace(due=variant.pause))
     if batch.lookups + 1 < len(variant.schedule):
-        # Never sooner after this one than the schedule has them apart.
+        # Keep the distance of the schedule between two look-ups.
         apart = variant.schedule[batch.lookups + 1] - variant.schedule[batch.lookups]
         due = max(apart, variant.schedule[batch.lookups + 1] - batch.doubt)
         return state._replace(batch=batch._replace(lookups=batch.lookups + 1, due=due))
     if batch.tries + 1 >= variant.max_tries or batch.crashes >= 2:
         return state._replace(batch=ended(batch._replace(tries=batch.tries + 1), "failed"))
     again = batch._replace(tries=batch.tries + 1, due=0)
-    return state._replace(batch=in_line(again, state.control))
+    return state._replace(batch=requeued(again, state.control))

@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend, telling the watch of every statement and every commit."""
+"""Django's PostgreSQL backend, which reports statements and commits to the watch."""

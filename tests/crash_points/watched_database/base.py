@@ -1,4 +1,4 @@
-"""The only place that tells the watch what is said to the database."""
+"""Database wrapper that reports statements to the watch."""
 
 import re
 from collections.abc import Callable
@@ -14,7 +14,7 @@ LETTERS_NAMED = 44
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """A connection with points: before each statement, around each commit, after each change."""
+    """Connection with points around statements, commits and changes."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -54,9 +54,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def _has_changed(sql: str, status: str | None) -> bool:
-    """Whether a statement, of this status (`UPDATE 3`) at its end, changed any row."""
+    """Return whether a statement changed a row, by its status (`UPDATE 3`)."""
     words = (status or "").split()
     if words[:1] == ["SELECT"]:
-        # WITH … UPDATE … SELECT: its status does not say, so it is believed to have.
+        # The status of WITH … UPDATE … SELECT does not show changes, so assume one.
         return bool(CHANGES_INSIDE.search(str(sql)))
     return bool(words) and words[0] in CHANGING and words[-1] != "0"
