@@ -1,4 +1,4 @@
-"""Authenticate a call by the token in its header `Authorization`; cookies are ignored."""
+"""Authenticate a call by the token in its header `Authorization`. Cookies are ignored."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ REALM = 'Bearer realm="homing"'
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A scope of tokens. Its user needs one of `permissions`; `description` says what it allows."""
+    """A scope of tokens. The token's owner needs one of `permissions`."""
 
     name: str
     description: str
     permissions: tuple[str, ...]
 
     def is_allowed_for(self, user: Any) -> bool:
-        """Whether the user has one of the permissions now."""
+        """Return whether the user has one of the permissions now."""
         return any(map(user.has_perm, self.permissions))
 
 
@@ -39,31 +39,29 @@ _registered: list[Callable[[str], Caller | None]] = []
 
 
 def register_token_lookup(find_caller: Callable[[str], Caller | None]) -> None:
-    """Register the look-up of tokens; it returns None for a token that is not accepted."""
+    """Register the look-up of tokens. It returns None for a token that is not accepted."""
     _registered[:] = [find_caller]
 
 
 class Bearer(AuthBase):
-    """Require a token with this scope, and a user with its permission."""
+    """Require a token with this scope, whose owner has a permission for it."""
 
     openapi_type = "http"
     openapi_scheme = "bearer"
-    openapi_description = (
-        "A token, made on the desk's page of tokens or by `./homing token create`."
-    )
+    openapi_description = "A token from the page “Tokens”, or from `./homing token create`."
 
     def __init__(self, scope: Scope) -> None:
         super().__init__()
         self.scope = scope
 
     def __call__(self, request: HttpRequest) -> Caller:
-        """Return the caller. Raises `ProblemError` without a valid token (401) or a right (403)."""
+        """Return the caller. Raise `ProblemError`: 401 without a token, 403 without a right."""
         caller = _authenticate(request.headers.get("Authorization", ""))
         scope = self.scope
         if scope.name not in caller.scopes:
             raise ProblemError(
                 ProblemType.NOT_ALLOWED,
-                f"This token was not made for “{scope.name}”; make one that is.",
+                f"This token lacks the scope “{scope.name}”. Create a token with this scope.",
                 headers={
                     "WWW-Authenticate": f'{REALM}, error="insufficient_scope", scope="{scope.name}"'
                 },
@@ -71,8 +69,8 @@ class Bearer(AuthBase):
         if not scope.is_allowed_for(caller.user):
             raise ProblemError(
                 ProblemType.NOT_ALLOWED,
-                f"{scope.description} needs a permission that the person of this token lacks. Ask "
-                "an operator for it.",
+                f"The scope “{scope.name}” needs a permission that the owner of this token lacks. "
+                "Ask your administrator for it.",
             )
         log_context.bind(author=caller.user.pk)
         return caller
@@ -87,10 +85,10 @@ def get_caller(request: HttpRequest) -> Caller:
 def _authenticate(header: str) -> Caller:
     scheme, _, token = header.partition(" ")
     if scheme.lower() != "bearer" or not token.strip() or len(header) > LONGEST_HEADER:
-        found = "holds something else" if header else "is missing"
+        found = "contains something else" if header else "is missing"
         raise ProblemError(
             ProblemType.NOT_SIGNED_IN,
-            f"The header Authorization {found}; “Bearer” and a token are expected.",
+            f"The header Authorization {found}. Send “Bearer” and a token.",
             headers={"WWW-Authenticate": REALM},
         )
     (find_caller,) = _registered
@@ -98,8 +96,8 @@ def _authenticate(header: str) -> Caller:
     if caller is None:
         raise ProblemError(
             ProblemType.NOT_SIGNED_IN,
-            "This token is not accepted: it is unknown, has expired or was revoked, or its person "
-            "may not sign in.",
+            "This token is not accepted. It is unknown, expired or revoked, or its owner cannot "
+            "sign in. Create a new token.",
             headers={"WWW-Authenticate": f'{REALM}, error="invalid_token"'},
         )
     return caller

@@ -1,4 +1,4 @@
-"""Run a call that changes something once under its `Idempotency-Key`, by the rules for forms."""
+"""Run a call only once under its `Idempotency-Key`, by the rules for forms."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -27,8 +27,8 @@ KEY_PARAMETER: dict[str, Any] = {
             "required": True,
             "schema": _KEY_SCHEMA,
             "description": (
-                "A key of your own for this one call, such as a UUID. The same call again with it "
-                "is answered the same and does nothing."
+                "A key that you choose for this one call, such as a UUID. If you repeat the call "
+                "with the same key, nothing happens again and you get the same response."
             ),
         }
     ]
@@ -43,16 +43,18 @@ def run_call(
     files: Sequence[FileDigest] = (),
     check: Callable[[str], None] = lambda _: None,
 ) -> HttpResponse:
-    """Return the response of `work`, run once for the caller and the key of the request. `check`
-    runs first and raises `ProblemError` to claim nothing. An exception of `work` undoes it and
-    frees the key. Raises `ProblemError`: without a usable key, for other content under it, or while
-    the first call is at work."""
+    """Run `work` once for the caller and the key of the request, and return its response.
+
+    `check` runs first. If it raises `ProblemError`, no key is claimed. An exception of `work` rolls
+    it back and frees the key. Raises `ProblemError` without a usable key, for other content under
+    the key, and while the first call is running.
+    """
     key = require_key(request)
     if body is None and not files and request.body.strip() not in (b"", b"{}"):
         raise ProblemError(
             ProblemType.NOT_VALID,
-            f"This call takes no body, and one of {len(request.body):,} bytes came. Nothing was "
-            "done; what the call is about stands in its address and its query.",
+            f"This call has no body, but {len(request.body):,} bytes were sent. Nothing was "
+            "changed. Put the parameters into the address and the query.",
         )
     try:
         return run_once(
@@ -66,30 +68,30 @@ def run_call(
     except DifferentContentError as error:
         raise ProblemError(
             ProblemType.OTHER_CONTENT,
-            "This key was used before, for a call with other content. Nothing was changed now; "
-            "take a fresh key for a new call.",
+            "This key was used before, for a call with other content. Nothing was changed. Use a "
+            "new key for a new call.",
             earlier_url=error.earlier_url,
         ) from None
     except InProgressError:
         raise ProblemError(
             ProblemType.STILL_WORKING,
-            "A call with this key is still at work. Ask again with the same key in a moment.",
+            "A call with this key is still running. Repeat it with the same key in a moment.",
             headers={"Retry-After": str(RETRY_AFTER_S)},
         ) from None
 
 
 def require_key(request: HttpRequest) -> str:
-    """Return the key of a call. Raises `ProblemError` if it has no usable one."""
+    """Return the key of a call. Raise `ProblemError` if there is no usable key."""
     given = request.headers.get(HEADER)
     if given is None:
         raise ProblemError(
             ProblemType.BAD_KEY,
-            f"The header {HEADER} is missing. Give a key of your own for this one call, such as a "
-            "UUID, and the same again if you have to ask again.",
+            f"The header {HEADER} is missing. Choose a key for this one call, such as a UUID. Use "
+            "the same key if you repeat the call.",
         )
     key = read_key([], given)
     if isinstance(key, InvalidKey):
-        sentence = key.reason if given else f"The header {HEADER} is empty. Give a key."
+        sentence = key.reason if given else f"The header {HEADER} is empty. Send a key."
         raise ProblemError(ProblemType.BAD_KEY, sentence)
     return key
 
@@ -97,14 +99,14 @@ def require_key(request: HttpRequest) -> str:
 def call_fingerprints(
     request: HttpRequest, body: BaseModel | None, files: Sequence[FileDigest] = ()
 ) -> list[bytes]:
-    """Return the fingerprints of a call, in which a field left out counts as its default."""
+    """Return the fingerprints of a call. An omitted field counts as its default."""
     content: dict[str, Sequence[str | FileDigest]] = {
         "files": files,
         "query": [f"{name}={request.GET[name]}" for name in sorted(request.GET)],
     }
     if body is not None:
         for name, value in body.model_dump(mode="json", exclude_defaults=True).items():
-            # Texts as they are, so that their line ends are normalised.
+            # Texts are passed on as they are, so that their line ends are normalised.
             is_text = isinstance(value, str)
             content[f"body.{name}"] = ["text", value] if is_text else ["json", json.dumps(value)]
     return keyed_fingerprints(content_hash(request.method or "", request.path, content))

@@ -1,4 +1,4 @@
-"""Problems: the one shape of every response to a call that failed (RFC 9457), without its input."""
+"""Problems: the shape of all error responses (RFC 9457). They do not repeat the input."""
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -13,26 +13,26 @@ URN = "urn:homing:problem:"
 
 
 class ProblemType(Enum):
-    """Each type of problem: its status and its title."""
+    """The types of problems, each with its status and title."""
 
-    NOT_READABLE = 400, "The call cannot be read"
-    UNKNOWN_HOST = 400, "This site does not answer to that name"
-    NOT_VALID = 400, "Something has to be put right"
-    BAD_KEY = 400, "There is no usable idempotency key"
-    NOT_SIGNED_IN = 401, "A token is needed"
-    NOT_ALLOWED = 403, "This token may not do that"
-    USE_HTTPS = 403, "The API is spoken to over https alone"
-    NOT_FOUND = 404, "There is nothing at this address"
-    NOT_A_METHOD = 405, "This address knows no such method"
-    NOT_NOW = 409, "It is not in a state for that"
-    STILL_WORKING = 409, "The same call is still at work"
-    TAKES_TWO = 409, "Publishing takes two"
-    GONE = 410, "It is not kept any more"
-    TOO_LARGE = 413, "The call is too large"
-    NOT_A_MEDIA_TYPE = 415, "The body is of a kind that is not taken here"
-    OTHER_CONTENT = 422, "The key was used for something else"
-    FAILED = 500, "Something broke"
-    NOT_AVAILABLE = 503, "It cannot be done at this moment"
+    NOT_READABLE = 400, "The request cannot be read"
+    UNKNOWN_HOST = 400, "Unknown host name"
+    NOT_VALID = 400, "Invalid value"
+    BAD_KEY = 400, "Missing or invalid idempotency key"
+    NOT_SIGNED_IN = 401, "A token is required"
+    NOT_ALLOWED = 403, "This token does not allow that"
+    USE_HTTPS = 403, "The API requires https"
+    NOT_FOUND = 404, "Not found"
+    NOT_A_METHOD = 405, "Method not allowed"
+    NOT_NOW = 409, "Not possible in the current state"
+    STILL_WORKING = 409, "The same call is still running"
+    TAKES_TWO = 409, "A second person's approval is required"
+    GONE = 410, "No longer stored"
+    TOO_LARGE = 413, "The request is too large"
+    NOT_A_MEDIA_TYPE = 415, "Unsupported content type"
+    OTHER_CONTENT = 422, "The key was used for other content"
+    FAILED = 500, "Internal error"
+    NOT_AVAILABLE = 503, "Temporarily unavailable"
 
     def __init__(self, status: int, title: str) -> None:
         self.status = status
@@ -45,27 +45,27 @@ class ProblemType(Enum):
 
 @dataclass(frozen=True)
 class FieldError:
-    """One posted field, and what is wrong with it."""
+    """One field, and its error."""
 
     field: str = Field(examples=["title"])
-    detail: str = Field(examples=["The title is empty; it becomes the subject of the mail."])
+    detail: str = Field(examples=["The title is empty. It becomes the subject of the mail."])
 
 
 class ProblemBody(BaseModel):
-    """Why the call was not done (RFC 9457). Nothing was changed by it."""
+    """The reason why a call failed (RFC 9457). The call changed nothing."""
 
     model_config = ConfigDict(json_schema_extra={"required": ["type", "title", "status", "detail"]})
 
-    type: str = Field(examples=[f"{URN}not-valid"], description="The kind, for programs.")
-    title: str = Field(examples=["Something has to be put right"])
+    type: str = Field(examples=[f"{URN}not-valid"], description="The type, for programs.")
+    title: str = Field(examples=["Invalid value"])
     status: int = Field(examples=[400], ge=400, le=599)
-    detail: str = Field(description="One sentence: what was found, and what to do.")
-    errors: list[FieldError] = Field(default_factory=list, description="Field by field.")
-    made: str = Field(default="", description="Where the earlier work under this key is.")
+    detail: str = Field(description="What was found, and what to do.")
+    errors: list[FieldError] = Field(default_factory=list, description="The errors by field.")
+    made: str = Field(default="", description="The address of the earlier result of this key.")
 
 
 def problem_responses(*statuses: int) -> dict[int, type[ProblemBody]]:
-    """Return the problem statuses of an operation, with those that all operations have."""
+    """Return the problem responses of an operation, with those that all operations share."""
     return dict.fromkeys(sorted({400, 401, 403, 503, *statuses}), ProblemBody)
 
 
@@ -81,7 +81,7 @@ def problem_response(
     earlier_url: str = "",
     headers: Mapping[str, str] | None = None,
 ) -> HttpResponse:
-    """Build the response that states a problem in one sentence, with the errors of its fields."""
+    """Build the response for a problem, with the errors of its fields."""
     body = ProblemBody(
         type=kind.urn,
         title=kind.title,
@@ -95,7 +95,7 @@ def problem_response(
 
 
 class ProblemError(Exception):
-    """Ends a call with a problem, and undoes its work. Takes what `problem_response` takes."""
+    """End a call with a problem, and roll back its work. Arguments as in `problem_response`."""
 
     def __init__(self, kind: ProblemType, detail: str, **more: Any) -> None:
         super().__init__(detail)
@@ -103,5 +103,5 @@ class ProblemError(Exception):
 
 
 def field_problem(field: str, sentence: str) -> ProblemError:
-    """The problem of one field."""
+    """Return the problem of one field."""
     return ProblemError(ProblemType.NOT_VALID, sentence, errors=[FieldError(field, sentence)])

@@ -1,4 +1,4 @@
-"""What the bodies of requests and responses have in common."""
+"""Shared parts of the bodies of requests and responses."""
 
 from typing import Annotated, Any
 
@@ -10,27 +10,27 @@ LARGEST_NUMBER = 2**63 - 1  # what a bigint holds
 
 
 def _only_digits(given: Any) -> Any:
-    """Raise `ValueError` for other texts that Python reads as a number: 1_0, +1, 1.0."""
+    """Raise `ValueError` for texts such as 1_0, +1 and 1.0, which Python reads as numbers."""
     if isinstance(given, str) and not (given.isascii() and given.isdecimal()):
-        raise ValueError("A whole number in digits is expected.")
+        raise ValueError("Send a whole number in digits.")
     return given
 
 
 DecimalInt = Annotated[int, BeforeValidator(_only_digits)]
 
 # The query of a list.
-LIMIT = Query(100, ge=1, le=1000, description="How many to a page.", example=100)
-BEFORE = Query(None, ge=1, le=LARGEST_NUMBER, description="`next` of the page before.")
+LIMIT = Query(100, ge=1, le=1000, description="The number of items on a page.", example=100)
+BEFORE = Query(None, ge=1, le=LARGEST_NUMBER, description="`next` of the previous page.")
 
 
 class RequestBody(BaseModel):
-    """A body: every value has exactly its type, and an unknown field is refused by name."""
+    """The body of a request. Wrong types and unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class ResponseBody(BaseModel):
-    """The JSON of a response."""
+    """The body of a response, as JSON."""
 
     model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=True)
 
@@ -38,7 +38,7 @@ class ResponseBody(BaseModel):
 def json_response(
     body: ResponseBody, status: int = 200, *, url: str = "", created: bool = False
 ) -> HttpResponse:
-    """Build a response. `url` is its Location if it was `created`, else its Content-Location."""
+    """Build a response. `url` becomes its Location if `created`, else its Content-Location."""
     return HttpResponse(
         body.model_dump_json(by_alias=True).encode(),
         status=status,

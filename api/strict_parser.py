@@ -1,4 +1,7 @@
-"""Read bodies and queries strictly: no NUL, no lone surrogate, no name twice, no deep nesting."""
+"""Read bodies and queries strictly.
+
+NUL characters, lone surrogates, repeated names and deep nesting are refused.
+"""
 
 import json
 import math
@@ -16,35 +19,35 @@ from ninja.parser import Parser
 from api.problem import FieldError, ProblemError, ProblemType
 from delivery.control_characters import CONTROL_CHARACTERS
 
-# No call of ours is nested deeper than a list in an object.
+# Valid calls are nested no deeper than a list in an object.
 DEEPEST = 8
 LONGEST_NAME_SHOWN = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
-LARGEST_SAFE_INTEGER = 2**53 - 1  # the same in every program that reads JSON
+LARGEST_SAFE_INTEGER = 2**53 - 1  # exact in every program that reads JSON
 
 Run = Callable[..., HttpResponseBase]
 
 
 class StrictParser(Parser):
-    """Read bodies as above, and queries of one line in which no name occurs twice."""
+    """Read bodies strictly, and queries without line breaks and repeated names."""
 
     def parse_body(self, request: HttpRequest) -> Any:
         if request.content_type != "application/json":
             raise ProblemError(
                 ProblemType.NOT_A_MEDIA_TYPE,
-                "The body is not said to be JSON; Content-Type: application/json is expected.",
+                "The body is not declared as JSON. Send Content-Type: application/json.",
             )
         return read_json(request.body)
 
     def parse_querydict(
         self, data: MultiValueDict[str, Any], list_fields: list[str], request: HttpRequest
     ) -> dict[str, Any]:
-        """Read the query. Raises `ProblemError` for a repeated name or a control character."""
+        """Read the query. Raise `ProblemError` for a repeated name or a control character."""
         for name, values in data.lists():
             if len(values) > 1 and name not in list_fields:
                 _repeated(name, "the query")
             if any(CONTROL_CHARACTERS.search(value) for value in values):
-                _not_valid(name, "It holds a control character or a line break; take it out.")
+                _not_valid(name, "It contains a control character or a line break. Remove it.")
         return super().parse_querydict(data, list_fields, request)
 
 
@@ -63,11 +66,13 @@ def refuse_unknown_queries(run: Run) -> Run:
         unknown = sorted(map(shorten_name, set(request.GET) - known))
         if not unknown:
             return run(request, **kwargs)
-        expected = f"known are {', '.join(sorted(known))}" if known else "none is known here"
+        expected = "This call has no query parameters."
+        if known:
+            expected = f"Use: {', '.join(sorted(known))}."
         problem = ProblemError(
             ProblemType.NOT_VALID,
-            f"“{unknown[0]}” in the query is not known; {expected}.",
-            errors=[FieldError(name, "It is not known here.") for name in unknown[:20]],
+            f"“{unknown[0]}” in the query is unknown. {expected}",
+            errors=[FieldError(name, "It is unknown.") for name in unknown[:20]],
         )
         return operation.api.on_exception(request, problem)
 
@@ -75,26 +80,26 @@ def refuse_unknown_queries(run: Run) -> Run:
 
 
 def read_json(body: bytes) -> Any:
-    """Read a value. Raises `ProblemError` with one sentence."""
+    """Read a JSON value. Raise `ProblemError` if it is not valid."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
-        _not_readable("The body is not UTF-8; JSON in UTF-8 is expected.")
+        _not_readable("The body is not UTF-8. Send JSON in UTF-8.")
     try:
         value = json.loads(
             text,
             object_pairs_hook=_object,
-            parse_constant=lambda name: _not_readable(f"{name} is no number that JSON has."),
+            parse_constant=lambda name: _not_readable(f"{name} is not a JSON number."),
         )
     except RecursionError:
         _too_deep()
     except json.JSONDecodeError as error:
         _not_readable(
-            f"The body is not JSON: at line {error.lineno}, column {error.colno}, something else "
-            "stands."
+            f"The body is not valid JSON. The error is at line {error.lineno}, column "
+            f"{error.colno}."
         )
     except ValueError:
-        _not_readable("A number in the body has more digits than can be read.")
+        _not_readable("A number in the body has too many digits.")
     return _checked(value, "", 0)
 
 
@@ -108,7 +113,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _checked(value: Any, path: str, depth: int) -> Any:
-    """Return the value, with a float such as 2.0 as an integer."""
+    """Check the value and return it. A float such as 2.0 becomes an integer."""
     if depth > DEEPEST:
         _too_deep()
     match value:
@@ -116,7 +121,7 @@ def _checked(value: Any, path: str, depth: int) -> Any:
             _check_text(value, path)
         case float():
             if not math.isfinite(value):
-                _not_valid(path, "The number is larger than can be read.")
+                _not_valid(path, "The number is too large.")
             if value.is_integer() and abs(value) <= LARGEST_SAFE_INTEGER:
                 return int(value)
         case dict():
@@ -133,9 +138,9 @@ def _checked(value: Any, path: str, depth: int) -> Any:
 
 def _check_text(text: str, path: str) -> None:
     if "\0" in text:
-        _not_valid(path, "It holds a NUL character, which no text can; remove it.")
+        _not_valid(path, "It contains a NUL character. Remove it.")
     if _SURROGATE.search(text):
-        _not_valid(path, "It holds half of a character (a lone surrogate); send it whole.")
+        _not_valid(path, "It contains half of a character (a lone surrogate). Send both halves.")
 
 
 def _not_valid(path: str, sentence: str) -> NoReturn:
@@ -149,8 +154,8 @@ def _not_valid(path: str, sentence: str) -> NoReturn:
 def _repeated(name: str, where: str) -> NoReturn:
     raise ProblemError(
         ProblemType.NOT_VALID,
-        f"One name stands twice in {where}; each is given once.",
-        errors=[FieldError(shorten_name(name), "It is given more than once.")],
+        f"“{shorten_name(name)}” occurs more than once in {where}. Send it once.",
+        errors=[FieldError(shorten_name(name), "It occurs more than once.")],
     )
 
 
@@ -159,10 +164,10 @@ def _not_readable(sentence: str) -> NoReturn:
 
 
 def _too_deep() -> NoReturn:
-    _not_readable(f"The body is nested too deeply; at most {DEEPEST} levels are read.")
+    _not_readable(f"The body is nested too deeply. Use at most {DEEPEST} levels.")
 
 
 def shorten_name(name: str) -> str:
-    """Return a name as it is sent back: printable, and not long."""
+    """Make a name printable and short, so that it can be sent back."""
     printable = "".join(sign if sign.isprintable() else "\ufffd" for sign in name)
     return printable if len(printable) <= LONGEST_NAME_SHOWN else f"{printable[:59]}…"

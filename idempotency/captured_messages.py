@@ -1,4 +1,7 @@
-"""Capture the messages of a view until its work is committed: a failed commit must show none."""
+"""Capture the messages of a view until its work is committed.
+
+A failed commit must show no message.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -9,14 +12,14 @@ from django.http import HttpRequest, HttpResponse
 
 
 class CapturingStorage(BaseStorage):
-    """A message storage of Django for the duration of one piece of work."""
+    """A Django message storage for the duration of one piece of work."""
 
     def __init__(self, request: HttpRequest) -> None:
         super().__init__(request)
         self._unread: tuple[Message, ...] = ()
 
     def _get(self, *args: Any, **kwargs: Any) -> tuple[list[Message], bool]:
-        # A page must not show older messages: it would be saved with them.
+        # A page must not show older messages: they would be saved with it.
         return [], True
 
     def _store(
@@ -26,7 +29,7 @@ class CapturingStorage(BaseStorage):
         return []
 
     def unread(self, response: HttpResponse) -> tuple[Message, ...]:
-        """Return the messages that the response itself has not shown, in order."""
+        """Return the messages that the response has not shown, in order."""
         self.update(response)
         return self._unread
 
@@ -36,7 +39,7 @@ def capture_messages(request: HttpRequest) -> Iterator[CapturingStorage]:
     """Capture the messages of this block instead of showing them."""
     storage = CapturingStorage(request)
     usual = getattr(request, "_messages", None)
-    if usual is None:  # the site shows no messages; Django tells a view that adds one
+    if usual is None:  # the site shows no messages; Django raises an error if a view adds one
         yield storage
         return
     storage.level = usual.level

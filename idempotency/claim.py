@@ -1,4 +1,4 @@
-"""Claim a key: decide whether a post is the first one, and let the others wait."""
+"""Claim a key: decide whether a post is the first, and let the others wait."""
 
 import hashlib
 import json
@@ -16,28 +16,30 @@ MAX_WAITING = 3  # each post that waits holds a server connection
 # A post keeps its slot when it moves up from waiting to working.
 SLOTS = 1 + MAX_WAITING
 
-GONE_CHECK = "500ms"  # how soon the server notices that a client is gone
-# A process that holds a claim and falls silent is cut off after this; a busy one is faster.
+GONE_CHECK = "500ms"  # how often the server checks that a client is still connected
+# A silent process that holds a claim is disconnected after this. A busy process is faster.
 LONGEST_SILENCE = "5s"
 
 
 class InProgressError(Exception):
-    """Another post with this key is still at work: try again in a moment."""
+    """Another post with this key is still running: try again in a moment."""
 
 
 def claim(
     user_id: UUID, key: str, fingerprints: Sequence[bytes], *, wait_s: float
 ) -> SavedResponse | None:
-    """Claim a key in the transaction that will hold the work and its response, or wait at most
-    `wait_s` seconds for an earlier post. Writes the first fingerprint. Returns None if the key is
-    claimed: only then there is something to commit. Raises InProgressError, DifferentContentError,
-    and WrongIsolationError unless it runs at READ COMMITTED."""
+    """Claim a key, or wait at most `wait_s` seconds for an earlier post and return its response.
+
+    It runs in the transaction that also holds the work and its response, and stores the first
+    fingerprint. Returns None if the key was claimed. Raises InProgressError, DifferentContentError,
+    and WrongIsolationError unless the level is READ COMMITTED.
+    """
     timeout_before, has_slot = _prepare(user_id, key)
     if not has_slot:
-        # The first post may just have ended; then there is no need to wait.
+        # The first post may have just ended. Then there is no need to wait.
         return _require_earlier(user_id, key, fingerprints)
-    # statement_timeout and not lock_timeout: when posts fail one after the other, the INSERT
-    # waits for each of them, and lock_timeout starts again every time. At 0 it would be off.
+    # Not lock_timeout: if posts fail one after the other, the INSERT waits for each of them, and
+    # lock_timeout starts again each time. A timeout of 0 would mean none.
     _set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")
     try:
         inserted = _insert(user_id, key, fingerprints[0])
@@ -48,7 +50,7 @@ def claim(
     _set_statement_timeout(timeout_before)
     if inserted:
         return None
-    # A new statement sees what was committed meanwhile. Nothing: the row expired in between.
+    # A new statement sees what was committed meanwhile. If there is no row, it has expired.
     return _require_earlier(user_id, key, fingerprints)
 
 
@@ -60,7 +62,7 @@ def _require_earlier(user_id: UUID, key: str, fingerprints: Sequence[bytes]) -> 
 
 
 def slot_locks(user_id: UUID, key: str) -> list[int]:
-    """Return the numbers of the advisory locks that are the slots of one key (signed, 64 bits)."""
+    """Return the numbers of the advisory locks that are the slots of one key (signed 64 bits)."""
     names = (json.dumps(["idempotency", str(user_id), key, slot]) for slot in range(SLOTS))
     return [
         int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
@@ -69,9 +71,11 @@ def slot_locks(user_id: UUID, key: str) -> list[int]:
 
 
 def _prepare(user_id: UUID, key: str) -> tuple[str, bool]:
-    """Limit what a lost process can hold up; return the statement_timeout and whether a slot was
-    free. A CASE is evaluated in order, so at most one slot is taken. Settings end with the
-    transaction."""
+    """Limit how long a lost process can block others, and try to take a slot.
+
+    Return the statement_timeout, and whether a slot was free. A CASE is evaluated in order, so at
+    most one slot is taken. The settings end with the transaction.
+    """
     locks = slot_locks(user_id, key)
     take_one = " ".join("WHEN pg_try_advisory_xact_lock(%s) THEN true" for _ in locks)
     with connection.cursor() as cursor:
@@ -85,7 +89,7 @@ def _prepare(user_id: UUID, key: str) -> tuple[str, bool]:
         isolation, statement_timeout, _, _, has_slot = cursor.fetchone()
     if isolation != "read committed":
         raise WrongIsolationError(
-            f"The transaction of a posted form runs at {isolation.upper()}. {REASON} {ADVICE}"
+            f"The transaction of a posted form has the level {isolation.upper()}. {REASON} {ADVICE}"
         )
     return statement_timeout, has_slot
 
@@ -96,7 +100,7 @@ def _set_statement_timeout(value: str) -> None:
 
 
 def _insert(user_id: UUID, key: str, fingerprint: bytes) -> bool:
-    """Insert the claim and return whether; in raw SQL, because it must wait for other posts."""
+    """Insert the claim and return whether it is new. Raw SQL, because it must wait for others."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO idempotency (user_id, idempotency_key, request_fingerprint)"

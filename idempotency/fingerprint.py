@@ -1,4 +1,4 @@
-"""Keyed fingerprints of posts, which nobody can compare with guessed addresses."""
+"""Keyed fingerprints of posts. Without the key they cannot be compared with guessed content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.http import HttpRequest
 
 @dataclass(frozen=True)
 class FileDigest:
-    """A file that came with the form: its name and the SHA-256 of its bytes, in hexadecimal."""
+    """A posted file: its name, and the SHA-256 of its bytes in hexadecimal."""
 
     name: str
     sha256: str
@@ -26,7 +26,7 @@ Value = str | FileDigest
 
 
 def content_hash(method: str, path: str, fields: Mapping[str, Sequence[Value]]) -> bytes:
-    """Return 32 bytes that are equal for equal content, whatever its line ends."""
+    """Hash the content to 32 bytes. Line ends do not matter."""
     content = [
         method.upper(),
         path,
@@ -37,7 +37,7 @@ def content_hash(method: str, path: str, fields: Mapping[str, Sequence[Value]]) 
 
 
 def form_hash(request: HttpRequest, names: Sequence[str]) -> bytes:
-    """Return the content hash of a posted form, over its text fields and files called `names`."""
+    """Return the content hash of a posted form, over the text fields and files in `names`."""
     fields: dict[str, list[Value]] = {
         name: [
             *request.POST.getlist(name),
@@ -49,7 +49,7 @@ def form_hash(request: HttpRequest, names: Sequence[str]) -> bytes:
 
 
 def keyed_fingerprints(content: bytes) -> list[bytes]:
-    """Return the fingerprint to save, and those under earlier keys (SECRET_KEY_FALLBACKS)."""
+    """Return the fingerprint to save, then those under earlier keys (SECRET_KEY_FALLBACKS)."""
     return [
         hashlib.blake2b(content, key=_key(secret), digest_size=32).digest()
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
@@ -58,7 +58,7 @@ def keyed_fingerprints(content: bytes) -> list[bytes]:
 
 @lru_cache(maxsize=8)
 def _key(secret: str) -> bytes:
-    """Derive a key for this purpose alone, whatever the length of the secret."""
+    """Derive a key for this purpose only, from a secret of any length."""
     return hashlib.blake2b(secret.encode(), digest_size=32, person=b"fingerprint").digest()
 
 

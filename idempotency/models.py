@@ -1,4 +1,4 @@
-"""The table `idempotency`: which forms were posted, and what was answered."""
+"""The table `idempotency`: posted forms and their responses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ else:
 
 
 class HeaderPairsField(Field):
-    """A response's headers in order, each a name and raw bytes; see saved_response.py."""
+    """A response's headers in order, each a name and raw bytes (saved_response.py)."""
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str:
         return "header_pair[]"
@@ -31,7 +31,7 @@ def _all_null(is_null: bool) -> Q:
 
 
 class PostedForm(models.Model):
-    """A form that a user posted under a key, and the answer it was given."""
+    """A form that a user posted under a key, and its response."""
 
     pk = models.CompositePrimaryKey("user", "idempotency_key")
 
@@ -44,7 +44,7 @@ class PostedForm(models.Model):
     idempotency_key = models.TextField()
     request_fingerprint = models.BinaryField()
 
-    # Null from the claim until it is saved, both in one transaction.
+    # These are null from the claim until the response is saved, in the same transaction.
     response_status_code = models.SmallIntegerField(null=True)
     response_headers = HeaderPairsField(null=True)
     response_body = models.BinaryField(null=True)

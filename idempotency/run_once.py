@@ -1,4 +1,4 @@
-"""Do work once under its key, and answer every repetition the same."""
+"""Run work once under its key, and give every repetition the same response."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -28,18 +28,18 @@ from idempotency.saved_response import (
 
 logger = logging.getLogger(__name__)
 
-# Whole seconds, as the header wants them. Most work ends sooner; a waiter then gets its response.
+# In whole seconds, as the header requires. Most work ends sooner.
 RETRY_AFTER_S = 1
 
-# Django sets this in request.META whenever the CSRF token is read (django.middleware.csrf).
-_TOKEN_WAS_READ = "CSRF_COOKIE_NEEDS_UPDATE"  # noqa: S105 -- no password
+# Django sets this in request.META when the CSRF token is read (django.middleware.csrf).
+_TOKEN_WAS_READ = "CSRF_COOKIE_NEEDS_UPDATE"  # noqa: S105 -- not a password
 
 # Sent with `outcome`, after the work was committed or rolled back.
 form_posted = Signal()
 
 
 class PostOutcome(StrEnum):
-    """How a post ended that was ready to be worked on, or known already."""
+    """How a post under a valid key ended."""
 
     DONE = "done"
     REPLAY = "replay"
@@ -56,12 +56,14 @@ def run_once(
     check: Callable[[], HttpResponse | None],
     work: Callable[[], HttpResponse],
 ) -> HttpResponse:
-    """Do `work` once for this user and key, in the transaction that also saves its response.
-    `check` runs first, outside any transaction. If it returns a response, so does this, and nothing
-    is claimed. A response of 200 to 399 is committed and saved; any other, or an exception, rolls
-    everything back and frees the key. The first fingerprint is saved; any of them identifies an
-    earlier post. Raises InProgressError, and DifferentContentError as `work` does."""
-    # First, because it is the same even if the content is no longer valid, such as a past date.
+    """Run `work` once for this user and key, and save its response in the same transaction.
+
+    `check` runs first, outside any transaction. If it returns a response, that is the result, and
+    no key is claimed. A response of 200 to 399 is committed and saved. Any other response or an
+    exception rolls everything back and frees the key. The first fingerprint is saved; any of them
+    identifies an earlier post. Raises InProgressError, and DifferentContentError as `work` does.
+    """
+    # Before `check`: a replay must work even if the content is no longer valid (a past date).
     earlier = find_earlier(user_id, key, fingerprints)
     if not isinstance(earlier, SavedResponse) and (refusal := check()) is not None:
         return refusal
@@ -70,7 +72,7 @@ def run_once(
             raise earlier
         saved = earlier
         if saved is None:
-            # durable: inside another transaction the others would wait for that one to end.
+            # durable: inside another transaction, other posts would wait for the end of that one.
             with transaction.atomic(durable=True):
                 saved = claim(user_id, key, fingerprints, wait_s=settings.IDEMPOTENCY_WAIT_S)
                 if saved is None:
@@ -80,7 +82,7 @@ def run_once(
         _report(PostOutcome.BUSY if is_busy else PostOutcome.OTHER_CONTENT)
         raise
     if saved is not None:
-        logger.info("A form was posted again and got its first answer again.")
+        logger.info("a form was posted again and its first response was replayed")
         response, messages = to_http_response(saved), saved.messages
     _report(PostOutcome.DONE if saved is None else PostOutcome.REPLAY)
     for each in messages:
@@ -89,25 +91,25 @@ def run_once(
 
 
 def _report(outcome: PostOutcome) -> None:
-    # A receiver that fails is logged by Django and changes nothing in the response.
+    # Django logs a failing receiver. The response stays the same.
     form_posted.send_robust(sender=PostOutcome, outcome=outcome)
 
 
 def _work(
     request: HttpRequest, user_id: UUID, key: str, work: Callable[[], HttpResponse]
 ) -> tuple[HttpResponse, tuple[Message, ...]]:
-    """Do the work, and save or roll back; return the response and what it has not shown."""
+    """Run the work, and save or roll back. Return the response and the messages not shown yet."""
     was_read_before = request.META.pop(_TOKEN_WAS_READ, False)
     try:
         with capture_messages(request) as captured:
             response: Any = work()
             if not isinstance(response, HttpResponse):
                 raise CannotBeReplayedError(
-                    f"The view answered with {type(response).__name__}, which cannot be saved. "
-                    "Answer with an HttpResponse that holds its whole body."
+                    f"The view returned {type(response).__name__}, which cannot be saved. "
+                    "Return an HttpResponse with its whole body."
                 )
             if isinstance(response, SimpleTemplateResponse):
-                response.render()  # now, so that it shows exactly what is committed
+                response.render()  # in the transaction, so that it shows what is committed
             messages = captured.unread(response)
     finally:
         used_csrf_token = bool(request.META.get(_TOKEN_WAS_READ))
@@ -116,8 +118,8 @@ def _work(
         transaction.set_rollback(True)
     elif used_csrf_token:
         raise CannotBeReplayedError(
-            "The view used the CSRF token in its answer, which is one browser's alone. "
-            "Answer without a form, or with a redirect to the page that holds it."
+            "The view used the CSRF token, which belongs to one browser, in its response. "
+            "Return a page without a form, or a redirect to the page with the form."
         )
     else:
         save_response(user_id, key, to_saved_response(request, response, messages))

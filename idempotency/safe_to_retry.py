@@ -1,4 +1,4 @@
-"""The decorator that makes a view safe to retry: the pages for each outcome of a posted form."""
+"""The decorator that makes a view safe to retry, with a page for each outcome."""
 
 from collections.abc import Callable, Sequence
 from functools import cache, wraps
@@ -8,6 +8,7 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.forms import BaseForm
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.utils.translation import gettext
 
 from idempotency.claim import InProgressError
 from idempotency.fingerprint import form_hash, keyed_fingerprints
@@ -35,25 +36,25 @@ def safe_to_retry(
     [Callable[Concatenate[HttpRequest, F, str, P], HttpResponse]],
     Callable[Concatenate[HttpRequest, P], HttpResponse],
 ]:
-    """
-    Make a view safe to retry: the same form posted again does nothing and gets the same response.
+    """Make a view safe to retry.
 
-    The view is called as `view(request, form, key, …)` with a valid form, inside the transaction
-    that also holds the claim and the saved response. A response of 200 to 399 is committed and
-    saved; any other, or an exception, rolls everything back and frees the key.
+    The same form posted again does nothing and gets the same response. The view is called as
+    `view(request, form, key, …)` with a valid form, inside the transaction that also holds the
+    claim and the saved response. A response of 200 to 399 is committed and saved. Any other
+    response or an exception rolls everything back and frees the key.
 
     form               called with request.POST and request.FILES; validated before the claim
-    fields             names of the posted fields and files that make two forms the same
+    fields             names of the posted fields and files that are compared
     show_form          (request, form, key): the form with its errors and the same key (200)
-    different_content  (request, form, key): the author's text in a form with a fresh key, and a
+    different_content  (request, form, key): the author's text in a form with a new key, and a
                        link to the result of the earlier form (422); `key` is the used one
     in_progress        (request, form, key): the posted fields in a form with the same key (409)
-    invalid_key        (request, reason): the reason, one sentence (400)
+    invalid_key        (request, reason): the reason (400)
     key_of             (key, fingerprint): the key to claim, if it is not the posted one. Called
                        with each fingerprint that may have been saved
 
-    The status of each page is set here. Any method but POST gets 405. The user must be signed in,
-    because keys belong to users.
+    The status of each page is set here. Any method except POST gets 405. The user must be signed
+    in, because keys belong to users.
     """
 
     def decorate(
@@ -64,7 +65,7 @@ def safe_to_retry(
             if request.method != "POST":
                 return HttpResponseNotAllowed(["POST"])
             if not request.user.is_authenticated:
-                raise PermissionDenied("A form that is safe to retry needs a signed-in user.")
+                raise PermissionDenied(gettext("Sign in to send this form."))
             key = read_key(request.POST.getlist(FIELD), request.headers.get(HEADER))
             if isinstance(key, InvalidKey):
                 return _with_status(400, invalid_key(request, key.reason))
@@ -73,7 +74,7 @@ def safe_to_retry(
             key = _choose_key(
                 request.user.pk, [key_of(key, each) for each in fingerprints], fingerprints
             )
-            # Made when it is first used: a replay needs none.
+            # Created when it is first used: a replay needs no form.
             filled = cache(lambda: form(request.POST, request.FILES))
 
             def check() -> HttpResponse | None:
@@ -81,7 +82,7 @@ def safe_to_retry(
                     return None
                 return _with_status(200, show_form(request, filled(), key))
 
-            # Pages are made here, outside the transaction: it may have been rolled back.
+            # Pages are rendered outside the transaction, which may have been rolled back.
             try:
                 return run_once(
                     request,
@@ -104,7 +105,7 @@ def safe_to_retry(
 
 
 def _choose_key(user_id: UUID, keys: Sequence[str], fingerprints: Sequence[bytes]) -> str:
-    """Return the first key, unless this very form was answered under another of them."""
+    """Return the first key, unless this form was answered under another one."""
     different = list(dict.fromkeys(keys))
     if len(different) > 1:
         for key in different:

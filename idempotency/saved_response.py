@@ -1,4 +1,4 @@
-"""Responses as they are saved, in raw SQL: a replay costs one look-up by the primary key."""
+"""Saved responses, in raw SQL. A replay costs one look-up by the primary key."""
 
 import json
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from django.contrib.messages.storage.cookie import MessageDecoder, MessageEncode
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 
-# Of Django's CSRF tokens. A shorter text may be in a response by chance.
+# The length of Django's CSRF tokens. A shorter text may be in a response by chance.
 SHORTEST_TOKEN = 32
 
-# Two arrays, in order: the driver would have to learn header_pair[] on every connection.
+# Two arrays, because the driver would have to learn header_pair[] on every connection.
 READ = """
     SELECT request_fingerprint, response_status_code, response_body, messages,
            ARRAY(SELECT name FROM unnest(response_headers)),
@@ -31,16 +31,16 @@ SAVE = """
 
 
 class CannotBeReplayedError(TypeError):
-    """A view's response must not, or cannot, be sent a second time."""
+    """The response of a view cannot or must not be sent a second time."""
 
 
 class BrokenClaimError(RuntimeError):
-    """The row of a claim is not as the claim left it."""
+    """The row of a claim was changed by someone else."""
 
 
 @dataclass(frozen=True)
 class SavedResponse:
-    """What a view answered. Header values are bytes as on the wire."""
+    """The response of a view. Header values are bytes, as they are sent."""
 
     status: int
     headers: tuple[tuple[str, bytes], ...]
@@ -55,7 +55,7 @@ class SavedResponse:
 
 
 class DifferentContentError(Exception):
-    """The key was used for other content. `earlier_url` shows its result, if that is known."""
+    """The key was used for other content. `earlier_url` shows its result, if known."""
 
     def __init__(self, earlier_url: str = "") -> None:
         super().__init__(earlier_url)
@@ -65,7 +65,7 @@ class DifferentContentError(Exception):
 def to_saved_response(
     request: HttpRequest, response: HttpResponse, messages: tuple[Message, ...]
 ) -> SavedResponse:
-    """Convert a response, without cookies. CannotBeReplayedError if it has the CSRF token."""
+    """Convert a response, without its cookies. Raise CannotBeReplayedError for a CSRF token."""
     csrf_header = settings.CSRF_HEADER_NAME.removeprefix("HTTP_").replace("_", "-").lower()
     headers = tuple(
         (name, value.encode("latin-1"))
@@ -77,13 +77,13 @@ def to_saved_response(
     parts = (body, *(value for _, value in headers))
     if len(token) >= SHORTEST_TOKEN and any(token in part for part in parts):
         raise CannotBeReplayedError(
-            "The view answered with the CSRF token of the form. Answer without it."
+            "The response of the view contains the form's CSRF token. Return it without the token."
         )
     return SavedResponse(response.status_code, headers, body, messages)
 
 
 def to_http_response(saved: SavedResponse) -> HttpResponse:
-    """Build the same response again: status, headers and bytes."""
+    """Build the same response again, with its status, headers and body."""
     response = HttpResponse(saved.body, status=saved.status)
     # Django sets a content type of its own, which the view may have removed.
     del response.headers["Content-Type"]
@@ -95,8 +95,10 @@ def to_http_response(saved: SavedResponse) -> HttpResponse:
 def find_earlier(
     user_id: UUID, key: str, fingerprints: Sequence[bytes]
 ) -> SavedResponse | DifferentContentError | None:
-    """Return the response to an earlier post with this key, if its content was the same, or the
-    error to raise; None if there was no such post."""
+    """Return the response to an earlier post with this key, or None if there was none.
+
+    If the content was different, return the error to raise.
+    """
     with connection.cursor() as cursor:
         cursor.execute(READ, [user_id, key])
         row = cursor.fetchone()
@@ -104,10 +106,10 @@ def find_earlier(
         return None
     fingerprint, status, body, messages, names, values = row
     if status is None:
-        # Claim and response are committed together, so other code made this row.
+        # Claim and response are committed together, so other code wrote this row.
         raise BrokenClaimError(
-            f"The idempotency row of user {user_id} with key {key!r} has no answer, although it is"
-            " committed. Delete the row, and the form can be posted again."
+            f"The idempotency row of user {user_id} with key {key!r} was committed without a"
+            " response. Delete the row. Then the form can be posted again."
         )
     headers = tuple((name, bytes(value)) for name, value in zip(names, values, strict=True))
     shown = tuple(json.loads(messages, cls=MessageDecoder))
@@ -116,7 +118,7 @@ def find_earlier(
 
 
 def save_response(user_id: UUID, key: str, response: SavedResponse) -> None:
-    """Save the response in the claimed row. Raises BrokenClaimError if that is gone or answered."""
+    """Save the response in the claimed row. Raise BrokenClaimError if others changed the row."""
     names, values = [name for name, _ in response.headers], [value for _, value in response.headers]
     messages = json.dumps(response.messages, cls=MessageEncoder)
     with connection.cursor() as cursor:
@@ -125,6 +127,6 @@ def save_response(user_id: UUID, key: str, response: SavedResponse) -> None:
         )
         if cursor.rowcount != 1:
             raise BrokenClaimError(
-                f"The claim of user {user_id} on key {key!r} is gone or answered already."
-                " The work must leave the table idempotency alone."
+                f"The claim of user {user_id} on key {key!r} was removed or already answered."
+                " The work must not change the table idempotency."
             )

@@ -1,4 +1,4 @@
-"""Django's backend with one query instead of three: an open page loads its user again and again."""
+"""Django's backend with one query instead of three, because open pages reload often."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _PERMISSIONS = (
 
 
 class PermissionsBackend(ModelBackend):
-    """Loads a user with their own permissions and those of their groups."""
+    """Load a user with their own permissions and those of their groups."""
 
     def get_user(self, user_id: Any) -> Any:
         users = get_user_model()._default_manager.annotate(_may=ArraySubquery(_PERMISSIONS))
@@ -26,6 +26,6 @@ class PermissionsBackend(ModelBackend):
         if user is None or not self.user_can_authenticate(user):
             return None
         if not user.is_superuser:
-            # Django's own cache of them, for one request.
+            # Django's cache of the permissions, for one request.
             user._perm_cache = set(user._may)  # type: ignore[attr-defined]
         return user

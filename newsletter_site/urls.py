@@ -9,7 +9,7 @@ from django.views.generic import RedirectView
 from newsletter_site.api.api import url_patterns
 from newsletter_site.api.openapi_document import openapi
 from newsletter_site.sign_in.change_password import change_password
-from newsletter_site.sign_in.sign_in_view import let_in, sign_in
+from newsletter_site.sign_in.sign_in_view import sign_in, unblock_sign_in
 from newsletter_site.sign_in.two_step_page import two_step_page, two_step_qr_code
 from newsletter_site.tokens.tokens_view import revoke_token, tokens
 from publishing.archive.public_pages import home
@@ -18,7 +18,7 @@ from publishing.images.images_view import serve_image
 handler400 = "newsletter_site.middleware.error_pages.bad_request"
 handler500 = "newsletter_site.middleware.error_pages.server_error"
 
-# Browsers ask for it by this name, whatever a page says.
+# Browsers request this name whatever a page says.
 favicon = cache_control(public=True, max_age=86_400)(
     RedirectView.as_view(url=f"{settings.STATIC_URL}favicon.svg")
 )
@@ -29,10 +29,10 @@ urlpatterns = [
     path("admin/newsletters/tokens/<int:token>/revoke/", revoke_token, name="revoke_token"),
     path("admin/newsletters/", include("subscribers.desk.urls")),
     path("admin/newsletters/", include("publishing.urls")),
-    # Replace the admin's own pages, under the same names: `admin:login`, `admin:password_change`.
+    # Replace two pages of Django's admin. Their names stay: `admin:login`, `admin:password_change`.
     path("admin/login/", sign_in, name="login"),
     path("admin/password_change/", change_password, name="password_change"),
-    path("admin/login/known/<str:token>/", let_in, name="let_in"),
+    path("admin/login/known/<str:token>/", unblock_sign_in, name="unblock_sign_in"),
     path("admin/second-factor/", two_step_page, name="two_step"),
     path("admin/second-factor/code.svg", two_step_qr_code, name="two_step_qr_code"),
     path("admin/", admin.site.urls),

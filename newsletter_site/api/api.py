@@ -1,4 +1,4 @@
-"""The API below /api/v1/, without ninja's own pages: they load scripts from other sites."""
+"""The API below /api/v1/, without ninja's own pages, which load scripts from other sites."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 from ninja.operation import Operation
 
-# In this order: a fixed word in a path comes before a parameter.
+# The order matters: a fixed word in a path must come before a parameter.
 from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: skip
 from api.problem import FieldError, ProblemError, ProblemType, problem_response
 from api.strict_parser import StrictParser, refuse_unknown_queries, shorten_name
@@ -18,7 +18,7 @@ from subscribers.api import import_calls, reader_calls
 
 
 class HomingAPI(NinjaAPI):
-    """Names each operation after its function: `list_issues` is `listIssues`."""
+    """Name each operation after its function: `list_issues` becomes `listIssues`."""
 
     def get_openapi_operation_id(self, operation: Operation) -> str:
         first, *others = operation.view_func.__name__.split("_")
@@ -29,9 +29,9 @@ api = HomingAPI(
     title="Homing",
     version="1",
     description=(
-        "Publish a newsletter and see that everyone got it, from a program. Every call that "
-        "changes something takes an `Idempotency-Key`: asked again with the same key it is "
-        "answered the same and does nothing. Errors are problems (RFC 9457)."
+        "Publish a newsletter from a program, and verify its delivery. Every call that changes "
+        "something takes an `Idempotency-Key`. If you repeat a call with the same key, nothing "
+        "happens again and you get the same response. Errors are problems (RFC 9457)."
     ),
     urls_namespace="api",
     docs_url=None,
@@ -43,13 +43,13 @@ api.add_router("/issues", issues)
 api.add_router("/readers", reader_calls.router)
 api.add_router("/imports", import_calls.router)
 
-_UNREADABLE = ProblemType.NOT_READABLE, "The body could not be read to its end."
+_UNREADABLE = ProblemType.NOT_READABLE, "The body could not be read completely."
 _PROBLEMS: dict[type[Exception], tuple[ProblemType, str]] = {
-    Http404: (ProblemType.NOT_FOUND, "There is nothing at this address."),
-    RequestDataTooBig: (ProblemType.TOO_LARGE, "The body is larger than any call may be."),
+    Http404: (ProblemType.NOT_FOUND, "Nothing exists at this address."),
+    RequestDataTooBig: (ProblemType.TOO_LARGE, "The body is larger than the limit."),
     UnreadablePostError: (
         ProblemType.NOT_READABLE,
-        "The body broke off on its way; nothing was kept. Send it again, with the same key.",
+        "The body was cut off. Nothing was stored. Send the call again with the same key.",
     ),
     MultiPartParserError: _UNREADABLE,
     TooManyFieldsSent: _UNREADABLE,
@@ -57,7 +57,7 @@ _PROBLEMS: dict[type[Exception], tuple[ProblemType, str]] = {
 
 
 def url_patterns() -> tuple[list[Any], str, str]:
-    """Return the URLs. One without its last slash gets 404: a redirect would lose the body."""
+    """Return the URLs. A missing last slash gets 404: a redirect would lose the body."""
     patterns: tuple[list[Any], str, str] = api.urls
     for pattern in patterns[0]:
         pattern.callback.should_append_slash = False
@@ -81,12 +81,12 @@ def _validation_error(request: HttpRequest, error: ValidationError) -> HttpRespo
 
 @api.exception_handler(HttpError)
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    """Answer what ninja refuses itself; its cause says why a body could not be read."""
+    """Answer calls that ninja refuses. The cause says why a body could not be read."""
     if isinstance(error.__cause__, ProblemError):
         return error.__cause__.response
     if isinstance(error.__cause__, UnreadablePostError):
         return problem_response(*_PROBLEMS[UnreadablePostError])
-    return problem_response(ProblemType.NOT_READABLE, "The call cannot be read.")
+    return problem_response(ProblemType.NOT_READABLE, "The request cannot be read.")
 
 
 for _kind, _problem in _PROBLEMS.items():
@@ -108,15 +108,15 @@ def _field_name(loc: tuple[Any, ...]) -> str:
 
 def _path_sentence(error: dict[str, Any]) -> str:
     if error["type"] != "literal_error":
-        return "There is nothing at this address."
-    return f"There is no such {_field_name(error['loc'])}; expected {error['ctx']['expected']}."
+        return "Nothing exists at this address."
+    return f"Unknown {_field_name(error['loc'])} in the address. Use {error['ctx']['expected']}."
 
 
 def _sentence(error: dict[str, Any]) -> str:
     match error["type"]:
         case "extra_forbidden":
-            return "It is not known here; take it out."
+            return "This field is unknown. Remove it."
         case "missing":
-            return "It is missing."
+            return "This field is missing."
     message = str(error["msg"]).removeprefix("Value error, ")
     return message if message.endswith(".") else f"{message}."

@@ -1,4 +1,4 @@
-"""The outermost middleware, for /api/: no cookies, https only, and a problem for every failure."""
+"""Middleware for /api/: ignore cookies, require https, and answer each failure with a problem."""
 
 from collections.abc import Callable
 
@@ -10,28 +10,31 @@ from api.problem import MEDIA_TYPE, ProblemType, problem_response
 
 API_ROOT = "/api/"
 
-# For statuses that came from the site and not from a call.
+# For statuses that come from the site instead of a call.
 _PROBLEMS = {
-    400: (ProblemType.NOT_READABLE, "The call cannot be read."),
+    400: (ProblemType.NOT_READABLE, "The request cannot be read."),
     403: (ProblemType.NOT_ALLOWED, "This is not allowed."),
-    404: (ProblemType.NOT_FOUND, "There is nothing at this address; docs/api.md has the list."),
+    404: (ProblemType.NOT_FOUND, "Nothing exists at this address. See the list in docs/api.md."),
     405: (ProblemType.NOT_A_METHOD, "The header Allow names the methods of this address."),
-    413: (ProblemType.TOO_LARGE, "The body is larger than any call may be."),
-    503: (ProblemType.NOT_AVAILABLE, "It cannot be done now; ask again with the same key."),
+    413: (ProblemType.TOO_LARGE, "The body is larger than the limit."),
+    503: (
+        ProblemType.NOT_AVAILABLE,
+        "This is not possible at the moment. Repeat the call with the same key.",
+    ),
 }
 _FAILED = (
     ProblemType.FAILED,
-    "Something broke here and nothing was changed. Ask again with the same key; the log says why.",
+    "An error happened here. Nothing was changed. Repeat it with the same key. See the log.",
 )
 _WITHOUT_SLASH = (
     ProblemType.NOT_FOUND,
-    "There is nothing at this address; is a slash missing at its end?",
+    "Nothing exists at this address. It may need a slash at its end.",
 )
 _COPIED_HEADERS = ("Allow", "Retry-After", "WWW-Authenticate")
 
 
 class ApiBoundary:
-    """It comes before redirects to https and pages. `wsgi.py` leaves out the body for HEAD."""
+    """The outermost middleware, before redirects to https. `wsgi.py` drops bodies for HEAD."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -46,25 +49,25 @@ class ApiBoundary:
         try:
             response = self._respond(request)
         finally:
-            request.method = method  # the server has to know later which it was
+            request.method = method  # the server needs it later
         response.headers["Cache-Control"] = "no-store"
         response.headers["X-Content-Type-Options"] = "nosniff"
         return response
 
     def _respond(self, request: HttpRequest) -> HttpResponseBase:
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-            # After a redirect the next call would come in the clear too, unnoticed.
+            # After a redirect, clients would send the next call unencrypted too, unnoticed.
             return problem_response(
                 ProblemType.USE_HTTPS,
-                "This came over http. Nothing was done; use https. If a token was sent, anybody on "
-                "the way may have read it: revoke it and make another.",
+                "The call came over http. Nothing was changed. Use https. If you sent a token, "
+                "others may have read it: revoke it and create a new one.",
             )
         length = request.META.get("CONTENT_LENGTH") or ""
         if "HTTP_TRANSFER_ENCODING" in request.META and not length.isdecimal():
             return problem_response(
                 ProblemType.NOT_READABLE,
-                "The body came in pieces (chunked) and without its length, so nothing of it was "
-                "read and nothing done. Send it with a Content-Length.",
+                "The body is chunked and has no length, so it was not read. Nothing was changed. "
+                "Send it with a Content-Length.",
             )
         response = self.get_response(request)
         if response.status_code < 300 or response.headers.get("Content-Type") == MEDIA_TYPE:

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document: ninja's, and what all operations share."""
+"""The OpenAPI 3.1 document: ninja's, with the parts that all operations share."""
 
 from functools import cache
 from typing import Any
@@ -13,32 +13,33 @@ from newsletter_site.api.api import api
 
 _DESCRIPTIONS = {
     "200": "Done, or found.",
-    "201": "Made.",
-    "400": "The call cannot be read, or something in it has to be put right.",
-    "401": "There is no token, or none that is accepted.",
-    "403": "The token was not made for this, or its person lacks the permission.",
-    "404": "There is nothing of this name.",
-    "409": "It is not in a state for that, or the same call is still at work.",
-    "410": "It is not kept any more.",
+    "201": "Created.",
+    "400": "The request cannot be read, or a value in it is invalid.",
+    "401": "The token is missing or not accepted.",
+    "403": "The token lacks the scope, or its owner lacks the permission.",
+    "404": "Not found.",
+    "409": "Not possible in the current state, or the same call is still running.",
+    "410": "No longer stored.",
     "413": "The body is too large.",
-    "415": "The body is of a kind that is not taken here.",
+    "415": "The content type is not supported.",
     "422": "The key was used before, for a call with other content.",
-    "503": "It cannot be done at this moment.",
+    "503": "Not possible at the moment.",
 }
 
 _TEXT = {"type": "string"}
 _HEADERS: dict[str, Any] = {
-    "201": {"Location": {"schema": _TEXT, "description": "What was made.", "required": True}},
+    "201": {"Location": {"schema": _TEXT, "description": "The new resource.", "required": True}},
     "401": {"WWW-Authenticate": {"schema": _TEXT, "required": True}},
     "409": {
         "Retry-After": {
             "schema": _TEXT | {"pattern": "^[0-9]+$"},
-            "description": "Seconds, where the same call is still at work.",
+            "description": "Seconds, if the same call is still running.",
         }
     },
 }
 
-# Of what an operation creates: the parameter and value that name it, the operations that take it.
+# For each operation that creates something: the parameter and the value that name the new resource,
+# and the operations that take it.
 _LINKS = {
     "publishIssue": (
         "issue",
@@ -58,13 +59,13 @@ _LINKS = {
 @csrf_exempt
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    """Serve the document, without a token."""
+    """Serve the document. It needs no token."""
     return HttpResponse(orjson.dumps(document()), content_type="application/json")
 
 
 @cache
 def document() -> dict[str, Any]:
-    """Return the document as a value."""
+    """Return the document."""
     result: dict[str, Any] = orjson.loads(
         orjson.dumps(dict(api.get_openapi_schema()), option=orjson.OPT_NON_STR_KEYS)
     )

@@ -1,4 +1,4 @@
-"""The pages for requests that cannot be answered: 400, 404, 413 and 503."""
+"""The error pages 400, 404, 413, 500 and 503."""
 
 import logging
 import math
@@ -15,6 +15,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext as _
 from django.views import defaults
 
 from api.problem import ProblemType, problem_response
@@ -24,40 +25,40 @@ from newsletter_site.logs.exceptions import iter_causes
 logger = logging.getLogger(__name__)
 
 MB = 1024 * 1024
-# A restart takes some seconds, a failover half a minute.
+# A restart takes a few seconds, a failover half a minute.
 RETRY_AFTER_S = 10
 
-# PostgreSQL, appendix A. Class 08 means no connection; PgBouncer says 08P01 without a server.
+# PostgreSQL, appendix A. Class 08 means no connection. PgBouncer sends 08P01 without a server.
 _NO_CONNECTION = "08"
 _UNAVAILABLE = {
-    "25006",  # takes no writes: a standby, or a server that is being moved
+    "25006",  # read-only: a standby, or a server that is being moved
     "25P03",  # the session was idle in a transaction for too long
     "53300",  # too many connections
-    "57P01",  # shut down by an administrator, or this session was ended by one
+    "57P01",  # an administrator shut the server down or ended this session
     "57P02",  # crashed
     "57P03",  # starting up or shutting down
     "57P05",  # the session was idle for too long
 }
-# What psycopg raises, without a code, if there was no reply.
+# psycopg raises these without a code if the server did not reply.
 _WITHOUT_REPLY = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """handler400: Django's page, unless the host name is unknown. Anybody may send any name."""
+    """Answer 400 (handler400), with a page of its own for unknown host names."""
     if not isinstance(exception, DisallowedHost):
         return defaults.bad_request(request, exception)
-    logger.warning("a request was for a name that is not among ALLOWED_HOSTS")
+    logger.warning("a request was refused: its host name is not among ALLOWED_HOSTS")
     if request.path_info.startswith(API_ROOT):
         sentence = (
-            "Nothing was done. Use the host name of the site's address. An operator can add "
-            "another one to ALLOWED_HOSTS."
+            "Nothing was changed. Use the host name of the site's address. An operator can add "
+            "another host name to ALLOWED_HOSTS."
         )
         return problem_response(ProblemType.UNKNOWN_HOST, sentence)
     return HttpResponse(render_to_string("unknown_host.html"), status=400)
 
 
 class NotFoundPage(MiddlewareMixin):
-    """The product's 404 page in debug (the demo too), where Django would show its URL patterns."""
+    """Show our 404 page in debug mode, such as in the demo. Django would list its URL patterns."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         if not settings.DEBUG:
@@ -76,16 +77,16 @@ class NotFoundPage(MiddlewareMixin):
 
 
 class FormErrors(MiddlewareMixin):
-    """Pages for forms that are too large (413) or cut off (400), before the CSRF token is read."""
+    """Answer forms that are too large (413) or cut off (400), before the CSRF token is read."""
 
     def process_view(
-        self, request: HttpRequest, view: Callable[..., Any], *_: Any
+        self, request: HttpRequest, view: Callable[..., Any], *args: Any
     ) -> HttpResponse | None:
-        """Read the form. Views without CSRF protection limit what they read themselves."""
+        """Read the form, unless the view has no CSRF protection. Such views limit their input."""
         if request.method != "POST" or getattr(view, "csrf_exempt", False):
             return None
         try:
-            request.POST  # noqa: B018 -- this reads it
+            request.POST  # noqa: B018 -- the access reads the form
         except RequestDataTooBig:
             return _too_large(request)
         except UnreadablePostError as error:
@@ -107,11 +108,11 @@ def _too_large(request: HttpRequest) -> HttpResponse:
 
 
 def service_unavailable(request: HttpRequest, *, why: str, was_begun: bool) -> HttpResponse:
-    """503 for people or programs. `why` is public; `was_begun`: it may be done in part."""
+    """Answer 503, as a page or as JSON. `why` is public. `was_begun`: the work may have started."""
     response: HttpResponse
     path = request.path_info
     if path.startswith(("/api/", "/health/")) or path.endswith(".json"):
-        reasons = [f"{why} Whatever was asked for can be asked for again."]
+        reasons = [f"{why} The request can be repeated."]
         response = JsonResponse({"status": "unavailable", "reasons": reasons}, status=503)
     else:
         was_read = request.method in {"GET", "HEAD"}
@@ -123,7 +124,7 @@ def service_unavailable(request: HttpRequest, *, why: str, was_begun: bool) -> H
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Whether an error, or one of its causes, means that the database is unavailable."""
+    """Return whether an error, or one of its causes, means that the database is unavailable."""
     return any(_means_unavailable(cause) for cause in iter_causes(error))
 
 
@@ -139,23 +140,23 @@ def _means_unavailable(error: BaseException) -> bool:
 
 
 class DatabaseUnavailable(MiddlewareMixin):
-    """The innermost middleware: 503 for views while the database is away or takes no writes."""
+    """Answer 503 for views while the database is unavailable. The innermost middleware."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not is_unavailable(error):
             return None
-        # Django does not log an error that a middleware answered.
+        # Django does not log errors that a middleware answers.
         logger.error("the database is away", exc_info=error)
         return _database_page(request)
 
 
 def server_error(request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-    """handler500, for errors of middleware: 503 if the database is unavailable."""
+    """Answer errors of middleware (handler500): 503 if the database is unavailable, else 500."""
     if is_unavailable(sys.exc_info()[1]):
         return _database_page(request)
     return defaults.server_error(request, *args, **options)
 
 
 def _database_page(request: HttpRequest) -> HttpResponse:
-    why = "The database cannot be reached just now."
+    why = _("The database cannot be reached at the moment.")
     return service_unavailable(request, why=why, was_begun=True)

@@ -1,4 +1,7 @@
-"""Skip files sent to pages that take none: Django would write them before it checks permissions."""
+"""Skip files that are sent to pages without uploads.
+
+Django would store them before it checks permissions.
+"""
 
 from typing import Any
 
@@ -10,7 +13,7 @@ class RejectUploads(FileUploadHandler):
         raise SkipFile
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
-        """Never called."""
+        """Do nothing: this is never called."""
 
     def file_complete(self, file_size: int) -> None:
         """Return no file."""

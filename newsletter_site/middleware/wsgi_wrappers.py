@@ -1,4 +1,4 @@
-"""Wrappers of the WSGI application, for what Django's middleware comes too late for."""
+"""Wrappers of the WSGI application, for work that must happen before Django's middleware."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def drop_head_bodies(application: WSGIApplication) -> WSGIApplication:
-    """Answer HEAD without a body; gunicorn would drop it and log a warning for each."""
+    """Answer HEAD without a body. gunicorn would drop each body and log a warning."""
 
     def wrapped(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         response = application(environ, start_response)
@@ -29,7 +29,7 @@ class TruncatedBodyError(ConnectionError):
 
 
 class CompleteBody(IOBase):
-    """A body of `length` bytes. Reading raises `TruncatedBodyError` if it ends before."""
+    """A body of `length` bytes. Reading raises `TruncatedBodyError` if it ends too early."""
 
     def __init__(self, body: BinaryIO, length: int) -> None:
         self._body = body
@@ -51,13 +51,13 @@ class CompleteBody(IOBase):
 
 
 def refuse_truncated_bodies(application: WSGIApplication) -> WSGIApplication:
-    """Refuse short bodies: a broken connection looks like the end of the letter."""
+    """Refuse truncated bodies: a broken connection looks like the end of the letter."""
 
     def wrapped(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         try:
             length = max(0, int(environ.get("CONTENT_LENGTH") or 0))
         except ValueError:
-            length = 0  # Django also reads nothing then.
+            length = 0  # Django reads nothing either.
         environ["wsgi.input"] = CompleteBody(environ["wsgi.input"], length)
         return application(environ, start_response)
 
@@ -65,7 +65,7 @@ def refuse_truncated_bodies(application: WSGIApplication) -> WSGIApplication:
 
 
 def ignore_charset(application: WSGIApplication) -> WSGIApplication:
-    """Read forms as UTF-8, whatever a request names; Django would refuse or fail."""
+    """Read forms as UTF-8 whatever charset a request names. Django would refuse or fail."""
 
     def wrapped(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         media_type, *parameters = environ.get("CONTENT_TYPE", "").split(";")

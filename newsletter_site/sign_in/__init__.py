@@ -1,1 +1,1 @@
-"""Signing in: who may try, how often, and what is asked of them."""
+"""Sign-in: passwords, two-step sign-in and the limits on failed attempts."""

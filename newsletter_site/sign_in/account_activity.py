@@ -1,4 +1,4 @@
-"""What the commands for an author's account share: finding it, and recording the change."""
+"""Find an author's account and record a change, for the commands that change accounts."""
 
 import logging
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from delivery import log_context
 from subscribers.record_activity import record_activity
@@ -17,12 +18,16 @@ def find_author(username: str) -> Any:
     """Return the author with this user name. Raises `CommandError`."""
     author = get_user_model().objects.filter(username=username).first()
     if author is None:
-        raise CommandError(f"There is no author with the user name {username!r}.")
+        raise CommandError(
+            _("No author has the user name “{username}”. Check the spelling.").format(
+                username=username
+            )
+        )
     return author
 
 
 def record_operator(code: str, account: Any) -> None:
-    """Record it under the account, because nobody is signed in, and in the program's log."""
+    """Record a change by the operator under the account, and log it. Nobody is signed in here."""
     record_activity(code, account.pk, account, from_command_line=True)
 
     def log() -> None:

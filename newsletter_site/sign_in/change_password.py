@@ -1,4 +1,4 @@
-"""The admin's page to change one's own password, with the old one."""
+"""The admin's page where users change their own password."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from newsletter_site.sign_in.throttle import count_failure, may_try
 
 
 class ChangePassword(PasswordChangeView):
-    """The admin's page; but a wrong old password counts as a failed sign-in."""
+    """Django's page. A wrong old password counts as a failed sign-in."""
 
     form_class = AdminPasswordChangeForm
     success_url = reverse_lazy("admin:password_change_done")

@@ -1,4 +1,4 @@
-"""Middleware for REQUIRE_SECOND_FACTOR: authors without two-step sign-in see only its set-up."""
+"""Middleware for REQUIRE_SECOND_FACTOR: redirect users without two-step sign-in to its set-up."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,16 +8,24 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
+from django.utils.translation import gettext as _
 
 # Pages below /admin/ that stay open.
-OPEN_VIEWS = {"two_step", "two_step_qr_code", "let_in", "login", "admin:login", "admin:logout"}
+OPEN_VIEWS = {
+    "two_step",
+    "two_step_qr_code",
+    "unblock_sign_in",
+    "login",
+    "admin:login",
+    "admin:logout",
+}
 
 
 class EnforceTwoStep(MiddlewareMixin):
-    """It comes after the middleware that sets `request.user`."""
+    """Middleware that needs `request.user`."""
 
     def process_view(
-        self, request: HttpRequest, view: Callable[..., Any], *_: Any
+        self, request: HttpRequest, view: Callable[..., Any], *args: Any
     ) -> HttpResponse | None:
         match = request.resolver_match
         if (
@@ -31,7 +39,9 @@ class EnforceTwoStep(MiddlewareMixin):
             return None
         if request.method not in {"GET", "HEAD"}:
             raise PermissionDenied(
-                "Everybody here needs two-step sign-in, and your account has none yet. Set it up "
-                f"at {reverse('two_step')}. Nothing was changed."
+                _(
+                    "Nothing was changed. Every account on this site needs two-step sign-in, and "
+                    "yours has none yet. Set it up at {address}."
+                ).format(address=reverse("two_step"))
             )
         return HttpResponseRedirect(reverse("two_step"))

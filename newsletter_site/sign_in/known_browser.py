@@ -1,4 +1,7 @@
-"""The cookie of a browser that an author used: its failures count apart, so none is locked out."""
+"""The cookie of a browser that an author has used.
+
+Failed sign-ins in such a browser are counted separately, so strangers cannot lock the author out.
+"""
 
 from django.conf import settings
 from django.core import signing
@@ -12,7 +15,7 @@ _YEAR_S = 365 * 24 * 3600
 
 
 def read_browser_number(request: HttpRequest, name: str) -> str:
-    """The random number of a browser that is known for this author; otherwise empty."""
+    """Return the random number of a browser that this author used; empty if they did not."""
     author = _hash(name)
     cookie = request.COOKIES.get(_cookie_name(author), "")
     cookie_author, number = _read(cookie, _COOKIE_SALT, _YEAR_S)
@@ -25,12 +28,12 @@ def set_cookie(response: HttpResponse, name: str) -> None:
 
 
 def link_token(name: str) -> str:
-    """The token of an operator's link that makes one browser known for this author."""
+    """Return the token of an operator's link that makes one browser known for this author."""
     return signing.dumps([_hash(name), get_random_string(22)], salt=_LINK_SALT)
 
 
 def set_cookie_by_link(response: HttpResponse, token: str) -> bool:
-    """Make this browser known by an operator's link; False if that is invalid or an hour old."""
+    """Make this browser known by an operator's link. Return False if it is invalid or expired."""
     author, number = _read(token, _LINK_SALT, 3600)
     if number:
         _write_cookie(response, author, number)
@@ -50,7 +53,7 @@ def _write_cookie(response: HttpResponse, author: str, number: str) -> None:
         _cookie_name(author),
         signing.dumps([author, number], salt=_COOKIE_SALT),
         max_age=_YEAR_S,
-        # Every page that asks for a password is below it.
+        # All pages that ask for a password are below this path.
         path=reverse("admin:index"),
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=True,

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpRespons
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from newsletter_site.models import User
@@ -22,15 +23,8 @@ from subscribers.client_network import network_of
 from subscribers.record_activity import record_activity
 
 BACKEND = "newsletter_site.permissions_backend.PermissionsBackend"
-WRONG_CODE = (
-    "This code is wrong. Type the one that the app shows now, or a recovery code that you have "
-    "not used yet."
-)
-NOT_YOUR_CODE = (
-    "If you typed no wrong code, somebody else knows your password: ask whoever runs this site for "
-    "a new one."
-)
-# The session's note of whose password was right, until the code is right too.
+
+# The session keeps whose password was right until the code is right too.
 _WAITS_FOR_CODE = "sign-in.password-was-right"
 _TEN_MINUTES_S = 600
 
@@ -86,11 +80,20 @@ class SignIn(LoginView):
         if checked.is_right:
             return self._sign_in(author, with_recovery_code=checked.is_recovery)
         if checked.wait_s:
-            page = self._code_page(f"{pause_sentence(checked.wait_s)} {NOT_YOUR_CODE}", status=429)
+            advice = _(
+                "If you did not type a wrong code, someone else knows your password. Ask the "
+                "operator of this site for a new password."
+            )
+            page = self._code_page(f"{pause_sentence(checked.wait_s)} {advice}", status=429)
             page.headers["Retry-After"] = str(checked.wait_s)
             return page
         count_failure(self.request, name)
-        return self._code_page(WRONG_CODE)
+        return self._code_page(
+            _(
+                "This code is wrong. Type the code that the app shows now, or a recovery code that "
+                "you have not used yet."
+            )
+        )
 
     def _sign_in(self, author: User, *, with_recovery_code: bool = False) -> HttpResponse:
         request = self.request
@@ -122,7 +125,7 @@ class SignIn(LoginView):
 
 
 def _author_waiting_for_code(request: HttpRequest) -> User | None:
-    """The author whose password was right in this session, for ten minutes."""
+    """Return the author whose password was right in this session at most ten minutes ago."""
     try:
         key, session_hash = signing.loads(
             request.session.get(_WAITS_FOR_CODE, ""), salt=_WAITS_FOR_CODE, max_age=_TEN_MINUTES_S
@@ -139,8 +142,8 @@ sign_in = SignIn.as_view()
 
 
 @require_safe
-def let_in(request: HttpRequest, token: str) -> HttpResponse:
-    """The link that `manage.py let_in` prints: it makes this browser known."""
+def unblock_sign_in(request: HttpRequest, token: str) -> HttpResponse:
+    """Make this browser known, by the link that `manage.py unblock_sign_in` prints."""
     response = HttpResponseRedirect(reverse("admin:login"))
     if not known_browser.set_cookie_by_link(response, token):
         return render(request, "sign_in/link_too_old.html", status=410)

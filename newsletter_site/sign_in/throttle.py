@@ -1,4 +1,4 @@
-"""Throttle sign-ins with django-axes, whether or not there is an account of that name."""
+"""Throttle sign-ins with django-axes, equally for names with and without an account."""
 
 import logging
 import math
@@ -27,18 +27,18 @@ logger = logging.getLogger(__name__)
 
 
 def throttle_key(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
-    """AXES_USERNAME_CALLABLE: the typed name as a keyed hash, apart for a known browser."""
+    """Hash the typed name for AXES_USERNAME_CALLABLE. Known browsers get a hash of their own."""
     name = str((credentials or {}).get("username") or "")
     return _hash(known_browser.read_browser_number(request, name), name)
 
 
 def network_address(request: HttpRequest) -> str:
-    """AXES_CLIENT_IP_CALLABLE: the first address of the client's network."""
+    """Return the first address of the client's network, for AXES_CLIENT_IP_CALLABLE."""
     return network_of(request).partition("/")[0] or "::"
 
 
 def may_try(request: HttpRequest, name: str) -> bool:
-    """Whether a password or code of `name` may be checked. If not, AxesMiddleware answers 429."""
+    """Return whether a password or code may be checked. If not, AxesMiddleware answers 429."""
     if AxesProxyHandler.is_allowed(request, {"username": name}):
         return True
     request.axes_locked_out = True  # type: ignore[attr-defined]  # set by django-axes
@@ -47,19 +47,19 @@ def may_try(request: HttpRequest, name: str) -> bool:
 
 
 def count_failure(request: HttpRequest, name: str) -> None:
-    """Count a wrong password or code. During a wait it is only logged."""
+    """Count a wrong password or code. During a wait, only log it."""
     user_login_failed.send(__name__, credentials={"username": name}, request=request)
 
 
 def reset_failures(name: str) -> None:
-    """Reset the failures of `name` in every network; those of known browsers stay."""
+    """Reset the failures of `name` in every network, except those of known browsers."""
     reset(username=_hash("", name))
 
 
 def too_many_failures(
     request: HttpRequest, response: HttpResponse | None = None, credentials: Any = None
 ) -> HttpResponse:
-    """AXES_LOCKOUT_CALLABLE: 429, the same for every name and every password."""
+    """Answer 429 for AXES_LOCKOUT_CALLABLE, with the same page for all names and passwords."""
     wait_s = math.ceil(settings.AXES_COOLOFF_TIME.total_seconds())
     context = {"wait": duration(wait_s), "again": request.get_full_path()}
     page = render(request, "sign_in/wait.html", context, status=429)
@@ -75,7 +75,7 @@ def _hash(browser: str, name: str) -> str:
 
 @receiver(pre_save, sender=AccessAttempt)
 def _drop_request_data(instance: AccessAttempt, **_: Any) -> None:
-    """Store nothing of the form: a password may be in any of its fields."""
+    """Remove the form's data: a password may be in any of its fields."""
     instance.get_data = instance.post_data = instance.http_accept = instance.path_info = ""
 
 
@@ -83,24 +83,28 @@ def _drop_request_data(instance: AccessAttempt, **_: Any) -> None:
 def _log_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any) -> None:
     if getattr(request, "axes_locked_out", False):
         site_metrics.count_sign_in(SignInResult.THROTTLED)
-        logger.info("a sign-in was refused unread, after too many failures")
+        logger.info("a sign-in was refused unchecked after too many failures")
         return
     site_metrics.count_sign_in(SignInResult.FAILED)
     author = get_user_model().objects.filter(username=credentials.get("username")).first()
     # The typed name is not logged: it may be a password.
-    _log(author, logging.WARNING, f"a sign-in {'' if author else 'with an unknown name '}failed")
+    _log(
+        author,
+        logging.WARNING,
+        "a sign-in failed" if author else "a sign-in with an unknown name failed",
+    )
 
 
 @receiver(user_logged_in)
 def _log_sign_in(user: Any, **_: Any) -> None:
     site_metrics.count_sign_in(SignInResult.SUCCEEDED)
-    _log(user, logging.INFO, "somebody signed in")
+    _log(user, logging.INFO, "a user signed in")
 
 
 @receiver(user_logged_out)
 def _log_sign_out(user: Any, **_: Any) -> None:
     if user is not None:
-        _log(user, logging.INFO, "somebody signed out")
+        _log(user, logging.INFO, "a user signed out")
 
 
 def _log(author: Any, level: int, event: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any, cast
 from django.db import transaction
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
@@ -24,9 +25,10 @@ from subscribers.record_activity import record_activity
 
 RECOVERY_CODES = 10
 SETUP_EXPIRES = timedelta(minutes=15)
-# The pause after a wrong code doubles up to 2 ** 10 s: a stranger must not keep the owner out.
+# The pause after a wrong code doubles up to 2 ** 10 s, so that a stranger cannot lock the owner out
+# for years.
 _LONGEST_PAUSE_AFTER = 11
-# Without characters that look alike. A code has sixty bits, so its hash cannot be guessed.
+# Characters that look alike are left out. A code has 60 bits, so its hash cannot be guessed.
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 _GROUPS, _GROUP = 3, 4
 _APP_CODE = re.compile(r"[0-9]{6}")
@@ -35,7 +37,7 @@ _RECOVERY_CODE = re.compile(rf"[{_ALPHABET}]{{{_GROUPS * _GROUP}}}")
 
 @dataclass(frozen=True, slots=True)
 class CheckedCode:
-    """A checked code. With `wait_s` there is a pause, and it was not checked."""
+    """The result of a check. `wait_s` > 0: a pause is on, and the code was not checked."""
 
     is_right: bool
     wait_s: int = 0
@@ -43,12 +45,12 @@ class CheckedCode:
 
 
 def is_on(author: Any) -> bool:
-    """Whether this author signs in with a code too."""
+    """Return whether two-step sign-in is on for this author."""
     return TOTPDevice.objects.filter(user=author, confirmed=True).exists()
 
 
 def pending_device(author: Any, device_id: int | None) -> TOTPDevice | None:
-    """The device with this id while it waits for its first code; None once it has expired."""
+    """Return the device that waits for its first code, or None if its set-up has expired."""
     if is_on(author):
         return None
     since = cast("Any", Now()) - SETUP_EXPIRES
@@ -57,30 +59,32 @@ def pending_device(author: Any, device_id: int | None) -> TOTPDevice | None:
 
 
 def secret_text(device: TOTPDevice) -> str:
-    """The secret to type into an app, in groups of four."""
+    """Return the secret in groups of four characters, to be typed into an app."""
     return " ".join(re.findall("....", base64.b32encode(device.bin_key).decode()))
 
 
 def recovery_codes_left(author: Any) -> int:
-    """How many unused recovery codes the author has."""
+    """Return the number of the author's unused recovery codes."""
     return StaticToken.objects.filter(device__user=author, device__confirmed=True).count()
 
 
 def start_setup(author: Any) -> int | None:
-    """Replace a pending device by a new one and return its id; None if two-step sign-in is on."""
+    """Replace a pending device and return the new id; None if two-step sign-in is already on."""
     with _locked(author):
         if is_on(author):
             return None
         TOTPDevice.objects.filter(user=author, confirmed=False).delete()
         device = TOTPDevice.objects.create(user=author, name="app", confirmed=False)
-        # The library sets the web server's time; its age is measured by the database's.
+        # The library writes the web server's time, but the age is measured by the database's time.
         TOTPDevice.objects.filter(pk=device.pk).update(created_at=Now())
         return int(device.pk)
 
 
 def finish_setup(author: Any, device_id: int | None, typed: str) -> CheckedCode | list[str] | None:
-    """Switch two-step sign-in on with the first code; return the recovery codes, or None if no
-    set-up is open. Sessions end."""
+    """Turn two-step sign-in on with the first code, and end all sessions.
+
+    Return the recovery codes, or the failed check, or None if no set-up is open.
+    """
     with _locked(author):
         device = pending_device(author, device_id)
         if device is None:
@@ -96,7 +100,7 @@ def finish_setup(author: Any, device_id: int | None, typed: str) -> CheckedCode 
 
 
 def check(author: Any, typed: str) -> CheckedCode:
-    """Check a code of this author. A right one is used up."""
+    """Check a code of this author. A right code is used up."""
     code = _normalise(typed)
     with _locked(author):
         if _APP_CODE.fullmatch(code):
@@ -109,20 +113,20 @@ def check(author: Any, typed: str) -> CheckedCode:
 
 
 def looks_like_a_code(typed: str) -> bool:
-    """Whether the typed text has the form of a code, where a password is accepted too."""
+    """Return whether the typed text has the form of a code, where a password is accepted too."""
     code = _normalise(typed)
     return bool(_APP_CODE.fullmatch(code) or _RECOVERY_CODE.fullmatch(code))
 
 
 def renew_recovery_codes(author: Any) -> list[str]:
-    """Replace the recovery codes by ten new ones."""
+    """Replace the recovery codes with ten new ones."""
     with _locked(author):
         record_activity("new_recovery_codes", author.pk, author)
         return _make_recovery_codes(author)
 
 
 def end_pauses(author: Any) -> None:
-    """Let the next code be checked at once."""
+    """End the pauses after wrong codes, so that the next code is checked at once."""
     for devices in (TOTPDevice.objects, StaticDevice.objects):
         devices.filter(user=author).update(
             throttling_failure_count=0, throttling_failure_timestamp=None
@@ -130,7 +134,7 @@ def end_pauses(author: Any) -> None:
 
 
 def remove(author: Any, *, by_operator: bool = False) -> bool:
-    """Switch two-step sign-in off and end earlier sessions. Return False if it was off."""
+    """Turn two-step sign-in off and end all sessions. Return False if it was already off."""
     with _locked(author):
         was_on = is_on(author)
         TOTPDevice.objects.filter(user=author).delete()
@@ -165,13 +169,15 @@ def _make_recovery_codes(author: Any) -> list[str]:
 
 
 def _hash(code: str) -> str:
-    """96 bits of the hash: django-otp's column has room for no more."""
+    """Return 96 bits of the hash: django-otp's column has no room for more."""
     return base64.urlsafe_b64encode(hashlib.sha256(code.encode()).digest()[:12]).decode()
 
 
 def pause_sentence(wait_s: int) -> str:
-    """The error for a code that was not checked."""
-    return f"After a wrong code there is a pause. Try again in {duration(wait_s)}."
+    """Return the error for a code that was not checked."""
+    return _("After a wrong code there is a pause. Try again in {time}.").format(
+        time=duration(wait_s)
+    )
 
 
 def _normalise(typed: str) -> str:
@@ -180,14 +186,17 @@ def _normalise(typed: str) -> str:
 
 @contextmanager
 def _locked(author: Any) -> Iterator[None]:
-    """One transaction at a time for each account, so a code works only once."""
+    """Allow one transaction at a time for each account, so that a code works only once."""
     with transaction.atomic():
         User.objects.select_for_update().get(pk=author.pk)
         yield
 
 
 def _set_since(author: Any, since: Now | None) -> None:
-    """End all sessions: they are compared with a hash that contains this time (`User`)."""
+    """Set since when two-step sign-in is on, and so end all sessions.
+
+    A session's hash contains this time (`User`).
+    """
     author.two_step_since = since
     author.save(update_fields=["two_step_since"])
     author.refresh_from_db(fields=["two_step_since"])

@@ -1,4 +1,4 @@
-"""The page where authors set up two-step sign-in, renew recovery codes, or switch it off."""
+"""The page where authors set up two-step sign-in, renew recovery codes, or turn it off."""
 
 import io
 from typing import Any
@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 from django_otp.plugins.otp_totp.models import TOTPDevice
@@ -19,13 +20,6 @@ from newsletter_site.sign_in import two_step_devices
 from newsletter_site.sign_in.reauthenticate import identity_error
 from newsletter_site.sign_in.two_step_devices import pause_sentence
 
-WRONG_CODE = (
-    "This code is wrong. Check the clock of your phone, and type the code that the app shows now."
-)
-NO_SETUP = (
-    "Nothing was switched on. Finish a set-up within fifteen minutes, in the browser where you "
-    "began it. Begin again with a new secret."
-)
 # The pending device and the session hash of its set-up: its secret is shown in this session only.
 _PENDING = "two-step.pending"
 
@@ -42,7 +36,7 @@ def two_step_page(request: HttpRequest) -> HttpResponse:
     actions = {"new-codes": _renew_codes, "remove": _remove} if is_on else {"begin": _start_setup}
     if action := actions.get(do):
         if error := identity_error(request):
-            return _page(request, f"{error} Nothing was changed.")
+            return _page(request, "{} {}".format(error, _("Nothing was changed.")))
         return action(request)
     return HttpResponseRedirect(reverse("two_step")) if do else _page(request)
 
@@ -51,12 +45,12 @@ def two_step_page(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_safe
 def two_step_qr_code(request: HttpRequest) -> HttpResponse:
-    """The QR code of the secret, only in the session that is setting it up."""
+    """Return the QR code of the secret, only in the session that sets it up."""
     device = _pending_device(request)
     if device is None:
         raise Http404
     image = io.BytesIO()
-    # Light modules are drawn too: on a dark page no app could read the code otherwise.
+    # Draw light modules too: otherwise apps cannot read the code on a dark page.
     segno.make(device.config_url, error="m").save(
         image, kind="svg", scale=6, border=4, dark="#000", light="#fff", xmldecl=False
     )
@@ -76,9 +70,19 @@ def _finish_setup(request: HttpRequest) -> HttpResponse:
         author, _pending_id(request), request.POST.get("code", "")
     )
     if codes is None:
-        return _page(request, NO_SETUP)
+        return _page(
+            request,
+            _(
+                "Two-step sign-in is still off. Finish the set-up within 15 minutes, in the "
+                "browser where you started it. Start again with a new secret."
+            ),
+        )
     if not isinstance(codes, list):
-        return _page(request, pause_sentence(codes.wait_s) if codes.wait_s else WRONG_CODE)
+        wrong_code = _(
+            "This code is wrong. Check the clock of your phone. Then type the code that the app "
+            "shows now."
+        )
+        return _page(request, pause_sentence(codes.wait_s) if codes.wait_s else wrong_code)
     # Only this session continues; the earlier ones have ended.
     update_session_auth_hash(request, author)
     return _codes_page(request, codes, is_first=True)

@@ -1,1 +1,1 @@
-"""API tokens: a program may do what one user may, or less."""
+"""API tokens. Each gives a program some of the permissions of one user."""

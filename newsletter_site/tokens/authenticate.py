@@ -1,4 +1,4 @@
-"""The token itself, with its prefix and check sum, and the look-up of its caller by its hash."""
+"""Build tokens, with a prefix and a check sum, and find the caller of a token by its hash."""
 
 import hashlib
 import re
@@ -11,7 +11,7 @@ from newsletter_site.permissions_backend import PermissionsBackend
 
 PREFIX = "homing_"
 RANDOM_BYTES = 32
-PREFIX_LENGTH = len(PREFIX) + 4  # shown, so that its owner recognises a token
+PREFIX_LENGTH = len(PREFIX) + 4  # shown, so that owners recognise their tokens
 
 _FORM = re.compile(r"homing_([A-Za-z0-9_-]{43})([0-9a-f]{8})")
 
@@ -40,13 +40,13 @@ def build_token(random: str) -> str:
 
 
 def is_well_formed(token: str) -> bool:
-    """Whether this could be a token at all."""
+    """Return whether the prefix, the length and the check sum are those of a token."""
     found = _FORM.fullmatch(token)
     return found is not None and found[2] == _check_sum(found[1])
 
 
 def hash_token(token: str) -> bytes:
-    """Return the 32 bytes that the table has of a token."""
+    """Return the 32 bytes that are stored for a token."""
     return hashlib.sha256(token.encode()).digest()
 
 

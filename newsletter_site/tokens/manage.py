@@ -1,4 +1,4 @@
-"""Make and revoke tokens, and say which scopes there are and what state a token is in."""
+"""Create, list and revoke tokens, and describe their state."""
 
 import secrets
 import uuid
@@ -10,42 +10,46 @@ from django.contrib.admin.models import ADDITION
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from api.bearer import Scope
+from delivery.humanise import digits
 from newsletter_site.models import LONGEST_NAME, ApiToken
 from newsletter_site.tokens.authenticate import PREFIX_LENGTH, RANDOM_BYTES, build_token, hash_token
 from publishing.api import scopes as issue_scopes
 from subscribers.api import scopes as reader_scopes
 from subscribers.record_activity import record_activity
 
-# In the order in which they are offered.
+# In the order of the page.
 SCOPES: tuple[Scope, ...] = (*issue_scopes.SCOPES, *reader_scopes.SCOPES)
 NAMES = tuple(scope.name for scope in SCOPES)
 
 LONGEST_DAYS = 3650
-POSTED_BEFORE = (
-    "This form was posted before and its token was shown then. If you do not have it, revoke that "
-    "token and make another."
+POSTED_BEFORE = gettext_lazy(
+    "This form was already sent, and its token was shown then. If you did not keep the token, "
+    "revoke it and create another one."
 )
 
 
 class TokenRefusedError(ValueError):
-    """No token was made or revoked; one sentence says why. `field` names the wrong value."""
+    """No token was created or revoked. The text is for people; `field` names the wrong value."""
 
-    def __init__(self, field: str, sentence: str) -> None:
-        super().__init__(sentence)
+    def __init__(self, field: str, reason: object) -> None:
+        super().__init__(str(reason))
         self.field = field
 
 
 class NewToken(NamedTuple):
-    """The row of a new token, and the token itself, which is shown only now."""
+    """The row of a new token, and the token itself, which is shown only once."""
 
     row: ApiToken
     token: str
 
 
 def scopes_allowed_for(user: Any) -> list[Scope]:
-    """Return the scopes of which the user has a permission."""
+    """Return the scopes for which the user has a permission."""
     return [scope for scope in SCOPES if scope.is_allowed_for(user)]
 
 
@@ -58,7 +62,7 @@ def create_token(
     form_key: uuid.UUID | None = None,
     from_command_line: bool = False,
 ) -> NewToken:
-    """Make a token. Raises `TokenRefusedError`, also for a second post with the same `form_key`."""
+    """Create a token. Raise `TokenRefusedError`, also for a second post of the same `form_key`."""
     name = " ".join(name.split())
     chosen = set(scopes)
     for error in _errors(user, name, chosen, expires_days):
@@ -75,7 +79,7 @@ def create_token(
     if expires_days is not None:
         new.expires_at = cast("Any", Now()) + timedelta(days=expires_days)
     with transaction.atomic():
-        # A second post is ignored and not an error: the server would write the row into its log.
+        # Ignore a second post: after an error the server would write the row into its log.
         ApiToken.objects.bulk_create([new], ignore_conflicts=True)
         row = ApiToken.objects.filter(hash=hash_token(token)).first()
         if row is None:
@@ -86,7 +90,7 @@ def create_token(
 
 
 def refuse_second_post(form_key: uuid.UUID) -> None:
-    """Raise `TokenRefusedError` if this form has made its token."""
+    """Raise `TokenRefusedError` if this form has already created its token."""
     if ApiToken.objects.filter(form_key=form_key).exists():
         raise TokenRefusedError("form", POSTED_BEFORE)
 
@@ -94,11 +98,11 @@ def refuse_second_post(form_key: uuid.UUID) -> None:
 def revoke(
     token: int, by: uuid.UUID, *, among: QuerySet[ApiToken], from_command_line: bool = False
 ) -> ApiToken:
-    """Revoke a token of `among`; twice is safe. Raises `TokenRefusedError` if it is not there."""
+    """Revoke a token of `among`; twice is safe. Raise `TokenRefusedError` if there is none."""
     with transaction.atomic():
         row = among.select_for_update(of=("self",)).filter(pk=token).first()
         if row is None:
-            raise TokenRefusedError("token", f"There is no token {token}.")
+            raise TokenRefusedError("token", _("Token {id} does not exist.").format(id=token))
         if row.revoked_at is None:
             ApiToken.objects.filter(pk=row.pk).update(revoked_at=Now())
             _record("revoke_token", by, row, from_command_line=from_command_line)
@@ -107,52 +111,81 @@ def revoke(
 
 
 def visible_tokens(user: Any) -> QuerySet[ApiToken]:
-    """Return the tokens that a user sees and may revoke: their own, or all for a superuser."""
+    """Return the tokens that a user may see and revoke: their own, or all for a superuser."""
     tokens = ApiToken.objects.select_related("user").order_by("-pk")
     return tokens if user.is_superuser else tokens.filter(user=user)
 
 
 def is_accepted(token: ApiToken, now: datetime) -> bool:
-    """Whether calls with the token are accepted at `now`, the database's time."""
+    """Return whether calls with the token are accepted at `now`, the database's time."""
     return token.revoked_at is None and (token.expires_at is None or token.expires_at > now)
 
 
 def describe_state(token: ApiToken, now: datetime) -> str:
-    """Return such as `used 9 Oct 2026, until 1 Jan 2027`. Days are in UTC."""
+    """Describe the state, such as “Last used 9 Oct 2026. Expires 1 Jan 2027.” Days are in UTC."""
     if token.revoked_at is not None:
-        return f"revoked {_day(token.revoked_at)}"
+        return _("Revoked {day}.").format(day=_day(token.revoked_at))
     if token.expires_at is not None and token.expires_at <= now:
-        return f"expired {_day(token.expires_at)}"
-    used = f"used {_day(token.last_used_at)}" if token.last_used_at else "never used"
-    until = f"until {_day(token.expires_at)}" if token.expires_at else "without an end"
-    return f"{used}, {until}"
+        return _("Expired {day}.").format(day=_day(token.expires_at))
+    used, expires = _("Never used."), _("Does not expire.")
+    if token.last_used_at:
+        used = _("Last used {day}.").format(day=_day(token.last_used_at))
+    if token.expires_at:
+        expires = _("Expires {day}.").format(day=_day(token.expires_at))
+    return f"{used} {expires}"
 
 
 def _day(at: datetime) -> str:
-    return f"{at.day} {at:%b %Y}"
+    return date_format(at, "j M Y")
 
 
 def _errors(
     user: Any, name: str, scopes: set[str], expires_days: int | None
 ) -> Iterator[tuple[str, str]]:
-    who = user.get_username()
+    username = user.get_username()
     if not name:
-        yield "name", "Give it a name, such as the program that will use it."
+        yield "name", _("The name is empty. Enter one, such as the program that uses the token.")
     if len(name) > LONGEST_NAME:
-        yield "name", f"The name has {len(name)} characters; at most {LONGEST_NAME} are possible."
+        yield (
+            "name",
+            ngettext(
+                "The name has {n} character. Use at most {most}.",
+                "The name has {n} characters. Use at most {most}.",
+                len(name),
+            ).format(n=digits(len(name)), most=digits(LONGEST_NAME)),
+        )
     if not name.isprintable():
-        yield "name", "The name holds a character that cannot be printed; take it out."
+        yield "name", _("The name contains an invisible control character. Remove it.")
     if not scopes:
-        yield "scopes", "Choose what the token is for, one thing at least."
+        yield "scopes", _("Nothing is selected. Choose what the token is for.")
     if unknown := scopes - set(NAMES):
-        known = ", ".join(NAMES)
-        yield "scopes", f"“{min(unknown)[:40]}” is nothing that a token is for; known are {known}."
+        yield (
+            "scopes",
+            _("“{scope}” is not a scope. Use one of: {scopes}.").format(
+                scope=min(unknown)[:40], scopes=", ".join(NAMES)
+            ),
+        )
     if not (user.is_active and user.is_staff):
-        yield "person", f"{who} may not sign in, so no token would be accepted."
+        yield (
+            "user",
+            _("{username} cannot sign in, so the token would be refused.").format(
+                username=username
+            ),
+        )
     if too_much := scopes - {scope.name for scope in scopes_allowed_for(user)}:
-        yield "scopes", f"“{min(too_much)}” takes a permission that {who} lacks."
+        yield (
+            "scopes",
+            _("{username} lacks the permission for “{scope}”. Choose other scopes.").format(
+                username=username, scope=min(too_much)
+            ),
+        )
     if expires_days is not None and not 1 <= expires_days <= LONGEST_DAYS:
-        yield "expires", f"A token is good for 1 to {LONGEST_DAYS} days, or without an end."
+        yield (
+            "expires",
+            _("A token can expire after 1 to {most} days, or never.").format(
+                most=digits(LONGEST_DAYS)
+            ),
+        )
 
 
 def _record(code: str, by: uuid.UUID, row: ApiToken, **params: Any) -> None:

@@ -1,4 +1,4 @@
-"""The desk's page of tokens. A new one is shown only once, and after a password or a code."""
+"""The page of API tokens. Creating one needs the password or a code; it is shown only once."""
 
 import uuid
 
@@ -6,6 +6,8 @@ from django.contrib import messages
 from django.contrib.admin.views.decorators import staff_member_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from delivery.interface import database_time
@@ -15,8 +17,13 @@ from newsletter_site.tokens.manage import NewToken, TokenRefusedError
 from subscribers.desk_access import desk_page, user_id_of
 from subscribers.links.see_other import see_other
 
-# How long a token may last; the author has to choose the last one.
-DAYS = {"30": "30 days", "90": "90 days", "365": "a year", "": "without an end"}
+# Days until a token expires. A token without an end must be chosen explicitly.
+DAYS = {
+    "30": gettext_lazy("30 days"),
+    "90": gettext_lazy("90 days"),
+    "365": gettext_lazy("1 year"),
+    "": gettext_lazy("No expiry"),
+}
 DEFAULT_DAYS = "90"
 MOST_SHOWN = 200
 
@@ -24,7 +31,7 @@ MOST_SHOWN = 200
 @staff_member_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def tokens(request: HttpRequest) -> HttpResponse:
-    """GET shows the tokens and a form; POST makes a token and shows it this once."""
+    """Show the tokens and a form; on POST, create a token and show it once."""
     if request.method != "POST":
         return _page(request)
     try:
@@ -47,15 +54,15 @@ def tokens(request: HttpRequest) -> HttpResponse:
 @staff_member_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_token(request: HttpRequest, token: int) -> HttpResponse:
-    """GET asks for confirmation, POST revokes. Pressing twice is safe."""
+    """Ask for confirmation; on POST, revoke the token. Pressing twice is safe."""
     row = manage.visible_tokens(request.user).filter(pk=token).first()
     if row is None:
-        raise Http404("There is no token of this number.")
+        raise Http404(_("This token does not exist."))
     if request.method != "POST":
         state = manage.describe_state(row, database_time())
         return desk_page(request, "tokens/revoke.html", {"token": row, "state": state})
     manage.revoke(token, user_id_of(request), among=manage.visible_tokens(request.user))
-    messages.success(request, f"“{row.name}” is not accepted any more.")
+    messages.success(request, _("“{name}” was revoked.").format(name=row.name))
     return see_other(reverse("tokens"))
 
 
@@ -86,7 +93,7 @@ def _page(
 
 def _days(posted: str) -> int | None:
     if posted not in DAYS:
-        raise TokenRefusedError("days", "Choose for how long it is good.")
+        raise TokenRefusedError("days", _("Choose when the token expires."))
     return int(posted) if posted else None
 
 
@@ -94,4 +101,5 @@ def _form_key(posted: str) -> uuid.UUID:
     try:
         return uuid.UUID(posted)
     except ValueError:
-        raise TokenRefusedError("form", "The form came without its key; send it again.") from None
+        sentence = _("The form was incomplete. Reload the page and send it again.")
+        raise TokenRefusedError("form", sentence) from None

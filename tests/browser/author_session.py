@@ -98,7 +98,7 @@ def make_a_token(page: Page) -> None:
     page.get_by_label("Name").fill("The almanack’s press")
     page.get_by_label("Publishing and scheduling issues").check()
     page.get_by_label("Your password").fill("a long password")
-    page.get_by_role("button", name="Make the token").click()
+    page.get_by_role("button", name="Create token").click()
     expect(page.get_by_label("Your new token")).to_be_visible()
 
 

@@ -29,7 +29,7 @@ def test_the_settings_as_they_are_pass():
 @pytest.mark.parametrize("level", [IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE])
 def test_a_stricter_level_in_the_settings_is_refused_at_start_up_with_the_reason(settings, level):
     with_level(settings, level)
-    with pytest.raises(WrongIsolationError, match="only READ COMMITTED allows"):
+    with pytest.raises(WrongIsolationError, match="Only READ COMMITTED allows"):
         refuse_wrong_isolation()
     with pytest.raises(SystemCheckError, match=r"idempotency\.E001"):
         call_command("check")

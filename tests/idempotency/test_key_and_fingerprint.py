@@ -34,17 +34,17 @@ def test_1_to_49_printable_ascii_characters_are_a_key(key):
 @pytest.mark.parametrize(
     ("key", "reason"),
     [
-        (None, "without an idempotency key"),
-        ("", "without an idempotency key"),
+        (None, "has no idempotency key"),
+        ("", "has no idempotency key"),
         ("a" * 50, "has 50 characters"),
         ("ü", "not printable ASCII"),
         ("a\tb", "not printable ASCII"),
         ("a\n", "not printable ASCII"),
         ("a\x00b", "not printable ASCII"),
         ("a\x7f", "not printable ASCII"),
-        (" a", "starts or ends with a blank"),
-        ("a ", "starts or ends with a blank"),
-        (" ", "starts or ends with a blank"),
+        (" a", "starts or ends with a space"),
+        ("a ", "starts or ends with a space"),
+        (" ", "starts or ends with a space"),
     ],
 )
 def test_anything_else_is_refused_with_the_reason(key, reason):

@@ -327,7 +327,7 @@ def test_a_committed_claim_without_an_answer_is_named_and_not_taken_for_one(wind
     PostedForm.objects.create(
         user=window.author, idempotency_key="k", request_fingerprint=b"made by other hands"
     )
-    with pytest.raises(BrokenClaimError, match="no answer"):
+    with pytest.raises(BrokenClaimError, match="without a response"):
         window.post("k")
 
 

@@ -1,4 +1,4 @@
-"""`manage.py token create|list|revoke`: tokens of the API, from the command line."""
+"""`manage.py token create|list|revoke`: manage API tokens from the command line."""
 
 import sys
 from argparse import ArgumentParser
@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
 
 from delivery.interface import database_time
 from newsletter_site.models import ApiToken
@@ -14,31 +15,37 @@ from newsletter_site.tokens.manage import NAMES, TokenRefusedError
 
 
 class Command(BaseCommand):
-    help = (
-        "Tokens of the API. `create` prints the new token as its last line, this once; `list` "
-        "shows what there is, never a token itself; `revoke` ends one at once."
-    )
-
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.description = _(
+            "Manage API tokens. `create` prints the new token as its last line, only once. `list` "
+            "shows all tokens without their secret part. `revoke` ends a token at once."
+        )
         what = parser.add_subparsers(dest="what", required=True, metavar="create|list|revoke")
-        create = what.add_parser("create", help="make a token for a person")
-        create.add_argument("person", help="whose it is, by username")
-        create.add_argument("--name", required=True, help="what it is for, such as a program")
+        create = what.add_parser("create", help=_("create a token for a user"))
+        create.add_argument("username", help=_("the user name of the token's owner"))
+        create.add_argument(
+            "--name", required=True, help=_("the name, such as the program that uses the token")
+        )
         create.add_argument(
             "--scope",
             action="append",
             required=True,
             choices=NAMES,
             metavar="SCOPE",
-            help=f"what it may be used for, once for each: {', '.join(NAMES)}",
+            help=_("what the token is for; repeat it for several scopes: {scopes}").format(
+                scopes=", ".join(NAMES)
+            ),
         )
         create.add_argument(
-            "--expires-days", type=int, metavar="N", help="for how long (default: without an end)"
+            "--expires-days",
+            type=int,
+            metavar="N",
+            help=_("days until the token expires (default: no expiry)"),
         )
-        listed = what.add_parser("list", help="the tokens, newest first")
-        listed.add_argument("person", nargs="?", help="of this person alone, by username")
-        revoked = what.add_parser("revoke", help="have a token not be accepted any more")
-        revoked.add_argument("token", type=int, help="its number, as `list` shows it")
+        listed = what.add_parser("list", help=_("list tokens, newest first"))
+        listed.add_argument("username", nargs="?", help=_("list only the tokens of this user"))
+        revoked = what.add_parser("revoke", help=_("revoke a token"))
+        revoked.add_argument("token", type=int, help=_("the token's number, as `list` shows it"))
 
     def handle(self, *args: Any, **options: Any) -> None:
         actions = {"create": self._create, "list": self._list, "revoke": self._revoke}
@@ -49,25 +56,31 @@ class Command(BaseCommand):
 
     def _create(self, options: dict[str, Any]) -> None:
         new = manage.create_token(
-            _user(options["person"]),
+            _user(options["username"]),
             options["name"],
             options["scope"],
             expires_days=options["expires_days"],
             from_command_line=True,
         )
-        # News, not an error: the last line of the output is for programs alone.
+        # This is no error. It goes to stderr because programs read the last line of stdout.
         self.stderr.style_func = str
         self.stderr.write(
-            f"Token {new.row.pk} of {new.row.user.get_username()}, for "
-            f"{', '.join(new.row.scopes)}. It is shown this once; keep it as a password."
+            _(
+                "Created token {id} of {username} for {scopes}. It is shown only once. Keep it as "
+                "safe as a password."
+            ).format(
+                id=new.row.pk,
+                username=new.row.user.get_username(),
+                scopes=", ".join(new.row.scopes),
+            )
         )
         self.stdout.write(new.token)
         sys.stdout.flush()
 
     def _list(self, options: dict[str, Any]) -> None:
         tokens = ApiToken.objects.select_related("user").order_by("-pk")
-        if options["person"]:
-            tokens = tokens.filter(user=_user(options["person"]))
+        if options["username"]:
+            tokens = tokens.filter(user=_user(options["username"]))
         now = database_time()
         for token in tokens:
             self.stdout.write(
@@ -79,14 +92,16 @@ class Command(BaseCommand):
         number = options["token"]
         owner = ApiToken.objects.filter(pk=number).values_list("user", flat=True).first()
         if owner is None:
-            raise CommandError(f"There is no token {number}.")
-        # Nobody is signed in here, so the log names the token's user.
+            raise CommandError(_("Token {id} does not exist.").format(id=number))
+        # Nobody is signed in here, so the activity log names the token's owner.
         row = manage.revoke(number, owner, among=ApiToken.objects.all(), from_command_line=True)
-        self.stdout.write(f"Token {row.pk} is not accepted any more.")
+        self.stdout.write(_("Token {id} was revoked.").format(id=row.pk))
 
 
 def _user(username: str) -> Any:
     user = get_user_model().objects.filter(username=username).first()
     if user is None:
-        raise CommandError(f"There is nobody called {username!r}.")
+        raise CommandError(
+            _("No user has the name “{username}”. Check the spelling.").format(username=username)
+        )
     return user

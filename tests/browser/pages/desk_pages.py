@@ -213,7 +213,7 @@ def publishing(author: Any) -> Pages:
         "a time that is past": Shown(at(draft, past)),
         "a published draft": Shown(at(done)),
         "an old form of the desk": _posted(
-            at(draft, "delete/"), "This page is not open to you", csrfmiddlewaretoken="x"
+            at(draft, "delete/"), "You don’t have access to this page", csrfmiddlewaretoken="x"
         ),
         "an old form of the composer": _posted(
             at(draft), "Write an issue", csrfmiddlewaretoken="x", letter=LONGEST
@@ -376,7 +376,7 @@ def tokens(author: Any) -> Pages:
 
     def ask_to_revoke(page: Page) -> None:
         page.get_by_role("link", name="Revoke “an older program").click()
-        expect(page.get_by_role("button", name="Revoke it")).to_be_visible()
+        expect(page.get_by_role("button", name="Revoke token")).to_be_visible()
 
     there = f"{DESK}tokens/"
     return {"a fresh token": Shown(there, make_a_token), "revoke": Shown(there, ask_to_revoke)}

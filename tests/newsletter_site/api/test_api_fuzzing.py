@@ -28,11 +28,11 @@ from tests.subscribers.factories import SubscriberFactory, SubscriberImportFacto
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
 SEED = int(os.environ.get("FUZZ_SEED", "20261122"))
-# It takes a minute; a busy machine may take many. It ends by itself.
+# It takes a minute, or many on a busy machine. It ends automatically.
 PATIENCE_S = 900 if EXAMPLES <= 2 else 7200
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 HOOKS = Path(__file__).with_name("api_fuzzing_hooks.py")
-# Each is used up by what is done to it, and there is more than one thing to do.
+# An action uses up its object, and there are several actions.
 OF_EACH = 30
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.timeout(PATIENCE_S + 30)]
@@ -40,7 +40,7 @@ pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.timeout(PA
 
 @pytest.fixture
 def proxy(settings: Any) -> str:
-    """The live server speaks no TLS: the header by which a proxy says that it did."""
+    """Return the header of a proxy that used TLS. The live server itself has no TLS."""
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     return "X-Forwarded-Proto: https"
 
@@ -53,7 +53,7 @@ def everybody_s_program(transactional_db: None) -> Program:
     for number in range(OF_EACH):
         edition = publish(root.pk, f"a key {number}", letter(), hold_s=3600).edition
         if number % 3 == 0:
-            cancel(edition.pk)  # one that has come to rest has a receipt
+            cancel(edition.pk)  # a finished one has a receipt
         SubscriberFactory(state="confirmed")
         SubscriberImportFactory(
             state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
@@ -65,7 +65,7 @@ def everybody_s_program(transactional_db: None) -> Program:
 
 
 def places() -> dict[str, list[str]]:
-    """What there is, by the name that it has in an address."""
+    """Return the existing ids by their name in an address."""
     issues = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
     return {
         "issue": [str(edition.issue_id) for edition in issues.order_by("pk")],
@@ -76,7 +76,7 @@ def places() -> dict[str, list[str]]:
 
 
 def never_done(report: Path) -> list[str]:
-    """The operations that were refused whatever was asked: of those the fuzzer saw nothing."""
+    """Return the operations that never succeeded, so that the fuzzer has not tested them."""
     done = set()
     for line in report.read_text().splitlines():
         recorder = json.loads(line).get("ScenarioFinished", {}).get("recorder", {})

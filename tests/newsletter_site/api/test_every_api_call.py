@@ -122,10 +122,10 @@ def type_of(answer: Any) -> str:
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "Set-Cookie" not in answer.headers
-    told = answer.json()
-    assert set(told) >= {"type", "title", "status", "detail"}
-    assert told["status"] == answer.status_code
-    return str(told["type"]).removeprefix("urn:homing:problem:")
+    problem = answer.json()
+    assert set(problem) >= {"type", "title", "status", "detail"}
+    assert problem["status"] == answer.status_code
+    return str(problem["type"]).removeprefix("urn:homing:problem:")
 
 
 def test_the_document_is_openapi_3_1_and_anybody_may_read_it(client: Client) -> None:
@@ -207,19 +207,19 @@ def test_whatever_changes_something_wants_a_key(program: Program, places: dict[s
 
 
 CANNOT_BE_TAKEN = [
-    (b"{", "not-readable", "not JSON"),
+    (b"{", "not-readable", "not valid JSON"),
     (b"", "not-valid", "missing"),
     (b"[]", "not-valid", ""),
     (b"\xff{}", "not-readable", "not UTF-8"),
     (b'{"title": NaN}', "not-readable", "NaN"),
     (b"[" * 100_000, "not-readable", "nested too deeply"),
     (b'{"title": ' + b'{"a":' * 20 + b"1" + b"}" * 21, "not-readable", "nested too deeply"),
-    (b'{"title": "a", "title": "b"}', "not-valid", "stands twice"),
+    (b'{"title": "a", "title": "b"}', "not-valid", "more than once"),
     (b'{"title": "a\\u0000b", "text": "c"}', "not-valid", "NUL"),
     (b'{"title": "a\\ud800b", "text": "c"}', "not-valid", "half of a character"),
     (b'{"title": "a", "text": "c", "txet": "d"}', "not-valid", "txet"),
     (b'{"title": "a", "text": 7}', "not-valid", "text"),
-    (b'{"title": "a", "text": "c", "hold_s": 1e999}', "not-valid", "larger than"),
+    (b'{"title": "a", "text": "c", "hold_s": 1e999}', "not-valid", "too large"),
     (b'{"title": "a", "text": "c", "hold_s": ' + b"9" * 5000 + b"}", "not-readable", "digits"),
 ]
 
@@ -284,9 +284,9 @@ def test_what_is_not_there_is_said_in_json(program: Program) -> None:
     ):
         answer = program.post(address)
         assert (answer.status_code, type_of(answer)) == (404, "not-found")
-        told = answer.json()["detail"]
-        assert told.startswith("There is no such action; expected ")
-        assert set(re.findall(r"'([a-z-]+)'", told)) == set(there_are)
+        detail = answer.json()["detail"]
+        assert detail.startswith("Unknown action in the address. Use ")
+        assert set(re.findall(r"'([a-z-]+)'", detail)) == set(there_are)
     headers = {"Authorization": f"Bearer {program.token}"}
     answer = program.client.delete(f"{API}/issues/", secure=True, headers=headers)
     assert (answer.status_code, type_of(answer)) == (405, "not-a-method")
@@ -300,13 +300,13 @@ def test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected(
         read, posted = program.get("/issues"), program.post("/issues", {"title": "Swifts"})
         for answer in (read, posted, program.get(""), program.post("/readers/1/erase")):
             assert (answer.status_code, type_of(answer)) == (404, "not-found")
-            assert "a slash missing at its end" in answer.json()["detail"]
+            assert "may need a slash at its end" in answer.json()["detail"]
             assert "Location" not in answer.headers
         assert "slash" not in program.get("/nothing/").json()["detail"]
 
 
 def test_the_document_is_read_and_nothing_else() -> None:
-    # A program has no cookies and no token of a form.
+    # A program has neither cookies nor a CSRF token.
     window = Client(enforce_csrf_checks=True)
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         answer = window.generic(method, f"{API}/openapi.json", secure=True)
@@ -344,7 +344,7 @@ def test_what_breaks_here_is_said_without_a_word_of_what_it_was(program: Program
 
 
 def test_a_cookie_is_seen_by_nobody(program: Program, settings: Any) -> None:
-    # Whoever reads a session gives it back then.
+    # With this setting, a session that is read is also sent back.
     settings.SESSION_SAVE_EVERY_REQUEST = True
     program.client.force_login(program.person)
     answer = program.get("/issues/")

@@ -1,4 +1,4 @@
-"""Which faults of the database mean that it is away, and questions that wait only so long."""
+"""Errors that mean an unavailable database, and queries with a time limit."""
 
 import json
 import threading
@@ -40,7 +40,7 @@ def set_for_the_session(setting: str) -> None:
 
 
 def a_session_was_ended() -> bool:
-    """End what waits for a lock; in no transaction, which would see the same sessions again."""
+    """End sessions that wait for a lock. A transaction would see the same sessions again."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid)) > 0 FROM pg_stat_activity"
@@ -68,7 +68,7 @@ def test_a_read_only_database_gives_503_for_writes() -> None:
         connection.close()
 
 
-def test_a_statement_that_took_too_long_stays_a_fault(other: psycopg.Connection) -> None:
+def test_a_statement_timeout_stays_an_error(other: psycopg.Connection) -> None:
     try:
         set_for_the_session("statement_timeout = '100ms'")
         other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
@@ -77,7 +77,7 @@ def test_a_statement_that_took_too_long_stays_a_fault(other: psycopg.Connection)
         connection.close()
 
 
-def test_a_table_that_is_locked_hangs_no_probe(other: psycopg.Connection) -> None:
+def test_a_locked_table_does_not_block_probes(other: psycopg.Connection) -> None:
     other.execute("LOCK TABLE django_migrations, worker IN ACCESS EXCLUSIVE MODE")
     for check in ("ready", "workers"):
         answer = visit(path=f"/health/{check}/")
@@ -86,8 +86,8 @@ def test_a_table_that_is_locked_hangs_no_probe(other: psycopg.Connection) -> Non
 
 
 @with_database
-def test_the_server_itself_ends_what_takes_too_long() -> None:
-    """Else every probe that gave up would leave a session behind."""
+def test_the_server_cancels_slow_queries() -> None:
+    """Otherwise every probe that gave up would leave a session behind."""
     ended: list[str] = []
     is_over = threading.Event()
 
@@ -108,7 +108,7 @@ def test_the_server_itself_ends_what_takes_too_long() -> None:
 
 
 @with_database
-def test_probes_that_come_at_once_put_one_question() -> None:
+def test_concurrent_probes_share_one_query() -> None:
     asks = threading.Lock()
     another_asks = threading.Event()
 

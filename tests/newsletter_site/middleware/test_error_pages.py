@@ -1,4 +1,4 @@
-"""What is answered when something is wrong, or when the site is asked for by another name."""
+"""The pages and API answers for errors and for unknown host names."""
 
 import json
 import re
@@ -23,11 +23,11 @@ def words(answer: HttpResponse) -> str:
 
 
 @pytest.mark.django_db
-def test_every_error_has_a_page_in_the_look(rf: RequestFactory) -> None:
+def test_every_error_page_has_our_style(rf: RequestFactory) -> None:
     for view, status, heading in (
-        (defaults.bad_request, 400, "This could not be read"),
-        (defaults.permission_denied, 403, "This page is not open to you"),
-        (defaults.page_not_found, 404, "There is nothing here"),
+        (defaults.bad_request, 400, "This request could not be read"),
+        (defaults.permission_denied, 403, "You don’t have access to this page"),
+        (defaults.page_not_found, 404, "Page not found"),
     ):
         answer = view(rf.get("/nowhere"), Exception("for nobody to read: 42"))
         assert answer.status_code == status
@@ -52,7 +52,7 @@ def test_an_unknown_address_has_our_page_in_debug(
     assert answer.status_code == 404
     assert says in words(answer)
     assert "urlpatterns" not in words(answer)
-    # An address without its last slash still leads on.
+    # An address without its last slash still redirects.
     assert admin_client.get("/archive", secure=True)["Location"] == "/archive/"
 
 
@@ -62,44 +62,44 @@ def test_the_500_page_needs_no_database(
     answer = defaults.server_error(rf.get("/nowhere"))
     assert answer.status_code == 500
     assert "homing.css" in answer.content.decode()
-    assert "it is published once, however often you press" in words(answer)
+    assert "The issue is published only once." in words(answer)
 
 
 STRANGE = "letters.elsewhere.example"
 
 
-def test_a_page_says_that_the_site_has_another_name(client: Client) -> None:
+def test_an_unknown_host_gets_a_page(client: Client) -> None:
     for address in ("/", "/archive/", "/nowhere/"):
         for secure in (True, False):
             answer = client.get(address, secure=secure, headers={"host": STRANGE})
             page = answer.content.decode()
             assert answer.status_code == 400
-            assert "<h1>This site has another name</h1>" in page
+            assert "<h1>This site has a different address</h1>" in page
             assert "ALLOWED_HOSTS" in page
             assert STRANGE not in page
 
 
-def test_a_call_is_told_that_the_site_has_another_name(client: Client) -> None:
+def test_an_unknown_host_gets_a_problem_from_the_api(client: Client) -> None:
     for address in ("/api/v1/issues/", "/api/v1/openapi.json"):
         answer = client.get(address, secure=True, headers={"host": STRANGE})
-        told = json.loads(answer.content)
+        problem = json.loads(answer.content)
         assert (answer.status_code, answer.headers["Content-Type"]) == (400, MEDIA_TYPE)
-        assert told["type"] == "urn:homing:problem:unknown-host"
-        assert "ALLOWED_HOSTS" in told["detail"]
+        assert problem["type"] == "urn:homing:problem:unknown-host"
+        assert "ALLOWED_HOSTS" in problem["detail"]
         assert STRANGE not in answer.content.decode()
 
 
 def test_an_unknown_host_is_one_warning_in_the_log(client: Client) -> None:
     with log_lines() as lines:
         client.get("/archive/", secure=True, headers={"host": STRANGE})
-    told = [line for line in lines() if line["logger"] != "newsletter_site.logs.requests"]
-    assert [(line["level"], line["event"]) for line in told] == [
-        ("warning", "a request was for a name that is not among ALLOWED_HOSTS")
+    logged = [line for line in lines() if line["logger"] != "newsletter_site.logs.requests"]
+    assert [(line["level"], line["event"]) for line in logged] == [
+        ("warning", "a request was refused: its host name is not among ALLOWED_HOSTS")
     ]
     assert STRANGE not in json.dumps(lines())
 
 
-def test_whatever_else_cannot_be_read_has_the_page_it_had(rf: RequestFactory) -> None:
+def test_other_bad_requests_keep_their_page(rf: RequestFactory) -> None:
     answer = bad_request(rf.get("/archive/"), BadRequest("no matter"))
     assert answer.status_code == 400
-    assert "<h1>This could not be read</h1>" in answer.content.decode()
+    assert "<h1>This request could not be read</h1>" in answer.content.decode()

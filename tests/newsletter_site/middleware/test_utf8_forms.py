@@ -1,4 +1,4 @@
-"""No character set breaks a form or keeps a reader, and no file that nobody asked for is kept."""
+"""Forms work with any declared charset, and unrequested files are not stored."""
 
 import io
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ AS_A_QUERY = "application/x-www-form-urlencoded; charset={}"
 
 @pytest.fixture(autouse=True)
 def _the_connection_of_the_test_stays() -> Iterator[None]:
-    """As Django's own client does it; the transaction of a test would look obsolete."""
+    """Keep the test's connection, as Django's client does. It would look obsolete."""
     request_started.disconnect(close_old_connections)
     yield
     request_started.connect(close_old_connections)
@@ -41,7 +41,7 @@ def part(name: str, value: str) -> str:
 
 
 def answer_to(method: str, address: str, kind: str, body: str) -> str:
-    """The status of what the site as a whole answers, as a web server asks it."""
+    """Call the WSGI application as a web server does, and return the status."""
     path, _, query = address.partition("?")
     environ: dict[str, object] = {
         "REQUEST_METHOD": method,
@@ -65,7 +65,7 @@ def answer_to(method: str, address: str, kind: str, body: str) -> str:
     ("kind", "body"),
     [(AS_A_QUERY, "List-Unsubscribe=One-Click"), (IN_PARTS, part("List-Unsubscribe", "One-Click"))],
 )
-def test_one_click_is_understood(kind: str, body: str, charset: str) -> None:
+def test_one_click_works_with_any_charset(kind: str, body: str, charset: str) -> None:
     reader = SubscriberFactory()
     link = f"/unsubscribe/{token_for(reader.pk)}/?from=a-mail-program"
     assert answer_to("POST", link, kind.format(charset), body) == "200"
@@ -73,7 +73,7 @@ def test_one_click_is_understood(kind: str, body: str, charset: str) -> None:
 
 
 @pytest.mark.parametrize("charset", CHARSETS)
-def test_no_page_breaks(charset: str) -> None:
+def test_pages_answer_with_any_charset(charset: str) -> None:
     for address in ("/subscriptions/?a=1", "/archive/?page=1", "/nowhere/?a=1"):
         for kind, body in ((AS_A_QUERY, "a=1"), (IN_PARTS, part("a", "é"))):
             for method in ("GET", "POST"):

@@ -1,4 +1,4 @@
-"""Failed sign-ins count for a name in a network; in a known browser they count apart."""
+"""Failed sign-ins count for a name and a network, and separately in a known browser."""
 
 import json
 import re
@@ -58,20 +58,20 @@ def fail(times: int, **how: Any) -> None:
 
 
 def lock(**how: Any) -> None:
-    """As many failures as there may be; the last one begins the wait."""
+    """Fail until the wait begins."""
     fail(4, **how)
     assert sign_in("wrong", **how).status_code == 429
 
 
 def cookie_name(browser: Client) -> str:
-    """The name of the cookie by which a browser is known."""
+    """Return the name of the cookie of a known browser."""
     (name,) = (one for one in browser.cookies if one.startswith("browser_"))
     return name
 
 
 def operators_link(capsys: pytest.CaptureFixture[str]) -> str:
-    """The path of the link that an operator gives to Edith."""
-    call_command("let_in", "edith")
+    """Return the path of the link that an operator gives to Edith."""
+    call_command("unblock_sign_in", "edith")
     link = capsys.readouterr().out.strip().splitlines()[-1]
     return link.removeprefix("https://letter.example.org")
 
@@ -191,14 +191,16 @@ def test_a_copied_cookie_does_not_lock_its_author_out() -> None:
     assert sign_in(RIGHT, browser=own).status_code == 302
 
 
-def test_signing_in_forgets_the_failures_before_it() -> None:
+def test_signing_in_resets_earlier_failures() -> None:
     fail(4)
     assert sign_in(RIGHT).status_code == 302
     fail(4)
     assert sign_in(RIGHT).status_code == 302
 
 
-def test_nothing_that_was_typed_is_stored_or_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_typed_secrets_are_not_stored_or_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(0)
     typed = "my-password-in-the-wrong-field"
     lock(name=typed)
@@ -233,19 +235,19 @@ def test_the_log_has_sign_ins_failures_and_refusals(author: Any) -> None:
     logged = [
         (line["event"], line.get("author"))
         for line in lines()
-        if re.match(r"(a sign-in|somebody signed)", line["event"])
+        if re.match(r"(a sign-in|a user signed)", line["event"])
     ]
     assert logged == [
         *[("a sign-in failed", str(author.pk))] * 5,
-        ("a sign-in was refused unread, after too many failures", None),
+        ("a sign-in was refused unchecked after too many failures", None),
         ("a sign-in with an unknown name failed", None),
-        ("somebody signed in", str(author.pk)),
-        ("somebody signed out", str(author.pk)),
+        ("a user signed in", str(author.pk)),
+        ("a user signed out", str(author.pk)),
     ]
     assert not any("203.0.113" in json.dumps(line) for line in lines())
 
 
-def test_the_operators_link_lets_an_author_in_while_others_guess(
+def test_the_operators_link_unblocks_an_author_while_others_guess(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = operators_link(capsys)
@@ -270,13 +272,13 @@ def test_browsers_that_open_one_operators_link_share_a_count(
     assert sign_in("wrong", browser=first).status_code == 429
 
 
-def test_an_operator_lets_an_author_in(author: Any) -> None:
+def test_an_operator_unblocks_an_author(author: Any) -> None:
     lock()
-    call_command("let_in", "edith")
+    call_command("unblock_sign_in", "edith")
     assert sign_in(RIGHT).status_code == 302
-    with pytest.raises(CommandError, match="no author with the user name 'nobody'"):
-        call_command("let_in", "nobody")
+    with pytest.raises(CommandError, match="No author has the user name “nobody”"):
+        call_command("unblock_sign_in", "nobody")
     author.is_staff = False
     author.save()
     with pytest.raises(CommandError, match="staff status"):
-        call_command("let_in", "edith")
+        call_command("unblock_sign_in", "edith")

@@ -1,4 +1,4 @@
-"""Passwords are long, hashed with Argon2 and changed with the old one; sessions end with them."""
+"""Password rules, hashing and changes, and the sessions that end with a password."""
 
 from datetime import timedelta
 from typing import Any
@@ -102,7 +102,7 @@ def ines() -> Any:
 
 @pytest.fixture
 def window(edith: Any) -> Client:
-    """A session of hers that was left open, in a browser that is not known."""
+    """Edith's open session in a browser that is not known."""
     window = Client()
     window.force_login(edith)
     return window
@@ -132,22 +132,22 @@ def test_guesses_of_the_old_password_count_as_failed_sign_ins(window: Client, ed
     assert edith.check_password(PASSWORD)
 
 
-def test_a_weak_new_password_is_no_failed_sign_in(window: Client) -> None:
+def test_a_weak_new_password_does_not_count_as_failed(window: Client) -> None:
     assert [own(window, PASSWORD, new="short").status_code for _ in range(7)] == [200] * 7
     assert own(window, PASSWORD)["Location"] == f"{OWN}done/"
-    # Whoever changed their password is told to look at their tokens.
+    # The page asks users to check their tokens.
     page = window.get(f"{OWN}done/", secure=True).content.decode()
     assert 'href="/admin/newsletters/tokens/"' in page
 
 
-def test_ones_own_password_is_changed_with_the_old_one(window: Client, edith: Any) -> None:
+def test_changing_ones_own_password_needs_the_old_one(window: Client, edith: Any) -> None:
     answer = of(edith, window, PASSWORD)
     assert answer["Location"] == OWN
     edith.refresh_from_db()
     assert edith.check_password(PASSWORD)
 
 
-def test_another_users_password_is_changed_with_ones_own(window: Client, ines: Any) -> None:
+def test_changing_another_users_password_needs_ones_own(window: Client, ines: Any) -> None:
     refused = of(ines, window, "not it")
     page = window.get(refused["Location"], secure=True).content.decode()
     assert "This is not your password. Nothing was changed." in page
@@ -159,7 +159,7 @@ def test_another_users_password_is_changed_with_ones_own(window: Client, ines: A
     assert ines.check_password(NEW)
 
 
-def test_guesses_of_ones_own_password_there_count_too(window: Client, ines: Any) -> None:
+def test_guesses_on_that_page_count_as_failed_sign_ins(window: Client, ines: Any) -> None:
     assert [of(ines, window, "wrong").status_code for _ in range(6)] == [302] * 4 + [429] * 2
     assert of(ines, window, PASSWORD).status_code == 429
     ines.refresh_from_db()

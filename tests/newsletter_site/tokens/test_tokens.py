@@ -1,4 +1,4 @@
-"""Tokens of the API: shown once, good for what their person may, and for no more."""
+"""API tokens: shown once, and limited to their scopes and their owner's permissions."""
 
 import io
 import logging
@@ -55,7 +55,7 @@ def load_status(program: Program) -> int:
     return int(program.get("/issues/").status_code)
 
 
-def test_a_token_says_what_it_is_and_nothing_of_it_is_kept_but_its_hash(edith: Any) -> None:
+def test_only_the_hash_of_a_token_is_stored(edith: Any) -> None:
     made = create_token(edith, "the press", ["status"])
     assert re.fullmatch(r"homing_[A-Za-z0-9_-]{43}[0-9a-f]{8}", made.token)
     row = ApiToken.objects.values().get()
@@ -66,7 +66,7 @@ def test_a_token_says_what_it_is_and_nothing_of_it_is_kept_but_its_hash(edith: A
     assert create_token(edith, "the press", ["status"]).token != made.token
 
 
-def test_what_is_mistyped_costs_no_look_into_the_database(edith: Any) -> None:
+def test_a_mistyped_token_costs_no_query(edith: Any) -> None:
     program = Program(edith)
     good = program.token
     flipped = "a" if good[20] != "a" else "b"
@@ -76,15 +76,15 @@ def test_what_is_mistyped_costs_no_look_into_the_database(edith: Any) -> None:
         with CaptureQueriesContext(connection) as queries:
             assert load_status(program) == 401
         assert len(queries) == 0
-    program.token = build_token("a" * 43)  # One that nobody made costs one look, by its hash.
+    program.token = build_token("a" * 43)  # An unknown token costs one query, by its hash.
     with CaptureQueriesContext(connection) as queries:
         assert load_status(program) == 401
     assert len(queries) == 1
 
 
-def test_without_a_token_the_answer_says_how_to_come(edith: Any) -> None:
+def test_a_missing_token_gets_401_with_the_scheme(edith: Any) -> None:
     program = Program(edith)
-    program.client.force_login(edith)  # A session is no token.
+    program.client.force_login(edith)  # A session does not replace a token.
     for header in ("", "Basic ZWRpdGg6eA==", "Bearer", "Bearer ", "Token x"):
         headers = {"Authorization": header} if header else {}
         answer = program.client.get("/api/v1/issues/", secure=True, headers=headers)
@@ -94,14 +94,14 @@ def test_without_a_token_the_answer_says_how_to_come(edith: Any) -> None:
         assert "Set-Cookie" not in answer.headers
 
 
-def test_a_revoked_token_is_not_accepted_any_more(edith: Any) -> None:
+def test_a_revoked_token_is_refused(edith: Any) -> None:
     program = Program(edith)
     assert load_status(program) == 200
     revoke(program.row.pk, edith.pk, among=visible_tokens(edith))
     assert load_status(program) == 401
 
 
-def test_nobody_revokes_a_token_of_another_person(edith: Any, somebody: Callable[..., Any]) -> None:
+def test_a_user_cannot_revoke_another_users_token(edith: Any, somebody: Callable[..., Any]) -> None:
     program = Program(edith)
     other = somebody("basil", "publish_edition")
     with pytest.raises(TokenRefusedError):
@@ -109,7 +109,7 @@ def test_nobody_revokes_a_token_of_another_person(edith: Any, somebody: Callable
     assert load_status(program) == 200
 
 
-def test_an_expired_token_is_not_accepted_any_more(edith: Any) -> None:
+def test_an_expired_token_is_refused(edith: Any) -> None:
     program = Program(edith)
     ApiToken.objects.update(expires_at=Now() + timedelta(days=1))
     assert load_status(program) == 200
@@ -120,7 +120,7 @@ def test_an_expired_token_is_not_accepted_any_more(edith: Any) -> None:
 
 
 @pytest.mark.parametrize("lost", ["is_active", "is_staff"])
-def test_who_may_not_sign_in_any_more_has_lost_their_tokens_at_once(edith: Any, lost: str) -> None:
+def test_a_user_who_may_not_sign_in_loses_their_tokens(edith: Any, lost: str) -> None:
     program = Program(edith)
     assert load_status(program) == 200
     setattr(edith, lost, False)
@@ -128,16 +128,16 @@ def test_who_may_not_sign_in_any_more_has_lost_their_tokens_at_once(edith: Any, 
     assert load_status(program) == 401
 
 
-def test_who_lost_a_permission_lost_it_for_their_tokens_at_once(edith: Any) -> None:
+def test_a_lost_permission_is_lost_for_tokens_at_once(edith: Any) -> None:
     program = Program(edith)
     assert load_status(program) == 200
     edith.user_permissions.clear()
     answer = program.get("/issues/")
     assert answer.status_code == 403
-    assert "a permission that the person of this token lacks" in answer.json()["detail"]
+    assert "a permission that the owner of this token lacks" in answer.json()["detail"]
 
 
-def test_a_token_does_what_it_was_made_for_and_nothing_else(edith: Any) -> None:
+def test_a_token_is_limited_to_its_scopes(edith: Any) -> None:
     program = Program(edith, "status")
     assert load_status(program) == 200
     answer = program.post("/issues/", {"title": "Swifts", "text": "Gone."})
@@ -145,26 +145,26 @@ def test_a_token_does_what_it_was_made_for_and_nothing_else(edith: Any) -> None:
     assert 'error="insufficient_scope", scope="publish"' in answer.headers["WWW-Authenticate"]
 
 
-def test_nobody_makes_a_token_for_more_than_they_may(edith: Any) -> None:
-    with pytest.raises(TokenRefusedError, match="takes a permission that edith lacks"):
+def test_a_token_needs_its_owners_permissions(edith: Any) -> None:
+    with pytest.raises(TokenRefusedError, match="edith lacks the permission for “readers”"):
         create_token(edith, "a", ["readers"])
-    with pytest.raises(TokenRefusedError, match="nothing that a token is for"):
+    with pytest.raises(TokenRefusedError, match="“everything” is not a scope"):
         create_token(edith, "a", ["everything"])
     with pytest.raises(TokenRefusedError, match="Choose what the token is for"):
         create_token(edith, "a", [])
 
 
-def test_a_form_posted_twice_makes_one_token_and_fails_nothing_at_the_database(edith: Any) -> None:
+def test_a_form_posted_twice_creates_one_token(edith: Any) -> None:
     form = uuid.uuid4()
     made = create_token(edith, "the press", ["status"], form_key=form)
-    with failed_statements() as failed, pytest.raises(TokenRefusedError, match="before"):
+    with failed_statements() as failed, pytest.raises(TokenRefusedError, match="already sent"):
         create_token(edith, "the press", ["status"], form_key=form)
     assert ApiToken.objects.get() == made.row
     assert LogEntry.objects.count() == 1
     assert failed == []
 
 
-def test_use_is_noted_to_the_minute(edith: Any) -> None:
+def test_the_last_use_is_recorded_to_the_minute(edith: Any) -> None:
     program = Program(edith)
     load_status(program)
     noted = ApiToken.objects.get().last_used_at
@@ -177,7 +177,7 @@ def test_use_is_noted_to_the_minute(edith: Any) -> None:
     assert is_accepted(ApiToken.objects.get(), database_time())
 
 
-def test_making_and_revoking_stand_in_the_audit_trail(edith: Any) -> None:
+def test_creating_and_revoking_are_in_the_activity_log(edith: Any) -> None:
     program = Program(edith, "status", "publish")
     revoke(program.row.pk, edith.pk, among=visible_tokens(edith))
     revoke(program.row.pk, edith.pk, among=visible_tokens(edith))
@@ -187,7 +187,7 @@ def test_making_and_revoking_stand_in_the_audit_trail(edith: Any) -> None:
     ]
 
 
-def test_no_log_has_a_token(edith: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_tokens_are_not_logged(edith: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     program = Program(edith)
     load_status(program)
@@ -196,12 +196,12 @@ def test_no_log_has_a_token(edith: Any, caplog: pytest.LogCaptureFixture) -> Non
         headers = {"Authorization": f"{kind} {program.token}"}
         program.client.get("/api/v1/issues/", secure=secure, headers=headers)
     assert program.token[7:] not in caplog.text
-    # Each of the calls left the line in which it could have stood.
+    # Each call has a log line that could have contained the token.
     answered = [line.getMessage()[-3:] for line in caplog.records if "was answered" in line.msg]
     assert answered == ["200", "400", "403", "401"]
 
 
-def test_the_command_makes_lists_and_revokes(edith: Any) -> None:
+def test_the_command_creates_lists_and_revokes(edith: Any) -> None:
     out, err = io.StringIO(), io.StringIO()
     call_command(
         *("token", "create", "edith", "--name", "the press", "--scope", "status"),
@@ -213,15 +213,15 @@ def test_the_command_makes_lists_and_revokes(edith: Any) -> None:
     assert token not in err.getvalue()
     listed = io.StringIO()
     call_command("token", "list", stdout=listed)
-    assert "edith  “the press”  status  never used, without an end" in listed.getvalue()
+    assert "edith  “the press”  status  Never used. Does not expire." in listed.getvalue()
     assert token not in listed.getvalue()
     call_command("token", "revoke", str(ApiToken.objects.get().pk), stdout=io.StringIO())
     assert ApiToken.objects.get().revoked_at is not None
     assert "from the command line" in str(sentence_of(LogEntry.objects.latest("pk")))
     for said, wrong in (
-        ("There is nobody called 'x'", ("create", "x", "--name", "a", "--scope", "status")),
-        ("a permission that edith lacks", ("create", "edith", "--name", "a", "--scope", "readers")),
-        ("There is no token 7", ("revoke", "7")),
+        ("No user has the name “x”", ("create", "x", "--name", "a", "--scope", "status")),
+        ("edith lacks the permission", ("create", "edith", "--name", "a", "--scope", "readers")),
+        ("Token 7 does not exist", ("revoke", "7")),
     ):
         with pytest.raises(CommandError, match=said):
             call_command("token", *wrong)

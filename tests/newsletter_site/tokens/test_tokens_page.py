@@ -1,4 +1,4 @@
-"""The desk's page of tokens: made once, shown once, taken back by whose they are."""
+"""The page of API tokens: created once, shown once, revoked by their owners."""
 
 import re
 from datetime import timedelta
@@ -50,7 +50,7 @@ def token_on(page: Any) -> str:
     return found[0] if found else ""
 
 
-def test_a_token_is_shown_in_the_answer_that_made_it_and_nowhere_else(window: WindowOf) -> None:
+def test_a_new_token_is_shown_once(window: WindowOf) -> None:
     form = asked(window.get(PAGE))
     page = window.post(PAGE, **form)
     assert page.status == 200
@@ -62,13 +62,13 @@ def test_a_token_is_shown_in_the_answer_that_made_it_and_nowhere_else(window: Wi
     again = window.post(PAGE, **form)
     assert ApiToken.objects.count() == 1
     assert token_on(again) == ""
-    assert "was posted before" in again.words
+    assert "was already sent" in again.words
     later = window.get(PAGE)
     assert token_on(later) == ""
     assert "the press" in later.words
 
 
-def test_only_what_one_may_is_offered(window: WindowOf) -> None:
+def test_only_permitted_scopes_are_offered(window: WindowOf) -> None:
     page = window.get(PAGE)
     assert 'value="publish"' in page.html
     assert 'value="readers"' not in page.html
@@ -77,15 +77,15 @@ def test_only_what_one_may_is_offered(window: WindowOf) -> None:
 @pytest.mark.parametrize(
     ("facts", "said"),
     [
-        ({"name": " "}, "Give it a name"),
-        ({"scope": ""}, "is nothing that a token is for"),
-        ({"days": "7"}, "Choose for how long"),
-        ({"form": "x"}, "without its key"),
+        ({"name": " "}, "The name is empty"),
+        ({"scope": ""}, "is not a scope"),
+        ({"days": "7"}, "Choose when the token expires"),
+        ({"form": "x"}, "The form was incomplete"),
         ({"password_or_code": "not it"}, "This is not your password."),
-        ({"scope": "readers"}, "takes a permission that edith lacks"),
+        ({"scope": "readers"}, "edith lacks the permission for “readers”"),
     ],
 )
-def test_what_is_wrong_is_said_and_the_words_stay(
+def test_errors_are_shown_and_the_form_keeps_its_values(
     window: WindowOf, facts: dict[str, str], said: str
 ) -> None:
     page = window.post(PAGE, **asked(window.get(PAGE), **facts))
@@ -93,7 +93,7 @@ def test_what_is_wrong_is_said_and_the_words_stay(
     assert not ApiToken.objects.exists()
 
 
-def test_guesses_of_the_password_there_count_as_failed_sign_ins(
+def test_wrong_passwords_for_tokens_count_as_failed_sign_ins(
     window: WindowOf, settings: LazySettings
 ) -> None:
     settings.AXES_FAILURE_LIMIT = 5
@@ -108,14 +108,14 @@ def test_guesses_of_the_password_there_count_as_failed_sign_ins(
 def test_a_token_is_revoked_by_whose_it_is(window: WindowOf, edith: Any) -> None:
     program = Program(edith)
     address = f"{PAGE}{program.row.pk}/revoke/"
-    assert "cannot be undone" in window.get(address).words
+    assert "You can’t undo this" in window.get(address).words
     assert program.get("/issues/").status_code == 200
     assert window.post(address).status == 303
     assert program.get("/issues/").status_code == 401
     assert window.post(address).status == 303
 
 
-def test_nobody_sees_or_revokes_what_is_not_theirs_but_a_superuser(edith: Any) -> None:
+def test_only_superusers_see_and_revoke_tokens_of_others(edith: Any) -> None:
     made = create_token(edith, "the press", ["status"])
     address = f"{PAGE}{made.row.pk}/revoke/"
     basil = WindowOf(get_user_model().objects.create_user("basil", is_staff=True))

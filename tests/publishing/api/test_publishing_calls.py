@@ -266,7 +266,7 @@ def test_what_is_done_to_an_edition_names_its_version(
     refused = program.post(f"/issues/{edition.issue_id}/{action}/")
 
     assert (refused.status_code, problem_of(refused)) == (400, "not-valid")
-    assert refused.json()["errors"] == [{"field": "version", "detail": "It is missing."}]
+    assert refused.json()["errors"] == [{"field": "version", "detail": "This field is missing."}]
     assert program.get(f"/issues/{edition.issue_id}/").json() == before
 
 

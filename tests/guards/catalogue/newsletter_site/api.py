@@ -5,34 +5,34 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 a revoked token is not accepted
     _FIND: «AND revoked_at IS NULL»
-    test_a_revoked_token_is_not_accepted_any_more
+    test_a_revoked_token_is_refused
 an expired token is not accepted
     _FIND: OR «expires_at > clock_timestamp() → true»)
-    test_an_expired_token_is_not_accepted_any_more
+    test_an_expired_token_is_refused
 the tokens of who may not sign in any more are not accepted
     find_caller: if user is None «or not user.is_staff»:
-    test_who_may_not_sign_in_any_more_has_lost_their_tokens_at_once[is_staff]
+    test_a_user_who_may_not_sign_in_loses_their_tokens[is_staff]
 a token does what it was made for and nothing else
     Bearer.__call__: if «scope.name not in caller.scopes → False»:
-    test_a_token_does_what_it_was_made_for_and_nothing_else
+    test_a_token_is_limited_to_its_scopes
 a permission that was lost is lost for tokens too
     Bearer.__call__: if «not scope.is_allowed_for(caller.user) → False»:
-    test_who_lost_a_permission_lost_it_for_their_tokens_at_once
+    test_a_lost_permission_is_lost_for_tokens_at_once
 what is no token costs no look into the database
     find_caller: if «not is_well_formed(token) → False»:
-    test_what_is_mistyped_costs_no_look_into_the_database
+    test_a_mistyped_token_costs_no_query
 users without staff status see and revoke no tokens
     tokens: «@staff_member_required» @require_http_methods
-    test_nobody_sees_or_revokes_what_is_not_theirs_but_a_superuser
+    test_only_superusers_see_and_revoke_tokens_of_others
 revoking refuses a token outside the given ones
     revoke: row = «among → ApiToken.objects».select_for_update(
-    test_nobody_revokes_a_token_of_another_person
+    test_a_user_cannot_revoke_another_users_token
 nobody makes a token for more than they may
     _errors: if «too_much := scopes - {scope.name for scope in scopes_allowed_for(user)} → False»:
-    test_nobody_makes_a_token_for_more_than_they_may
+    test_a_token_needs_its_owners_permissions
 the answer that shows a token is stored by nobody
     _page: : «page.headers["Cache-Control"] = "no-store" → pass»
-    test_a_token_is_shown_in_the_answer_that_made_it_and_nowhere_else
+    test_a_new_token_is_shown_once
 no cookie of a call is read
     ApiBoundary.__call__: «request.META.pop("HTTP_COOKIE", None)»
     test_a_cookie_is_seen_by_nobody

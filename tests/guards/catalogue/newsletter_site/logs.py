@@ -17,7 +17,7 @@ who is added twice at once makes no statement fail that a server would log
     test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database
 a form posted twice makes no statement fail that a server would log
     make: «ignore_conflicts=True,» ) row
-    test_a_form_posted_twice_makes_one_token_and_fails_nothing_at_the_database
+    test_a_form_posted_twice_creates_one_token
 the log tells of a fault its kind and not its words
     describe_type: [«type(error).__qualname__ → repr(error)», *(
     test_of_a_fault_the_kinds_and_the_places_are_written_and_never_the_words

@@ -17,10 +17,10 @@ a database that hangs hangs no probe
     test_a_database_that_hangs_hangs_no_probe
 one question is on its way at a time
     BoundedQuery.answer: if «self._running is None → True»:
-    test_probes_that_come_at_once_put_one_question
+    test_concurrent_probes_share_one_query
 the server ends a question that takes too long
     BoundedQuery._run: «f"{int(self._timeout_s * 1000)}ms" → "0"»
-    test_the_server_itself_ends_what_takes_too_long
+    test_the_server_cancels_slow_queries
 a migration that lacks makes a site not ready
     migrations_result: if «not pending → True»: return HEALTHY
     test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_which
@@ -54,7 +54,7 @@ a page that misses the database is answered 503
 a fault of another kind stays a fault
     _means_unavailable: return «sqlstate in _UNAVAILABLE or
         sqlstate.startswith(_NO_CONNECTION) → True»
-    test_a_statement_that_took_too_long_stays_a_fault
+    test_a_statement_timeout_stays_an_error
 a scrape reads no mail on request that is over
     load_open_counts: , «f"AND {IS_OPEN}" → ""»)
     test_finished_mail_on_request_is_not_read_while_one_waits
@@ -130,11 +130,11 @@ a fault that follows an outage stays a fault
     test_an_error_after_a_handled_outage_is_an_error
 who asks by a name that is not the site's is told that
     bad_request: if «not isinstance(exception, DisallowedHost) → True»:
-    test_a_page_says_that_the_site_has_another_name
+    test_an_unknown_host_gets_a_page
     test_an_unknown_host_is_one_warning_in_the_log
 a call by a name that is not the site's is told that
     bad_request: if «request.path_info.startswith(BELOW) → False»:
-    test_a_call_is_told_that_the_site_has_another_name
+    test_an_unknown_host_gets_a_problem_from_the_api
 a name that is not the site's is a warning and no error
     LOGGING: «"django.security.DisallowedHost": {"level": "CRITICAL"},»
     test_an_unknown_host_is_one_warning_in_the_log

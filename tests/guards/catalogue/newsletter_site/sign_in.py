@@ -12,11 +12,11 @@ the cookie of a known browser is for one author
 a typed name is stored as a keyed hash only
     _hash: return «salted_hmac("homing.sign-in.throttle", value, algorithm="sha256").hexdigest() →
         value»
-    test_nothing_that_was_typed_is_stored_or_logged
+    test_typed_secrets_are_not_stored_or_logged
 nothing of a failed form is stored
     _drop_request_data: «instance.get_data = instance.post_data = instance.http_accept =
         instance.path_info = ""»
-    test_nothing_that_was_typed_is_stored_or_logged
+    test_typed_secrets_are_not_stored_or_logged
 browsers that open one operator's link share a count
     set_cookie_by_link: _write_cookie(response, author, «number → get_random_string(22)») return
     test_browsers_that_open_one_operators_link_share_a_count
@@ -40,8 +40,8 @@ guesses at an open session count as failed sign-ins
     identity_error: «count_failure(request, name)» return error
     test_guesses_at_an_open_session_count_as_failed_sign_ins
 an open session alone cannot switch two-step sign-in off
-    identity_error: error = «NEITHER if has_codes else NOT_YOUR_PASSWORD → ""»
-    test_an_open_session_alone_cannot_switch_it_off
+    identity_error: error = str(«NEITHER if has_codes else NOT_YOUR_PASSWORD → ""»)
+    test_an_open_session_alone_cannot_turn_it_off
     test_set_up_needs_the_password
 where two-step sign-in is required its set-up closes every other page
     EnforceTwoStep.process_view: «not settings.REQUIRE_SECOND_FACTOR → True»
@@ -68,20 +68,20 @@ an old password that was changed meanwhile sets no new one
     test_the_second_of_two_concurrent_changes_is_refused
 ones own password is changed only with the old one
     AuthorAdmin.user_change_password: if «unquote(id) == str(request.user.pk) → False»:
-    test_ones_own_password_is_changed_with_the_old_one
+    test_changing_ones_own_password_needs_the_old_one
 an open session alone sets nobody a new password
     AuthorAdmin.user_change_password: if «is_change and (error := identity_error(request)) →
         False»: messages.error
-    test_another_users_password_is_changed_with_ones_own
+    test_changing_another_users_password_needs_ones_own
 an open session alone makes no token
     tokens: if «error := identity_error(request) → False»: raise
-    test_what_is_wrong_is_said_and_the_words_stay[facts4-This is not your password.]
+    test_errors_are_shown_and_the_form_keeps_its_values[facts4-This is not your password.]
 no pause between codes grows for ever
     _verify: «min(»device.throttling_failure_count«, _LONGEST_PAUSE_AFTER)»
     test_no_pause_between_codes_is_longer_than_seventeen_minutes[000000]
     test_no_pause_between_codes_is_longer_than_seventeen_minutes[abcd-efgh-jkmn]
 two-step sign-in is switched off together with its log entry
     remove: «with _locked(author): → if True:» was_on
-    test_it_is_not_switched_off_without_its_log_entry[by_an_operator]
-    test_it_is_not_switched_off_without_its_log_entry[by_its_owner]
+    test_it_is_not_turned_off_without_its_log_entry[by_an_operator]
+    test_it_is_not_turned_off_without_its_log_entry[by_its_owner]
 """)

@@ -23,7 +23,7 @@ def author(transactional_db: None) -> Any:
 
 @pytest.fixture
 def codes(author: Any) -> list[str]:
-    """Edith uses two-step sign-in; these are her recovery codes."""
+    """Turn two-step sign-in on for Edith, and return her recovery codes."""
     window = Browser()
     window.sign_in()
     window.send(PAGE, do="begin", password_or_code=PASSWORD)

@@ -25,13 +25,13 @@ def test_the_right_password_alone_gives_no_session(codes: list[str]) -> None:
     window = Browser()
     page = window.sign_in()
     assert page.status_code == 200
-    assert "Your code" in page.content.decode()
+    assert "Enter your code" in page.content.decode()
     assert not window.is_signed_in
-    # Begin again leads back to the password.
-    assert "Your code" in window.at(LOGIN).content.decode()
+    # “Start again” leads back to the password.
+    assert "Enter your code" in window.at(LOGIN).content.decode()
     assert "User name" in window.at(f"{LOGIN}?again").content.decode()
     assert "User name" in window.at(LOGIN).content.decode()
-    # A code without a password before it is worth nothing.
+    # A code is not accepted before the password.
     assert window.send(LOGIN, code=code_now())["Location"] == LOGIN
     assert not window.is_signed_in
 
@@ -119,7 +119,7 @@ def test_wrong_codes_count_as_failed_sign_ins(codes: list[str], settings: LazySe
     assert not window.is_signed_in
 
 
-def test_the_right_password_alone_forgets_no_failures(
+def test_the_right_password_alone_resets_no_failures(
     codes: list[str], settings: LazySettings
 ) -> None:
     settings.AXES_FAILURE_LIMIT = 3
@@ -143,10 +143,10 @@ def test_no_pause_between_codes_is_longer_than_seventeen_minutes(
     page = window.send(LOGIN, code=wrong)
     assert page.status_code == 429
     assert 900 < int(page["Retry-After"]) <= 1024
-    assert "somebody else knows your password" in page.content.decode()
+    assert "someone else knows your password" in page.content.decode()
 
 
-def test_let_in_ends_pauses_and_a_code_is_still_needed(
+def test_unblocking_ends_pauses_but_still_needs_a_code(
     codes: list[str],
 ) -> None:
     TOTPDevice.objects.update(throttling_failure_count=5)
@@ -156,7 +156,7 @@ def test_let_in_ends_pauses_and_a_code_is_still_needed(
     assert page.status_code == 429
     assert int(page["Retry-After"]) > 20
     assert "After a wrong code there is a pause" in page.content.decode()
-    call_command("let_in", "edith")
+    call_command("unblock_sign_in", "edith")
     assert not window.is_signed_in
     assert window.send(LOGIN, code=code_now()).status_code == 302
 

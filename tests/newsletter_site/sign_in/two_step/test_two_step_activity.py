@@ -51,7 +51,7 @@ def test_operators_commands_are_in_the_activity_log(
     get_user_model().objects.create_superuser("ola")
     window = Browser()
     window.sign_in(code_now())
-    call_command("let_in", "edith")
+    call_command("unblock_sign_in", "edith")
     assert str(sentence_of(last_line())) == (
         "Had the failed sign-ins forgotten by an operator, from the command line."
     )
@@ -64,13 +64,13 @@ def test_operators_commands_are_in_the_activity_log(
     assert Browser().sign_in().status_code == 302
     with pytest.raises(CommandError, match="does not use two-step sign-in"):
         call_command("remove_second_factor", "edith")
-    with pytest.raises(CommandError, match="no author"):
+    with pytest.raises(CommandError, match="No author"):
         call_command("remove_second_factor", "nobody")
 
 
 @pytest.fixture
 def log_that_takes_no_line(transactional_db: None) -> Iterator[None]:
-    """The log can be read, and nothing can be written to it."""
+    """Make the log read-only."""
     with connection.cursor() as cursor:
         cursor.execute(
             "ALTER TABLE django_admin_log ADD CONSTRAINT no_room CHECK (false) NOT VALID"
@@ -90,7 +90,7 @@ def by_an_operator() -> None:
 
 
 @pytest.mark.parametrize("take_away", [by_its_owner, by_an_operator])
-def test_it_is_not_switched_off_without_its_log_entry(
+def test_it_is_not_turned_off_without_its_log_entry(
     codes: list[str], take_away: Callable[[], None], log_that_takes_no_line: None
 ) -> None:
     with pytest.raises(IntegrityError):

@@ -1,4 +1,4 @@
-"""Two-step sign-in is set up, switched off and required, with the password or a code."""
+"""Setting up two-step sign-in, turning it off, and requiring it."""
 
 import base64
 import re
@@ -26,7 +26,7 @@ from tests.newsletter_site.sign_in.two_step.two_step_browser import (
 def test_set_up_shows_the_secret_then_ten_codes_once() -> None:
     window = Browser()
     window.sign_in()
-    assert "Set it up" in window.at(PAGE).content.decode()
+    assert "Set up" in window.at(PAGE).content.decode()
     assert window.send(PAGE, do="begin", password_or_code=PASSWORD)["Location"] == PAGE
     page = window.at(PAGE).content.decode()
     secret = re.search(r'<code class="secret">(.+?)</code>', page)[1].replace(" ", "")
@@ -55,7 +55,7 @@ def test_the_qr_code_has_no_script_and_is_not_cached() -> None:
     assert b"style" not in picture.content
     assert b"script" not in picture.content
     assert Browser().at(PICTURE).status_code == 302
-    # A wrong code switches nothing on; the right one ends the picture.
+    # A wrong code does not turn it on. After the right code the QR code is gone.
     assert 'role="alert"' in window.send(PAGE, do="confirm", code="000000").content.decode()
     assert Browser().sign_in().status_code == 302
     time_goes_by()
@@ -84,18 +84,18 @@ def test_set_up_ends_earlier_sessions() -> None:
 
 
 def begun(window: Browser) -> str:
-    """A set-up begun in this window; what its app will show."""
+    """Start a set-up in this window, and return the code that the app shows."""
     window.sign_in()
     window.send(PAGE, do="begin", password_or_code=PASSWORD)
     return code_now()
 
 
 def nothing_is_set_up_at(window: Browser, code: str) -> bool:
-    """Neither secret nor picture is seen here, and the right code switches nothing on."""
+    """Return whether the secret is hidden here and the right code does not turn it on."""
     assert "secret" not in window.at(PAGE).content.decode()
     assert window.at(PICTURE).status_code == 404
     page = window.send(PAGE, do="confirm", code=code)
-    assert "Begin again" in page.content.decode()
+    assert "Start again" in page.content.decode()
     return not TOTPDevice.objects.filter(confirmed=True).exists()
 
 
@@ -131,7 +131,7 @@ def test_no_set_up_begins_while_it_is_on(codes: list[str], author: Any) -> None:
     assert TOTPDevice.objects.get().confirmed
 
 
-def test_an_open_session_alone_cannot_switch_it_off(codes: list[str]) -> None:
+def test_an_open_session_alone_cannot_turn_it_off(codes: list[str]) -> None:
     window = Browser()
     window.sign_in(code_now())
     time_goes_by()
@@ -143,7 +143,7 @@ def test_an_open_session_alone_cannot_switch_it_off(codes: list[str]) -> None:
 
 @pytest.fixture
 def thief(codes: list[str], settings: LazySettings) -> Browser:
-    """Somebody who has Edith's session, and neither her password nor the mark of her browser."""
+    """A browser with Edith's session, but without her password or her browser's cookie."""
     settings.AXES_FAILURE_LIMIT = 5
     settings.AXES_COOLOFF_TIME = timedelta(seconds=600)
     window = Browser()
@@ -161,7 +161,7 @@ def test_guesses_at_an_open_session_count_as_failed_sign_ins(thief: Browser) -> 
 
 
 def test_a_guess_counts_during_a_pause_between_codes(thief: Browser) -> None:
-    # Of the shape of a recovery code, so that both are looked at; after the first codes pause.
+    # This has the form of a recovery code, so both are checked. After the first, codes pause.
     answers = [
         thief.send(PAGE, do="remove", password_or_code="abcdefghjkmn").status_code for _ in range(6)
     ]
@@ -169,7 +169,7 @@ def test_a_guess_counts_during_a_pause_between_codes(thief: Browser) -> None:
 
 
 @pytest.mark.parametrize("password_or_code", ["app", "recovery"])
-def test_its_owner_switches_it_off_with_a_code(codes: list[str], password_or_code: str) -> None:
+def test_its_owner_turns_it_off_with_a_code(codes: list[str], password_or_code: str) -> None:
     window = Browser()
     window.sign_in(code_now())
     time_goes_by()
@@ -201,7 +201,7 @@ def test_required_set_up_closes_every_other_page(settings: LazySettings) -> None
     refused = window.send("/admin/newsletters/", title="x")
     assert refused.status_code == 403
     assert "needs two-step sign-in" in refused.content.decode()
-    assert "Everybody here needs it" in window.at(PAGE).content.decode()
+    assert "Every account on this site needs" in window.at(PAGE).content.decode()
     leaving = window.session_alone()
     assert leaving.send("/admin/logout/").status_code in {200, 302}
     assert leaving.at(PAGE).status_code == 302

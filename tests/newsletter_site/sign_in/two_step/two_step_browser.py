@@ -1,4 +1,4 @@
-"""Edith's browser, and the telephone with her codes."""
+"""Edith's browser and her authenticator app."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Browser(Client):
         return self.send(LOGIN, code=code, **fields) if code else answer
 
     def session_alone(self) -> Browser:
-        """Whoever has this one's session in another browser, and not the mark of this one."""
+        """Return a browser with this session, but without the cookie of a known browser."""
         thief = Browser()
         thief.cookies["sessionid"] = self.cookies["sessionid"].value
         return thief
@@ -40,7 +40,7 @@ class Browser(Client):
 
 
 def code_now(steps: int = 0) -> str:
-    """What the app of Edith's newest device shows, or will show some half minutes on."""
+    """Return the code of Edith's newest device, now or after some steps of 30 seconds."""
     device = TOTPDevice.objects.order_by("pk").last()
     totp = TOTP(device.bin_key, device.step, device.t0, device.digits)
     totp.time = time.time() + steps * device.step
@@ -48,6 +48,6 @@ def code_now(steps: int = 0) -> str:
 
 
 def time_goes_by() -> None:
-    """The code that was used last is an old one, and pauses after wrong codes are over."""
+    """Let the last code be used again, and end pauses after wrong codes."""
     TOTPDevice.objects.update(last_t=-1, throttling_failure_timestamp=None)
     StaticDevice.objects.update(throttling_failure_timestamp=None)
