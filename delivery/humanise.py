@@ -1,8 +1,9 @@
-"""How every page, mail and command writes numbers, times and durations. Pure."""
+"""Numbers, times and durations as pages, mails and commands write them."""
 
 from datetime import datetime, tzinfo
 
-from django.utils.formats import number_format
+from django.utils.formats import date_format, number_format
+from django.utils.translation import ngettext
 
 _WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
 _ORDINALS = (
@@ -38,29 +39,37 @@ def counted_copies(number: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """1 second, 40 minutes, 3 hours, 2 days."""
-    for unit, length, below in (("second", 1, 90), ("minute", 60, 90), ("hour", 3600, 48)):
-        if seconds < below * length:
-            return counted(round(seconds / length), unit)
-    return counted(round(seconds / 86_400), "day")
+    """Write a duration in its fitting unit: 1 second, 40 minutes, 3 hours, 2 days."""
+    if seconds < 90:
+        number = round(seconds)
+        words = ngettext("{n} second", "{n} seconds", number)
+    elif seconds < 90 * 60:
+        number = round(seconds / 60)
+        words = ngettext("{n} minute", "{n} minutes", number)
+    elif seconds < 48 * 3600:
+        number = round(seconds / 3600)
+        words = ngettext("{n} hour", "{n} hours", number)
+    else:
+        number = round(seconds / 86_400)
+        words = ngettext("{n} day", "{n} days", number)
+    return words.format(n=digits(number))
 
 
 def late_duration(late_s: float) -> str:
-    """How late something started, such as 12 minutes; empty within the first minute."""
+    """Write how late something started; empty within the first minute."""
     return duration(late_s) if late_s >= 60 else ""
 
 
 def clock(at: datetime, zone: tzinfo) -> str:
-    """A time of the day in a zone, to the second: 07:30:12."""
+    """Write a time of day in a zone, to the second: 07:30:12."""
     return f"{at.astimezone(zone):%H:%M:%S}"
 
 
 def clock_and_day(at: datetime, now: datetime, zone: tzinfo) -> str:
-    """07:30:12; on another day than now: 07:30:12 on Thu 24 Sep 2026."""
-    there = at.astimezone(zone)
-    if there.date() == now.astimezone(zone).date():
-        return f"{there:%H:%M:%S}"
-    return f"{there:%H:%M:%S} on {there:%a} {there.day} {there:%b %Y}"
+    """Write 07:30:12, or Thu 24 Sep 2026, 07:30:12 on another day than now."""
+    local = at.astimezone(zone)
+    is_today = local.date() == now.astimezone(zone).date()
+    return date_format(local, "H:i:s" if is_today else "D j M Y, H:i:s")
 
 
 def ordinal(number: int) -> str:
@@ -80,5 +89,5 @@ KB = 1024
 
 
 def kilobytes(size: int) -> int:
-    """As it is said: never less than there is."""
+    """Convert bytes to kB, rounded up."""
     return -(-size // KB)

@@ -1,10 +1,15 @@
-"""Transactional mail. Each kind is one issue with the same id in every database; the n-th mail to a
-reader is its version n (docs/decisions/0015-mail-on-request.md). Pure."""
+"""Transactional mail (docs/decisions/0015-mail-on-request.md).
+
+Each kind is one issue, with the same id in every database. The n-th mail to a reader is version n.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.utils.translation import gettext as _
+
+from delivery.humanise import digits
 from delivery.models import Edition, Newsletter
 
 CONFIRMATION_ISSUE = UUID("e93348ef-096e-4c6c-a194-8c9e51f5b825")
@@ -19,7 +24,7 @@ KIND_BY_ISSUE: Mapping[UUID, str] = {issue: kind for kind, issue in ISSUE_BY_KIN
 
 @dataclass(frozen=True, slots=True)
 class TransactionalText:
-    """The text of such a mail. It holds nothing that a stranger may have typed."""
+    """The text of a transactional mail. It contains nothing that a stranger may have typed."""
 
     title: str
     before: tuple[str, ...]
@@ -28,50 +33,61 @@ class TransactionalText:
     why: str
 
 
-TRANSACTIONAL_TEXTS: Mapping[str, TransactionalText] = {
-    Edition.Kind.CONFIRMATION: TransactionalText(
-        title="Confirm that you want {{ newsletter }}",
+def transactional_text(kind: str) -> TransactionalText:
+    """Write the text of a kind of transactional mail, with its merge fields in place."""
+    if kind == Edition.Kind.CONFIRMATION:
+        return TransactionalText(
+            title=_("Confirm that you want {{ newsletter }}"),
+            before=(
+                _("Someone, most likely you, signed up for {{ newsletter }} with {{ email }}."),
+                _("Open the link and press the button to confirm."),
+            ),
+            button=_("Confirm"),
+            after=(_("If it was not you, do nothing: you will not be subscribed."),),
+            why=_(
+                "You get this one mail because your address was entered to sign up for "
+                "{{ newsletter }}."
+            ),
+        )
+    return TransactionalText(
+        title=_("Unsubscribe, or see your data: {{ newsletter }}"),
         before=(
-            "Someone, most likely you, signed up for {{ newsletter }} with {{ email }}.",
-            "Open the link and press the button to confirm.",
+            _("Someone, most likely you, asked {{ newsletter }} for this link for {{ email }}."),
+            _("Open it to unsubscribe, or to see, download or erase your data."),
         ),
-        button="Confirm",
-        after=("If it was not you, do nothing: you will not be subscribed.",),
-        why="You get this one mail because your address was entered to sign up for "
-        "{{ newsletter }}.",
-    ),
-    Edition.Kind.RECORD: TransactionalText(
-        title="Unsubscribe, or see your data: {{ newsletter }}",
-        before=(
-            "Someone, most likely you, asked {{ newsletter }} for this link for {{ email }}.",
-            "Open it to unsubscribe, or to see, download or erase your data.",
-        ),
-        button="Unsubscribe or see your data",
+        button=_("Unsubscribe or see your data"),
         after=(
-            "Keep the link to yourself: anyone with it can see your data.",
-            "If it was not you, do nothing: only you have the link.",
+            _("Keep the link to yourself: anyone with it can see your data."),
+            _("If it was not you, do nothing: only you have the link."),
         ),
-        why="You get this one mail because your address was entered to unsubscribe "
-        "from {{ newsletter }}, or to see what it holds about you.",
-    ),
-}
+        why=_(
+            "You get this one mail because your address was entered to unsubscribe from "
+            "{{ newsletter }}, or to see your data."
+        ),
+    )
 
 
 def provider_tag(issue: UUID) -> str:
-    """The tag of an issue's mails at the provider."""
+    """Return the tag of an issue's mails at the provider."""
     return KIND_BY_ISSUE.get(issue) or f"issue-{issue.hex}"
 
 
 def edition_name(kind: str, version: int) -> str:
-    """The name of an edition whose title has merge fields, for operators."""
+    """Name a transactional edition for operators, because its title has merge fields."""
+    number = digits(version)
     if kind == Edition.Kind.TEST:
-        return f"Test letter number {version:,}"
-    name = "Confirmation mail" if kind == Edition.Kind.CONFIRMATION else "Record mail"
-    return name if version == 1 else f"{name} for a request number {version:,}"
+        return _("Test letter {number}").format(number=number)
+    if kind == Edition.Kind.CONFIRMATION:
+        if version == 1:
+            return _("Confirmation mail")
+        return _("Confirmation mail (request {number})").format(number=number)
+    if version == 1:
+        return _("Data request mail")
+    return _("Data request mail (request {number})").format(number=number)
 
 
 def newsletter_values(newsletter: Newsletter) -> dict[str, str]:
-    """The newsletter's values of the merge fields of such a mail."""
+    """Return the newsletter's values for the merge fields of transactional mail."""
     name, address = newsletter.name, newsletter.postal_address
     return {
         "newsletter": name,

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from delivery.mail.html_and_text import compose_transactional
-from delivery.mail.transactional_mail import ISSUE_BY_KIND, TRANSACTIONAL_TEXTS
+from delivery.mail.transactional_mail import ISSUE_BY_KIND, transactional_text
 from delivery.models import Edition
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, insert_batches
@@ -63,7 +63,7 @@ def _edition(kind: Edition.Kind, version: int) -> Edition:
     editions = Edition.objects.filter(issue_id=ISSUE_BY_KIND[kind], version=version)
     edition = editions.first()
     if edition is None:
-        words = TRANSACTIONAL_TEXTS[kind]
+        words = transactional_text(kind)
         mail = compose_transactional(words)
         content = "\0".join((words.title, mail.html, mail.text))
         # Two may be the first at once: one of them makes it, and the other finds it.

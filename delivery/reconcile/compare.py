@@ -1,22 +1,26 @@
-"""Decides what the provider's record means beside ours
-(docs/decisions/0012-a-restored-backup.md)."""
+"""Comparison of the provider's record with ours (docs/decisions/0012-a-restored-backup.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from enum import Enum
+from datetime import UTC, datetime, timedelta
+from enum import Enum, auto
 from typing import NamedTuple
 from uuid import UUID
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
+
 from delivery.rules.call_results import FoundMessage
 
-# What our row says about one delivery: its outcome, and the provider's id.
+# A delivery in our record: its outcome and the provider's id.
 RecordedDelivery = tuple[str, str | None]
 
 
 class Comparison(NamedTuple):
-    """A page of the provider's record beside ours: recipients recorded with this message, messages
-    that we have not recorded so, and messages to recipients without a delivery."""
+    """One page of the provider's record compared with ours.
+
+    `same`: recipients recorded with this message. `news`: messages that our record lacks.
+    `without_delivery`: messages to recipients who have no delivery here."""
 
     same: Sequence[int]
     news: Sequence[tuple[int, FoundMessage]]
@@ -26,7 +30,7 @@ class Comparison(NamedTuple):
 def compare(
     found: Sequence[tuple[int, FoundMessage]], recorded: Mapping[int, RecordedDelivery]
 ) -> Comparison:
-    """Compare what the provider shows, as pairs of recipient and message, with our record."""
+    """Compare the provider's pairs of recipient and message with our record."""
     same: list[int] = []
     news: list[tuple[int, FoundMessage]] = []
     without_delivery: list[tuple[int, FoundMessage]] = []
@@ -43,10 +47,11 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class SearchCoverage:
-    """Which mail the provider's search would show on a walk that began at `walked_at`, by the
-    database's clock: accepted after `since`, or it is forgotten, and before `until`, or it may not
-    be indexed. If the search does not show the mail accepted last (`shows_later_mail` is false), it
-    covers only what is older than the newest it did show."""
+    """The mail that the provider's search shows on a walk that began at `walked_at`.
+
+    Mail accepted before `since` is no longer kept, and mail accepted after `until` may not be
+    indexed yet. If the search does not show the mail accepted last (`shows_later_mail` is false),
+    it covers only mail older than the newest it did show. Times are by the database's clock."""
 
     walked_at: datetime
     last_lookup_after_s: float
@@ -57,7 +62,7 @@ class SearchCoverage:
 
     @property
     def since(self) -> datetime:
-        # One day less than the provider keeps: its days are not ours.
+        # One day less than the provider keeps, because its days may begin at another hour.
         return self.walked_at - timedelta(days=self.retention_days - 1)
 
     @property
@@ -75,49 +80,59 @@ class SearchCoverage:
         return self.newest_shown_at is not None and sent_at < self.newest_shown_at
 
     def is_too_early_for(self, sent_at: datetime) -> bool:
-        """Whether a later walk can tell more about a message accepted at `sent_at`."""
+        """Whether only a later walk can judge a message accepted at `sent_at`."""
         return sent_at >= self.since and not self.counts_for(sent_at)
 
 
 def reconcilable_at(
     unreconciled_since: datetime, *, deadline_s: float, last_lookup_after_s: float
 ) -> datetime:
-    """The earliest time to reconcile an edition: calls have ended, and the index shows them."""
+    """Compute when calls have ended and the index shows them, so that an edition can reconcile."""
     return unreconciled_since + timedelta(seconds=deadline_s + last_lookup_after_s)
 
 
 class Obstacle(Enum):
-    """What keeps an edition from being reconciled, and what to do."""
+    """The reasons why an edition cannot be reconciled yet."""
 
-    COUNTS_DO_NOT_BALANCE = (
-        "The counts do not balance, so what Postmark shows could not be recorded. Run "
-        "`./homing audit {issue}`, and reconcile again once they do."
-    )
-    FORGOTTEN_BY_PROVIDER = (
-        "Mail may have gone out so long ago that Postmark has forgotten it "
-        "(POSTMARK_RETENTION_DAYS), so nobody can tell who got it. Cancel the edition."
-    )
-    TOO_EARLY = (
-        "Postmark's search may not show mail that has just gone out. It counts from "
-        "{at:%Y-%m-%d %H:%M:%S} UTC on."
-    )
-    SEARCH_LAGS = (
-        "Postmark's search does not show mail that is recorded as accepted: it lags, or "
-        "POSTMARK_SERVER_TOKEN belongs to another server."
-    )
-    SEARCH_INCOMPLETE = (
-        "Postmark's search did not show all that it says it has. Run the command again; if that "
-        "does not help, cancel the edition."
-    )
+    COUNTS_DO_NOT_BALANCE = auto()
+    FORGOTTEN_BY_PROVIDER = auto()
+    TOO_EARLY = auto()
+    SEARCH_LAGS = auto()
+    SEARCH_INCOMPLETE = auto()
 
     def sentence(self, issue: UUID, reconcilable_at: datetime) -> str:
-        """The words for an edition of this issue."""
-        return self.value.format(issue=issue, at=reconcilable_at)
+        """Write why an edition of this issue is not reconciled, and what to do."""
+        at = f"{reconcilable_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+        return str(_SENTENCES[self]).format(issue=issue, time=at)
 
     @property
     def is_worth_waiting_for(self) -> bool:
-        """Whether a later walk may find it gone."""
+        """Whether it may be gone on a later walk."""
         return self not in {Obstacle.COUNTS_DO_NOT_BALANCE, Obstacle.FORGOTTEN_BY_PROVIDER}
+
+
+_SENTENCES: Mapping[Obstacle, Promise] = {
+    Obstacle.COUNTS_DO_NOT_BALANCE: _(
+        "The counts do not balance, so Postmark's results could not be recorded. Run "
+        "`./homing audit {issue}`, and reconcile again once the counts balance."
+    ),
+    Obstacle.FORGOTTEN_BY_PROVIDER: _(
+        "Copies may have been sent so long ago that Postmark no longer has a record of them "
+        "(POSTMARK_RETENTION_DAYS). Nobody can know who received them. Cancel the edition."
+    ),
+    Obstacle.TOO_EARLY: _(
+        "Postmark's search may not show the latest mail yet. Its results are reliable from {time} "
+        "UTC."
+    ),
+    Obstacle.SEARCH_LAGS: _(
+        "Postmark's search does not show mail that is recorded as accepted. The search lags, or "
+        "POSTMARK_SERVER_TOKEN belongs to another server."
+    ),
+    Obstacle.SEARCH_INCOMPLETE: _(
+        "Postmark's search showed fewer messages than it counts. Run the command again. If that "
+        "does not help, cancel the edition."
+    ),
+}
 
 
 def find_obstacle(
@@ -127,8 +142,9 @@ def find_obstacle(
     reconcilable_at: datetime,
     backup_not_before: datetime,
 ) -> Obstacle | None:
-    """Find why a walk of this coverage does not reconcile an edition, if it does not. What the
-    restored record does not know of was accepted after `backup_not_before`."""
+    """Find why a walk of this coverage does not reconcile an edition, or None if it does.
+
+    Mail that the restored record lacks was accepted after `backup_not_before`."""
     if backup_not_before < coverage.since:
         return Obstacle.FORGOTTEN_BY_PROVIDER
     if coverage.walked_at < reconcilable_at:

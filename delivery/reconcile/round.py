@@ -9,9 +9,12 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import DatabaseError, OperationalError
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from delivery import log_context
 from delivery.hooks import sent_before_restore
+from delivery.humanise import digits
 from delivery.mail.transactional_mail import provider_tag
 from delivery.models import Edition
 from delivery.postmark.search_windows import span_around
@@ -171,7 +174,11 @@ class ReconcileRound:
                     for recipient, listed in found:
                         if recipient not in self._seen[version]:
                             self._count_other(listed)
-            self._report_progress(f"{self._shown:,} of {total:,} messages that Postmark shows")
+            self._report_progress(
+                _("Read {shown} of {total} messages from Postmark.").format(
+                    shown=digits(self._shown), total=digits(total)
+                )
+            )
 
     def _record(self, walked: EditionRecord, found: Sequence[tuple[int, FoundMessage]]) -> None:
         recipients = [recipient for recipient, _ in found]
@@ -189,9 +196,9 @@ class ReconcileRound:
                 is_new = self._seen[walked.version].add(recipient)
                 self._shown += is_new
                 self.report.found += is_new
-        for _, listed in comparison.news:
+        for __, listed in comparison.news:
             self.report.found += self._count_other(listed)
-        for _, listed in comparison.without_delivery:
+        for __, listed in comparison.without_delivery:
             self.report.without_delivery += self._count_other(listed)
 
     def _count_other(self, listed: FoundMessage) -> bool:
@@ -232,7 +239,7 @@ class ReconcileRound:
         """Look up each open delivery; return False if there are too many."""
         ended = ("withdrawn",) if walked.has_ended else ()
         for chunk in record_findings.iter_recipients(walked, "waiting", "unknown", *ended):
-            for recipient, _ in chunk:
+            for recipient, __ in chunk:
                 if self._asked >= MAX_SINGLE_LOOKUPS:
                     return False
                 self._look_up(walked, recipient)
@@ -241,7 +248,13 @@ class ReconcileRound:
     def _look_up(self, walked: EditionRecord, recipient: int) -> bool:
         self._asked += 1
         if self._asked % 50 == 0:
-            self._report_progress(f"{self._asked:,} copies asked about one by one")
+            self._report_progress(
+                ngettext(
+                    "Looked up {n} copy individually.",
+                    "Looked up {n} copies individually.",
+                    self._asked,
+                ).format(n=digits(self._asked))
+            )
         shown = self._search.about("delivery", self._key(walked, recipient))
         found = [(recipient, one) for one in shown]
         if found:

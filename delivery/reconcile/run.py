@@ -1,4 +1,4 @@
-"""Runs rounds of reconciling, and waits where a later walk may find more."""
+"""Rounds of reconciling, with waits where a later walk may find more."""
 
 import time
 import uuid
@@ -9,9 +9,12 @@ from datetime import datetime
 from itertools import groupby
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from delivery import log_context
 from delivery.configuration import policy_from_settings, postmark_from_settings
+from delivery.humanise import digits
 from delivery.mail.test_letter import TEST_ISSUE
 from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.reconcile import record_findings
@@ -21,7 +24,7 @@ from delivery.reconcile.round import ReconcileRound, RoundReport
 from delivery.reconcile.walk import PatientSearch
 from delivery.rules.retry_or_settle import delay_after
 
-# A search that lags or hides something is walked again so often, with backoff.
+# How often a search that lags or is incomplete is walked again, with backoff.
 MAX_ROUNDS_WITHOUT_PROGRESS = 6
 REPORT_EVERY_S = 5.0
 
@@ -30,8 +33,10 @@ Group = tuple[uuid.UUID, str]
 
 @dataclass(frozen=True, slots=True)
 class ReconcileResult:
-    """What a run found, and what keeps editions from being reconciled. `unknown`: an edition of the
-    issue, the unknown version, how many messages. `again_at`: when a later run can judge more."""
+    """The findings of a run, and the obstacles to reconciling editions.
+
+    `unknown`: an edition of the issue, the unknown version, and its number of messages.
+    `again_at`: when a later run can judge more."""
 
     editions: int
     reports: Sequence[RoundReport]
@@ -43,18 +48,24 @@ class ReconcileResult:
 def reconcile(
     issue: uuid.UUID | None, *, waits: bool, report_progress: Callable[[str], None]
 ) -> ReconcileResult:
-    """Reconcile an issue's editions, or all that may differ; with `waits`, walk again where that
-    may help. Raises `SearchUnavailableError`; what was recorded until then stays."""
+    """Reconcile an issue's editions, or all that may differ from the provider's record.
+
+    With `waits`, walk again where that may help. Raises `SearchUnavailableError`; findings up to
+    then stay recorded."""
     retention_days = settings.POSTMARK_RETENTION_DAYS
     editions = record_findings.load_editions(issue, retention_days=retention_days)
     to_walk = editions
     reports: dict[Group, RoundReport] = {}
     in_the_way: dict[int, tuple[EditionRecord, Obstacle, datetime]] = {}
     deferrals = 0
-    counted = "1 edition" if len(editions) == 1 else f"{len(editions):,} editions"
-    report_progress(f"Comparing {counted} with Postmark's record.")
+    comparing = ngettext(
+        "Comparing {n} edition with Postmark's record.",
+        "Comparing {n} editions with Postmark's record.",
+        len(editions),
+    )
+    report_progress(comparing.format(n=digits(len(editions))))
     while True:
-        # What is worth waiting for is walked again, or reconciled by another run.
+        # The other obstacles are found again, or another run has reconciled the edition.
         in_the_way = {
             edition: found
             for edition, found in in_the_way.items()
@@ -80,7 +91,7 @@ def reconcile(
                 (report.first, version, count)
                 for report in reports.values()
                 for version, count in sorted(report.unknown.items())
-                # Readers ask for these again.
+                # Readers request these again.
                 if report.first.issue not in {*KIND_BY_ISSUE, TEST_ISSUE}
             ]
             later = [report.again_at for report in reports.values()]
@@ -97,7 +108,7 @@ def reconcile(
         policy = policy_from_settings()
         _wait(max(pause_s) if pause_s else delay_after(deferrals - 1, 1.0, policy), report_progress)
         walkable = record_findings.load_editions(issue, retention_days=retention_days)
-        # A report is about all editions of an issue, so they are walked together again.
+        # A report covers all editions of an issue, so all of them are walked again.
         again = {_group(one) for one in walkable if one.unreconciled_since is not None}
         to_walk = [one for one in walkable if _group(one) in again]
 
@@ -118,5 +129,5 @@ def _round(
 def _wait(seconds: float, report_progress: Callable[[str], None]) -> None:
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
-        report_progress(f"Waits for {left:.0f} s more.")
+        report_progress(_("Waiting another {seconds} s.").format(seconds=digits(round(left))))
         time.sleep(min(left, REPORT_EVERY_S))

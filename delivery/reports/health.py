@@ -1,4 +1,4 @@
-"""How sending does, read in two statements, at the same cost however much was ever sent."""
+"""The health of sending, read in two statements whose cost does not grow with history."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,15 +7,18 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import connection
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
-from delivery.humanise import clock_and_day, counted
+from delivery.humanise import clock_and_day, digits
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWDOWN_COLUMNS
 from delivery.reports.edition_counts import pop_slowed_to, rows_by_name
 from delivery.tasks.periodic_tasks import IS_ACTIVE
 
-# In SQL: when the newest webhook came. Polled events have no trace.
+# In SQL: the time of the newest webhook. Polled events have no trace.
 NEWEST_WEBHOOK_AT = """(SELECT max(received_at) FILTER (WHERE trace IS NOT NULL)
     FROM (SELECT received_at, trace FROM provider_event ORDER BY id DESC LIMIT 500) AS newest)"""
 _EDITIONS_READ = 6
@@ -80,9 +83,10 @@ _CALLS = f"""
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How sending does, at `now` by the database's clock. The last call and failure are those of
-    the last day; `response_s` is the median of the last calls. `poll_failures` counts the failures
-    since `polled_at`."""
+    """The health of sending at `now` by the database's clock.
+
+    The last call and failure are those of the last day. `response_s` is the median of the last
+    calls. `poll_failures` counts the failures since `polled_at`."""
 
     now: datetime
     workers: int
@@ -103,7 +107,7 @@ class Health:
 
 
 def read_health() -> Health:
-    """Read how sending does now."""
+    """Read the health of sending now."""
     with connection.cursor() as cursor:
         cursor.execute(_STATE, [])
         (state,) = rows_by_name(cursor)
@@ -116,7 +120,7 @@ Clock = Callable[[datetime], str]
 
 
 class HealthLine(NamedTuple):
-    """One line: what it is about, its state, and more words."""
+    """One line: its subject, its state in a few words, and more sentences."""
 
     name: str
     glyph: str
@@ -128,7 +132,7 @@ class HealthLine(NamedTuple):
 def health_lines(
     health: Health, zone: ZoneInfo, *, ceiling_per_s: float | None, takes_webhooks: bool
 ) -> list[HealthLine]:
-    """The lines, with times in `zone`."""
+    """Write the lines, with times in `zone`."""
 
     def at(moment: datetime) -> str:
         return clock_and_day(moment, health.now, zone)
@@ -136,94 +140,125 @@ def health_lines(
     return [
         _workers(health, at),
         _postmark(health, at, ceiling_per_s),
-        _unknown(health, at),
+        _unconfirmed(health, at),
         _webhooks(health, at, takes_webhooks),
         _bounces(health, at),
     ]
 
 
 def _workers(health: Health, at: Clock) -> HealthLine:
-    heard = f"last heard from at {at(health.heard_at)}" if health.heard_at else ""
+    name = _("Workers")
+    more = []
+    if health.heard_at:
+        more.append(_("Last heartbeat: {time}.").format(time=at(health.heard_at)))
     if health.workers:
-        state = f"{health.workers:,} at work"
-        more = _joined(heard, f"{counted(health.calls, 'call')} in flight")
-        return HealthLine("Workers", "sent", "sent", state, more)
+        state = ngettext("{n} is running", "{n} are running", health.workers)
+        calls = ngettext("{n} call in progress.", "{n} calls in progress.", health.calls)
+        more.append(calls.format(n=digits(health.calls)))
+        return HealthLine(
+            name, "sent", "sent", state.format(n=digits(health.workers)), " ".join(more)
+        )
     if health.work:
-        more = _joined(heard, "start one with ./homing deliver", "nothing is lost meanwhile")
-        return HealthLine("Workers", "attention", "fault", "None is running", more)
-    more = _joined(heard, "nothing waits for one")
-    return HealthLine("Workers", "waiting", "calm", "None is running", more)
+        more.append(_("Start one with ./homing deliver. Nothing is lost meanwhile."))
+        return HealthLine(name, "attention", "fault", _("None is running"), " ".join(more))
+    more.append(_("There is nothing to send."))
+    return HealthLine(name, "waiting", "calm", _("None is running"), " ".join(more))
 
 
-# The last call's end: glyph, tone, and the words for it.
-_ENDS = {
-    "answered": ("sent", "sent", "Accepts mail"),
-    "refused": ("attention", "fault", "Refused the last call"),
-    "not_sent": ("attention", "fault", "Was not reached by the last call"),
-    "unknown": ("unknown", "doubt", "Did not answer the last call"),
+# By the result of the last call: glyph, tone, and the state in words.
+_RESULTS = {
+    "answered": ("sent", "sent", gettext_lazy("Accepts mail")),
+    "refused": ("attention", "fault", gettext_lazy("Refused the last call")),
+    "not_sent": ("attention", "fault", gettext_lazy("Could not be reached by the last call")),
+    "unknown": ("unknown", "doubt", gettext_lazy("Did not answer the last call")),
 }
 
 
 def _postmark(health: Health, at: Clock, ceiling_per_s: float | None) -> HealthLine:
-    limit = f"limit {_a_minute(ceiling_per_s)}" if ceiling_per_s else ""
+    name = _("Postmark")
+    limit = []
+    if ceiling_per_s:
+        rate = ngettext(
+            "Limit: {n} copy per minute.",
+            "Limit: {n} copies per minute.",
+            _per_minute(ceiling_per_s),
+        )
+        limit = [rate.format(n=digits(_per_minute(ceiling_per_s)))]
     if health.slowed_to_per_s is not None:
-        pace = f"about {_a_minute(health.slowed_to_per_s)} for now, and more from moment to moment"
-        more = _joined(pace, limit)
-        return HealthLine("Postmark", "held", "doubt", "Asked for a slower pace", more)
-    if health.last_result not in _ENDS or health.last_call_at is None:
-        more = _joined("no call in the last day", limit)
-        return HealthLine("Postmark", "waiting", "calm", "Not called lately", more)
-    answers = f"answers in {_seconds(health.response_s)}" if health.response_s is not None else ""
-    failed = ""
+        per_minute = _per_minute(health.slowed_to_per_s)
+        rate = ngettext(
+            "About {n} copy per minute for now. The rate rises again step by step.",
+            "About {n} copies per minute for now. The rate rises again step by step.",
+            per_minute,
+        ).format(n=digits(per_minute))
+        more = " ".join([rate, *limit])
+        return HealthLine(name, "held", "doubt", _("Asked Homing to send more slowly"), more)
+    if health.last_result not in _RESULTS or health.last_call_at is None:
+        more = " ".join([_("No call in the last day."), *limit])
+        return HealthLine(name, "waiting", "calm", _("Not called lately"), more)
+    sentences = []
+    if health.response_s is not None:
+        sentences.append(_answer_time(health.response_s))
     if health.last_result != "answered":
-        failed = f"at {at(health.last_call_at)}"
+        sentences.append(_("Time of the call: {time}.").format(time=at(health.last_call_at)))
     elif health.last_failure_at:
-        failed = f"the last call that failed was at {at(health.last_failure_at)}"
-    more = _joined(answers, failed, limit, "not slowed")
-    return HealthLine("Postmark", *_ENDS[health.last_result], more)
+        sentences.append(_("Last failed call: {time}.").format(time=at(health.last_failure_at)))
+    more = " ".join([*sentences, *limit, _("The rate is not reduced.")])
+    glyph, tone, state = _RESULTS[health.last_result]
+    return HealthLine(name, glyph, tone, str(state), more)
 
 
-def _unknown(health: Health, at: Clock) -> HealthLine:
+def _per_minute(per_s: float) -> int:
+    return max(1, round(per_s * 60))
+
+
+def _answer_time(seconds: float) -> str:
+    if seconds < 0.05:
+        return _("Answers in less than 0.1 s.")
+    return _("Answers in {seconds} s.").format(seconds=number_format(round(seconds, 1), 1))
+
+
+def _unconfirmed(health: Health, at: Clock) -> HealthLine:
+    name = _("Unconfirmed")
     if not health.unknown:
-        return HealthLine("Unknown", "sent", "sent", "Nothing is in doubt")
-    since = f"since {at(health.unknown_since)}" if health.unknown_since else ""
-    asks = "being asked about now"
+        return HealthLine(name, "sent", "sent", _("No copies"))
+    more = []
+    if health.unknown_since:
+        more.append(_("Since {time}.").format(time=at(health.unknown_since)))
     if health.next_lookup_at and health.next_lookup_at > health.now:
-        asks = f"asked about again at {at(health.next_lookup_at)}"
-    state = f"{counted(health.unknown, 'copy is', 'copies are')} in doubt"
-    return HealthLine("Unknown", "unknown", "doubt", state, _joined(since, asks))
+        more.append(_("Next look-up: {time}.").format(time=at(health.next_lookup_at)))
+    else:
+        more.append(_("Homing is asking Postmark now."))
+    state = ngettext("{n} copy", "{n} copies", health.unknown).format(n=digits(health.unknown))
+    return HealthLine(name, "unknown", "doubt", state, " ".join(more))
 
 
 def _webhooks(health: Health, at: Clock, takes_webhooks: bool) -> HealthLine:
+    name = _("Webhooks")
     if not takes_webhooks:
-        more = "POSTMARK_WEBHOOK_PASSWORD is not set, so news comes by asking alone"
-        return HealthLine("Webhooks", "waiting", "calm", "Off", more)
+        more = _("POSTMARK_WEBHOOK_PASSWORD is not set, so Homing only polls Postmark for events.")
+        return HealthLine(name, "waiting", "calm", _("Off"), more)
     if health.webhook_at is None:
-        return HealthLine("Webhooks", "waiting", "calm", "None came yet")
-    return HealthLine(
-        "Webhooks", "sent", "sent", "Arriving", f"last one at {at(health.webhook_at)}"
-    )
+        return HealthLine(name, "waiting", "calm", _("None received yet"))
+    more = _("Last one: {time}.").format(time=at(health.webhook_at))
+    return HealthLine(name, "sent", "sent", _("Arriving"), more)
 
 
 def _bounces(health: Health, at: Clock) -> HealthLine:
-    last = f"last at {at(health.polled_at)}" if health.polled_at else ""
+    name = _("Bounces")
     if health.poll_failures:
-        times = "once" if health.poll_failures == 1 else f"{health.poll_failures:,} times"
-        more = f"failed {times} since; {last or 'it never went well yet'}"
-        return HealthLine("Bounces", "attention", "doubt", "Could not be asked for", more)
+        failed = ngettext(
+            "{n} check in a row failed.",
+            "{n} checks in a row failed.",
+            health.poll_failures,
+        ).format(n=digits(health.poll_failures))
+        last = _("No check has succeeded yet.")
+        if health.polled_at:
+            last = _("Last success: {time}.").format(time=at(health.polled_at))
+        more = f"{failed} {last}"
+        return HealthLine(name, "attention", "doubt", _("Could not be checked"), more)
     if not health.polled_at:
-        more = "a worker asks Postmark for them every hour and after each publication"
-        return HealthLine("Bounces", "waiting", "calm", "Not asked for yet", more)
-    return HealthLine("Bounces", "sent", "sent", "Asked for", last)
-
-
-def _joined(*parts: str) -> str:
-    return "; ".join(filter(None, parts))
-
-
-def _a_minute(per_s: float) -> str:
-    return f"{max(1, round(per_s * 60)):,} a minute"
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds >= 0.05 else "less than 0.1 s"
+        more = _("A worker asks Postmark for bounces every hour and after each publication.")
+        return HealthLine(name, "waiting", "calm", _("Not checked yet"), more)
+    state = _("Checked at {time}").format(time=at(health.polled_at))
+    return HealthLine(name, "sent", "sent", state)

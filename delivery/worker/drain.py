@@ -1,10 +1,12 @@
-"""Work until the queue is drained, with progress and totals."""
+"""Follow the queue until it is drained, with progress and totals."""
 
 import time
 from collections import Counter
 
 from django.core.management.base import OutputWrapper
+from django.utils.translation import gettext as _
 
+from delivery.humanise import digits
 from delivery.mail.transactional_mail import edition_name
 from delivery.queue.claim import next_due_at
 from delivery.reports.edition_counts import (
@@ -18,7 +20,6 @@ from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import awaits_decision
 from delivery.tasks import background_tasks
 
-# Often enough to be watched, seldom enough to be read in a log.
 LINE_EVERY_S = 5.0
 
 
@@ -27,8 +28,10 @@ def _name(counts: EditionCounts) -> str:
 
 
 class Drain:
-    """Follows the editions that are open now until the queue is drained. An edition of
-    transactional mail is open for years: only its batches that are open now count."""
+    """The editions that are open now, followed until the queue is drained.
+
+    An edition of transactional mail is open for years, so only its batches that are open now
+    count."""
 
     def __init__(self, output: OutputWrapper, *, is_terminal: bool) -> None:
         self._output = output
@@ -40,14 +43,15 @@ class Drain:
         self._last_line_at = -LINE_EVERY_S
 
     def is_drained(self) -> bool:
-        """Whether no batch and no task waits anywhere. Shows progress."""
+        """Show progress; whether no batch and no task waits anywhere."""
         self._show_progress()
-        # In this order: an import's last piece brings mail that is due from then on.
+        # In this order, because an import's last piece queues mail.
         return not background_tasks.is_any_due() and next_due_at() is None
 
     def totals(self) -> tuple[dict[str, int], bool]:
-        """The counts now, as one JSON object, and whether an edition waits for a person. Says what
-        waits, also in what was published meanwhile."""
+        """Count the outcomes; also whether an edition waits for a decision.
+
+        Writes what waits, also in editions that were published meanwhile."""
         waiting = [counts for counts in load_all_counts(open_only=True) if awaits_decision(counts)]
         totals = self._totals()
         names = ("audience", *OUTCOMES)
@@ -55,7 +59,11 @@ class Drain:
         if self._is_terminal:
             self._output.write("")
         for counts in waiting:
-            self._output.write(f"Waits for a person. {_name(counts)}: {waiting_sentence(counts)}")
+            self._output.write(
+                _("A decision is needed for {title}: {reason}").format(
+                    title=_name(counts), reason=waiting_sentence(counts)
+                )
+            )
         return {"editions": editions, **{name: totals[name] for name in names}}, bool(waiting)
 
     def _totals(self) -> Counter[str]:
@@ -70,10 +78,19 @@ class Drain:
             return
         self._last_line_at = time.monotonic()
         totals = self._totals()
-        line = f"{totals['sent']:,} of {totals['audience']:,} sent"
-        for outcome in ("unknown", "failed", "suppressed", "withdrawn"):
-            if totals[outcome]:
-                line += f", {totals[outcome]:,} {outcome}"
+        shown = {
+            _("Sent: {sent} of {audience}"): ("sent", "audience"),
+            _("unconfirmed: {unknown}"): ("unknown",),
+            _("failed: {failed}"): ("failed",),
+            _("suppressed: {suppressed}"): ("suppressed",),
+            _("withdrawn: {withdrawn}"): ("withdrawn",),
+        }
+        parts = [
+            words.format(**{name: digits(totals[name]) for name in names})
+            for words, names in shown.items()
+            if names[0] == "sent" or totals[names[0]]
+        ]
+        line = ", ".join(parts)
         if self._is_terminal:
             self._output.write(f"\r\x1b[K{line}", ending="")
         else:

@@ -79,7 +79,7 @@ def test_a_signal_lets_the_call_in_flight_finish_and_begins_no_other(
     assert len(stage.newsroom.attempts(edition)) == 1
     assert nothing_held()
     assert not WorkerHeartbeat.objects.exists()
-    assert "no call is left unfinished" in worker.said
+    assert "All its calls are finished" in worker.said
     assert "Traceback" not in worker.said
 
 

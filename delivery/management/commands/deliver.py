@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core import checks
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
 
 from delivery import log_context
 from delivery.checks import check_unsubscribe_handling
@@ -27,33 +28,39 @@ TOTALS_WITHIN_S = 10.0
 
 def _calls(value: str) -> int:
     if not (value.isascii() and value.isdecimal()) or not 1 <= int(value) <= 64:
-        raise CommandError(f"--concurrency is {value!r}; expected a whole number from 1 to 64.")
+        raise CommandError(
+            _("--concurrency is “{value}”. Give a whole number from 1 to 64.").format(value=value)
+        )
     return int(value)
 
 
 class Command(BaseCommand):
-    """Runs one worker, and prints the counts of a drained queue."""
+    """Run one worker, and print the counts of a drained queue."""
 
-    help = (
-        "Send what is published. Runs until SIGTERM or Ctrl-C: then it claims nothing more, "
-        "finishes the calls in flight and ends; a second signal ends it at once."
+    help = _(
+        "Run a worker that sends published issues. On SIGTERM or Ctrl-C it claims no more batches, "
+        "finishes its calls and ends. A second signal ends it at once."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--until-empty",
             action="store_true",
-            help="end once nothing more will happen automatically; print the counts as JSON; exit "
-            "0 if all is settled, 3 if something waits for a decision",
+            help=_(
+                "end when there is nothing left to do automatically, and print the counts as JSON; "
+                "exit with 0 if everything is settled, with 3 if something waits for a decision"
+            ),
         )
         parser.add_argument(
             "--concurrency",
             default=str(settings.DELIVERY_CONCURRENCY),
-            help="calls in flight at most (default: DELIVERY_CONCURRENCY, now %(default)s)",
+            help=_(
+                "the most calls in flight at once (default: DELIVERY_CONCURRENCY, now %(default)s)"
+            ),
         )
 
     def check(self, *args: Any, **options: Any) -> None:
-        """Stop at errors, as every command does; log warnings."""
+        """Stop at errors, like every command, and log warnings."""
         found = [each for each in checks.run_checks() if not each.is_silenced()]
         if any(each.is_serious() for each in found):
             super().check(*args, **options)
@@ -62,11 +69,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         concurrency = _calls(options["concurrency"])
-        # Django styles all of stderr as errors; most of this is none.
+        # Django styles all of stderr as errors, but most of these lines are progress.
         self.stderr.style_func = str
         raise_niceness(settings.DELIVERY_NICENESS)  # before threads start: they inherit it
         worker = Worker(concurrency, is_awaited=options["until_empty"])
-        # Before the first call to the provider: from here on a signal stops it cleanly.
+        # Before the first call to the provider, so that a signal stops it cleanly.
         worker.stop_on_signals()
         worker.warning = check_unsubscribe_handling(postmark_from_settings())
         log_context.bind(worker=worker.id)
@@ -74,16 +81,16 @@ class Command(BaseCommand):
             logger.warning(worker.warning)
         if not options["until_empty"]:
             logger.info(
-                "Worker %s is running, %d calls at most. Ctrl-C ends it.",
+                "Worker %s is running, with at most %d calls at once. Ctrl-C ends it.",
                 worker.id.hex[:8],
                 concurrency,
             )
             worker.run()
-            logger.info("The worker has ended; no call is left unfinished.")
+            logger.info("The worker has ended. All its calls are finished.")
             return
         drained = drain.Drain(self.stderr, is_terminal=self.stderr.isatty())
         worker.run(until=drained.is_drained)
-        # A connection that breaks now must not make it look unfinished.
+        # A connection that breaks now must not make the drain look unfinished.
         totals, awaits_decision = retry_write(
             drained.totals,
             what="the last line",

@@ -4,28 +4,41 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from delivery.feedback.event_inbox import failed_events
+from delivery.humanise import digits
 
 
 class Command(BaseCommand):
-    """Lists failed events, or has them tried again."""
+    """List failed events, or queue them for another try."""
 
-    help = (
-        "List the provider's events that could not be applied; the log says why. With --again "
+    help = _(
+        "List Postmark's events that could not be applied. The log shows each error. With --again "
         "workers try them again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--again", action="store_true", help="have all of them tried again")
+        parser.add_argument("--again", action="store_true", help=_("try all of them again"))
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["again"]:
-            self.stdout.write(f"{failed_events().update(failures=0)} events are tried again.")
+            number = failed_events().update(failures=0)
+            queued = ngettext(
+                "{n} event is queued for another try.",
+                "{n} events are queued for another try.",
+                number,
+            )
+            self.stdout.write(queued.format(n=digits(number)))
             return
         events = failed_events().order_by("id").values_list("id", "kind", "received_at")
         for number, kind, received_at in events:
-            received = f"received {received_at:%Y-%m-%d %H:%M} UTC"
-            self.stdout.write(f"event {number}  {kind or 'of unknown type'}  {received}")
+            line = _("event {number}  {kind}  received {time} UTC").format(
+                number=number,
+                kind=kind or _("unknown type"),
+                time=f"{received_at:%Y-%m-%d %H:%M}",
+            )
+            self.stdout.write(line)
         if not events:
-            self.stdout.write("No event has failed.")
+            self.stdout.write(_("No event has failed."))

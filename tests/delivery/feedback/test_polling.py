@@ -130,7 +130,7 @@ def test_where_the_provider_does_not_say_it_is_asked_later(
 
 def listed() -> list[str]:
     out = StringIO()
-    call_command("errands", stdout=out)
+    call_command("background_tasks", stdout=out)
     return out.getvalue().splitlines()
 
 
@@ -179,9 +179,11 @@ def test_tasks_are_listed_with_why_they_failed_and_when_they_are_due(newsroom: N
     polling.poll(never)
     failed, well = listed()
     said = reason_sentence(Reason.loads(PeriodicTask.objects.get(name="poll broadcast").last_error))
-    assert failed.startswith(f"poll broadcast: failed once: {said} It never succeeded. Next try")
-    assert well.startswith("poll outbound: succeeded at ")
-    assert " Due at " in well
+    assert failed.startswith(
+        f"poll broadcast: 1 try failed. Last error: {said} It has never succeeded. Next run: "
+    )
+    assert well.startswith("poll outbound: Last success: ")
+    assert " Next run: " in well
 
 
 def test_a_task_that_no_worker_runs_any_more_is_not_reported(mistyped: str) -> None:
@@ -190,7 +192,7 @@ def test_a_task_that_no_worker_runs_any_more_is_not_reported(mistyped: str) -> N
     assert told() == {"poll broadcast": 0, "poll outbound": 0}
     assert read_health().poll_failures == 0
     [line] = [line for line in listed() if line.startswith(mistyped)]
-    assert "No worker has run it since it was due at" in line
+    assert "No worker has run it since it was due: " in line
 
 
 def test_one_that_is_due_and_waits_for_its_worker_is_told(newsroom: Newsroom) -> None:

@@ -48,6 +48,6 @@ def test_events_that_were_set_aside_are_listed_and_tried_again(transactional_db:
     assert said("events") == "No event has failed.\n"
     ProviderEvent.objects.update(failures=event_inbox.MAX_FAILURES)
     assert f"event {event}  Delivery" in said("events")
-    assert said("events", "--again") == "1 events are tried again.\n"
+    assert said("events", "--again") == "1 event is queued for another try.\n"
     assert said("events") == "No event has failed.\n"
     assert event_inbox.apply_pending() == 1

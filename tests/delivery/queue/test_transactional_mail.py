@@ -264,7 +264,7 @@ def test_a_fault_stops_confirmations_with_its_reason_and_nobody_is_lost(newsroom
     output = io.StringIO()
     _, awaits_decision = Drain(output, is_terminal=False).totals()
     assert awaits_decision
-    assert output.getvalue().startswith("Waits for a person. Confirmation mail: ")
+    assert output.getvalue().startswith("A decision is needed for Confirmation mail: ")
     assert resume(edition.pk)
     newsroom.deliver_all()
     assert state_of(load_counts(edition.pk)) is EditionState.SUCCEEDED

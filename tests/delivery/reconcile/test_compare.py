@@ -75,7 +75,7 @@ def test_silence_counts_between_the_last_look_up_and_the_providers_memory() -> N
         (30 * MINUTE, False, True),
         (timedelta(days=45), True, False),
     ],
-    ids=["fresh", "judged", "the search lags", "forgotten"],
+    ids=["fresh", "judged", "the search lags", "no longer has a record"],
 )
 def test_what_may_be_shown_later_is_too_fresh(
     age: timedelta, is_shown: bool, is_early: bool
@@ -120,10 +120,10 @@ def test_an_edition_is_reconciled_when_all_was_shown_and_silence_counts() -> Non
 @pytest.mark.parametrize(
     ("change", "words", "is_worth_waiting_for"),
     [
-        ({"was_all_shown": False}, "did not show all", True),
+        ({"was_all_shown": False}, "fewer messages", True),
         ({"coverage": {"shows_later_mail": False}}, "lags", True),
         ({"coverage": {"walked_at": NOW - 14 * MINUTE}}, "11:47:00 UTC", True),
-        ({"backup_not_before": NOW - timedelta(days=45)}, "forgotten", False),
+        ({"backup_not_before": NOW - timedelta(days=45)}, "no longer has a record", False),
     ],
 )
 def test_what_stands_in_the_way_is_named(

@@ -119,7 +119,7 @@ def test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out(
     early = reconcile("--restored", "--no-wait")
     assert early["exit"] == 3
     assert early["recorded"] == 3
-    assert "It counts from" in early["said"]
+    assert "results are reliable from" in early["said"]
     newsroom.deliver_all()
     assert len(copies_by_key(newsroom)) == 6
     # A call may have started just before the restore: its look-ups begin after its deadline.
@@ -313,7 +313,7 @@ def test_forgotten_editions_wait_unless_cancelled(newsroom: Newsroom, reconcile:
     restored(newsroom)
     answer = reconcile()
     assert (answer["exit"], answer["reconciled"]) == (3, 0)
-    assert "forgotten" in answer["said"]
+    assert "no longer has a record" in answer["said"]
     control.cancel(edition.pk)
     answer = reconcile()
     assert (answer["exit"], answer["reconciled"]) == (0, 1)
@@ -413,7 +413,7 @@ def test_books_out_of_balance_hold_up_no_other(newsroom: Newsroom, reconcile: Re
     answer = reconcile()
     assert (answer["exit"], answer["recorded"], answer["reconciled"]) == (3, 3, 1)
     assert (
-        f"The counts do not balance, so what Postmark shows could not be recorded. Run `./homing "
+        f"The counts do not balance, so Postmark's results could not be recorded. Run `./homing "
         f"audit {broken.issue_id}`" in answer["said"]
     )
     assert newsroom.outcomes(sound) == ["sent"] * 3

@@ -1,4 +1,4 @@
-"""How sending does: what is read of it, and what is said of what was read."""
+"""The health of sending: what is read from the database, and its lines."""
 
 import json
 import uuid
@@ -45,40 +45,60 @@ LAST = {"last_result": "answered", "last_call_at": ago(3)}
 
 
 @pytest.mark.parametrize(
-    ("name", "found", "tone", "said"),
+    ("name", "found", "tone", "words"),
     [
-        ("Workers", {"workers": 2, "heard_at": ago(1), "calls": 4}, "sent", "4 calls in flight"),
+        ("Workers", {"workers": 2, "heard_at": ago(1), "calls": 4}, "sent", "4 calls in progress"),
         ("Workers", {}, "calm", "None"),
-        ("Workers", {"work": True, "heard_at": ago(2 * 86400)}, "fault", "on Tue 15 Sep 2026"),
-        ("Postmark", {}, "calm", "no call in the last day"),
-        ("Postmark", LAST | {"response_s": 0.4}, "sent", "answers in 0.4 s; not slowed"),
-        ("Postmark", LAST | {"response_s": 0.01}, "sent", "answers in less than 0.1 s"),
+        (
+            "Workers",
+            {"work": True, "heard_at": ago(2 * 86400)},
+            "fault",
+            "Tue 15 Sep 2026, 07:15:35",
+        ),
+        ("Postmark", {}, "calm", "No call in the last day"),
+        (
+            "Postmark",
+            LAST | {"response_s": 0.4},
+            "sent",
+            "Answers in 0.4 s. The rate is not reduced.",
+        ),
+        ("Postmark", LAST | {"response_s": 0.01}, "sent", "Answers in less than 0.1 s"),
         ("Postmark", LAST | {"last_result": "refused"}, "fault", "Refused the last call"),
         ("Postmark", LAST | {"last_result": "unknown"}, "doubt", "Did not answer the last call"),
-        ("Postmark", LAST | {"slowed_to_per_s": 2.0}, "doubt", "about 120 a minute for now"),
-        ("Postmark", LAST | {"ceiling": 46.0}, "sent", "limit 2,760 a minute"),
-        ("Postmark", LAST | {"last_failure_at": ago(60)}, "sent", "that failed was at 07:14:35"),
-        ("Unknown", {}, "sent", "Nothing is in doubt"),
-        ("Unknown", {"unknown": 200, "unknown_since": ago(74)}, "doubt", "since 07:14:21"),
-        ("Unknown", {"unknown": 1, "next_lookup_at": ago(1)}, "doubt", "being asked about now"),
         (
-            "Unknown",
+            "Postmark",
+            LAST | {"slowed_to_per_s": 2.0},
+            "doubt",
+            "About 120 copies per minute for now",
+        ),
+        ("Postmark", LAST | {"ceiling": 46.0}, "sent", "Limit: 2,760 copies per minute."),
+        ("Postmark", LAST | {"last_failure_at": ago(60)}, "sent", "Last failed call: 07:14:35."),
+        ("Unconfirmed", {}, "sent", "No copies"),
+        ("Unconfirmed", {"unknown": 200, "unknown_since": ago(74)}, "doubt", "Since 07:14:21"),
+        ("Unconfirmed", {"unknown": 1, "next_lookup_at": ago(1)}, "doubt", "asking Postmark now"),
+        (
+            "Unconfirmed",
             {"unknown": 2, "next_lookup_at": ago(-240)},
             "doubt",
-            "about again at 07:19:35",
+            "Next look-up: 07:19:35.",
         ),
         ("Webhooks", {"hooks": False}, "calm", "POSTMARK_WEBHOOK_PASSWORD is not set"),
-        ("Webhooks", {"webhook_at": ago(1)}, "sent", "last one at 07:15:34"),
-        ("Bounces", {}, "calm", "Not asked for yet"),
-        ("Bounces", {"polled_at": ago(60), "poll_failures": 2}, "doubt", "failed 2 times since"),
+        ("Webhooks", {"webhook_at": ago(1)}, "sent", "Last one: 07:15:34."),
+        ("Bounces", {}, "calm", "Not checked yet"),
+        (
+            "Bounces",
+            {"polled_at": ago(60), "poll_failures": 2},
+            "doubt",
+            "2 checks in a row failed.",
+        ),
     ],
 )
-def test_each_line_says_how_its_part_does(
-    name: str, found: dict[str, Any], tone: str, said: str
+def test_each_line_shows_the_state_of_its_part(
+    name: str, found: dict[str, Any], tone: str, words: str
 ) -> None:
     found_line = line(name, **found)
     assert found_line.tone == tone
-    assert said in f"{found_line.state} {found_line.more}"
+    assert words in f"{found_line.state} {found_line.more}"
 
 
 @pytest.fixture
@@ -103,14 +123,14 @@ def an_attempt(edition: Edition, result: str, seconds_ago: float, took_s: float)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nothing_is_there_to_be_read_before_anything_was_sent() -> None:
+def test_health_is_empty_before_the_first_send() -> None:
     found = read_health()
     assert (found.workers, found.work, found.unknown, found.last_result) == (0, False, 0, "")
     assert (found.webhook_at, found.polled_at, found.slowed_to_per_s) == (None, None, None)
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_waits_is_in_flight_and_is_in_doubt_is_read_off_the_batches(edition: Edition) -> None:
+def test_work_calls_and_unconfirmed_copies_come_from_batches(edition: Edition) -> None:
     assert read_health().work
     first, second, third = Batch.objects.order_by("pk")
     Batch.objects.filter(pk=first.pk).update(
@@ -139,7 +159,7 @@ def test_what_waits_is_in_flight_and_is_in_doubt_is_read_off_the_batches(edition
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_scheduled_is_work_and_open_once_its_time_has_come(edition: Edition) -> None:
+def test_scheduled_edition_is_work_once_it_is_due(edition: Edition) -> None:
     Batch.objects.all().delete()
     Edition.objects.update(
         control="scheduled", audience=0, scheduled_for=Now() + timedelta(hours=1),
@@ -157,7 +177,7 @@ def test_what_is_scheduled_is_work_and_open_once_its_time_has_come(edition: Edit
 
 
 @pytest.mark.django_db(transaction=True)
-def test_workers_of_the_last_minute_count_and_the_last_word_of_any_is_kept() -> None:
+def test_workers_heard_from_in_the_last_minute_count() -> None:
     worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=1)
     worker_heartbeat.beat(silent := uuid.uuid4(), host="letterbox", pid=2)
     with connection.cursor() as cursor:
@@ -170,7 +190,7 @@ def test_workers_of_the_last_minute_count_and_the_last_word_of_any_is_kept() -> 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wrong() -> None:
+def test_worker_restores_its_deleted_row_and_its_warning() -> None:
     worker_heartbeat.beat(
         worker := uuid.uuid4(), host="letterbox", pid=1, warning="A stream is missing."
     )
@@ -182,7 +202,7 @@ def test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wro
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_calls_of_the_last_day_say_how_postmark_answers(edition: Edition) -> None:
+def test_health_reads_the_calls_of_the_last_day(edition: Edition) -> None:
     for seconds_ago, took_s in ((50, 0.2), (40, 0.4), (30, 9.0)):
         an_attempt(edition, "answered", seconds_ago, took_s)
     an_attempt(edition, "unknown", 60, 120)
@@ -198,7 +218,7 @@ def test_the_calls_of_the_last_day_say_how_postmark_answers(edition: Edition) ->
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_asked_for_is_no_webhook() -> None:
+def test_polled_event_is_not_a_webhook() -> None:
     event_inbox.store(json.dumps({"RecordType": "Bounce", "ID": 1}).encode())
     assert read_health().webhook_at is None
     event_inbox.store(json.dumps({"RecordType": "Bounce", "ID": 2}).encode(), "trace-1")
@@ -206,7 +226,7 @@ def test_what_was_asked_for_is_no_webhook() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_task_that_failed_and_the_pace_that_was_slowed_are_read() -> None:
+def test_failed_task_and_reduced_rate_are_read() -> None:
     PeriodicTask.objects.create(name="poll broadcast", last_success_at=NOW, failures=3)
     PeriodicTask.objects.create(name="another task", failures=9)
     SendRate.objects.update_or_create(
@@ -223,7 +243,7 @@ def test_the_task_that_failed_and_the_pace_that_was_slowed_are_read() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_edition_is_open_until_nothing_of_it_waits_or_was_missed(edition: Edition) -> None:
+def test_edition_is_open_until_nothing_waits_or_was_missed(edition: Edition) -> None:
     assert load_open_newsletters() == [edition.pk]
     Batch.objects.update(state="done", waiting=0, sent=20)
     assert load_open_newsletters() == []

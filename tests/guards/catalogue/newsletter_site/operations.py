@@ -8,7 +8,7 @@ a worker whose row went is there again as soon as it is heard from
         clock_timestamp(), clock_timestamp(), %s, %s, %s) ON CONFLICT (id) DO UPDATE → UPDATE
         worker» SET heard_at = clock_timestamp() «→ WHERE id = %s» ", [EXPIRES_AFTER, worker,
         worker«, host, pid, warning»
-    test_a_worker_whose_row_went_meanwhile_is_there_again_with_what_it_found_wrong
+    test_worker_restores_its_deleted_row_and_its_warning
 doubt about which nothing is asked any more wakes nobody once the issue was cancelled
     BATCHES: control IN ('closed'«, 'cancelled'»))
     test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for
