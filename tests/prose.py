@@ -296,7 +296,7 @@ def script_texts(path: str, source: str) -> Iterator[Text]:
 
 def markdown_texts(path: str, source: str) -> Iterator[Text]:
     """Read the paragraphs, cells and list items of a Markdown page; code is left out."""
-    fenced = re.compile(r"^(```|~~~).*?^\1\s*$", re.S | re.M)
+    fenced = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1\s*$", re.S | re.M)
     blanked = fenced.sub(lambda match: "\n" * match[0].count("\n"), source)
     number = 1
     for paragraph in re.split(r"(\n(?:[ \t]*\n)+|\n(?=\s*(?:[-*|]|\d+\.) )|(?<=\|)\n)", blanked):
