@@ -1,4 +1,4 @@
-"""The newsletter of the pictures: its name, its past issues, and the letter being written."""
+"""The newsletter in the screenshots: its name, its past issues and the draft."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AUTHOR = ("Edith", "Marlow")
 
 @dataclass(frozen=True, slots=True)
 class PastIssue:
-    """An issue that went out `days` ago, when the list had the first `readers` rows of the file."""
+    """An issue that was sent `days` ago to the first `readers` rows of the file."""
 
     title: str
     days: int
@@ -44,7 +44,7 @@ Dear {{ name|reader }},
 For eleven weeks the sky above the tannery roof belonged to somebody else. They came on the ninth \
 of May, nine of them and then fourteen, screaming round the chimney at supper time as if it were a \
 racecourse. On the third of August they went, between one evening and the next, and left nothing \
-on the step, not so much as a feather.
+on the step, not even a feather.
 
 Nobody sees swifts leave. What you see, a day or two later, is that you have stopped looking up.
 

@@ -1,9 +1,9 @@
 """
-Takes the pictures of the docs from the running program: `make pictures`.
+Take the screenshots of the docs from the running program: `make pictures`.
 
-It starts what the demo starts (a database of its own in a temporary folder, the sandbox, the site,
-two workers), brings in readers and past issues, then goes the way of an author in a real browser
-and takes each picture on the way. Whatever it started ends with it.
+It starts the same programs as the demo (a database in a temporary folder, the sandbox, the site and
+two workers) and imports readers and past issues. Then it does an author's work in a real browser
+and takes the screenshots. All programs end with it.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 def main() -> None:
-    """Read which pictures are wanted and take them."""
+    """Take the screenshots into the folder of `--into`."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--into", type=Path, default=FOLDER, help="the folder for the pictures")
+    parser.add_argument("--into", type=Path, default=FOLDER, help="the folder for the screenshots")
     into = parser.parse_args().into
     into.mkdir(parents=True, exist_ok=True)
     with running_program() as services, browser() as chromium:
@@ -58,7 +58,7 @@ def main() -> None:
 
 @contextmanager
 def running_program() -> Iterator[Services]:
-    """Database, sandbox, site and workers, with readers and past issues."""
+    """Run database, sandbox, site and workers, with readers and past issues."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="homing-pictures-")))
         os.environ.update(
@@ -81,18 +81,18 @@ def running_program() -> Iterator[Services]:
         terminal = Terminal(OutputWrapper(sys.stdout))
         children = stack.enter_context(Children(folder, terminal))
         open_database(terminal)
-        # The hold is as long as an author has it.
+        # The default hold, so that the screenshots show it.
         services = start_services(children, hold_s=HOLD_S)
         name_everything(services)
         for number, _ in enumerate(PAST):
             publish_past(services, number, folder, terminal.pause)
-            terminal.step(f"“{PAST[number].title}” has gone out")
+            terminal.step(f"“{PAST[number].title}” was sent")
         bring_in(PAST[-1].readers, READERS_NOW, folder)
         yield services
 
 
 def name_everything(services: Services) -> None:
-    """The newsletter and its author by name."""
+    """Set the names of the newsletter and its author."""
     from delivery.models import Newsletter
     from newsletter_site.models import User
 
@@ -104,7 +104,7 @@ def name_everything(services: Services) -> None:
 
 
 def bring_in(first: int, last: int, folder: Path) -> None:
-    """Import these rows of the demo's list, as a file of their own."""
+    """Import these rows of the demo's list from a separate file."""
     from subscribers.importing.import_file import import_file
 
     rows = (ROOT / "publishing/demo_material/readers.csv").read_text("utf-8-sig").splitlines(True)
@@ -114,7 +114,7 @@ def bring_in(first: int, last: int, folder: Path) -> None:
 
 
 def publish_past(services: Services, number: int, folder: Path, pause: Callable[[], None]) -> None:
-    """Bring in the readers of that time, publish, have it sent, and move it to its day."""
+    """Import the readers of that time, publish an issue, and set its date back."""
     from django.db import connection
 
     from delivery.rules.edition_state import EditionState
@@ -134,7 +134,7 @@ def publish_past(services: Services, number: int, folder: Path, pause: Callable[
     while load_status(edition.pk).state in (EditionState.HELD, EditionState.SENDING):
         pause()
     with connection.cursor() as cursor:
-        # Its day, for every time that a page shows of it.
+        # Change each time that a page shows.
         for table, columns, key in (
             ("edition", ("published_at", "held_until"), "id"),
             ("attempt", ("started_at", "finished_at"), "edition_id"),
@@ -155,7 +155,7 @@ def publish_past(services: Services, number: int, folder: Path, pause: Callable[
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """A Chromium of this machine."""
+    """Start the installed Chromium."""
     import shutil
 
     from playwright.sync_api import sync_playwright
@@ -172,7 +172,7 @@ def browser() -> Iterator[Browser]:
 
 
 def take(services: Services, chromium: Browser, into: Path) -> None:
-    """The way of an author, with a picture at each place worth showing."""
+    """Do an author's work and take the screenshots."""
     window = chromium.new_context(base_url=services.site.url, viewport=WIDE, device_scale_factor=1)
     page = window.new_page()
 
@@ -233,7 +233,7 @@ def take(services: Services, chromium: Browser, into: Path) -> None:
 
 
 def sign_in(page: Page, services: Services) -> None:
-    """Come to the desk by signing in."""
+    """Sign in to the desk."""
     page.goto("/admin/newsletters/issues/")
     page.get_by_label("User name").fill(services.author.username)
     page.get_by_label("Password").fill(services.password)
@@ -241,7 +241,7 @@ def sign_in(page: Page, services: Services) -> None:
 
 
 def write(page: Page) -> None:
-    """The letter of the pictures, word for word, until it is saved and its preview stands."""
+    """Write the letter, and wait until its preview is shown."""
     page.goto("/admin/newsletters/write/")
     page.get_by_label("Title and subject").fill(TITLE)
     page.get_by_label("Preview text").fill(PREHEADER)
@@ -253,7 +253,7 @@ def write(page: Page) -> None:
 
 
 def slow_down(services: Services) -> None:
-    """A provider that takes its time, and once loses an answer."""
+    """Slow the provider down, and let it lose one reply."""
     for fault in (
         {"kind": "accept_then_close", "nth": 6},
         {"kind": "slow", "seconds": 5, "calls": None},
@@ -263,7 +263,7 @@ def slow_down(services: Services) -> None:
 
 
 def begin_another(page: Page) -> None:
-    """A draft that somebody has begun."""
+    """Begin a second draft."""
     title, words = SECOND_DRAFT
     page.goto("/admin/newsletters/write/")
     page.get_by_label("Title and subject").fill(title)
