@@ -6,9 +6,9 @@ import sys
 
 
 def main() -> None:
-    """Run one management command; a missing database ends it with one sentence."""
+    """Run one management command. Errors of the database end it with one sentence."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
-    from django.core.management import execute_from_command_line
+    from django.core.management import ManagementUtility
     from django.db import OperationalError, ProgrammingError
 
     if "--traceback" not in sys.argv:
@@ -17,7 +17,10 @@ def main() -> None:
         install_exception_hooks()
     try:
         try:
-            execute_from_command_line(sys.argv)
+            # Help and errors name the entry that the documentation names.
+            utility = ManagementUtility(["./homing", *sys.argv[1:]])
+            utility.prog_name = "./homing"
+            utility.execute()
         finally:
             from newsletter_site.operations.metrics.flush_metrics import flush_at_exit
 
@@ -26,17 +29,17 @@ def main() -> None:
         if "--traceback" in sys.argv:
             raise
         found = str(error).splitlines()[0].rstrip(".")
-        sys.exit(f"homing: the database did not answer: {found}. Look at DATABASE_URL.")
+        sys.exit(f"homing: the database cannot be reached: {found}. Check DATABASE_URL.")
     except ProgrammingError as error:
         if "--traceback" in sys.argv or type(error.__cause__).__name__ != "UndefinedTable":
             raise
-        sys.exit("homing: the tables are not there yet, or not all of them: run ./homing migrate.")
+        sys.exit("homing: the database lacks some or all tables. Run ./homing migrate.")
     except UnicodeEncodeError:
         no_text = [found for found in map(os.fsencode, sys.argv) if not _is_utf8(found)]
         if "--traceback" in sys.argv or not no_text:
             raise
         found = no_text[0].decode(errors="backslashreplace")
-        sys.exit(f"homing: “{found}” on the command line is no UTF-8 text; give it as UTF-8.")
+        sys.exit(f"homing: “{found}” on the command line is not UTF-8. Type it as UTF-8.")
 
 
 def _is_utf8(argument: bytes) -> bool:
@@ -51,5 +54,5 @@ if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        print("Broken off.", file=sys.stderr)
+        print("Interrupted.", file=sys.stderr)
         sys.exit(130)

@@ -1,4 +1,4 @@
-"""The worker's daily task `prune`: one worker at a time, under a lease that each piece extends."""
+"""The worker's daily task `prune`: one worker at a time, with a lease that each piece extends."""
 
 import logging
 import time
@@ -22,14 +22,14 @@ POLL_S = 60.0
 
 
 class DailyPrune:
-    """Checks every minute whether it is due, and keeps no connection in between."""
+    """Check every minute whether the task is due. Keep no connection in between."""
 
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s
         self._next_poll_s = 0.0
 
     def work(self, is_stopping: Callable[[], bool]) -> bool:
-        """Prune if it is due. Returns False: there is never more to do at once."""
+        """Prune if it is due. Return False, because there is never more to do at once."""
         if self._clock_s() >= self._next_poll_s:
             self._next_poll_s = self._clock_s() + POLL_S
             prune_if_due(is_stopping)
@@ -38,7 +38,7 @@ class DailyPrune:
 
 
 def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
-    """Prune unless it is not due or another worker does it; return whether this worker did."""
+    """Prune if it is due and no other worker does it. Return whether this worker did."""
     periodic_tasks.ensure_exists(NAME, due_in_s=FIRST_AFTER_S)
     lease = periodic_tasks.acquire(NAME, uuid.uuid4(), lease_s=LEASE_S)
     if lease is None:
@@ -50,7 +50,7 @@ def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
             )
         )
     except BaseException:
-        periodic_tasks.fail(lease, "It broke off; the log says why.", again_in_s=RETRY_AFTER_S)
+        periodic_tasks.fail(lease, "It failed. See the log.", again_in_s=RETRY_AFTER_S)
         raise
     deleted = {pruned.rule.name: pruned.number for pruned in done if pruned.number}
     if deleted:
@@ -65,5 +65,5 @@ def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
     return True
 
 
-# It is never due work: `deliver --until-empty` does not wait for it.
+# It never counts as due work: `deliver --until-empty` does not wait for it.
 DAILY_PRUNE = BackgroundTask("old rows", DailyPrune().work, lambda: False)

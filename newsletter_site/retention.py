@@ -1,4 +1,4 @@
-"""Everything that is deleted when it is old enough, and `prune`, which deletes it in pieces."""
+"""The retention rules, and `prune`, which deletes old data in pieces."""
 
 import logging
 import time
@@ -8,7 +8,10 @@ from functools import partial
 
 from django.conf import settings
 from django.db import OperationalError, transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
+from delivery.humanise import digits
 from delivery.models import Edition
 from delivery.monitoring import worker_heartbeat
 from delivery.retention import expire_details
@@ -23,30 +26,30 @@ from subscribers.signup import expire_unconfirmed
 
 logger = logging.getLogger(__name__)
 
-# After each piece there is a pause as long as the piece took. Stopping must be quick.
+# The pause after each piece is as long as the piece took. It is limited, so that a stop is quick.
 MAX_PAUSE_S = 0.5
 
 # What each rule deletes, for people.
 WHAT = {
-    "answers": "saved answers to posted forms",
-    "pending": "people who never confirmed, with all that is on record about them",
-    "files": "files of readers that nobody imported",
-    "calls": "calls to Postmark",
-    "events": "applied events of Postmark's webhooks",
-    "test_letters": "test letters, with the address they went to",
-    "pictures": "pictures that no letter shows",
-    "looks": "looks at domains and links",
-    "sessions": "sessions that have ended",
-    "tokens": "API tokens that expired or were revoked",
-    "sign_ins": "counts of failed sign-ins",
-    "workers": "workers that were killed",
-    "copies": "copies of finished issues",
+    "answers": gettext_lazy("saved responses to posted forms"),
+    "pending": gettext_lazy("unconfirmed sign-ups with their data"),
+    "files": gettext_lazy("uploaded files that were not imported"),
+    "calls": gettext_lazy("calls to Postmark"),
+    "events": gettext_lazy("applied events of Postmark’s webhooks"),
+    "test_letters": gettext_lazy("test letters with their addresses"),
+    "pictures": gettext_lazy("unused images"),
+    "looks": gettext_lazy("saved checks of domains and links"),
+    "sessions": gettext_lazy("expired sessions"),
+    "tokens": gettext_lazy("expired and revoked API tokens"),
+    "sign_ins": gettext_lazy("counts of failed sign-ins"),
+    "workers": gettext_lazy("crashed workers"),
+    "copies": gettext_lazy("copies of finished issues"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """Counts and deletes as `OldRows` does: `delete` yields how many rows each piece had."""
+    """The interface of `OldRows`, with two functions. `delete` yields the rows of each piece."""
 
     count: Callable[[], int]
     delete: Callable[[], Iterator[int]]
@@ -54,7 +57,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """How long something is kept, for people, and what is deleted then."""
+    """A retention time, for people, and the rows to delete after it."""
 
     name: str
     kept: str
@@ -62,13 +65,13 @@ class RetentionRule:
 
     @property
     def what(self) -> str:
-        """What it deletes, for people."""
-        return WHAT[self.name]
+        """Return what the rule deletes, for people."""
+        return str(WHAT[self.name])
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """How many rows of a rule were deleted. `error` says why some were left for another time."""
+    """The number of deleted rows of a rule. `error` is the reason why some were left."""
 
     rule: RetentionRule
     number: int
@@ -77,20 +80,19 @@ class Pruned:
 
 
 def saved_answers() -> OldRows:
-    """The old answers to posted forms. The result of the work keeps its key for good."""
+    """Return the old responses to posted forms. An edition keeps its key permanently."""
     along = ["created_at", "user_id", "idempotency_key"]
     return OldRows("idempotency", along, "created_at", settings.IDEMPOTENCY_TTL_DAYS)
 
 
 def retention_rules() -> list[RetentionRule]:
-    """All rules, by the current settings."""
+    """Return all rules for the current settings."""
     days, details = settings.DETAILS_KEEP_DAYS, _kept_by("DETAILS_KEEP_DAYS")
     provider_days, provider_details = details_retention_days(), details
     if provider_days > days:
-        provider_details = (
-            f"{_kept(provider_days)}, while Postmark may be asked (POSTMARK_RETENTION_DAYS)"
-        )
-    copies_kept = "for ever, unless dropped by hand (DELIVERIES_KEEP_DAYS)"
+        # As long as Postmark can be asked about a message.
+        provider_details = _kept(provider_days, "POSTMARK_RETENTION_DAYS")
+    copies_kept = _("until dropped by hand (DELIVERIES_KEEP_DAYS)")
     if (copies_days := drop_old_deliveries.days_kept()) is not None:
         copies_kept = _kept(copies_days, "DELIVERIES_KEEP_DAYS")
     test_letters = Deletion(
@@ -115,8 +117,8 @@ def retention_rules() -> list[RetentionRule]:
         RetentionRule("events", provider_details, expire_details.applied_events(provider_days)),
         RetentionRule("test_letters", provider_details, test_letters),
         RetentionRule("pictures", details, pictures),
-        RetentionRule("looks", "1 day", cached_results.expired_results()),
-        RetentionRule("sessions", "until they end", sessions),
+        RetentionRule("looks", _("1 day"), cached_results.expired_results()),
+        RetentionRule("sessions", _("until they end"), sessions),
         RetentionRule("tokens", details, tokens),
         RetentionRule("sign_ins", details, sign_ins),
         RetentionRule("workers", worker_heartbeat.EXPIRES_AFTER, workers),
@@ -130,11 +132,13 @@ def prune(
     on_progress: Callable[[RetentionRule, int], None] = lambda *_: None,
     pause: Callable[[float], object] = time.sleep,
 ) -> list[Pruned]:
-    """Delete everything that is old enough; must not be called in a transaction. After each piece,
-    `on_progress` gets the number of its rule so far, `pause` the seconds to wait, and
-    `may_continue` is asked. If a rule fails or waits too long, the others are still applied."""
+    """Delete all data that is old enough. It must not be called in a transaction.
+
+    After each piece, `on_progress` gets the rule and its number so far, `pause` gets the seconds to
+    wait, and `may_continue` is asked. If a rule fails or waits too long, the others still run.
+    """
     if transaction.get_connection().in_atomic_block:
-        raise transaction.TransactionManagementError("Pieces are transactions of their own.")
+        raise transaction.TransactionManagementError("Each piece needs its own transaction.")
     return [
         _apply(rule, may_continue, on_progress, pause)
         if may_continue()
@@ -144,7 +148,7 @@ def prune(
 
 
 def drop_copies(edition: Edition, on_progress: Callable[[int], None]) -> int:
-    """Drop the copies of one edition now. Raises `CannotDropError` or `OperationalError`."""
+    """Drop the copies of one edition now. Raise `CannotDropError` or `OperationalError`."""
     total = 0
     for total in _with_pauses(drop_old_deliveries.drop_copies(edition), time.sleep):
         on_progress(total)
@@ -152,7 +156,7 @@ def drop_copies(edition: Edition, on_progress: Callable[[int], None]) -> int:
 
 
 def count_prunable() -> list[Pruned]:
-    """What `prune` would delete now. Changes nothing and locks nothing."""
+    """Count what `prune` would delete now. Change nothing, and take no locks."""
     return [Pruned(rule, rule.rows.count()) for rule in retention_rules()]
 
 
@@ -169,7 +173,7 @@ def _apply(
             total = next(totals)
         except StopIteration:
             return Pruned(rule, total)
-        except Exception as error:  # noqa: BLE001 -- the other rules have their turn
+        except Exception as error:  # noqa: BLE001 -- the other rules still run
             return Pruned(rule, total, is_complete=False, error=_log_error(rule, error))
         on_progress(rule, total)
         if not may_continue():
@@ -187,13 +191,16 @@ def _with_pauses(pieces: Iterator[int], pause: Callable[[float], object]) -> Ite
 
 
 def _log_error(rule: RetentionRule, error: Exception) -> str:
-    """Log why a rule was left, and return it for people. The error's text may repeat a row."""
+    """Log why a rule stopped, and return the reason for people, without the error's text.
+
+    That text may contain data of a row.
+    """
     if isinstance(error, OperationalError):
-        reason = f"the database kept it waiting ({type(error.__cause__ or error).__name__})"
-        logger.warning("%s: %s; the rest goes another time", rule.what, reason)
-        return reason
-    logger.error("%s: it broke off; the rest goes another time", rule.what, exc_info=error)
-    return f"it broke off ({summarise(error)}); the log says where"
+        name = type(error.__cause__ or error).__name__
+        logger.warning("deleting %s waited too long (%s); the next run continues", rule.name, name)
+        return _("the database made it wait too long ({name})").format(name=name)
+    logger.error("deleting %s failed; the next run continues", rule.name, exc_info=error)
+    return _("an error ({name}), see the log").format(name=summarise(error))
 
 
 def _repeat(delete_some: Callable[[], int]) -> Callable[[], Iterator[int]]:
@@ -204,5 +211,7 @@ def _kept_by(setting: str) -> str:
     return _kept(getattr(settings, setting), setting)
 
 
-def _kept(days: int, setting: str = "") -> str:
-    return f"{days:,} day{'s' * (days != 1)}" + (f" ({setting})" if setting else "")
+def _kept(days: int, setting: str) -> str:
+    return ngettext("{n} day ({setting})", "{n} days ({setting})", days).format(
+        n=digits(days), setting=setting
+    )

@@ -1,4 +1,4 @@
-"""The entry script `homing`, tried on small checkouts of its own whose locks hold nothing."""
+"""The entry script `homing`, on small checkouts with empty locks."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from tests.small_checkout import PYTHON, lay_out, run, stamp, start
 pytestmark = pytest.mark.process
 
 A_DATABASE = {"DATABASE_URL": "postgres://homing@127.0.0.1/homing"}
-# What runs, and looks for a package only when it first needs it.
+# A program that imports a package late.
 RUNNING = """
 import sys
 print(flush=True)
@@ -31,10 +31,10 @@ print(needed_late.__file__)
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout whose environment of a server is made, with a package more in it."""
+    """A checkout with a server's environment and one more package in it."""
     checkout = lay_out(tmp_path_factory.mktemp("made") / "homing")
     _, lines = run(checkout, "deliver", environment=A_DATABASE)
-    assert "Making" in lines
+    assert "Creating" in lines
     assert stamp(checkout)["lock"] == "production"
     [packages] = checkout.glob(".venv/lib/python*/site-packages")
     (packages / "needed_late.py").touch()
@@ -43,7 +43,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(made: Path, tmp_path: Path) -> Iterator[Path]:
-    """The same to spoil: it stands where it was made, because its stamp says where."""
+    """The same checkout, restored afterwards. It stays in place, because its stamp has the path."""
     kept = tmp_path / "kept"
     shutil.copytree(made, kept, symlinks=True)
     yield made
@@ -63,7 +63,7 @@ def running(copy: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder, but what Python compiles when it likes."""
+    """Read every file below a folder, except compiled files."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
@@ -72,7 +72,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def lock_what_cannot_be_had(checkout: Path, lock: str) -> None:
-    """Have a lock name a package that is not what was locked, so that pip refuses it."""
+    """Write a lock with a wrong hash, so that pip refuses the package."""
     wheel = checkout / "altered-1.0-py3-none-any.whl"
     wheel.write_bytes(b"not what was locked")
     (checkout / "requirements" / f"{lock}.txt").write_text(
@@ -81,7 +81,7 @@ def lock_what_cannot_be_had(checkout: Path, lock: str) -> None:
 
 
 def refusal(checkout: Path, *arguments: str, **options: Any) -> str:
-    """What the script says when it does not run the command."""
+    """Return the error of a refused command."""
     process = start(checkout, *arguments, **options)
     out, errors = process.communicate()
     assert (process.returncode, out) == (1, "")
@@ -98,6 +98,14 @@ def test_without_arguments_it_prints_help(tmp_path: Path) -> None:
     assert not (checkout / ".venv").exists()
 
 
+def test_help_names_the_tiers_of_tests(tmp_path: Path) -> None:
+    checkout = lay_out(tmp_path / "fresh")
+    out, _ = start(checkout, "test", "--help").communicate()
+    assert "--all" in out
+    assert "--changed" in out
+    assert not (checkout / ".venv").exists()
+
+
 def test_the_command_runs_in_the_callers_folder(made: Path, tmp_path: Path) -> None:
     before = (made / ".venv" / "homing.json").stat().st_mtime_ns
     said, lines = run(made, "deliver", "--processes", "2", environment=A_DATABASE, cwd=tmp_path)
@@ -111,7 +119,7 @@ def test_a_richer_lock_is_put_in_place_beside_what_runs(
     copy: Path, running: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     (copy / ".venv.new").mkdir()
-    (copy / ".venv.new" / "half").touch()  # What a dead run left is thrown away.
+    (copy / ".venv.new" / "half").touch()  # The files of a killed run are removed.
     said, lines = run(copy, "test", "tests/test_x.py", cwd=tmp_path, environment={"DEBUG": "off"})
     assert (said["arguments"], said["folder"]) == (["tests/test_x.py"], str(copy))
     assert stamp(copy)["lock"] == "test"
@@ -119,7 +127,7 @@ def test_a_richer_lock_is_put_in_place_beside_what_runs(
     assert run(copy, "demo")[1] == ""
     found, _ = running.communicate()
     assert (running.returncode, found.startswith(str(copy / ".venv"))) == (0, True)
-    # Programs of the environment say where they are, and not where they were made.
+    # The programs of the environment contain its final path.
     for path in ((copy / ".venv" / "pyvenv.cfg"), *(copy / ".venv" / "bin").iterdir()):
         if not path.is_symlink():
             assert b".venv.new" not in path.read_bytes(), path
@@ -166,7 +174,7 @@ def test_on_a_server_a_command_without_its_settings_is_refused(copy: Path) -> No
 def test_changed_lock_recreates_the_environment(copy: Path) -> None:
     (copy / "requirements" / "production.txt").write_text("# production, changed\n")
     _, lines = run(copy, "deliver", environment=A_DATABASE)
-    assert "Making" in lines
+    assert "Creating" in lines
     assert not any((copy / ".venv").rglob("needed_late.py"))
 
 
@@ -191,7 +199,7 @@ def test_a_killed_installation_starts_again(tmp_path: Path) -> None:
     process.communicate()
     assert not (checkout / ".venv" / "homing.json").exists()
     said, lines = run(checkout, "demo")
-    assert "Making" in lines
+    assert "Creating" in lines
     assert said["arguments"] == ["demo"]
 
 
@@ -208,7 +216,7 @@ def test_the_exit_code_and_the_signals_are_the_commands_own(made: Path) -> None:
 
 
 def spoiled_python(folder: Path, spoil: str) -> dict[str, str]:
-    """The environment in which Python is spoiled at its start by the statement given."""
+    """Return an environment in which Python runs a statement at its start."""
     (folder / "sitecustomize.py").write_text(f"import sys\n{spoil}\n")
     return {"PYTHONPATH": str(folder)}
 
@@ -217,7 +225,7 @@ def test_a_python_without_venv_gets_the_command_to_install_it(tmp_path: Path) ->
     checkout = lay_out(tmp_path / "fresh")
     environment = spoiled_python(tmp_path, "sys.modules['ensurepip'] = None")
     errors = refusal(checkout, "demo", environment=environment)
-    assert errors.splitlines()[-1].startswith("This Python cannot make environments")
+    assert errors.splitlines()[-1].startswith("This Python cannot create environments")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     if shutil.which("apt-get", path="/usr/bin:/bin"):
         assert f"apt-get install -y python{version}-venv" in errors
@@ -230,11 +238,11 @@ def test_an_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
     spoil = "sys.version_info = (3, 10, 4, 'final', 0); sys.version = '3.10.4 (main)'"
     errors = refusal(checkout, "demo", environment=spoiled_python(tmp_path, spoil))
     assert errors.count("\n") == 1
-    assert "needs Python 3.11 or newer and this is 3.10.4" in errors
+    assert "needs Python 3.11 or newer. This is Python 3.10.4." in errors
 
 
 def python_for(uid: int) -> Path | None:
-    """A Python that another user may run too; the one of the tests may lie in root's home."""
+    """Find a Python that another user may run. The one of the tests may be in root's home."""
     trial = "import sys, ensurepip; sys.exit(sys.version_info < (3, 11))"
     for python in (PYTHON, Path("/usr/bin/python3"), Path("/usr/local/bin/python3")):
         try:
@@ -252,7 +260,7 @@ PYTHON_FOR_NOBODY = python_for(NOBODY.pw_uid) if os.geteuid() == 0 else None
 
 @pytest.fixture
 def sealed_checkout() -> Iterator[Path]:
-    """A checkout that everybody may read and only root may write to, or nobody where we are not."""
+    """A checkout that everyone may read and only root may write to."""
     with tempfile.TemporaryDirectory(prefix="homing-test-", dir="/var/tmp") as name:
         folder = Path(name)
         checkout = lay_out(folder / "checkout")
@@ -265,10 +273,10 @@ def sealed_checkout() -> Iterator[Path]:
 
 
 def check_that_everything_goes_elsewhere(checkout: Path, home: Path, **options: Any) -> None:
-    """Run the demo twice in a sealed checkout: environment and data are in the user's home."""
+    """Run the demo twice. The environment and the data are in the user's home."""
     environment = {"HOME": str(home)}
     said, lines = run(checkout, "demo", environment=environment, **options)
-    assert f"{checkout} cannot be written to" in lines
+    assert f"{checkout} is not writable" in lines
     assert Path(said["prefix"]).is_relative_to(home)
     assert Path(said["data"]).is_relative_to(home)
     assert not (checkout / ".venv").exists()

@@ -1,4 +1,4 @@
-"""What the entry script decides before it starts anything: which database, packages, tests."""
+"""The entry script's decisions: the database, the packages, and the tests."""
 
 import os
 from importlib.machinery import SourceFileLoader
@@ -15,7 +15,7 @@ A_DATABASE = {"DATABASE_URL": "postgres://homing@127.0.0.1/homing"}
 
 @pytest.fixture
 def entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """The script as a module, on a machine without settings of a server."""
+    """The script as a module, on a machine without a server's settings."""
     loader = SourceFileLoader("homing_entry", str(SCRIPT))
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None
@@ -29,7 +29,7 @@ def entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 @pytest.fixture
 def on_a_server(entry: Any) -> Any:
-    """The same on a machine where settings of a server are kept."""
+    """The same on a machine with a server's settings."""
     entry.SERVER_SETTINGS.touch()
     return entry
 
@@ -58,7 +58,7 @@ def test_on_a_server_there_is_no_demo_and_no_test(
     on_a_server: Any, command: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given(monkeypatch, environment)
-    with pytest.raises(SystemExit, match=f"`./homing {command}` is not for it"):
+    with pytest.raises(SystemExit, match=f"`./homing {command}` does not run here"):
         on_a_server.refuse_without_settings(command)
 
 
@@ -93,7 +93,7 @@ def test_tiers_use_every_core_and_named_files_one_process(entry: Any) -> None:
         assert options[options.index("--no-loadscope-reorder") + 1 :] == [*tier, "-k", "delivery"]
     named = ["tests/delivery/queue/test_pause_and_resume.py", "-x"]
     assert entry.test_options(named) == named
-    with pytest.raises(SystemExit, match="leave out --all"):
+    with pytest.raises(SystemExit, match="Leave out --all"):
         entry.test_options(["--all", *named])
 
 
@@ -107,7 +107,7 @@ def test_an_environment_is_ready_only_for_its_packages(entry: Any, tmp_path: Pat
     (venv / "bin" / "python").touch(mode=0o755)
     (venv / "homing.json").write_text(entry.json.dumps(entry.stamp_of(venv, "demo")))
     assert [entry.is_ready(venv, lock) for lock in entry.LOCKS] == [True, True, False]
-    # Behind a link it serves another checkout; moved it does not, because scripts name its path.
+    # It works behind a link, but not after a move, because scripts contain its path.
     (tmp_path / "link").symlink_to(venv)
     assert entry.is_ready(tmp_path / "link", "demo")
     moved = venv.rename(tmp_path / "moved")

@@ -1,1 +1,1 @@
-"""What operators and their machines ask of the site: whether it is well, and how much it did."""
+"""Health checks, metrics and the limit of concurrent requests."""

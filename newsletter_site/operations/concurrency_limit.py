@@ -1,5 +1,7 @@
-"""Keeps threads of a web process free for probes: fewer pages run at once than there are threads
-(deploy/gunicorn.conf.py)."""
+"""Limit concurrent requests to fewer than a process has threads (deploy/gunicorn.conf.py).
+
+The other threads stay free for health checks.
+"""
 
 import logging
 import threading
@@ -8,18 +10,19 @@ from collections.abc import Callable
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
 
 from newsletter_site.middleware.error_pages import service_unavailable
 
 logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT_REQUESTS = 8
-# Longer than pages take on a busy machine, and short enough for probes.
+# Longer than a page takes on a busy machine, and short enough for health checks.
 MAX_WAIT_S = 3.0
 
 
 class RequestSlots:
-    """At most `number` requests at once. Safe for any number of threads."""
+    """Slots for at most `number` concurrent requests. Thread-safe."""
 
     def __init__(
         self, number: int = MAX_CONCURRENT_REQUESTS, max_wait_s: float = MAX_WAIT_S
@@ -30,7 +33,7 @@ class RequestSlots:
         self.is_stuck = False
 
     def acquire(self) -> bool:
-        """Take a slot, or wait for one; return False if there is none."""
+        """Take a slot, or wait for one. Return False if none became free."""
         with self._changed:
             self._changed.wait_for(lambda: self._free or self.is_stuck, self._max_wait_s)
             if self._free:
@@ -40,14 +43,14 @@ class RequestSlots:
                 self.is_stuck = True
                 self._changed.notify_all()
                 logger.error(
-                    "no page finished for %g seconds; requests are refused while all slots are "
-                    "taken",
+                    "no request finished within %g seconds; new requests are refused while all "
+                    "slots are taken",
                     self._max_wait_s,
                 )
             return False
 
     def release(self, held_s: float) -> None:
-        """Give the slot back, after so many seconds."""
+        """Release the slot after `held_s` seconds."""
         with self._changed:
             self._free += 1
             if held_s < self._max_wait_s:
@@ -56,7 +59,7 @@ class RequestSlots:
 
 
 class LimitConcurrency:
-    """Middleware before all that ask the database, behind static files and health checks."""
+    """Middleware before all others that query the database, after static files."""
 
     def __init__(
         self,
@@ -69,7 +72,7 @@ class LimitConcurrency:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not self._slots.acquire():
             return service_unavailable(
-                request, why="This site has more to do than it can do just now.", was_begun=False
+                request, why=_("The site is too busy at the moment."), was_begun=False
             )
         started_s = time.monotonic()
 
@@ -82,7 +85,7 @@ class LimitConcurrency:
             release()
             raise
         if response.streaming:
-            # Its rows are read while it is sent. django-stubs leaves Django's list out.
+            # Its rows are read while it is sent. django-stubs omits Django's list.
             response._resource_closers.append(release)  # type: ignore[attr-defined]
         else:
             release()

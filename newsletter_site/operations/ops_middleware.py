@@ -1,5 +1,7 @@
-"""Answers operators' machines before any other middleware: a load balancer asks by an address,
-without TLS or a cookie. Nothing in these answers depends on `Host`."""
+"""Answer health checks and /metrics before any other middleware.
+
+A load balancer uses an IP address, without TLS or cookies. The answers do not depend on `Host`.
+"""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.urls import Resolver404, resolve
@@ -9,7 +11,7 @@ OPERATIONS_URLS = "newsletter_site.operations.urls"
 
 
 class OperationsMiddleware(MiddlewareMixin):
-    """Middleware before any that redirects or refuses; only the log's comes before it."""
+    """Middleware before all others that redirect or refuse. Only the log's comes before it."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         try:

@@ -1,4 +1,4 @@
-"""The URLs for operators' machines. `ops_middleware.py` answers them before all else."""
+"""The URLs of health checks and metrics, which `ops_middleware.py` answers."""
 
 from django.urls import path
 

@@ -15,7 +15,7 @@ from tests.faults.wait_until import eventually
 
 Migrates = Callable[..., WatchedMigrate]
 
-WAITS = "Waits for a lock on table"
+WAITS = "Waiting for a lock on table"
 
 
 def test_while_a_lock_is_not_to_be_had_workers_go_on_and_all_is_sent(
@@ -40,11 +40,11 @@ def test_what_a_migration_waits_for_is_said_without_the_words_of_anybodys_statem
         pid = session.info.backend_pid
         run = migrates("--patience", "6", "--lock-timeout", "2")
         run.end(exit_code=1)
-    first = next(line for line in run.said.splitlines() if line.startswith("Waits for"))
-    assert f'{WAITS} "batch": session {pid} (its transaction open for ' in first
-    assert " s, idle after SELECT). Tries again in 0.25 s, for " in first
-    assert 'of waiting for a lock on table "batch": session' in run.said
-    assert "What was applied stays, nothing is half done" in run.said
+    first = next(line for line in run.said.splitlines() if line.startswith("Waiting for"))
+    assert f'{WAITS} "batch", held by session {pid} (transaction open for ' in first
+    assert " s, idle after SELECT). Next try in 0.25 s, for at most " in first
+    assert 's. Waiting for a lock on table "batch", held by session' in run.said
+    assert "Applied migrations stay, and none is half done" in run.said
     assert "swift@example.net" not in run.said
     assert onlooker.applied == []
 
@@ -117,7 +117,7 @@ def test_of_two_that_start_at_once_one_migrates_and_the_other_finds_it_done(
 def test_another_run_at_work_is_said_to_be_waited_for(stage: Stage, migrates: Migrates) -> None:
     with stage.hold(f"SELECT pg_advisory_xact_lock({ONE_RUN})"):
         run = migrates()
-        run.wait_for("Waits for another migrate that is at work")
+        run.wait_for("Waiting for another migrate")
     run.end()
 
 
@@ -147,7 +147,7 @@ def test_a_database_that_does_not_answer_yet_is_waited_for(stage: Stage) -> None
     with stage.server.away("fast"):
         run = migrate_in_a_process(stage.url)
         try:
-            run.wait_for("Waits for the database: ")
+            run.wait_for("Waiting for the database: ")
         except AssertionError:
             run.kill()
             raise
@@ -162,7 +162,7 @@ def test_a_database_that_goes_away_is_waited_for(stage: Stage, migrates: Migrate
         run = migrates()
         run.wait_for(f'{WAITS} "batch"')
         with stage.server.away("immediate"):
-            run.wait_for("Waits for the database: ")
+            run.wait_for("Waiting for the database: ")
     run.end()
     with psycopg.connect(stage.url, autocommit=True) as session:
         assert everything_is_there(Onlooker(session))
@@ -204,7 +204,7 @@ def killed_in_the_build(stage: Stage) -> Iterator[LetGo]:
     with stage.hold(A_ROW_WRITTEN) as blocking:
         cut = migrate_in_a_process(stage.url)
         try:
-            cut.wait_for("Nobody queues behind it.")
+            cut.wait_for("Other sessions do not wait.")
         finally:
             cut.kill()
         yield blocking.rollback
@@ -215,7 +215,7 @@ def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
 ) -> None:
     with stage.hold(A_ROW_WRITTEN):
         run = migrates("--patience", "3")
-        run.wait_for("Nobody queues behind it.")
+        run.wait_for("Other sessions do not wait.")
         stage.an_issue_goes_out()
         run.wait_for("Gave up after")
         run.end(exit_code=1)
@@ -242,7 +242,7 @@ def test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_a
     stage: Stage, killed_in_the_build: LetGo, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     run = migrates()
-    run.wait_for("Waits for a transaction that began before it")
+    run.wait_for("Waiting for older transactions")
     killed_in_the_build()
     run.end()
     assert everything_is_there(onlooker)

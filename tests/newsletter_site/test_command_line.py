@@ -1,4 +1,4 @@
-"""Commands as a shell starts them: one line for Ctrl-C, a wrong setting, and what is no text."""
+"""Commands in a process of their own: Ctrl-C, wrong settings, and undecodable arguments."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ def test_ctrl_c_at_the_start_prints_one_line(tmp_path: Path) -> None:
     command = ["manage.py", "shell", "-v", "0", "-c", "raise KeyboardInterrupt"]
     process = started(*command, HOMING_DATA_DIR=str(tmp_path))
     _, errors = process.communicate()
-    assert (process.returncode, errors) == (130, "Broken off.\n")
+    assert (process.returncode, errors) == (130, "Interrupted.\n")
 
 
 def test_a_program_ends_with_the_sentence_and_without_a_traceback(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_what_is_no_text_gets_one_sentence(database_url: str) -> None:
     done = typed(database_url, "token", "create", b"bo\xff", "--name", "x", "--scope", "status")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "homing: “bo\\xff” on the command line is no UTF-8 text; give it as UTF-8.\n"
+        "homing: “bo\\xff” on the command line is not UTF-8. Type it as UTF-8.\n"
     )
 
 

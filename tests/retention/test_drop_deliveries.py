@@ -330,11 +330,11 @@ class TestOnRecord:
 class TestTheCommand:
     def test_it_drops_what_is_named_and_ends_with_the_count(self, old: Edition) -> None:
         line, last = command("--copies-of", str(old.issue_id), "--dry-run")
-        assert line.strip() == "5 would go: copies of “Long ago”, version 1"
+        assert line.strip() == "5 would be deleted: copies of “Long ago”, version 1"
         assert json.loads(last) == {"copies": 5}
         assert rows_of(old).count() == 5
         line, last = command("--copies-of", str(old.issue_id), "--version", "1")
-        assert line.strip() == "5 went: copies of “Long ago”, version 1"
+        assert line.strip() == "5 deleted: copies of “Long ago”, version 1"
         assert json.loads(last) == {"copies": 5}
         assert json.loads(command("--copies-of", str(old.issue_id))[-1]) == {"copies": 0}
 

@@ -257,14 +257,14 @@ def test_the_command_says_a_line_for_each_kind(newsroom: Newsroom, make_older: M
     an_old_answer(newsroom, make_older)
     counts = {rule.name: 0 for rule in retention_rules()} | {"answers": 1}
 
-    for words, said in ((["--dry-run"], "would go"), ([], "went")):
+    for words, said in ((["--dry-run"], "would be deleted"), ([], "deleted")):
         assert PostedForm.objects.exists()
         out = StringIO()
         call_command("prune", *words, stdout=out)
 
         *lines, last = out.getvalue().splitlines()
         assert len(lines) == len(retention_rules())
-        answers = "saved answers to posted forms; kept 30 days (IDEMPOTENCY_TTL_DAYS)"
+        answers = "saved responses to posted forms. Kept: 30 days (IDEMPOTENCY_TTL_DAYS)."
         assert lines[0].split(maxsplit=1) == ["1", f"{said}: {answers}"]
         assert json.loads(last) == counts
     assert not PostedForm.objects.exists()
@@ -358,20 +358,20 @@ def test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it(
     counts = json.loads(out.getvalue().splitlines()[-1])
     assert (counts["events"], counts["pictures"], counts["looks"]) == (0, 1, 0)
     assert not UploadedImage.objects.exists()
-    said = [line for line in err.getvalue().splitlines() if "stay for now" in line]
+    said = [line for line in err.getvalue().splitlines() if line.startswith("Not all deleted")]
     assert [line.partition(" (")[0] for line in said] == [
-        "Some applied events of Postmark's webhooks stay for now: it broke off",
-        "Some looks at domains and links stay for now: it broke off",
+        "Not all deleted: applied events of Postmark’s webhooks. Reason: an error",
+        "Not all deleted: saved checks of domains and links. Reason: an error",
     ]
-    assert all(line.endswith("the log says where.") for line in said)
+    assert all(line.endswith("see the log.") for line in said)
 
 
 def test_the_daily_task_says_each_of_them_and_tries_again(two_break_off: None) -> None:
     assert daily_prune.prune_if_due(lambda: False)
     task = PeriodicTask.objects.get(name="prune")
     assert task.failures == 1
-    assert "Postmark's webhooks" in task.last_error
-    assert "looks at domains" in task.last_error
+    assert "Postmark’s webhooks" in task.last_error
+    assert "saved checks of domains" in task.last_error
     assert not UploadedImage.objects.exists()
 
 
@@ -420,5 +420,5 @@ def test_what_goes_is_counted_while_it_goes_and_wiped_away() -> None:
     long_ago = timezone.now() - timedelta(days=365)
     Session.objects.create(session_key="gone", session_data="", expire_date=long_ago)
     said = shown()
-    assert "1 sessions that have ended" in said
+    assert "1 deleted: expired sessions" in said
     assert said.endswith("\r\x1b[K")

@@ -99,7 +99,7 @@ def test_of_two_at_once_both_go_on_and_one_is_on_record(
     outs = [process.communicate() for process in both]
     # A run that waited a second for the other one ends with an error; run it again.
     for place, (_, errors) in enumerate(outs):
-        if "kept it waiting" in errors:
+        if "made it wait too long" in errors:
             both[place] = start("--copies-of", str(old.issue_id))
             outs[place] = both[place].communicate()
 

@@ -1,4 +1,4 @@
-"""`manage.py health`: the checks of /health/ from a shell, for containers and units."""
+"""`manage.py health`: the health checks from a shell, for containers and units."""
 
 import json
 import socket
@@ -7,32 +7,37 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
 
 from newsletter_site.operations.health.checks import CHECKS, run_check
 
 
 class Command(BaseCommand):
-    help = (
-        "Say whether this Homing is well: `live` (the program and its settings), `ready` (the "
-        "database and its migrations), `workers` (one was heard from in the last 60 seconds). "
-        "The last line is JSON; exit 0 if it is well, 1 if not."
-    )
-    # They would ask the database, and a check must end within its bound.
+    # System checks query the database, and a health check has a time limit.
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.description = _(
+            "Run a health check: `live` (program and settings), `ready` (database and migrations) "
+            "or `workers` (a heartbeat in the last 60 seconds). The last line is JSON. Exit code "
+            "0: healthy, 1: not healthy."
+        )
         parser.add_argument("check", choices=CHECKS)
         parser.add_argument(
             "--here",
             action="store_true",
-            help="count only workers of this host: for the check of one container or unit",
+            help=_("count only workers of this host, for the check of one container or unit"),
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         check = options["check"]
         if options["here"] and check != "workers":
-            raise CommandError(f"--here is for `health workers`; found `health {check}`.")
-        # As a worker names its host (delivery/worker/process.py).
+            raise CommandError(
+                _(
+                    "--here works only with `health workers`. You used it with `health {check}`."
+                ).format(check=check)
+            )
+        # Workers use the same host name (delivery/worker/process.py).
         result = run_check(check, socket.gethostname()[:255] if options["here"] else "")
         if result.reason:
             self.stderr.write(result.reason)

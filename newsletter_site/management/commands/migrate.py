@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's, made to run beside workers that send and pages that answer."""
+"""`manage.py migrate`: Django's command, safe beside workers and web processes."""
 
 import time
 from contextlib import ExitStack
@@ -10,15 +10,16 @@ from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import DatabaseError, OperationalError, connections, transaction
 from django.db.migrations import Migration
+from django.utils.translation import gettext as _
 
-from newsletter_site.migration_locks import limit_lock_wait, single_run, watch_locks
+from newsletter_site.migration_locks import LockWait, limit_lock_wait, single_run, watch_locks
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
 
 LOCK_TIMEOUT, DEADLOCK, CANCELLED = "55P03", "40P01", "57014"
-# The server stopped or was lost. A failure to connect has no code.
+# The server stopped, or the connection was lost. A failure to connect has no code.
 CONNECTION_LOST = (None, "57P01", "57P02", "57P03", "08000", "08003", "08006", "08P01")
-# Failures to connect that no waiting changes. A server says them in these words, without a code.
+# Failures to connect that waiting does not change. They have no code, only these words.
 PERMANENT = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "not permitted to log in", "certificate"),
@@ -31,42 +32,48 @@ def _seconds(value: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0.01 <= seconds <= 86_400:
-        raise CommandError(f"{value!r} is no time to wait; expected seconds from 0.01 to 86400.")
+        raise CommandError(
+            _("“{value}” is not a valid time. Use seconds from 0.01 to 86400.").format(value=value)
+        )
     return seconds
 
 
 class Command(migrate.Command):
     """Django's command with short waits for locks, because other sessions queue behind each."""
 
-    help = (
-        "Bring the tables up to date, beside workers that send. Waits for the database, gives up "
-        "every lock that does not come soon and tries again; a second run waits for the first."
-    )
-
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
+        parser.description = _(
+            "Apply database migrations, also while workers are sending. The command waits for the "
+            "database. If a lock is not free soon, it gives up the lock and tries again. A second "
+            "run waits for the first."
+        )
         parser.add_argument(
             "--lock-timeout",
             default=str(settings.MIGRATE_LOCK_TIMEOUT_S),
-            help="seconds to wait for one lock, and so for whoever queues behind it "
-            "(default: MIGRATE_LOCK_TIMEOUT_S, now %(default)s)",
+            help=_(
+                "seconds to wait for one lock, while other sessions queue behind it (default: "
+                "MIGRATE_LOCK_TIMEOUT_S, now %(default)s)"
+            ),
         )
         parser.add_argument(
             "--patience",
             default=str(settings.MIGRATE_PATIENCE_S),
-            help="seconds of trying without getting on, then exit 1 "
-            "(default: MIGRATE_PATIENCE_S, now %(default)s)",
+            help=_(
+                "seconds without progress before the command gives up with exit code 1 (default: "
+                "MIGRATE_PATIENCE_S, now %(default)s)"
+            ),
         )
 
     def execute(self, *args: Any, **options: Any) -> Any:
-        """Wait for the database first: Django's checks query it too."""
+        """Wait for the database first, because Django's checks query it too."""
         self._lock_s = _seconds(options["lock_timeout"])
         self._patience_s = _seconds(options["patience"])
         self._connection = connections[options["database"]]
         self._shown = options["verbosity"]
         self._line_is_open = False
         self._note_progress()
-        self.stderr.style_func = str  # Django shows all of stderr as errors; this is news.
+        self.stderr.style_func = str  # Django shows stderr as errors. This is progress.
         self._wait_for_database()
         return super().execute(*args, **options)
 
@@ -81,14 +88,14 @@ class Command(migrate.Command):
             options["verbosity"] = self._verbosity_of_retry
 
     def _try(self, *args: Any, **options: Any) -> str | None:
-        """Apply what is not on record yet. Returns what to wait for if that failed for now."""
-        self._wait = ""
+        """Apply the missing migrations. Return what the run waits for if it must try again."""
+        self._wait: LockWait | None = None
         self._verbosity_of_retry = self._shown
-        waits_for = "another migrate that is at work"
+        waiting_for = _("Waiting for another migrate to finish.")
         try:
             with single_run(self._connection, self._lock_s):
-                waits_for = "a lock"
-                self._verbosity_of_retry = 0  # Django's first lines are shown once.
+                waiting_for = _("Waiting for a lock.")
+                self._verbosity_of_retry = 0  # Show Django's first lines only once.
                 watch = watch_locks(
                     self._connection,
                     self._on_wait,
@@ -100,16 +107,17 @@ class Command(migrate.Command):
         except DatabaseError as error:
             code = getattr(error.__cause__, "sqlstate", None)
             if code in (LOCK_TIMEOUT, DEADLOCK) or (code == CANCELLED and self._wait):
-                return self._wait or waits_for
+                return self._wait.sentence() if self._wait else waiting_for
             if isinstance(error, OperationalError) and code in CONNECTION_LOST:
-                return f"the database: {_in_one_line(error)}"
+                return _waiting_for_database(error)
             raise
         return None
 
-    def _on_wait(self, wait: str, blocks_others: bool) -> None:
-        # The same sessions are said once; what follows "(" changes with time.
-        if not blocks_others and wait.split("(")[0] != self._wait.split("(")[0]:
-            self._say(f"Waits for {wait}. Nobody queues behind it.")
+    def _on_wait(self, wait: LockWait) -> None:
+        # Report the same sessions only once.
+        is_new = self._wait is None or wait.identity != self._wait.identity
+        if is_new and not wait.blocks_others:
+            self._say("{} {}".format(wait.sentence(), _("Other sessions do not wait.")))
         self._wait = wait
 
     def _wait_for_database(self) -> None:
@@ -120,26 +128,29 @@ class Command(migrate.Command):
                 words = _in_one_line(error)
                 is_embedded = "EMBEDDED_POSTGRES" in self._connection.settings_dict
                 if is_embedded or any(phrase in words for phrase in PERMANENT):
-                    raise CommandError(f"The database cannot be used: {words}.") from error
-                self._pause(f"the database: {words}")
+                    sentence = _("The database cannot be used: {error}. Check DATABASE_URL.")
+                    raise CommandError(sentence.format(error=words)) from error
+                self._pause(_waiting_for_database(error))
             else:
                 return
 
     def _pause(self, reason: str) -> None:
-        """Say what is waited for, and wait. Raises CommandError once patience has ended."""
+        """Print the reason and wait. Raise CommandError when the patience has ended."""
         waited_s = time.monotonic() - self._since
         left_s = self._patience_s - waited_s
         if left_s <= 0:
             raise CommandError(
-                f"Gave up after {waited_s:.0f} s of waiting for {reason}. What was applied stays, "
-                "nothing is half done: run migrate again once that is over, or with a longer "
-                "--patience."
+                _(
+                    "Gave up after {n} s. {reason} Applied migrations stay, and none is half done. "
+                    "Run migrate again later, or with a longer --patience."
+                ).format(n=f"{waited_s:.0f}", reason=reason)
             )
         pause_s = min(FIRST_PAUSE_S * 2.0 ** min(self._pauses, 20), LONGEST_PAUSE_S, left_s)
         self._pauses += 1
-        self._say(
-            f"Waits for {reason}. Tries again in {pause_s:.3g} s, for {left_s:.0f} s at most."
+        retry = _("Next try in {pause} s, for at most {left} s.").format(
+            pause=f"{pause_s:.3g}", left=f"{left_s:.0f}"
         )
+        self._say(f"{reason} {retry}")
         time.sleep(pause_s)
 
     def _note_progress(self) -> None:
@@ -155,7 +166,7 @@ class Command(migrate.Command):
     def migration_progress_callback(
         self, action: str, migration: Migration | None = None, fake: bool = False
     ) -> None:
-        """Begin a migration's transaction before Django starts it, and commit it afterwards."""
+        """Start a migration's transaction before Django applies it, and commit it afterwards."""
         if action in ("apply_success", "unapply_success"):
             self._transaction.close()
             self._note_progress()
@@ -172,12 +183,16 @@ class Command(migrate.Command):
                 self._drop_unfinished_indexes(migration)
 
     def _drop_unfinished_indexes(self, migration: Migration) -> None:
-        """Drop what a cut run left behind: the migration is not on record, so it has no index."""
+        """Drop the unfinished indexes of an interrupted run, whose migration is not recorded."""
         for operation in migration.operations:
             if isinstance(operation, AddIndexConcurrently):
                 name = self._connection.ops.quote_name(operation.index.name)
                 with self._connection.cursor() as cursor:
                     cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+
+
+def _waiting_for_database(error: Exception) -> str:
+    return _("Waiting for the database: {error}.").format(error=_in_one_line(error))
 
 
 def _in_one_line(error: Exception) -> str:

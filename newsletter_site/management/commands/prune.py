@@ -1,4 +1,4 @@
-"""`manage.py prune`: delete what is older than it is kept."""
+"""`manage.py prune`: delete data that is older than its retention time."""
 
 import json
 import sys
@@ -7,47 +7,54 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from delivery.humanise import digits
 from delivery.progress_line import ProgressLine
 from newsletter_site.retention import Pruned, RetentionRule, count_prunable, drop_copies, prune
 from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.status import NoSuchEditionError, load_edition
 from publishing.receipts.drop_old_deliveries import CannotDropError, copies_to_drop
 
-INTERRUPTED = 130  # what a shell says of a program that was ended by Ctrl-C
+INTERRUPTED = 130  # a shell's exit code of a program that was ended by Ctrl-C
 
 
 class Command(BaseCommand):
-    help = (
-        "Delete what is older than it is kept (docs/retention.md), a piece at a time. Safe at any "
-        "time, beside workers and twice at once. The last line is JSON."
-    )
-
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         # Replace Django's --version: here it names the version of an edition.
         return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.description = _(
+            "Delete data that is older than its retention time (docs/retention.md), in small "
+            "pieces. It is safe at any time, also while workers or another prune are running. The "
+            "last line is JSON."
+        )
         parser.add_argument(
             "--copies-of",
             metavar="ISSUE",
-            help="only drop the copies of this issue, if it is finished and old enough",
+            help=_("drop only the copies of this issue, if it is finished and old enough"),
         )
         parser.add_argument(
-            "--version", metavar="N", help="with --copies-of: the version (default: the newest)"
+            "--version",
+            metavar="N",
+            help=_("with --copies-of: the version (default: the newest)"),
         )
         parser.add_argument(
-            "--dry-run", action="store_true", help="say what would go, and change nothing"
+            "--dry-run",
+            action="store_true",
+            help=_("print what would be deleted, and change nothing"),
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stderr.style_func = str  # Django prints stderr as errors; this is progress.
+        self.stderr.style_func = str  # Django shows stderr as errors. This is progress.
         self._progress = ProgressLine(self.stderr)
         try:
             self._run(options)
         except KeyboardInterrupt:
             self._progress.clear()
-            self.stderr.write("Interrupted. Run it again for the rest.")
+            self.stderr.write(_("Interrupted. Run it again to delete the rest."))
             sys.exit(INTERRUPTED)
 
     def _run(self, options: dict[str, Any]) -> None:
@@ -55,13 +62,13 @@ class Command(BaseCommand):
             self._drop_copies(options)
             return
         if options["version"] is not None:
-            raise CommandError("--version names a version of the issue that --copies-of names.")
+            raise CommandError(_("--version works only together with --copies-of."))
         if options["dry_run"]:
-            self._report(count_prunable(), "would go")
+            self._report(count_prunable(), is_dry_run=True)
             return
         done = prune(on_progress=self._show_progress)
         self._progress.clear()
-        self._report(done, "went")
+        self._report(done, is_dry_run=False)
         if any(pruned.error for pruned in done):
             sys.exit(1)
 
@@ -72,28 +79,40 @@ class Command(BaseCommand):
             )
             copies = copies_to_drop(edition)
             if not options["dry_run"]:
-                copies = drop_copies(
-                    edition, lambda number: self._progress.show(f"{number:,} copies")
-                )
+                copies = drop_copies(edition, self._show_copies)
         except (NoSuchEditionError, ValueError, CannotDropError) as error:
             raise CommandError(str(error)) from None
         except OperationalError:
-            raise CommandError("The database kept it waiting. Run it again for the rest.") from None
+            sentence = _("The database made it wait too long. Run it again to delete the rest.")
+            raise CommandError(sentence) from None
         self._progress.clear()
-        went = "would go" if options["dry_run"] else "went"
-        self.stdout.write(
-            f"{copies:>10,} {went}: copies of “{edition.title}”, version {edition.version}"
-        )
+        line = _("{n} deleted: copies of “{title}”, version {version}")
+        if options["dry_run"]:
+            line = _("{n} would be deleted: copies of “{title}”, version {version}")
+        number = f"{digits(copies):>10}"
+        self.stdout.write(line.format(n=number, title=edition.title, version=edition.version))
         self.stdout.write(json.dumps({"copies": copies}))
 
-    def _report(self, done: list[Pruned], went: str) -> None:
+    def _report(self, done: list[Pruned], *, is_dry_run: bool) -> None:
+        line = _("{n} deleted: {what}. Kept: {kept}.")
+        if is_dry_run:
+            line = _("{n} would be deleted: {what}. Kept: {kept}.")
         for pruned in done:
-            rule = pruned.rule
-            self.stdout.write(f"{pruned.number:>10,} {went}: {rule.what}; kept {rule.kept}")
+            rule, number = pruned.rule, f"{digits(pruned.number):>10}"
+            self.stdout.write(line.format(n=number, what=rule.what, kept=rule.kept))
             if pruned.error:
-                self.stderr.write(f"Some {rule.what} stay for now: {pruned.error}.")
+                self.stderr.write(
+                    _("Not all deleted: {what}. Reason: {error}.").format(
+                        what=rule.what, error=pruned.error
+                    )
+                )
         self.stdout.write(json.dumps({pruned.rule.name: pruned.number for pruned in done}))
 
     def _show_progress(self, rule: RetentionRule, number: int) -> None:
         if number:
-            self._progress.show(f"{number:,} {rule.what}")
+            self._progress.show(_("{n} deleted: {what}").format(n=digits(number), what=rule.what))
+
+    def _show_copies(self, number: int) -> None:
+        self._progress.show(
+            ngettext("{n} copy deleted", "{n} copies deleted", number).format(n=digits(number))
+        )

@@ -1,5 +1,4 @@
-"""The health checks: live, ready, workers. Each asks the database within a time limit. The view for
-probes is answered by `ops_middleware.py`."""
+"""The health checks `live`, `ready` and `workers`, with a time limit for queries."""
 
 from dataclasses import dataclass
 from datetime import UTC
@@ -10,6 +9,8 @@ from django.db.backends.utils import CursorWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
@@ -21,7 +22,10 @@ PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Healthy without a reason. Anyone may read the reason, only operators the details."""
+    """The result of a check. Without a reason it is healthy.
+
+    The reason is public. The details are for operators.
+    """
 
     reason: str = ""
     details: tuple[str, ...] = ()
@@ -31,7 +35,7 @@ class CheckResult:
         return not self.reason
 
     def as_json(self) -> dict[str, Any]:
-        """The one shape that all checks have."""
+        """Return the JSON that all checks share."""
         status = "ok" if self.is_healthy else "unavailable"
         return {"status": status, "reasons": [self.reason] if self.reason else []}
 
@@ -41,8 +45,11 @@ CHECKS = ("live", "ready", "workers")
 
 
 def run_check(check: str, host: str = "") -> CheckResult:
-    """Run one of CHECKS: `live` asks no database, as a restart would not bring one back; `ready`
-    needs every migration; `workers` needs an active worker, of `host` if one is named."""
+    """Run one of CHECKS.
+
+    `live` does not query the database, because a restart would not repair it. `ready` needs every
+    migration. `workers` needs an active worker, on `host` if one is named.
+    """
     try:
         match check:
             case "ready":
@@ -56,13 +63,13 @@ def run_check(check: str, host: str = "") -> CheckResult:
 
 @cache
 def _known_migrations() -> dict[MigrationName, tuple[MigrationName, ...]]:
-    """Every migration on disk with those it replaces, read once in a process."""
+    """Return every migration on disk with those it replaces. Read once in a process."""
     loader = MigrationLoader(None, ignore_no_migrations=True)
     return {name: tuple(migration.replaces) for name, migration in loader.disk_migrations.items()}
 
 
 def find_pending_migrations(cursor: CursorWrapper) -> tuple[str, ...]:
-    """Return the migrations that the database lacks, as `app.name`, in order. It may have more."""
+    """Return the migrations that the database lacks, as `app.name`, in order."""
     applied = set(MigrationRecorder(cursor.db).applied_migrations())
     return tuple(
         sorted(
@@ -84,42 +91,48 @@ def _check_workers(host: str) -> CheckResult:
     activity = query.answer()
     if activity.active:
         return HEALTHY
-    where = " on this host" if host else ""
     if activity.last_heard_at is None:
-        reason = (
-            f"No worker{where} is known: none was started, or the last one ended as it was asked "
-            "to."
-        )
+        reason = _("No worker is running: none was started, or the last one stopped normally.")
+        if host:
+            reason = _(
+                "No worker is running on this host: none was started, or the last one stopped "
+                "normally."
+            )
     else:
-        reason = (
-            f"No worker{where} was heard from in the last {ACTIVE_WITHIN_S} seconds; the last time "
-            f"was {activity.last_heard_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC."
-        )
+        sentence = _("No worker sent a heartbeat in the last {n} seconds. The last was at {time}.")
+        if host:
+            sentence = _(
+                "No worker on this host sent a heartbeat in the last {n} seconds. The last was at "
+                "{time}."
+            )
+        last = activity.last_heard_at.astimezone(UTC)
+        reason = sentence.format(n=ACTIVE_WITHIN_S, time=f"{last:%Y-%m-%d %H:%M:%S} UTC")
     return CheckResult(reason, (f"this host is {host}",) if host else ())
 
 
 def migrations_result(pending: tuple[str, ...]) -> CheckResult:
-    """The result where these migrations are not applied."""
+    """Return the result if these migrations are not applied."""
     if not pending:
         return HEALTHY
-    count = "1 migration is" if len(pending) == 1 else f"{len(pending)} migrations are"
-    return CheckResult(
-        f"{count} not applied yet; until then this version must not be sent visitors.",
-        tuple(f"not applied: {name}" for name in pending),
-    )
+    reason = ngettext(
+        "{n} migration is not applied. Apply it before this version serves visitors.",
+        "{n} migrations are not applied. Apply them before this version serves visitors.",
+        len(pending),
+    ).format(n=len(pending))
+    return CheckResult(reason, tuple(f"not applied: {name}" for name in pending))
 
 
 def no_answer(error: NoAnswerError) -> CheckResult:
-    """The result where the database gave no answer."""
-    return CheckResult("The database does not answer.", (str(error),))
+    """Return the result if the database did not answer."""
+    return CheckResult(_("The database does not answer."), (str(error),))
 
 
 def health(request: HttpRequest, check: str) -> HttpResponse:
-    """Answer a probe with 200, or 503 with the reasons."""
+    """Answer a health check with 200, or 503 with the reasons."""
     result = run_check(check)
     response: HttpResponse
     if result.is_healthy and _is_prometheus(request):
-        # Prometheus asks it like any other target, and `up` is the result.
+        # Prometheus can scrape it like any target. Then `up` is the result.
         response = HttpResponse(
             f'homing_health{{check="{check}"}} 1\n', content_type=PROMETHEUS_TEXT
         )

@@ -1,5 +1,7 @@
-"""Runs a query with a time limit, also on a database that hangs without an error: in a thread, on a
-connection of its own. Callers that come meanwhile share its answer."""
+"""Run a query with a time limit, in a thread with its own connection.
+
+The limit also works if the database hangs without an error. Concurrent callers share one query.
+"""
 
 import threading
 import time
@@ -12,16 +14,16 @@ from django.db.backends.utils import CursorWrapper
 
 Answer = TypeVar("Answer")
 
-# Longer than a busy database takes, and shorter than probes wait.
+# Longer than a busy database takes, and shorter than health checks wait.
 TIMEOUT_S = 2.0
 
 
 class NoAnswerError(Exception):
-    """The database gave no answer; the text says why, for an operator."""
+    """The database did not answer. The text gives the reason, for operators."""
 
 
 class BoundedQuery(Generic[Answer]):
-    """A query with a limit in seconds, which the server enforces too, in its own transaction."""
+    """A query with a limit in seconds, in its own transaction. The server enforces it too."""
 
     def __init__(
         self, query: Callable[[CursorWrapper], Answer], *, timeout_s: float = TIMEOUT_S
@@ -32,7 +34,7 @@ class BoundedQuery(Generic[Answer]):
         self._running: tuple[Future[Answer], float] | None = None
 
     def answer(self) -> Answer:
-        """Return the answer. Raises `NoAnswerError` once the running query's limit has passed."""
+        """Return the answer. Raise `NoAnswerError` when the limit of the running query passes."""
         with self._lock:
             if self._running is None:
                 future: Future[Answer] = Future()
@@ -40,8 +42,8 @@ class BoundedQuery(Generic[Answer]):
                     threading.Thread(
                         target=self._run, args=[future], name="bounded query", daemon=True
                     ).start()
-                except RuntimeError as error:  # No thread is left: the next caller may get one.
-                    raise NoAnswerError(f"it could not be asked: {error}") from error
+                except RuntimeError as error:  # No thread is left. The next caller may get one.
+                    raise NoAnswerError(f"the query could not start: {error}") from error
                 self._running = future, time.monotonic()
             future, started_at_s = self._running
         left_s = started_at_s + self._timeout_s - time.monotonic()
@@ -49,15 +51,15 @@ class BoundedQuery(Generic[Answer]):
             return future.result(max(0.0, left_s))
         except Exception as error:
             if not future.done():
-                raise NoAnswerError(f"nothing came within {self._timeout_s:g} seconds") from error
-            words = " ".join(str(error).split()) or "nothing more"
+                raise NoAnswerError(f"no answer within {self._timeout_s:g} seconds") from error
+            words = " ".join(str(error).split()) or "no message"
             raise NoAnswerError(f"{type(error).__name__}: {words}") from error
 
     def _run(self, future: Future[Answer]) -> None:
         try:
             try:
                 with transaction.atomic(), connection.cursor() as cursor:
-                    # For this transaction only, as behind a pooler. It also bounds lock waits.
+                    # Only for this transaction, because of poolers. It also limits lock waits.
                     cursor.execute(
                         "SELECT set_config('statement_timeout', %s, true)",
                         [f"{int(self._timeout_s * 1000)}ms"],

@@ -1,4 +1,4 @@
-"""PostgreSQL's own statistics: long transactions and dead rows, which slow sending down."""
+"""PostgreSQL's statistics: long transactions and dead rows, which slow sending down."""
 
 import platform
 from typing import Any
@@ -13,8 +13,10 @@ HOT_TABLES = (
 
 
 def read_database_gauges(cursor: CursorWrapper) -> dict[str, Any]:
-    """Read the statistics of this database, by the names of their gauges. Only `pg_read_all_stats`
-    shows sessions of other roles."""
+    """Read the statistics of this database, by gauge.
+
+    Sessions of other roles are visible only with `pg_read_all_stats`.
+    """
     cursor.execute(
         """
         SELECT current_setting('server_version'),

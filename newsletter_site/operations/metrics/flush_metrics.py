@@ -1,4 +1,4 @@
-"""Adds the counts of a process to the table: in a thread of a web process, at a command's end."""
+"""Write the counts of a process to the table: in a thread of web processes, or at the exit."""
 
 import logging
 import os
@@ -16,10 +16,10 @@ FLUSH_EVERY_S = 5.0
 
 
 class _Flusher:
-    is_enabled = False  # on in a web process
+    is_enabled = False  # True in a web process
 
     def schedule(self) -> None:
-        """Flush soon. Cheap; does nothing outside a web process."""
+        """Flush soon. It is cheap, and does nothing outside a web process."""
         if self.is_enabled:
             _start_thread(os.getpid()).set()
 
@@ -29,7 +29,7 @@ flusher = _Flusher()
 
 @cache
 def _start_thread(process: int) -> threading.Event:
-    """Once for each process: a fork has no threads. Two at once would do no harm."""
+    """Start the thread once for each process, because a fork has no threads."""
     counted = threading.Event()
     threading.Thread(target=_repeat, args=[counted], name="flush metrics", daemon=True).start()
     return counted
@@ -53,14 +53,14 @@ def _repeat(counted: threading.Event) -> None:
 
 
 def flush_at_exit() -> None:
-    """Flush once. A database that is away is no reason to fail."""
+    """Flush once. A database error is only logged."""
     _try_to_flush(logging.WARNING)
 
 
 def _try_to_flush(level: int) -> bool:
     try:
         flush()
-    except Exception as error:  # noqa: BLE001 -- no error may end counting
-        logger.log(level, "metrics could not be written and wait: %s", type(error).__name__)
+    except Exception as error:  # noqa: BLE001 -- errors must not end counting
+        logger.log(level, "metrics could not be written yet: %s", type(error).__name__)
         return False
     return True

@@ -1,5 +1,8 @@
-"""Every metric of /metrics; docs/metrics.md says more about some. Label values known in advance are
-named, so that a series exists before its first event, and Prometheus sees an increase to one."""
+"""The metrics of /metrics. docs/metrics.md explains some of them.
+
+Known label values are listed, so that a series exists before its first event. Otherwise Prometheus
+would miss the increase from 0 to 1.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -21,14 +24,17 @@ from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.database_metrics import HOT_TABLES, read_database_gauges
 from subscribers.importing.import_metrics import read_import_gauges
 
-# One value, or values by label; by a tuple where there are several labels.
+# One value, or values by label. Several labels are a tuple.
 Reading = float | Mapping[Any, float] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric. `labels` have their values, if known in advance. `bounds_s` are a histogram's
-    buckets. `beside` is a label's value whose series is at 0 beside each counted series."""
+    """One metric.
+
+    `labels` have their known values. `bounds_s` are a histogram's buckets. `beside` is a label and
+    a value: each counted series gets one with this value, at 0.
+    """
 
     name: str
     kind: Literal["counter", "gauge", "histogram"]
@@ -56,22 +62,26 @@ OPEN_EDITIONS = tuple(
 )
 
 CATALOGUE: tuple[Metric, ...] = (
-    _gauge("homing_deliveries_waiting", "Deliveries that wait to be sent or are in a call."),
+    _gauge("homing_deliveries_waiting", "Deliveries that are queued or being sent."),
     _gauge("homing_batches", "Batches that are not done.", state=OPEN_BATCHES),
-    _gauge("homing_oldest_due_batch_age_seconds", "How overdue the oldest batch is; 0 if none is."),
+    _gauge("homing_oldest_due_batch_age_seconds", "How overdue the oldest batch is, or 0."),
     _gauge("homing_editions", "Open editions by state, at most 50.", state=OPEN_EDITIONS),
     _gauge(
-        "homing_edition_deliveries", "The newest 10 open issues.", issue=(), version=(), outcome=()
+        "homing_edition_deliveries",
+        "Deliveries by outcome, of the newest 10 open editions.",
+        issue=(),
+        version=(),
+        outcome=(),
     ),
     _gauge("homing_editions_due", "Scheduled issues that are due and have not started."),
-    _gauge("homing_editions_unreconciled", "Editions that wait for ./homing reconcile."),
+    _gauge("homing_editions_unreconciled", "Editions that need ./homing reconcile."),
     _counter(
         delivery_metrics.DELIVERIES,
-        "How often a delivery got an outcome; an unknown one counts again once settled.",
+        "Outcomes of deliveries. An unknown delivery counts again when it is settled.",
         outcome=tuple(Outcome.values),
     ),
     _gauge("homing_deliveries_unknown", "Deliveries whose outcome is unknown now."),
-    _gauge("homing_oldest_unknown_age_seconds", "How long the oldest has been unknown; 0 if none."),
+    _gauge("homing_oldest_unknown_age_seconds", "Age of the oldest unknown delivery, or 0."),
     _counter(
         delivery_metrics.LOOKUPS,
         "Look-ups of unknown attempts, by result.",
@@ -80,56 +90,69 @@ CATALOGUE: tuple[Metric, ...] = (
     _counter(delivery_metrics.ALARMS, "Raised alarms, by kind.", kind=tuple(Alarm.Kind.values)),
     _gauge("homing_alarms_unseen", "Alarms that nobody has seen.", kind=tuple(Alarm.Kind.values)),
     _counter(delivery_metrics.CALLS, "Calls to the provider.", result=tuple(Attempt.Result.values)),
-    _histogram(delivery_metrics.CALL_SECONDS, "How long calls to the provider took."),
+    _histogram(delivery_metrics.CALL_SECONDS, "Duration of calls to the provider."),
     _counter(
-        delivery_metrics.PHASE_SECONDS, "Workers' seconds in all threads.", phase=tuple(Phase)
+        delivery_metrics.PHASE_SECONDS,
+        "Elapsed time of the workers' threads, by phase.",
+        phase=tuple(Phase),
     ),
     _counter(
-        delivery_metrics.PHASE_CPU_SECONDS, "Of these, seconds of CPU time.", phase=tuple(Phase)
+        delivery_metrics.PHASE_CPU_SECONDS,
+        "CPU time of the workers' threads, by phase.",
+        phase=tuple(Phase),
     ),
     _counter(delivery_metrics.RATE_LIMITED, "Calls that the provider refused as too fast (429)."),
     _gauge("homing_rate_limited", "1 while the workers are slowed down after a 429."),
-    _gauge("homing_rate_limit_deliveries_per_second", "The rate left after a 429; absent if none."),
+    _gauge(
+        "homing_rate_limit_deliveries_per_second", "Reduced rate after a 429; otherwise absent."
+    ),
     _gauge("homing_workers", "Workers with a heartbeat in the last 60 seconds."),
-    _gauge("homing_last_heartbeat_age_seconds", "Age of the last heartbeat; absent if none known."),
+    _gauge("homing_last_heartbeat_age_seconds", "Age of the last heartbeat; absent without one."),
     _counter(
         delivery_metrics.LEASES_RECOVERED,
-        "Batches recovered from crashed workers, by their state.",
+        "Batches recovered from crashed workers, by state.",
         state=("claimed", "sending", "looking_up"),
     ),
     _gauge("homing_provider_events_pending", "Provider events that are stored and not applied."),
-    _gauge("homing_oldest_pending_provider_event_age_seconds", "Age of the oldest; 0 if none is."),
-    _gauge("homing_provider_events_failed", "Failed provider events, which wait for an operator."),
+    _gauge(
+        "homing_oldest_pending_provider_event_age_seconds",
+        "Age of the oldest pending provider event, or 0.",
+    ),
+    _gauge("homing_provider_events_failed", "Failed provider events, which need an operator."),
     _gauge("homing_webhooks_configured", "1 if webhooks have a user and a password."),
-    _gauge("homing_last_webhook_age_seconds", "Age of the last webhook; absent if none is known."),
-    _gauge("homing_task_failures", "Failures in a row; absent once no worker runs it.", task=()),
+    _gauge("homing_last_webhook_age_seconds", "Age of the last webhook; absent without one."),
+    _gauge(
+        "homing_task_failures",
+        "Consecutive failures of a task; absent if no worker runs it.",
+        task=(),
+    ),
     _gauge("homing_imports", "Imports in progress.", state=("checking", "waiting", "running")),
     _gauge("homing_imports_refused", "Imports that were refused in the last 24 hours."),
-    _gauge("homing_import_stalled_seconds", "How long an import has had no worker, otherwise 0."),
+    _gauge("homing_import_stalled_seconds", "How long an import has had no worker, or 0."),
     _counter(
         site_metrics.FORM_POSTS,
-        "Posts under a key, of forms and the API; busy is 409, other_content 422.",
+        "Forms and API calls posted under a key; busy means 409, other_content 422.",
         result=tuple(PostOutcome),
     ),
     _counter(
         site_metrics.SIGN_INS,
-        "Sign-ins, and failed passwords in open sessions.",
+        "Sign-ins, and wrong passwords in open sessions.",
         result=tuple(site_metrics.SignInResult),
     ),
     Metric(
         site_metrics.REQUESTS,
         "counter",
-        "Requests by route and class of status; 503 is not among 5xx.",
+        "Requests by route and class of status; 5xx does not include 503.",
         {"route": (), "status": ()},
-        # Otherwise the first errors of a route would be no increase.
+        # Otherwise Prometheus would not count the first errors of a route as an increase.
         beside=("status", site_metrics.SERVER_ERRORS),
     ),
-    _histogram(site_metrics.REQUEST_SECONDS, "How long requests took, by route.", route=()),
-    _gauge("homing_database_identity_differs", "1 if the workers knew another database."),
-    _gauge("homing_migrations_pending", "Migrations that this version knows and are not applied."),
-    _gauge("homing_database_sessions", "Sessions in this database, without the one that asks."),
+    _histogram(site_metrics.REQUEST_SECONDS, "Duration of requests, by route.", route=()),
+    _gauge("homing_database_identity_differs", "1 if this is another database than before."),
+    _gauge("homing_migrations_pending", "Migrations of this version that are not applied."),
+    _gauge("homing_database_sessions", "Sessions in this database, without the scrape's own."),
     _gauge("homing_database_oldest_transaction_seconds", "Age of the oldest transaction, or 0."),
-    _gauge("homing_database_oldest_snapshot_seconds", "Age of the oldest snapshot; 0 if none is."),
+    _gauge("homing_database_oldest_snapshot_seconds", "Age of the oldest snapshot, or 0."),
     _gauge("homing_database_dead_rows", "Dead rows in hot tables.", table=HOT_TABLES),
     _gauge("homing_database_live_rows", "Live rows in hot tables.", table=HOT_TABLES),
     _gauge("homing_build_info", "Versions in use; always 1.", python=(), django=(), postgresql=()),
@@ -137,7 +160,7 @@ CATALOGUE: tuple[Metric, ...] = (
 
 
 def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
-    """The values of the gauges, by name. None is left out."""
+    """Read the gauges, by name. A gauge with the value None is left out."""
     queue = read_snapshot(cursor)
     states = Counter(state_of(counts) for counts in queue.editions)
     return {

@@ -1,4 +1,4 @@
-"""`/metrics` for Prometheus, read in one query with a time limit."""
+"""`/metrics` for Prometheus, with a time limit."""
 
 import hashlib
 import hmac
@@ -18,9 +18,9 @@ from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnsw
 from newsletter_site.operations.metrics.metrics_catalogue import read_gauges
 from newsletter_site.operations.metrics.prometheus_text import exposition
 
-# Prometheus gives a scrape ten seconds by default.
+# Prometheus waits ten seconds by default.
 TIMEOUT_S = 8.0
-# Headers that proxies add: a request with one of them came from elsewhere.
+# Headers that proxies add. A request with one of them came from another machine.
 ADDED_BY_PROXIES = (
     "HTTP_FORWARDED",
     "HTTP_VIA",
@@ -69,11 +69,14 @@ def _measure() -> HttpResponse:
 
 
 def check_access(meta: Mapping[str, object], token: str) -> HTTPStatus:
-    """Check a request by its WSGI variables. Without a token the client must be on this machine and
-    ask for a loopback name: a proxy passes strangers on, and a web page's name may resolve here."""
+    """Check a request by its WSGI variables.
+
+    Without a token, the client must be on this machine and use a loopback name. A proxy forwards
+    requests of strangers, and the name of a hostile web page may resolve to this machine.
+    """
     if token:
         given = str(meta.get("HTTP_AUTHORIZATION", ""))
-        # Hashed, because `compare_digest` tells different lengths apart.
+        # Hashed, because `compare_digest` reveals different lengths.
         hashes = (hashlib.sha256(each.encode()).digest() for each in (given, f"Bearer {token}"))
         is_right = hmac.compare_digest(*hashes)
         return HTTPStatus.OK if is_right else HTTPStatus.UNAUTHORIZED

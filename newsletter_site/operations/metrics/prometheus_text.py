@@ -1,4 +1,4 @@
-"""The metrics in Prometheus' text format, which prometheus-client writes. Pure."""
+"""Write the metrics in Prometheus' text format, with prometheus-client. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from prometheus_client.registry import Collector
 from delivery.monitoring.metrics_storage import BUCKET, INFINITY, SUM
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE, Metric, Reading
 
-# The values with their labels, by name, as `delivery.monitoring.metrics_storage` loads them.
+# Values with their labels, as `delivery.monitoring.metrics_storage` loads them.
 Labelled = Sequence[tuple[Mapping[str, str], float]]
 
-# Counters go back when a backup is restored. Under another name they are other series, so that
-# Prometheus does not take them for counters that began anew.
+# A restored backup sets counters back. With this label they become new series, so that Prometheus
+# does not see a reset of the old ones.
 DATABASE = "database"
 
 
 def exposition(
     counters: Mapping[str, Labelled], gauges: Mapping[str, Reading], *, database: str
 ) -> bytes:
-    """Write the whole answer. `database` names the database that the counters are stored in."""
+    """Write all metrics. `database` names the database in which the counters are stored."""
     families: list[Family] = []
     for metric in CATALOGUE:
         match metric.kind:
@@ -62,7 +62,7 @@ def _counter(metric: Metric, counted: Labelled, database: str) -> Family:
 
 
 def _gauge(metric: Metric, found: Reading) -> Family:
-    """Known label values of a gauge are 0 where nothing was read of them."""
+    """Build a gauge. Known label values without a reading are 0."""
     family = GaugeMetricFamily(metric.name, metric.help, labels=list(metric.labels))
     if isinstance(found, Mapping):
         values: dict[tuple[str, ...], float] = dict.fromkeys(_known(metric), 0.0)
@@ -75,7 +75,7 @@ def _gauge(metric: Metric, found: Reading) -> Family:
 
 
 def _histogram(metric: Metric, buckets: Labelled, sums: Labelled, database: str) -> Family:
-    """Stored is how many fell into each bucket; Prometheus wants them added up."""
+    """Build a histogram. Buckets are stored separately; Prometheus needs cumulative counts."""
     bounds = [*(f"{bound:g}" for bound in metric.bounds_s), INFINITY]
     counts: dict[tuple[str, ...], dict[str, float]] = {labels: {} for labels in _known(metric)}
     for labels, value in buckets:
@@ -83,7 +83,7 @@ def _histogram(metric: Metric, buckets: Labelled, sums: Labelled, database: str)
     seconds = {_in_order(metric, labels): value for labels, value in sums}
     family = HistogramMetricFamily(metric.name, metric.help, labels=[*metric.labels, DATABASE])
     for labels_in_order, by_bound in counts.items():
-        # A bound that an earlier version had counts under the next one of this version.
+        # A bound of an earlier version counts under the next bound of this version.
         added_up = [
             (bound, sum(count for le, count in by_bound.items() if float(le) <= float(bound)))
             for bound in bounds

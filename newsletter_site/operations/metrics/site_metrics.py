@@ -1,4 +1,4 @@
-"""The counters of the site: posts under a key, sign-ins, and requests by route."""
+"""The site's counters: posts under a key, sign-ins, and requests by route."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ REQUESTS = "homing_http_requests_total"
 REQUEST_SECONDS = Histogram(
     "homing_http_request_duration_seconds", (0.025, 0.1, 0.25, 1.0, 2.5, 10.0)
 )
-# Files, and addresses that nothing has: anyone can invent those without bounds.
+# For files and unknown addresses: visitors can invent any number of them.
 NO_ROUTE = "(none)"
 SERVER_ERRORS = "5xx"
 UNAVAILABLE = "503"
@@ -32,24 +32,24 @@ class SignInResult(StrEnum):
 
 
 def count_form(outcome: PostOutcome, **_: Any) -> None:
-    """Count a posted form; a receiver of `idempotency.run_once.form_posted`."""
+    """Count a posted form. A receiver of `idempotency.run_once.form_posted`."""
     metrics_buffer.add(FORM_POSTS, result=outcome.value)
 
 
 def count_sign_in(result: SignInResult) -> None:
-    """An attempt to sign in, or to confirm a password in an open session, ended."""
+    """Count an attempt to sign in, or to confirm a password in an open session."""
     metrics_buffer.add(SIGN_INS, result=result.value)
 
 
 def observe_request(route: str, status: int, seconds: float) -> None:
-    """A request was answered. 503 has a class of its own: it is no fault of the page."""
+    """Count an answered request. 503 is a class of its own, because it is not the page's error."""
     status_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
     metrics_buffer.add(REQUESTS, route=route, status=status_class)
     metrics_buffer.observe(REQUEST_SECONDS, seconds, route=route)
 
 
 class RequestMetrics:
-    """Middleware right after health checks and /metrics, which are not counted."""
+    """Middleware after health checks and /metrics, which are not counted."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -57,7 +57,7 @@ class RequestMetrics:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         started_s = time.perf_counter()
         response = self.get_response(request)
-        # By route: an address may be a permission.
+        # By route, because an address may contain a token.
         match = request.resolver_match
         route = f"/{match.route}" if match else NO_ROUTE
         observe_request(route, response.status_code, time.perf_counter() - started_s)

@@ -73,7 +73,7 @@ def test_what_is_well_is_answered_200_in_one_shape(client: Client) -> None:
 def test_where_no_worker_ever_was_that_is_said(client: Client) -> None:
     status, said = ask(client, "workers")
     assert (status, said["status"]) == (503, "unavailable")
-    assert said["reasons"][0].startswith("No worker is known: none was started")
+    assert said["reasons"][0].startswith("No worker is running: none was started")
 
 
 def test_a_worker_that_fell_silent_is_missed_after_a_minute_and_it_is_said_since_when(
@@ -91,7 +91,7 @@ def test_a_worker_that_fell_silent_is_missed_after_a_minute_and_it_is_said_since
             "status": "unavailable",
             "reasons": [
                 (
-                    "No worker was heard from in the last 60 seconds; the last time was "
+                    "No worker sent a heartbeat in the last 60 seconds. The last was at "
                     "2026-09-17 06:15:35 UTC."
                 )
             ],
@@ -104,7 +104,7 @@ def test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_wh
 ) -> None:
     status, said = ask(client, "ready")
     assert (status, said["status"]) == (503, "unavailable")
-    assert said["reasons"][0].startswith("1 migration is not applied yet")
+    assert said["reasons"][0].startswith("1 migration is not applied.")
     assert one_migration_less not in json.dumps(said)
     assert ask(client, "live")[0] == 200
     assert command("ready")[1]["details"] == [f"not applied: delivery.{one_migration_less}"]
@@ -114,7 +114,7 @@ def test_a_shell_is_told_once_which_migration_lacks(one_migration_less: str) -> 
     said = StringIO()
     with pytest.raises(SystemExit):
         call_command("health", "ready", stdout=said, stderr=said)
-    assert said.getvalue().startswith("1 migration is not applied yet")
+    assert said.getvalue().startswith("1 migration is not applied.")
     assert said.getvalue().count(one_migration_less) == 1
 
 
@@ -166,8 +166,8 @@ def test_here_counts_the_workers_of_this_host_alone() -> None:
     assert command("workers")[0] == 0
     code, said = command("workers", "--here")
     assert code == 1
-    assert said["reasons"][0].startswith("No worker on this host is known")
+    assert said["reasons"][0].startswith("No worker is running on this host")
     a_worker(host=socket.gethostname()[:255])
     assert command("workers", "--here")[0] == 0
-    with pytest.raises(CommandError, match="--here is for `health workers`; found `health ready`"):
+    with pytest.raises(CommandError, match="--here works only with `health workers`"):
         call_command("health", "ready", "--here")

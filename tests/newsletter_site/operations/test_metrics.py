@@ -485,7 +485,7 @@ def test_where_it_cannot_be_measured_because_migrations_lack_that_is_said(
     status, said = measured()
     assert status == 503
     assert json.loads(said)["reasons"] == [
-        "1 migration is not applied yet; until then this version must not be sent visitors."
+        "1 migration is not applied. Apply it before this version serves visitors."
     ]
 
 
