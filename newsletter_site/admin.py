@@ -12,6 +12,8 @@ from django.db.models import Field, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django_otp.plugins.otp_static import admin as _static_admin  # noqa: F401 -- it registers
 from django_otp.plugins.otp_static.models import StaticDevice
@@ -26,30 +28,30 @@ if TYPE_CHECKING:
     _UserAdmin = UserAdmin[User]
     _LogAdmin = admin.ModelAdmin[LogEntry]
 else:
-    _UserAdmin, _LogAdmin = UserAdmin, admin.ModelAdmin  # they take no type at run time
+    _UserAdmin, _LogAdmin = UserAdmin, admin.ModelAdmin  # they are not generic at run time
 
-# They would show secrets. Owners set two-step sign-in up on a page of their own.
+# These pages would show secrets. Users set up two-step sign-in on a separate page.
 for _device in (TOTPDevice, StaticDevice):
     admin.site.unregister(_device)
 
 admin.site.site_header = "Homing"
 admin.site.site_title = "Homing"
-admin.site.index_title = "Administration"
+admin.site.index_title = _("Administration")
 
-GROUPS = (
-    "Groups give permissions. Writers write drafts, preview them and send "
-    "tests. Publishers also publish, and approve what others publish. Managers of readers see, "
-    "import, export and erase readers. Operators pause, resume and settle what goes out, and "
-    "change the newsletter. An account may be in several groups."
+GROUPS = _(
+    "Groups give permissions. Writers write drafts, preview them and send tests. Publishers also "
+    "publish issues and approve issues of others. Managers of readers see, import, export and "
+    "erase readers. Operators control sending and change the newsletter settings. An account can "
+    "be in several groups."
 )
-STAFF = "Only accounts with staff status can sign in, to the desk and to these pages."
-# The last fieldset of Django's has the dates.
+STAFF = _("Only accounts with staff status can sign in.")
+# Django's last fieldset has the dates.
 *_FIELDSETS, (_DATES, _DATE_OPTIONS) = _UserAdmin.fieldsets or ()
 
 
 @admin.register(User)
 class AuthorAdmin(_UserAdmin):
-    # One tuple for all objects of the class; to django-stubs it is one for each.
+    # django-stubs does not expect a tuple for the whole class.
     list_display = (*_UserAdmin.list_display, "group_names", "has_two_step")  # type: ignore[misc]
     readonly_fields = ("last_login", "date_joined", "two_step_since")
     fieldsets = (*_FIELDSETS, (_DATES, {"fields": (*_DATE_OPTIONS["fields"], "two_step_since")}))
@@ -60,26 +62,26 @@ class AuthorAdmin(_UserAdmin):
     def user_change_password(
         self,
         request: HttpRequest,
-        id: str,  # noqa: A002 -- its address calls it so
+        id: str,  # noqa: A002 -- the name in the URL
         form_url: str = "",
     ) -> HttpResponse:
-        """Set another user's password; an open session alone is not enough for it."""
+        """Set another user's password. An open session alone is not enough."""
         if unquote(id) == str(request.user.pk):
             return HttpResponseRedirect(reverse("admin:password_change"))
         is_change = request.method == "POST" and self.has_change_permission(request)
         if is_change and (error := identity_error(request)):
-            messages.error(request, f"{error} Nothing was changed.")
+            messages.error(request, "{} {}".format(error, gettext("Nothing was changed.")))
             return HttpResponseRedirect(request.get_full_path())
         return super().user_change_password(request, id, form_url)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
 
-    @admin.display(description="groups")
+    @admin.display(description=_("groups"))
     def group_names(self, author: User) -> str:
         return ", ".join(sorted(group.name for group in author.groups.all()))
 
-    @admin.display(description="two-step sign-in", boolean=True)
+    @admin.display(description=_("two-step sign-in"), boolean=True)
     def has_two_step(self, author: User) -> bool:
         return author.two_step_since is not None
 
@@ -94,14 +96,14 @@ class AuthorAdmin(_UserAdmin):
 
 @admin.register(LogEntry)
 class LogEntryAdmin(_LogAdmin):
-    """The audit trail, read only."""
+    """The activity log, read-only."""
 
     list_display = ("action_time", "user", "object_repr", "change")
     list_display_links = None
     list_select_related = ("user", "content_type")
     date_hierarchy = "action_time"
 
-    @admin.display(description="what was done")
+    @admin.display(description=_("activity"))
     def change(self, entry: LogEntry) -> str:
         return str(sentence_of(entry))
 

@@ -1,15 +1,16 @@
 """The app of the site, which joins the other apps."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy as _
 
 
 class NewsletterSiteConfig(AppConfig):
     name = "newsletter_site"
-    verbose_name = "People"
+    verbose_name = _("Accounts")
 
     def ready(self) -> None:
         from newsletter_site import checks, wiring  # noqa: F401
-        from newsletter_site.logs import requests  # noqa: F401 -- it listens to signals
-        from newsletter_site.sign_in import throttle  # noqa: F401 -- it listens to signals
+        from newsletter_site.logs import requests  # noqa: F401 -- the import connects signals
+        from newsletter_site.sign_in import throttle  # noqa: F401 -- the import connects signals
 
         wiring.register_hooks()

@@ -1,4 +1,4 @@
-"""Typed reading of environment variables: a wrong value ends the program with one sentence."""
+"""Read typed environment variables. A wrong value ends the program with one sentence."""
 
 import re
 import sys
@@ -32,16 +32,16 @@ class Environment:
         return self.values.get(name, "").strip() or default
 
     def required(self, name: str, reason: str) -> str:
-        """The value; ends the program with `reason` if it is unset."""
+        """Return the value. Exit with `reason` if it is unset."""
         if name not in self:
             fail(name, "not set", reason)
         return self.text(name)
 
     def secret(self, name: str) -> str:
-        """The value with its blanks, or "". An error does not show it."""
+        """Return the value with its spaces, or "". An error does not show it."""
         value = self.values[name] if name in self else ""
         if not re.fullmatch(r"[ -~]*", value):
-            fail(name, "a text with other characters (not shown)", "printable ASCII characters")
+            fail(name, "not printable ASCII (value hidden)", "printable ASCII characters")
         return value
 
     def flag(self, name: str, default: bool) -> bool:
@@ -61,25 +61,25 @@ class Environment:
         return self.whole(name, least, least=least, most=most) if name in self else None
 
     def texts(self, name: str) -> list[str]:
-        """Comma-separated values, without surrounding blanks and empty parts."""
+        """Return comma-separated values, without surrounding spaces and empty parts."""
         return [part.strip() for part in self.text(name).split(",") if part.strip()]
 
     def seconds(
         self, name: str, default: float, *, least: float = 0.0, most: float = YEAR_S
     ) -> float:
-        """A number of seconds from `least` to `most`, with fractions."""
+        """Return a number of seconds from `least` to `most`, with fractions."""
         return _seconds(name, self.text(name, str(default)), least, most)
 
     def seconds_list(self, name: str, default: str) -> tuple[float, ...]:
-        """Comma-separated numbers of seconds, each greater than the one before."""
+        """Return comma-separated seconds, each greater than the one before."""
         found = self.text(name, default)
         times = tuple(_seconds(name, part.strip()) for part in found.split(","))
         if list(times) != sorted(set(times)):
-            fail(name, repr(found), "seconds that grow, such as 60,300,900")
+            fail(name, repr(found), "increasing seconds, such as 60,300,900")
         return times
 
     def percent(self, name: str, default: float) -> float:
-        expected = "per cent, above 0 and at most 100, such as 4 or 0.1"
+        expected = "a percentage above 0 and at most 100, such as 4 or 0.1"
         found = self.matching(name, str(default), NUMBER, expected)
         if not 0 < float(found) <= 100:
             fail(name, repr(found), expected)
@@ -87,7 +87,7 @@ class Environment:
 
     def optional_rate(self, name: str) -> float | None:
         positive = rf"(?=.*[1-9]){NUMBER}"
-        expected = "messages per second above 0, or unset for no ceiling"
+        expected = "messages per second above 0, or unset for no limit"
         return float(self.matching(name, "", positive, expected)) if name in self else None
 
     def choice(self, name: str, default: str, choices: tuple[str, ...]) -> str:
@@ -96,28 +96,28 @@ class Environment:
     def matching(
         self, name: str, default: str, fits: str | Callable[[str], object], expected: str
     ) -> str:
-        """A text that matches a regular expression or fulfils a function."""
+        """Return a text that matches a regular expression or passes a function."""
         found = self.text(name, default)
         if not (re.fullmatch(fits, found) if isinstance(fits, str) else fits(found)):
             fail(name, repr(found), expected)
         return found
 
     def url(self, name: str, default: str) -> str:
-        """An http or https URL without a slash at its end."""
+        """Return an http or https URL without a slash at its end."""
         if "@" in self.text(name, default):
-            # Checked first, because any other error shows the value.
-            fail(name, "an address with a user or password in it", "one without")
+            # Checked first, because other errors show the value.
+            fail(name, "an address with a user or password", "an address without them")
         return self.matching(
             name, default, is_url, "an address such as https://letter.example.org"
         ).rstrip("/")
 
     def folder(self, name: str, default: Path) -> Path:
-        """A folder as an absolute path; `~` is expanded."""
+        """Return the absolute path of a folder. `~` is expanded."""
         found = self.text(name, str(default))
         try:
             return Path(found).expanduser().absolute()
         except RuntimeError:
-            fail(name, repr(found), "the path of a folder; there is no such user")
+            fail(name, repr(found), "the path of a folder of an existing user")
 
 
 def _seconds(name: str, found: str, least: float = 0.0, most: float = YEAR_S) -> float:
@@ -131,7 +131,7 @@ def _seconds(name: str, found: str, least: float = 0.0, most: float = YEAR_S) ->
 
 
 def is_url(value: str) -> bool:
-    """Whether the text is an http or https URL without query and fragment."""
+    """Return whether the text is an http or https URL without query and fragment."""
     try:
         parts = urlsplit(value)
         is_complete = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -141,13 +141,13 @@ def is_url(value: str) -> bool:
 
 
 def host_of(url: str) -> str:
-    """The host of a URL as Django finds it in a request: an IPv6 one in brackets."""
+    """Return the host of a URL in Django's form, with IPv6 addresses in brackets."""
     host = (urlsplit(url).hostname or "").removesuffix(".")
     return f"[{host}]" if ":" in host else host
 
 
 def is_mailbox(value: str) -> bool:
-    """Whether the text is one address that Postmark accepts, with or without a display name."""
+    """Return whether Postmark accepts the text as one address, with or without a name."""
     found = getaddresses([value])
     return (
         len(found) == 1

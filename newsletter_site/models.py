@@ -1,4 +1,4 @@
-"""The tables of the site: who signs in, and the tokens of programs."""
+"""The tables of the site: users and API tokens."""
 
 import uuid
 
@@ -9,12 +9,13 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext_lazy as _
 
 LONGEST_NAME = 100
 
 
 class User(AbstractUser):
-    """An author or operator. Signs in with `username`."""
+    """An author or operator, who signs in with `username`."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     # Set while two-step sign-in is on (sign_in/two_step_devices.py).
@@ -22,12 +23,13 @@ class User(AbstractUser):
 
     class Meta(AbstractUser.Meta):
         db_table = "author"
-        verbose_name = "author"
-        verbose_name_plural = "authors"
+        # django-stubs takes Django's own lazy names for `str`.
+        verbose_name = _("author")  # type: ignore[assignment]
+        verbose_name_plural = _("authors")  # type: ignore[assignment]
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """Change with password and two-step sign-in, so that earlier sessions end."""
-        # django-stubs leaves Django's method out.
+        """Include password and two-step sign-in, so that changing them ends earlier sessions."""
+        # django-stubs omits Django's method.
         password_hash: str = super()._get_session_auth_hash(secret=secret)  # type: ignore[misc]
         if self.two_step_since is None:
             return password_hash
@@ -40,7 +42,7 @@ class User(AbstractUser):
 
 
 class ApiToken(models.Model):
-    """A token, known by its hash. The same form (`form_key`) posted twice makes one token."""
+    """A token, stored as its hash. A form posted twice (`form_key`) creates only one token."""
 
     id = models.BigAutoField(primary_key=True)
     user = models.ForeignKey(
@@ -48,17 +50,17 @@ class ApiToken(models.Model):
     )
     name = models.CharField(max_length=LONGEST_NAME)
     hash = models.BinaryField(unique=True)
-    prefix = models.CharField(max_length=16, help_text="Its first characters.")
+    prefix = models.CharField(max_length=16, help_text=_("Its first characters."))
     scopes = ArrayField(models.CharField(max_length=20))
     form_key = models.UUIDField(null=True, unique=True)
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True)
-    last_used_at = models.DateTimeField(null=True, help_text="To the minute.")
+    last_used_at = models.DateTimeField(null=True, help_text=_("To the minute."))
     revoked_at = models.DateTimeField(null=True)
 
     class Meta:
         db_table = "api_token"
-        verbose_name = "API token"
+        verbose_name = _("API token")
         default_permissions = ()
         constraints = [
             models.CheckConstraint(

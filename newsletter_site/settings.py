@@ -19,7 +19,7 @@ from newsletter_site.logs.redact import basic_credentials
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment(os.environ)
 
-# A bare checkout is for development; each of these three means a site for real readers.
+# A bare checkout is for development. Each of these three variables means a site for real readers.
 DEBUG = env.flag(
     "DEBUG",
     not any(name in env for name in ("DATABASE_URL", "SECRET_KEY", "POSTMARK_SERVER_TOKEN")),
@@ -39,10 +39,10 @@ def _development_secret_key(data_dir: Path) -> str:
         data_dir = embedded_postgres.prepare_data_dir(data_dir)
         fresh = path.with_name(f"secret_key.{os.getpid()}")
         if not path.exists():
-            # With a link, two processes that start at once read the same complete key.
+            # The link is atomic: two processes that start together read the same complete key.
             fresh.touch(0o600, exist_ok=False)
             fresh.write_text(secrets.token_urlsafe(50))
-            # The owner of a checkout must be able to use what root created in it.
+            # The owner of a checkout must be able to use files that root created in it.
             if os.geteuid() == 0:
                 owner = data_dir.stat()
                 os.chown(fresh, owner.st_uid, owner.st_gid)
@@ -55,7 +55,7 @@ def _development_secret_key(data_dir: Path) -> str:
     except embedded_postgres.EmbeddedPostgresError as error:
         sys.exit(f"homing: {error}")
     except OSError as error:
-        fail("HOMING_DATA_DIR", f"{str(data_dir)!r} ({error.strerror})", "a folder to write in")
+        fail("HOMING_DATA_DIR", f"{str(data_dir)!r} ({error.strerror})", "a writable folder")
 
 
 SECRET_KEY = (
@@ -65,7 +65,7 @@ SECRET_KEY = (
     if DEBUG
     else env.required("SECRET_KEY", "a long random text, because DEBUG is off")
 )
-# Links in mail are signed for years: after a change the old key still verifies them.
+# Signed links in mail are valid for years. After a change the old key still verifies them.
 SECRET_KEY_FALLBACKS = env.texts("SECRET_KEY_FALLBACKS")
 ALLOWED_HOSTS = env.texts("ALLOWED_HOSTS")
 if not ALLOWED_HOSTS:
@@ -120,7 +120,7 @@ MIDDLEWARE = [
     # Answers 429 where django-axes refused a sign-in.
     "axes.middleware.AxesMiddleware",
     "newsletter_site.middleware.error_pages.NotFoundPage",
-    # The innermost: a view that fails without the database gets a 503.
+    # The innermost: a view that fails without the database is answered with 503.
     "newsletter_site.middleware.error_pages.DatabaseUnavailable",
 ]
 ROOT_URLCONF = "newsletter_site.urls"
@@ -160,22 +160,22 @@ if DATABASE_IS_NAMED:
         fail("DATABASE_URL", "not readable", _A_DATABASE)
     _default = DATABASES["default"]
     if not _default["NAME"] and not _default.get("OPTIONS", {}).get("service"):
-        fail("DATABASE_URL", "an address without the name of a database", _A_DATABASE)
+        fail("DATABASE_URL", "an address without a database name", _A_DATABASE)
 else:
     DATABASES = {"default": embedded_postgres.database_settings(HOMING_DATA_DIR)}
 DATABASES["default"].update(
     CONN_HEALTH_CHECKS=True,
     CONN_MAX_AGE=60,
-    # Behind a pooler in transaction mode the next fetch may use another connection.
+    # Behind a pooler in transaction mode, the next fetch may use another connection.
     DISABLE_SERVER_SIDE_CURSORS=True,
 )
 DATABASES["default"].setdefault("OPTIONS", {}).update(
     # idempotency/isolation.py
     isolation_level=IsolationLevel.READ_COMMITTED,
-    # Prepared statements live on one server connection; a pooler hands out another.
+    # Prepared statements belong to one server connection, and a pooler may use another.
     prepare_threshold=None,
     connect_timeout=10,
-    # A server that vanished is noticed in half a minute, not in the system's two hours.
+    # A vanished server is noticed after half a minute instead of the system's two hours.
     keepalives_idle=10,
     keepalives_interval=5,
     keepalives_count=4,
@@ -200,18 +200,18 @@ REQUIRE_SECOND_FACTOR = env.flag("REQUIRE_SECOND_FACTOR", False)
 OTP_TOTP_ISSUER = "Homing"
 AXES_FAILURE_LIMIT = env.whole("LOGIN_FAILURES", 5, least=1, most=100)
 AXES_COOLOFF_TIME = timedelta(seconds=env.seconds("LOGIN_COOL_OFF_S", 900, least=0.1))
-# Failures elsewhere must not lock an author out.
+# Failures in another network must not lock an author out.
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_USERNAME_CALLABLE = "newsletter_site.sign_in.throttle.throttle_key"
 AXES_CLIENT_IP_CALLABLE = "newsletter_site.sign_in.throttle.network_address"
 AXES_LOCKOUT_CALLABLE = "newsletter_site.sign_in.throttle.too_many_failures"
 AXES_RESET_ON_SUCCESS = True
-# Nobody may keep an author out for ever.
+# Strangers must not be able to lock an author out permanently.
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
 AXES_ENABLE_ADMIN = AXES_ENABLE_ACCESS_FAILURE_LOG = AXES_VERBOSE = False
 AXES_DISABLE_ACCESS_LOG = True
 LOGIN_URL = "admin:login"
-# After a sign-in without `next`; everybody who can sign in may open it.
+# The page after a sign-in without `next`. Everyone who can sign in may open it.
 LOGIN_REDIRECT_URL = "admin:index"
 
 # --- Security --------------------------------------------------------------------------------
@@ -221,11 +221,11 @@ if TRUST_PROXY:
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = not DEBUG
 SESSION_COOKIE_AGE = 7 * 24 * 3600
 SECURE_HSTS_SECONDS = 0 if DEBUG else 31_536_000
-# Names below this host may not speak TLS, and a preload list is hard to leave.
+# Hosts below this name may not support TLS, and a preload list is hard to leave.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 # One-click unsubscribing must never be redirected (RFC 8058); probes come without TLS.
 SECURE_REDIRECT_EXEMPT = [r"^unsubscribe/", r"^health/"]
-# A form that is older than its session returns the text to the author.
+# For a form that is older than its session: the page returns the text to the author.
 CSRF_FAILURE_VIEW = "publishing.publish.csrf_failure_view.csrf_refused"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
 # The limit above does not apply to files.
@@ -308,7 +308,7 @@ DETAILS_KEEP_DAYS = env.whole("DETAILS_KEEP_DAYS", 90, least=1, most=3650)
 DELIVERIES_KEEP_DAYS = env.optional_whole("DELIVERIES_KEEP_DAYS", least=1, most=36_500)
 IMPORT_EXPIRES_DAYS = env.whole("IMPORT_EXPIRES_DAYS", 7, least=1, most=3650)
 IMPORT_MAX_MB = env.whole("IMPORT_MAX_MB", 200, least=1, most=2000)
-# Longer than PostgreSQL's deadlock_timeout, or no autovacuum ever makes way.
+# Longer than PostgreSQL's deadlock_timeout. Otherwise autovacuum would never give way.
 MIGRATE_LOCK_TIMEOUT_S = env.seconds("MIGRATE_LOCK_TIMEOUT_S", 2, least=0.01)
 MIGRATE_PATIENCE_S = env.seconds("MIGRATE_PATIENCE_S", 300, least=0.01)
 METRICS_TOKEN = env.secret("METRICS_TOKEN")
@@ -316,7 +316,7 @@ METRICS_TOKEN = env.secret("METRICS_TOKEN")
 # --- Logs ------------------------------------------------------------------------------------
 LOG_FORMAT = env.choice("LOG_FORMAT", "lines" if DEBUG else "json", ("json", "lines"))
 LOG_LEVEL = env.choice("LOG_LEVEL", "info", ("debug", "info", "warning", "error")).upper()
-# After a restored backup the operator needs these lines (docs/restore.md).
+# Operators need these lines after restoring a backup (docs/restore.md).
 ALWAYS_LOGGED = ("publishing.activity.record_activity", "subscribers.data_requests.erase")
 LOGGING = {
     "version": 1,
@@ -338,7 +338,7 @@ LOGGING = {
         },
     },
     "filters": {
-        # Refused requests have their own line.
+        # Refused requests have a line of their own.
         "has_exception": {
             "()": "django.utils.log.CallbackFilter",
             "callback": lambda record: bool(record.exc_info),
@@ -352,9 +352,9 @@ LOGGING = {
     "loggers": {
         **{name: {"level": LOG_LEVEL} for name in OUR_APPS},
         **{name: {"level": "INFO"} for name in ALWAYS_LOGGED},
-        # Without Django's own handlers, one of which sends mail.
+        # Remove Django's own handlers, one of which sends mail.
         "django": {"handlers": [], "level": "NOTSET", "propagate": True},
-        # logs/requests.py, middleware/error_pages.py and sign_in/throttle.py log these instead.
+        # These are logged by logs/requests.py, middleware/error_pages.py and sign_in/throttle.py.
         "django.request": {"level": "ERROR", "filters": ["has_exception"]},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "axes": {"level": "ERROR"},

@@ -1,10 +1,10 @@
-"""Static files with a hash in their names after `collectstatic`, otherwise without."""
+"""Static files, which have hashed names after `collectstatic`."""
 
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class CollectedStaticFiles(CompressedManifestStaticFilesStorage):
-    """Collected files have hashed names, which browsers keep for ever; others their own."""
+    """Collected files have hashed names, so browsers can cache them permanently."""
 
     # A script must not import an old version of another one.
     support_js_module_import_aggregation = True

@@ -1,6 +1,8 @@
-"""A gunicorn worker that gives a thread only to requests that have arrived. gunicorn's `gthread`
-reads requests in its threads, so a few slow clients hold all of them. Here the event loop receives
-requests. At most `READERS` threads read larger ones."""
+"""A gunicorn worker whose threads get only requests that have arrived completely.
+
+gunicorn's `gthread` reads requests in its threads, so a few slow clients block all of them. Here
+the event loop receives requests. At most `READERS` threads read larger ones.
+"""
 
 import errno
 import math
@@ -22,21 +24,21 @@ from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
 # The event loop buffers this many bytes of a request: a letter of usual length.
 BUFFERED = 128 * 1024
-# Threads that may wait for the rest of a request. The last one is for full buffers.
+# Threads that may wait for the rest of a request. The last one is only for full buffers.
 READERS = 3
-# A request has this long to arrive, and as much longer as its bytes take at the slowest rate.
+# A request must arrive within this time, plus the time of its bytes at the slowest rate.
 ARRIVES_WITHIN_S = 15.0
 SLOWEST_BYTES_PER_S = 50_000
-# A client may take this long to receive a piece of its answer. After that only `SLOW_TAKERS`
-# threads wait for their clients; other slow clients are disconnected.
+# A client may take this long to receive a piece of its response. After that only `SLOW_TAKERS`
+# threads wait for clients. Other slow clients are disconnected.
 TAKEN_AT_ONCE_S = 0.25
 TAKEN_WITHIN_S = 30.0
 SLOW_TAKERS = 3
-# An unread rest of a request is discarded for this long: closing at once would lose the answer.
+# The unread rest of a request is discarded for this long. Closing at once would lose the response.
 LINGER_S = 10.0
-# With this many connections a process accepts no more. Far below the usual 1,024 open files.
+# With this many connections a process accepts no more, far below the usual 1,024 open files.
 MOST_CONNECTIONS = 400
-# From this number on, connections that have been idle for so long are closed, the oldest first.
+# Above this number, connections that have been idle for `IDLE_S` are closed, the oldest first.
 MANY_CONNECTIONS = 300
 IDLE_S = 2.0
 
@@ -50,7 +52,7 @@ _AT_A_TIME = 64 * 1024
 
 
 def body_length(header: bytes) -> float:
-    """The number of bytes after the header, to decide when a thread reads; infinity if unknown."""
+    """Return the number of bytes after the header, or infinity if it is unknown."""
     if _CHUNKED.search(header):
         return math.inf
     lengths = _LENGTH.findall(header)
@@ -68,7 +70,7 @@ _TOO_SLOW = (
 )
 _NO_READER = (
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 60\r\n" + _HEADERS + b"\r\n"
-    b"Too many large requests are arriving. Send it again in a minute.\n"
+    b"Too many large requests are arriving. Send yours again in a minute.\n"
 )
 
 
@@ -76,7 +78,7 @@ class _Arrival:
     def __init__(self, received: int) -> None:
         self.began_s = time.monotonic()
         self.received = received
-        # Whether a thread may wait for the rest of it.
+        # Whether a thread may wait for the rest.
         self.has_reader = False
 
     def time_left_s(self, now_s: float) -> float:
@@ -90,7 +92,7 @@ class _Arrival:
 
 
 class _Unreader(SocketUnreader):
-    """Receives for a thread, and no longer than the request may take to arrive."""
+    """Receive for a thread, at most as long as the request may take to arrive."""
 
     arrival: _Arrival
 
@@ -108,7 +110,7 @@ class _Unreader(SocketUnreader):
 
 
 class _Socket(socket.socket):
-    """Sends an answer, and lets only a few threads wait for clients that take it slowly."""
+    """Send a response. Only a few threads may wait for slow clients."""
 
     slow_takers = threading.BoundedSemaphore(SLOW_TAKERS)
 
@@ -121,12 +123,12 @@ class _Socket(socket.socket):
                 rest = rest[self.send(rest, flags) :]
         except (TimeoutError, BlockingIOError):
             if not self.slow_takers.acquire(blocking=False):
-                raise _reset("too many clients take their answers slowly") from None
+                raise _reset("too many slow clients") from None
             try:
                 self.settimeout(TAKEN_WITHIN_S)
                 super().sendall(rest, flags)
             except TimeoutError as error:
-                raise _reset("the client did not take its answer") from error
+                raise _reset("the client did not receive its response") from error
             finally:
                 self.slow_takers.release()
         finally:
@@ -134,12 +136,12 @@ class _Socket(socket.socket):
 
 
 def _reset(why: str) -> ConnectionResetError:
-    # gunicorn takes this number for a client that left, and writes no traceback.
+    # gunicorn interprets this number as a client that left, and writes no traceback.
     return ConnectionResetError(errno.ECONNRESET, why)
 
 
 class _Request(Request):
-    """Closes its connection if it is answered before its body was received."""
+    """Close the connection if the request is answered before its body was received."""
 
     def should_close(self) -> bool:
         return bool(super().should_close()) or not self._is_received()
@@ -172,7 +174,7 @@ class _Connection(TConn):
 
     def expect(self, buffered: bytes) -> None:
         self.buffer = bytearray()
-        # How long the request is in all; None until its header is here.
+        # The total length of the request; None until its header has arrived.
         self.length: float | None = None
         self.arrival = self.parser.unreader.arrival = _Arrival(0)
         self.take(buffered)
@@ -193,30 +195,30 @@ class _Connection(TConn):
 
     @property
     def may_be_read(self) -> bool:
-        """Whether a thread may begin: it could refuse the request without the rest."""
+        """Whether a thread may start: it can refuse the request without the rest."""
         return self.length is not None or self.is_full
 
 
 class BufferingWorker(ThreadWorker):
-    """The event loop's thread changes the attributes; only `handle` runs in other threads."""
+    """The worker. Only `handle` runs in other threads than the event loop's."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.worker_connections = MOST_CONNECTIONS
         self.max_keepalived = MANY_CONNECTIONS // 2
-        self.cfg.set("sendfile", False)  # it would not go through `_Socket.sendall`
+        self.cfg.set("sendfile", False)  # it would bypass `_Socket.sendall`
         self._stops_at_s = math.inf
-        # Both in the order in which they began.
+        # Both are in the order in which they began.
         self._arriving: dict[_Connection, None] = {}
         self._lingering: dict[_Connection, float] = {}
         self._readers = 0
 
     @classmethod
     def check_config(cls, cfg: Any, log: Any) -> None:
-        """Raise `ValueError` for TLS, which this worker does not speak."""
+        """Raise `ValueError` for TLS, which this worker does not support."""
         super().check_config(cfg, log)
         if cfg.is_ssl:
-            raise ValueError("A certificate was given to gunicorn. Give it to the proxy in front.")
+            raise ValueError("gunicorn has a certificate. Give it to the proxy instead.")
 
     def accept(self, listener: socket.socket) -> None:
         try:
@@ -257,7 +259,7 @@ class BufferingWorker(ThreadWorker):
         self._assign_readers()
 
     def murder_pending(self) -> None:
-        """Close what took too long; gunicorn calls this after each round of the loop."""
+        """Close connections that took too long. gunicorn calls this in each round of the loop."""
         now_s = time.monotonic()
         for conn in [one for one in self._arriving if one.arrival.time_left_s(now_s) <= 0]:
             self._stop_waiting(conn)
@@ -267,7 +269,7 @@ class BufferingWorker(ThreadWorker):
         self._close_idle(self.nr_conns - MANY_CONNECTIONS, idle_s=IDLE_S)
 
     def _cap_keepalive(self, deadline: float) -> None:
-        """Stop waiting by then: slow clients must not make a restart slow."""
+        """Stop waiting at the deadline: slow clients must not delay a restart."""
         super()._cap_keepalive(deadline)
         self._stops_at_s = deadline
         for conn in self._arriving:
@@ -283,7 +285,7 @@ class BufferingWorker(ThreadWorker):
 
     def _receive(self, conn: _Connection, sock: socket.socket) -> None:
         if conn not in self._arriving:
-            return  # begun or closed by an earlier event of the same round
+            return  # started or closed by an earlier event of the same round
         try:
             piece = sock.recv(_AT_A_TIME)
         except BlockingIOError:
@@ -328,7 +330,7 @@ class BufferingWorker(ThreadWorker):
     def _stop_waiting(self, conn: _Connection) -> None:
         self._arriving.pop(conn, None)
         self._lingering.pop(conn, None)
-        # It is not registered if its buffer is full, or its socket is closed.
+        # It is not registered if its buffer is full or its socket is closed.
         with suppress(KeyError, ValueError):
             self.poller.unregister(conn.sock)
 

@@ -1,4 +1,4 @@
-"""Registers with the lower apps what they need from the upper ones, which they may not import."""
+"""Register functions of upper apps with lower apps, which must not import them."""
 
 from api import bearer
 from delivery.hooks import readers, sent_before_restore
@@ -17,7 +17,7 @@ from subscribers.signup import expire_unconfirmed
 
 
 def register_hooks() -> None:
-    """Register hooks, and the tasks that a worker runs besides delivery."""
+    """Register the hooks, and the tasks that a worker runs besides delivery."""
     readers.register(RegisteredReaders())
     register_task(
         "requests for a record", data_request.answer_requests, data_request.has_waiting_requests

@@ -1,4 +1,4 @@
-"""The way in for a web server: `gunicorn newsletter_site.wsgi`."""
+"""The WSGI application for a web server: `gunicorn newsletter_site.wsgi`."""
 
 import os
 
@@ -19,5 +19,5 @@ name_this_process("web")
 install_exception_hooks()
 application = drop_head_bodies(refuse_truncated_bodies(ignore_charset(get_wsgi_application())))
 flusher.is_enabled = True
-# A web server runs no system checks; this one must not be passed over (docs/idempotency.md).
+# Web servers run no system checks, but this one is essential (docs/idempotency.md).
 refuse_wrong_isolation()

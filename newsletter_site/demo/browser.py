@@ -1,4 +1,4 @@
-"""Use the site as an author's browser does: pages, cookies and forms, over HTTP."""
+"""Use the site over HTTP as an author's browser does, with pages, cookies and forms."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _HIDDEN = re.compile(r'<input type="hidden" name="([^"]+)" value="([^"]*)"')
 
 
 class Browser:
-    """One window of a browser. Redirects are not followed. `url` has no slash at its end."""
+    """A browser window that does not follow redirects. `url` has no slash at its end."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.session = requests.Session()
-        # Ignore a proxy of the environment and passwords of a .netrc file.
+        # Ignore proxies from the environment and passwords from a .netrc file.
         self.session.trust_env = False
-        # The web server would wait for an open connection before it ends.
+        # Otherwise the web server would wait for open connections before it ends.
         self.session.headers["Connection"] = "close"
 
     def open(self, path: str) -> requests.Response:
@@ -39,14 +39,14 @@ class Browser:
         return self.session.post(self.url + path, fields, timeout=TIMEOUT_S, allow_redirects=False)
 
     def sign_in(self, username: str, password: str) -> None:
-        """Sign in at the admin. Raises `PermissionError` if that is refused."""
+        """Sign in at the admin. Raise `PermissionError` if the site refuses."""
         fields = {"username": username, "password": password}
         if self.send(LOGIN, self.hidden_fields(LOGIN) | fields).status_code != 302:
-            raise PermissionError(f"The site does not let {username!r} sign in.")
+            raise PermissionError(f"The site refused to sign {username!r} in.")
 
 
 class Post(NamedTuple):
-    """One press of the button: the statuses of its tries, and where the last one redirects."""
+    """One press of the button: the statuses of its tries, and the last redirect."""
 
     statuses: tuple[int, ...]
     location: str
@@ -54,7 +54,7 @@ class Post(NamedTuple):
 
 
 def post_twice(browser: Browser, fields: dict[str, str]) -> tuple[str, Post, Post]:
-    """Post one form from two windows at the same moment; return its key and both results."""
+    """Post one form from two windows at the same moment. Return its key and both results."""
     form = browser.hidden_fields(FORM) | fields
     start = threading.Barrier(2)
 
@@ -67,7 +67,7 @@ def post_twice(browser: Browser, fields: dict[str, str]) -> tuple[str, Post, Pos
         while True:
             answer = window.send(FORM, form)
             statuses.append(answer.status_code)
-            # 409: the other post is still being worked on.
+            # 409: the other post is still running.
             if answer.status_code != 409 or len(statuses) == MOST_TRIES:
                 location = answer.headers.get("Location", "")
                 return Post(tuple(statuses), location, time.monotonic() - began_at)

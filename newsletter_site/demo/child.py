@@ -1,4 +1,4 @@
-"""Run a module in a process that ends with the demo, which holds its standard input open."""
+"""Run a module in a process that ends with the demo. The demo keeps its standard input open."""
 
 import os
 import runpy
@@ -11,7 +11,7 @@ ENDING_S = 10.0
 
 
 def end_with_the_demo() -> None:
-    """Wait for the end of the demo, then end this process, and its group if that takes long."""
+    """Wait for the end of the demo, then end this process. Kill its group if that takes long."""
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
@@ -20,7 +20,7 @@ def end_with_the_demo() -> None:
 
 
 if __name__ == "__main__":
-    # Until the program has a handler of its own: end in good order.
+    # Exit cleanly until the program has a handler of its own.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     threading.Thread(target=end_with_the_demo, daemon=True).start()
     del sys.argv[0]

@@ -23,8 +23,10 @@ LAST_LINES = 8
 
 
 class Children:
-    """The processes of one demo in its locked `folder`; leaving the block ends them. Each inherits
-    the lock."""
+    """The processes of one demo in its locked `folder`. Leaving the block ends them.
+
+    Each process inherits the lock.
+    """
 
     def __init__(self, folder: Path, terminal: Terminal) -> None:
         self.folder = folder
@@ -47,11 +49,11 @@ class Children:
                 cwd=settings.BASE_DIR,
                 env=environment,
                 pass_fds=[self._lock],
-                start_new_session=True,  # Ctrl-C in the terminal is for the demo alone.
+                start_new_session=True,  # Ctrl-C in the terminal must reach only the demo.
             )
 
     def wait_for(self, url: str) -> None:
-        """Wait until a child answers at `url`. Raises `DemoError` if a child ends."""
+        """Wait until a child answers at `url`. Raise `DemoError` if a child ends."""
         while True:
             self.pause()
             with suppress(requests.ConnectionError):
@@ -59,7 +61,7 @@ class Children:
                 return
 
     def pause(self) -> None:
-        """Wait a moment. Raises `DemoError` if a child has ended, `StoppedError` if asked to."""
+        """Wait a moment. Raise `DemoError` if a child has ended, or `StoppedError` at a signal."""
         self.check()
         self.terminal.pause()
 
@@ -70,12 +72,12 @@ class Children:
                 log = self._log(name)
                 lines = log.read_text(errors="replace").splitlines()[-LAST_LINES:]
                 raise DemoError(
-                    f"The {name} has ended with code {process.returncode}, so the demo ends too. "
+                    f"The demo ends, because the {name} has ended with code {process.returncode}. "
                     f"Its output is in {log}:" + "".join(f"\n    {line}" for line in lines)
                 )
 
     def __exit__(self, *_: object) -> None:
-        # The first one started (the sandbox) ends last, so that calls in flight get a response.
+        # The sandbox was started first and ends last, so that calls in flight get a response.
         processes = list(self._running.values())
         for group in (processes[1:], processes[:1]):
             for process in group:

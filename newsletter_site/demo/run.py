@@ -26,13 +26,13 @@ from subscribers.importing.import_file import import_file
 from subscribers.models import Subscriber
 
 TITLE = "When the swifts came"
-# Her mail is shown. After her unsubscribe link was used, another one is.
+# The demo shows her mail, or another one after she has unsubscribed.
 A_READER = "edith.marlow@posthouse.example.net"
 SHOWN_HELD_S = 2.0
 
 
 def run(terminal: Terminal, *, stay: bool) -> bool:
-    """Publish, deliver and report; return whether all promises were kept. `stay` keeps it up."""
+    """Publish, deliver and report. Return whether all checks passed. `stay` keeps the site up."""
     with Children(prepare_data_dir(settings.HOMING_DATA_DIR), terminal) as children:
         try:
             open_database(terminal)
@@ -41,7 +41,7 @@ def run(terminal: Terminal, *, stay: bool) -> bool:
             terminal.check()
             return _run_steps(children, services, stay=stay)
         except (requests.RequestException, PermissionError) as error:
-            children.check()  # A child that has ended explains it better.
+            children.check()  # The end of a child is a better explanation.
             raise DemoError(f"The site or the sandbox did not answer: {error}.") from error
 
 
@@ -49,7 +49,7 @@ def _run_steps(children: Children, services: Services, *, stay: bool) -> bool:
     terminal, sandbox, site = children.terminal, services.sandbox, services.site.url
     imported = import_file(READERS, confirmed=True, on_progress=lambda _: terminal.check())
     total, mailable = Subscriber.objects.count(), confirmed().count()
-    terminal.step(f"{total:,} readers on the list, {mailable:,} of them to mail")
+    terminal.step(f"{total:,} readers on the list, {mailable:,} of them confirmed")
     newsletters = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
     before = newsletters.count()
     edition, posts = _publish(terminal, services)
@@ -99,7 +99,7 @@ def _run_steps(children: Children, services: Services, *, stay: bool) -> bool:
         }
         terminal.show(
             f"\nPublic pages and mails:\n{table(public)}\n\n"
-            "Now write an issue of your own. It goes only to the sandbox; README.md shows how.\n"
+            "Now write an issue yourself (README.md shows how). It goes only to the sandbox.\n"
             f"{table(own)}\nThe site stays up until Ctrl-C."
         )
         with suppress(StoppedError):
@@ -118,21 +118,21 @@ def _publish(terminal: Terminal, services: Services) -> tuple[Edition, tuple[Pos
     edition = edition_by_key(services.author.pk, key)
     if edition is None:
         raise DemoError(
-            f"The form was answered {first.statuses[-1]} and {second.statuses[-1]}, and nothing "
-            f"was published. See demo-web-server.log in {settings.HOMING_DATA_DIR}."
+            f"Nothing was published. The two posts were answered {first.statuses[-1]} and "
+            f"{second.statuses[-1]}. See demo-web-server.log in {settings.HOMING_DATA_DIR}."
         )
-    terminal.step(f"“{TITLE}” published by the form, posted twice; held for {HOLD_S} s")
+    terminal.step(f"published “{TITLE}” with the form, posted twice; held for {HOLD_S} s")
     return edition, (first, second)
 
 
 def _deliver(children: Children, edition: Edition) -> None:
-    """End the hold early, as “Send now” does, and wait until nothing moves any more."""
+    """End the hold early, as “Send now” does, and wait until sending has ended."""
     terminal = children.terminal
     send_now_at = time.monotonic() + SHOWN_HELD_S
     while (status := load_status(edition.pk)).state in (EditionState.HELD, EditionState.SENDING):
         if status.state is EditionState.HELD and time.monotonic() >= send_now_at:
             control.send_now(edition.pk)
-            terminal.step("its hold ended before the time, as “Send now” on its page does")
+            terminal.step("ended the hold early, as “Send now” on the issue's page does")
             send_now_at = float("inf")
         why = "" if status.state is EditionState.SENDING else f" ({status.reason()})"
         terminal.progress(f"{status.counts.sent:,} of {status.counts.audience:,} sent{why}")

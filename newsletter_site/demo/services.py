@@ -1,4 +1,4 @@
-"""Start what publishing needs: database, sandbox, site, workers, and an author who signs in."""
+"""Start the database, the sandbox, the site and the workers, and sign an author in."""
 
 import os
 import re
@@ -22,20 +22,20 @@ HOST = "127.0.0.1"
 SITE_PORT, SANDBOX_PORT = 8000, 8025
 WORKERS = 2
 USERNAME = "author"
-# Without characters that look alike, because it is typed from a screen.
+# Characters that look alike are left out, because the password is typed from a screen.
 PASSWORD_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # noqa: S105
 HOLD_S = 20
-# Settings of a real site that must not reach the demo. Empty counts as unset.
+# Settings of a real site that must not reach the demo. An empty value counts as unset.
 CLEARED = (
     *("ALLOWED_HOSTS", "GUNICORN_CMD_ARGS", "TRUST_PROXY", "UNSUBSCRIBE_HANDLING"),
     *("POSTMARK_BROADCAST_STREAM", "POSTMARK_SERVER_TOKEN", "POSTMARK_TRANSACTIONAL_STREAM"),
 )
-# The site gets these, as from Postmark. Thousands of deliveries would delay a complaint.
+# The site gets only these events: thousands of delivery events would delay a complaint.
 WEBHOOKS = ("Bounce", "SpamComplaint", "SubscriptionChange")
 
 
 class Services(NamedTuple):
-    """What is running. In `site` the author is signed in."""
+    """The running services. In `site` the author is signed in."""
 
     sandbox: Browser
     site: Browser
@@ -43,13 +43,13 @@ class Services(NamedTuple):
     password: str
 
     def ask_sandbox(self, question: str) -> Any:
-        """Return what the sandbox answers below /__sandbox__/."""
+        """Return the sandbox's JSON answer for a path below /__sandbox__/."""
         answer = self.sandbox.open(f"/__sandbox__/{question}")
         answer.raise_for_status()
         return answer.json()
 
     def newest_mail(self, query: str) -> tuple[str, str] | None:
-        """The id and unsubscribe link of the newest message with these words."""
+        """Return the id and the unsubscribe link of the newest message that matches."""
         for message in self.ask_sandbox(f"messages?q={query}&count=1")["messages"]:
             headers = {header["Name"]: header["Value"] for header in message["headers"]}
             found = re.search(r"<(https?://[^>]+)>", headers.get("List-Unsubscribe", ""))
@@ -58,22 +58,22 @@ class Services(NamedTuple):
 
 
 def open_database(terminal: Terminal) -> None:
-    """Start the database and migrate it. Raises `DemoError` if others use it."""
+    """Start the database and migrate it. Raise `DemoError` if others use it."""
     refuse_other_readers()
     with connection.cursor() as cursor:
         cursor.execute("SHOW server_version")
         version, where = cursor.fetchone()[0].split()[0], "of DATABASE_URL"
         if "EMBEDDED_POSTGRES" in connection.settings_dict:
             cursor.execute("SHOW data_directory")
-            where = f"of our own, in {Path(cursor.fetchone()[0]).parent}"
+            where = f"(embedded) in {Path(cursor.fetchone()[0]).parent}"
     terminal.step(f"PostgreSQL {version} {where}")
     call_command("migrate", verbosity=0, interactive=False)
     refuse_other_workers()
-    terminal.step("its tables, up to date")
+    terminal.step("tables up to date")
 
 
 def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
-    """Start sandbox, site and workers, and sign the author in. Raises `DemoError`."""
+    """Start sandbox, site and workers, and sign the author in. Raise `DemoError`."""
     terminal = children.terminal
     site_port, sandbox_port = _free_port(SITE_PORT), _free_port(SANDBOX_PORT)
     site = Browser(f"http://{HOST}:{site_port}")
@@ -108,7 +108,7 @@ def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
     }.items():
         children.start(name, *command.split(), environment=environment)
     children.wait_for(f"{sandbox.url}/")
-    terminal.step(f"a sandbox in place of Postmark, at {_address(sandbox, SANDBOX_PORT)}")
+    terminal.step(f"sandbox instead of Postmark at {_address(sandbox, SANDBOX_PORT)}")
     children.wait_for(f"{site.url}/health/live/")
     site.sign_in(USERNAME, password)
     for stream in ("broadcast", "outbound"):
@@ -121,7 +121,7 @@ def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
         token, url = {"X-Postmark-Server-Token": "demo"}, f"{sandbox.url}/webhooks"
         answer = sandbox.session.post(url, headers=token, json=webhook, timeout=TIMEOUT_S)
         answer.raise_for_status()
-    terminal.step(f"the site, at {_address(site, SITE_PORT)}, and {WORKERS} workers")
+    terminal.step(f"site at {_address(site, SITE_PORT)} and {WORKERS} workers")
     return Services(sandbox, site, author, password)
 
 
@@ -136,4 +136,4 @@ def _free_port(usual_port: int) -> int:
 
 def _address(server: Browser, usual_port: int) -> str:
     is_usual = server.url.endswith(f":{usual_port}")
-    return f"{server.url}/" + ("" if is_usual else f" (port {usual_port} is taken)")
+    return f"{server.url}/" + ("" if is_usual else f" (port {usual_port} is in use)")

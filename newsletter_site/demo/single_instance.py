@@ -1,4 +1,4 @@
-"""Make sure that a demo has its folder and its database to itself, or its count would be wrong."""
+"""Ensure that nothing else uses the demo's folder and database. The counts would be wrong."""
 
 import hashlib
 import os
@@ -25,18 +25,18 @@ HEARD_FROM_WITHIN = timedelta(seconds=60)
 
 
 class DemoError(CommandError):
-    """The demo cannot continue. Its text says what was found and what to do."""
+    """The demo cannot continue. The text says why, and what to do."""
 
 
 def lock_folder(folder: Path, terminal: Terminal) -> int:
-    """Lock `folder` and return the open file. Raises `DemoError` if a demo has it."""
-    # Reading is enough for a lock, so a file made by root serves other users too.
+    """Lock `folder` and return the open file. Raise `DemoError` if another demo has the lock."""
+    # A lock needs only read access, so a file created by root works for other users too.
     lock = os.open(folder / "demo.lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     deadline = time.monotonic() + LOCK_WAIT_S
     while not try_lock(lock):
         if time.monotonic() > deadline:
             raise DemoError(
-                f"A demo is already running in {folder}: use that one, or end it first."
+                f"A demo is already running in {folder}. Use that one, or end it first."
             )
         terminal.pause()
     return lock
@@ -50,9 +50,9 @@ def refuse_other_readers() -> None:
     others = Subscriber.objects.exclude(subscriber_import__content_hash=ours).count()
     if others:
         raise DemoError(
-            f"The database has {others:,} {'reader' if others == 1 else 'readers'} that the demo "
-            "did not import, so it stops before it changes anything: name an empty folder with "
-            "HOMING_DATA_DIR, or an empty database with DATABASE_URL."
+            f"The demo stops and changes nothing, because the database has other readers "
+            f"({others:,}). Set HOMING_DATA_DIR to an empty folder, or DATABASE_URL to an empty "
+            "database."
         )
 
 
@@ -61,11 +61,11 @@ def refuse_other_workers() -> None:
     for worker in WorkerHeartbeat.objects.filter(heard_at__gt=Now() - HEARD_FROM_WITHIN):
         if worker.host == socket.gethostname():
             try:
-                with suppress(PermissionError):  # It belongs to another user.
+                with suppress(PermissionError):  # The process belongs to another user.
                     os.kill(worker.pid, 0)
             except ProcessLookupError:
                 continue
         raise DemoError(
-            f"A worker is already running on {worker.host} (process {worker.pid}); it would "
-            "send the demo's mail to another place, so end it first."
+            f"A worker is already running on {worker.host} (process {worker.pid}). End it first: "
+            "it would send the demo's mail elsewhere."
         )

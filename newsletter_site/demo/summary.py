@@ -17,7 +17,7 @@ INDENT = "    "
 
 
 def summary(observed: Observed, broken: Sequence[str], seconds: float) -> str:
-    """What happened, and whether every promise was kept."""
+    """Describe the results, and whether all checks passed."""
     lines = [
         *_about_readers(observed),
         *_about_publishing(observed),
@@ -28,20 +28,20 @@ def summary(observed: Observed, broken: Sequence[str], seconds: float) -> str:
 
 
 def table(rows: Mapping[str, object]) -> str:
-    """Indented labels with their values."""
+    """Format labels and values as indented lines."""
     return "\n".join(f"{INDENT}{label:<13}{value}" for label, value in rows.items())
 
 
 def _about_readers(observed: Observed) -> Iterator[str]:
     counts = observed.imported.record
-    again = "" if observed.imported.created else ", imported before and not again"
-    yield f"The readers: {counts.rows:,} rows of readers.csv{again}"
+    again = "" if observed.imported.created else " (imported earlier)"
+    yield f"Readers: {counts.rows:,} rows of readers.csv{again}"
     for number, words in (
         (counts.added, "imported, with consent given elsewhere"),
-        (counts.duplicates, "doubles, folded into the reader they repeat"),
-        (counts.known, "on the list before"),
-        (counts.skipped, "skipped, because they left, bounced or complained"),
-        (counts.rejected, "rejected, each with its reason, such as"),
+        (counts.duplicates, "duplicates"),
+        (counts.known, "already on the list"),
+        (counts.skipped, "skipped: unsubscribed, bounced or complained"),
+        (counts.rejected, "rejected, for example"),
     ):
         if number:
             yield f"{INDENT}{number:>10,}  {words}"
@@ -49,18 +49,17 @@ def _about_readers(observed: Observed) -> Iterator[str]:
     for row in rejected[:REJECTED_SHOWN]:
         yield f"{INDENT * 4}line {row.line}: {row.email} ({import_sentences.reason_sentence(row)})"
     if observed.mailable != observed.total:
-        yield f"{INDENT}{observed.mailable:>10,}  to mail now, of {observed.total:,} on the list"
+        yield f"{INDENT}{observed.mailable:>10,}  confirmed now, of {observed.total:,} on the list"
 
 
 def _about_publishing(observed: Observed) -> Iterator[str]:
-    yield "\nThe form, posted twice at once with one key"
+    yield "\nThe form, posted twice at the same time with one key"
     for label, post in zip(("first", "second"), observed.posts, strict=True):
         statuses = ", then ".join(map(str, post.statuses))
         yield f"{INDENT}{label:<10}{statuses}, after {post.seconds:.1f} s"
-    plural = "" if observed.editions == 1 else "s"
-    yield f"{INDENT}{'together':<10}{observed.editions} edition{plural}"
+    yield f"{INDENT}{'result':<10}editions created: {observed.editions}"
     counts = observed.status.counts
-    yield f"\nThe counts of “{counts.title}”"
+    yield f"\nCounts of “{counts.title}”"
     for outcome in OUTCOMES:
         yield f"{INDENT}{outcome:<16}{getattr(counts, outcome):>10,}"
     yield f"{INDENT}{'audience':<16}{counts.audience:>10,}"
@@ -70,7 +69,7 @@ def _not_sent(observed: Observed) -> Iterator[str]:
     rows = [row for row in observed.deliveries.values() if row.outcome != "sent"]
     rows.sort(key=attrgetter("address"))
     if rows:
-        yield "\nNot sent, and why"
+        yield "\nNot sent"
     for row in rows[:NOT_SENT_SHOWN]:
         yield f"{INDENT}{row.outcome:<12}{row.address}"
         yield from _wrapped(reason_sentence(row.reason), INDENT * 4)
@@ -80,14 +79,14 @@ def _not_sent(observed: Observed) -> Iterator[str]:
 
 def _result(observed: Observed, broken: Sequence[str], seconds: float) -> Iterator[str]:
     if broken:
-        yield "\nNot as promised:"
+        yield "\nChecks that failed:"
         for sentence in broken:
             yield from _wrapped(sentence, INDENT)
         audience = observed.status.counts.audience
-        yield f"{observed.exactly_once:,} of {audience:,} readers exactly once."
+        yield f"{observed.exactly_once:,} of {audience:,} readers got the issue exactly once."
     else:
-        yield f"\nCounted by the copies that the sandbox has, after {seconds:.0f} s in all:"
-        yield f"{observed.exactly_once:,} readers, each exactly once."
+        yield f"\nAll checks passed after {seconds:.0f} s, by the copies in the sandbox:"
+        yield f"{observed.exactly_once:,} readers got the issue, each exactly once."
 
 
 def _wrapped(text: str, indent: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The terminal of the demo: the steps that it shows, and the signals that end the demo."""
+"""The demo's terminal: it shows the steps, and receives the signals that end the demo."""
 
 import signal
 import time
@@ -15,8 +15,10 @@ class StoppedError(Exception):
 
 
 class Terminal:
-    """Writes steps with the time that has passed. The first of the `signals` ends the demo between
-    its steps, so that none is broken off in the middle; the second kills its processes."""
+    """Write steps with the elapsed time, and collect signals.
+
+    The first signal ends the demo after the current step. The second one kills its processes.
+    """
 
     def __init__(self, output: OutputWrapper) -> None:
         self.signals: list[int] = []

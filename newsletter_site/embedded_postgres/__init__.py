@@ -12,7 +12,7 @@ __all__ = ["EmbeddedPostgresError", "database_settings", "database_url", "prepar
 def database_settings(
     data_dir: Path, *, durable: bool = True, name: str = "homing"
 ) -> dict[str, Any]:
-    """An entry for DATABASES. Without `durable` a stopped machine loses data: for tests only."""
+    """Return an entry for DATABASES. Without `durable`, data may be lost: for tests only."""
     return {
         "ENGINE": __name__,
         "NAME": name,
@@ -21,8 +21,8 @@ def database_settings(
 
 
 def database_url(data_dir: Path, name: str = "homing") -> str:
-    """A DATABASE_URL for another process. It works while this process uses the server."""
-    # Imported late, so that settings can be read without the driver's library.
+    """Return a DATABASE_URL for another process. It works while this process uses the server."""
+    # Imported late, so that settings can be read without libpq.
     from newsletter_site.embedded_postgres.cluster import cluster_in
 
     return cluster_in(Path(data_dir)).url(name)

@@ -13,7 +13,7 @@ from newsletter_site.embedded_postgres.cluster import PORT, SUPERUSER, Cluster, 
 
 
 def join_cluster(settings_dict: dict[str, Any]) -> Cluster:
-    """Join the server of `database_settings`. Raises EmbeddedPostgresError."""
+    """Join the server of `database_settings`. Raise EmbeddedPostgresError if it cannot be used."""
     wanted = settings_dict["EMBEDDED_POSTGRES"]
     cluster = cluster_in(wanted["data_dir"], wanted["durable"])
     usage.join(cluster, wanted["name"])
@@ -21,7 +21,7 @@ def join_cluster(settings_dict: dict[str, Any]) -> Cluster:
 
 
 class DatabaseClient(client.DatabaseClient):
-    """`manage.py dbshell`, with the server's own psql if the system has none."""
+    """The client of `manage.py dbshell`: the system's psql, or the server's own."""
 
     def runshell(self, parameters: Iterable[str]) -> None:
         cluster = join_cluster(self.connection.settings_dict)
@@ -43,7 +43,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return join_cluster(self.settings_dict).parameters(params["dbname"]) | params
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection[Any]:
-        """Connect; if the server has died meanwhile, start it again first."""
+        """Connect. If the server has died meanwhile, start it again first."""
         connection: Connection[Any]
         try:
             connection = super().get_new_connection(conn_params)

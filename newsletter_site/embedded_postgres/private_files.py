@@ -1,5 +1,8 @@
-"""The data folder, folders in /tmp, whose names can be guessed, so they are checked before use, and
-file locks between processes. Waiting is polling, so a frozen holder cannot freeze us."""
+"""The data folder, private folders in /tmp, and file locks between processes.
+
+Names in /tmp can be guessed, so folders are checked before use. Locks are polled, so a frozen
+holder cannot freeze this process.
+"""
 
 import fcntl
 import hashlib
@@ -17,9 +20,11 @@ POLL_S = 0.02
 
 
 def prepare_data_dir(data_dir: Path) -> Path:
-    """Create the data folder if it is missing and return its real path. A folder that root creates
-    belongs to the owner of its parent, who can use it later. Others may pass through one of root's
-    own, because the server in it runs as another user."""
+    """Create the data folder if it is missing, and return its real path.
+
+    A folder that root creates belongs to the owner of its parent, who can use it later. Others may
+    pass through root's own folder, because the server in it runs as another user.
+    """
     data_dir = data_dir.expanduser().absolute()
     if not data_dir.exists():
         if not data_dir.parent.exists():
@@ -32,43 +37,43 @@ def prepare_data_dir(data_dir: Path) -> Path:
                 data_dir.chmod(0o711 if parent.st_uid == 0 else 0o700)
         except OSError as error:
             raise EmbeddedPostgresError(
-                f"The data folder {data_dir} cannot be made ({error.strerror}): set "
+                f"The data folder {data_dir} cannot be created ({error.strerror}). Set "
                 "HOMING_DATA_DIR to a folder that this user may write to, or set DATABASE_URL."
             ) from error
     return data_dir.resolve()
 
 
 def private_folder(folder: Path, user: ServerUser) -> Path:
-    """Create `folder`, mode 0700 and owned by `user`; EmbeddedPostgresError if it differs."""
+    """Create `folder` for `user` with mode 0700. Raise EmbeddedPostgresError if it differs."""
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
         pass
     except OSError as error:
         raise EmbeddedPostgresError(
-            f"{folder} cannot be made ({error.strerror}): set HOMING_DATA_DIR to a folder that "
+            f"{folder} cannot be created ({error.strerror}). Set HOMING_DATA_DIR to a folder that "
             "this user may write to, or set DATABASE_URL."
         ) from error
     found = folder.lstat()
-    if found.st_uid == os.geteuid() != user.uid:  # New, or left by a process that was killed here.
+    if found.st_uid == os.geteuid() != user.uid:  # New, or a process was killed at this point.
         os.chown(folder, user.uid, user.gid, follow_symlinks=False)
         found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != user.uid or found.st_mode & 0o077:
         raise EmbeddedPostgresError(
-            f"{folder} should be a folder of user {user.uid} that is closed to all others, and is "
-            "not: remove it, set HOMING_DATA_DIR to another folder, or set DATABASE_URL."
+            f"{folder} is not a private folder of user {user.uid}. Remove it, set HOMING_DATA_DIR "
+            "to another folder, or set DATABASE_URL."
         )
     return folder
 
 
 def named_for(public: Path, key: str, user: ServerUser) -> Path:
-    """The path under `public` of the private folder that `user` has for `key`."""
+    """Return the path below `public` of the private folder of `user` for `key`."""
     mark = hashlib.sha256(f"{user.uid} {key}".encode(errors="surrogateescape")).hexdigest()[:16]
     return public / f"homing-{mark}"
 
 
 def open_lock(path: Path, user: ServerUser) -> int:
-    """Open the lock file `path`, created for `user` if it is missing; never through a link."""
+    """Open the lock file `path`, and create it for `user` if it is missing. Never follow a link."""
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     found = os.fstat(lock)
     if found.st_uid == os.geteuid() != user.uid and found.st_nlink == 1:
@@ -77,7 +82,7 @@ def open_lock(path: Path, user: ServerUser) -> int:
 
 
 def try_lock(lock: int, *, shared: bool = False) -> bool:
-    """Take `lock`, alone or shared; False if that conflicts with another process."""
+    """Take `lock`, exclusive or shared. Return False if another process has a conflicting lock."""
     try:
         fcntl.flock(lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -87,15 +92,15 @@ def try_lock(lock: int, *, shared: bool = False) -> bool:
 
 @contextmanager
 def held(path: Path, user: ServerUser, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
-    """Hold the lock file `path` exclusively. Raises EmbeddedPostgresError after `timeout_s`."""
+    """Hold the lock file `path` exclusively. Raise EmbeddedPostgresError after `timeout_s`."""
     lock = open_lock(path, user)
     try:
         deadline = time.monotonic() + timeout_s
         while not try_lock(lock):
             if time.monotonic() > deadline:
                 raise EmbeddedPostgresError(
-                    f"Another process has held {path} for {timeout_s:.0f} seconds: see "
-                    "whether one is frozen (`ps` shows state T), and end it."
+                    f"Another process has held the lock {path} for {timeout_s:.0f} seconds. If "
+                    "that process is frozen (`ps` shows state T), end it."
                 )
             time.sleep(POLL_S)
         yield

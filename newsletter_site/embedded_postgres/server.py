@@ -1,4 +1,4 @@
-"""Initialise, start and stop the server. A connection shows whether it is up, a process id not."""
+"""Initialise, start and stop the server. Only a connection shows whether it is up."""
 
 import shutil
 import time
@@ -11,14 +11,14 @@ from newsletter_site.embedded_postgres.cluster import PORT, SUPERUSER, Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError, run_as
 
 START_S = 10.0
-SILENT_S = 0.5  # After so long without a response it is launched again.
+SILENT_S = 0.5  # After this time without a response it is launched again.
 RECOVERY_S = 120.0  # A server that is "starting up" replays its log after a crash.
 POLL_S = 0.02
 LONGEST_LOG = 5_000_000
 BUILTIN_LOCALES_SINCE = 17
 
 SETTINGS = {
-    "listen_addresses": "",  # No TCP, only the socket in a closed folder.
+    "listen_addresses": "",  # No TCP, only the socket in a private folder.
     "unix_socket_permissions": "0700",
     "port": str(PORT),
     "max_connections": "200",
@@ -27,7 +27,7 @@ SETTINGS = {
     "lc_messages": "C",
     "timezone": "UTC",
     "log_timezone": "UTC",
-    # No statements and no rows: both name readers, and erasing does not reach a log.
+    # Log no statements and no rows: both contain readers' data, which erasing cannot remove.
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
@@ -36,18 +36,18 @@ FORGETFUL_SETTINGS = {"fsync": "off", "full_page_writes": "off", "synchronous_co
 
 
 def is_up(cluster: Cluster) -> bool:
-    """Whether the server takes connections now."""
+    """Return whether the server accepts connections now."""
     return ping(cluster) == pq.Ping.OK
 
 
 def ping(cluster: Cluster) -> pq.Ping:
-    """How the server responds to a connection."""
+    """Return how the server responds to a connection."""
     parameters = cluster.parameters("postgres") | {"connect_timeout": "2"}
     return pq.Ping(pq.PGconn.ping(make_conninfo(**parameters).encode()))
 
 
 def start(cluster: Cluster) -> None:
-    """Start the server unless it is up; again and again, while children of a killed one end."""
+    """Start the server unless it is up. Retry while the children of a killed server end."""
     if is_up(cluster):
         return
     make_data_directory(cluster)
@@ -60,13 +60,13 @@ def start(cluster: Cluster) -> None:
             return
     last_lines = cluster.log.read_text(errors="replace").splitlines()[-3:]
     raise EmbeddedPostgresError(
-        f"PostgreSQL did not start in {cluster.home}; the last lines of {cluster.log.name} there: "
+        f"PostgreSQL did not start in {cluster.home}. The last lines of its {cluster.log.name}: "
         + " / ".join(last_lines)
     )
 
 
 def make_data_directory(cluster: Cluster) -> None:
-    """Initialise the data directory. `trust` is safe: the only socket is in a closed folder."""
+    """Initialise the data directory. `trust` is safe: the only socket is in a private folder."""
     if cluster.data.exists():
         return
     unfinished = cluster.home / "data.new"
@@ -83,7 +83,7 @@ def make_data_directory(cluster: Cluster) -> None:
 
 
 def comes_up(cluster: Cluster) -> bool:
-    """Wait for a launched server, longer while it responds that it is starting."""
+    """Wait for a launched server. Wait longer while it responds that it is starting."""
     end = time.monotonic() + RECOVERY_S
     responded_at = time.monotonic()
     while time.monotonic() < min(end, responded_at + SILENT_S):
@@ -97,7 +97,7 @@ def comes_up(cluster: Cluster) -> bool:
 
 
 def launch(cluster: Cluster) -> None:
-    """Start the server, reaped by a shell: process 1 of some containers leaves zombies."""
+    """Start the server below a shell that reaps it: process 1 of some containers does not."""
     settings = SETTINGS | {"unix_socket_directories": f'"{cluster.socket_dir}"'}
     if not cluster.durable:
         settings |= FORGETFUL_SETTINGS
@@ -109,13 +109,13 @@ def launch(cluster: Cluster) -> None:
 
 
 def stop(cluster: Cluster) -> None:
-    """Stop the server cleanly, if it is up, and wait for its end."""
+    """Stop the server cleanly if it is up, and wait for its end."""
     pg_ctl = cluster.binaries / "pg_ctl"
     run_as(cluster.user, pg_ctl, "stop", "-D", cluster.data, "-m", "fast", "-w", "-t", "60", "-s")
 
 
 def make_database(cluster: Cluster, name: str) -> None:
-    """Create the database `name` if it is missing; the caller holds the gate."""
+    """Create the database `name` if it is missing. The caller holds the gate."""
     parameters = cluster.parameters("postgres")
     with psycopg.connect(make_conninfo(**parameters), autocommit=True) as connection:
         known = connection.execute("SELECT FROM pg_database WHERE datname = %s", [name])

@@ -9,12 +9,12 @@ from typing import Any
 
 from django.db.utils import OperationalError
 
-# PGDATA, PGOPTIONS, LC_ALL … of the caller must not reach the server.
+# The caller's PGDATA, PGOPTIONS, LC_ALL and so on must not reach the server.
 SERVER_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"}
 
 
 class EmbeddedPostgresError(OperationalError):
-    """The embedded server cannot be used; the text says what was found and what to do."""
+    """The embedded server cannot be used. The text says why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class ServerUser:
 
 
 def server_user(data_dir: Path) -> ServerUser:
-    """The current user; for root the owner of the folder or of a server in it, else `postgres`."""
+    """Return the current user. For root: the owner of the folder or of a server in it, or else
+    `postgres` or `nobody`."""
     if os.geteuid() != 0:
         return ServerUser(os.geteuid(), os.getegid())
     for folder in (data_dir, *sorted(data_dir.glob("postgresql-*"))):
@@ -44,13 +45,13 @@ def server_user(data_dir: Path) -> ServerUser:
             continue
         return ServerUser(entry.pw_uid, entry.pw_gid)
     raise EmbeddedPostgresError(
-        "PostgreSQL does not run as root, and there is no user postgres or nobody to run it as: "
-        "run this as a normal user, or set DATABASE_URL."
+        "PostgreSQL does not run as root, and the users postgres and nobody do not exist. Run this "
+        "as a normal user, or set DATABASE_URL."
     )
 
 
 def run_as(user: ServerUser, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run `command` as `user` until it ends, apart from our terminal, folder and environment."""
+    """Run `command` as `user` until it ends, without our terminal, folder and environment."""
     identity: dict[str, Any] = {}
     if not user.is_us:
         identity = {"user": user.uid, "group": user.gid, "extra_groups": []}
@@ -64,11 +65,11 @@ def run_as(user: ServerUser, *command: str | Path) -> subprocess.CompletedProces
         errors="replace",
         check=False,
         umask=0o077,
-        start_new_session=True,  # Ctrl-C in the terminal is not for it.
+        start_new_session=True,  # Ctrl-C in the terminal must not reach it.
         **identity,
     )
 
 
 def can_enter(user: ServerUser, folder: Path) -> bool:
-    """Whether `user` may pass through `folder` and every folder above it."""
+    """Return whether `user` may pass through `folder` and every folder above it."""
     return run_as(user, "/bin/sh", "-c", 'cd -- "$1"', "sh", folder).returncode == 0

@@ -1,6 +1,8 @@
-"""The first process starts the server and the last one stops it. Every process shares the lock file
-`users.lock` until it ends. One that joins or leaves holds `gate.lock` for a moment; if it can then
-lock `users.lock` exclusively, it is the last one."""
+"""The first process starts the server, and the last one stops it.
+
+Every process shares the lock file `users.lock` until it ends. A process that joins or leaves holds
+`gate.lock` for a moment. If it can then lock `users.lock` exclusively, it is the last one.
+"""
 
 import atexit
 import os
@@ -13,7 +15,7 @@ from newsletter_site.embedded_postgres.cluster import Cluster
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
 GATE, USERS = "gate.lock", "users.lock"
-# The end of a program must not wait longer for a frozen process.
+# A program must not wait longer for a frozen process when it ends.
 LEAVING_S = 30.0
 
 joined: dict[Cluster, int] = {}
@@ -21,12 +23,12 @@ guard = threading.Lock()
 
 
 def join(cluster: Cluster, database: str | None = None) -> None:
-    """Use `cluster`: start its server and create its `database`. Raises EmbeddedPostgresError."""
+    """Use `cluster`: start its server and create `database`. Raise EmbeddedPostgresError."""
     with guard:
         if cluster in joined:
             return
         for option in pq.Conninfo.get_defaults():
-            if option.envvar:  # PGHOST, PGOPTIONS and so on are meant for another database.
+            if option.envvar:  # PGHOST, PGOPTIONS and so on belong to another database.
                 os.unsetenv(option.envvar.decode())
         with private_files.held(cluster.home / GATE, cluster.user):
             lock = private_files.open_lock(cluster.home / USERS, cluster.user)
@@ -43,13 +45,13 @@ def join(cluster: Cluster, database: str | None = None) -> None:
 
 
 def restart(cluster: Cluster) -> None:
-    """Start a server that this process uses, if it is down. Raises EmbeddedPostgresError."""
+    """Start the server of this process if it is down. Raise EmbeddedPostgresError."""
     with guard, private_files.held(cluster.home / GATE, cluster.user):
         server.start(cluster)
 
 
 def leave(cluster: Cluster) -> None:
-    """Stop using `cluster`; the last process stops its server."""
+    """Stop using `cluster`. The last process stops its server."""
     with guard:
         if cluster not in joined:
             return
@@ -59,11 +61,11 @@ def leave(cluster: Cluster) -> None:
                 os.close(lock)
                 stop_if_unused(cluster)
         except (OSError, EmbeddedPostgresError):
-            return  # The next process to leave stops the server; one without its folder ends.
+            return  # The next process that leaves stops the server.
 
 
 def stop_if_unused(cluster: Cluster) -> None:
-    """Stop the server if no process uses it; the caller holds the gate."""
+    """Stop the server if no process uses it. The caller holds the gate."""
     lock = private_files.open_lock(cluster.home / USERS, cluster.user)
     try:
         if private_files.try_lock(lock):
@@ -80,7 +82,7 @@ def leave_all() -> None:
 
 
 def reset_after_fork() -> None:
-    """In a forked child: drop what the parent joined. The child joins when it connects."""
+    """Forget in a forked child what the parent joined. The child joins when it connects."""
     global guard
     guard = threading.Lock()
     for lock in joined.values():

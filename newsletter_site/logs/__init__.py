@@ -1,1 +1,1 @@
-"""The log: its format, the lines of requests, and what is redacted. docs/logs.md is its page."""
+"""The log: its format, the request lines, and redaction (docs/logs.md)."""

@@ -1,12 +1,11 @@
-"""What the log may say of an error: its type and place, never its message, which may hold
-secrets."""
+"""Describe errors for the log by type and place. Their messages may contain secrets."""
 
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MAX_CAUSES = 10  # causes may form a circle
+MAX_CAUSES = 10  # causes may form a cycle
 MAX_FRAMES = 40
 
 
@@ -16,7 +15,7 @@ def summarise(error: BaseException) -> str:
 
 
 def frames_of(error: BaseException) -> list[str]:
-    """The places in the code that an error passed, the outermost first."""
+    """Return the places in the code that an error passed, outermost first."""
     frames = [
         f"{_short(frame.filename)}:{frame.lineno} in {frame.name}"
         for frame in traceback.extract_tb(error.__traceback__)
@@ -28,14 +27,14 @@ def frames_of(error: BaseException) -> list[str]:
 
 
 def describe_type(error: BaseException) -> str:
-    """The type of an error; of the database's also its code and the constraint."""
+    """Return the type of an error. For database errors, add the code and the constraint."""
     diagnostics = getattr(error, "diag", None)
     more = (getattr(error, "sqlstate", None), getattr(diagnostics, "constraint_name", None))
     return " ".join([type(error).__qualname__, *(str(each) for each in more if each)])
 
 
 def iter_causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and its causes, the nearest first, without suppressed contexts."""
+    """Yield an error and its causes, nearest first, without suppressed contexts."""
     each = error
     for _ in range(MAX_CAUSES):
         if each is None:

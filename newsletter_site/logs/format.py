@@ -1,4 +1,4 @@
-"""The format of a log line, JSON or text, whoever logged it. docs/logs.md lists the fields."""
+"""The format of all log lines, JSON or text. docs/logs.md lists the fields."""
 
 import json
 import logging
@@ -26,8 +26,10 @@ HOST = socket.gethostname()
 
 
 class LineFormatter(logging.Formatter):
-    """Formats a record as one line. `shape` is `json` or `lines`; `secrets` are redacted. With
-    `words`, for development, exceptions keep their messages and tracebacks, redacted."""
+    """Format a record as one line. `shape` is `json` or `lines`, and `secrets` are redacted.
+
+    With `words`, for development, exceptions keep their redacted messages and tracebacks.
+    """
 
     def __init__(self, *, shape: str, words: bool, secrets: Iterable[str]) -> None:
         super().__init__()
@@ -36,7 +38,7 @@ class LineFormatter(logging.Formatter):
         self._render = partial(json.dumps, ensure_ascii=False) if shape == "json" else _as_text
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line, without its end."""
+        """Return the line without its end."""
         record = logging.makeLogRecord(record.__dict__)
         hide_paths(record)
         if not self._with_messages:
@@ -52,7 +54,7 @@ class LineFormatter(logging.Formatter):
             "pid": os.getpid(),
             **log_context.bound(),
         }
-        # Libraries attach whole requests to their records: nothing else of a record is written.
+        # Write no other attribute: libraries attach whole requests to their records.
         line |= {name: record.__dict__[name] for name in OF_A_REQUEST if name in record.__dict__}
         error = record.exc_info[1] if record.exc_info else None
         if error is not None:
@@ -64,7 +66,7 @@ class LineFormatter(logging.Formatter):
         if not self._with_messages:
             return frames_of(error)
         traceback = self.formatException((type(error), error, error.__traceback__))
-        # Line by line: a quotation that a line begins is redacted to the end of the text.
+        # Line by line, because an unclosed quotation is redacted to the end of the text.
         return "\n".join(map(self._redactor.redact, traceback.splitlines()))
 
 
@@ -81,11 +83,13 @@ def _as_text(line: Mapping[str, Any]) -> str:
 
 
 class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
-    """Writes lines to stderr. If one cannot be formatted, `logging` would print the message and its
-    arguments as they are; this writes where that happened."""
+    """Write lines to stderr. If a line cannot be formatted, write only where it was logged.
+
+    `logging` itself would print the message and its arguments unredacted.
+    """
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 -- logging's name
-        """Write which line failed, and the type of the error."""
+        """Write which record failed, and the type of the error."""
         error = sys.exc_info()[1]
         kind = describe_type(error) if error else "an error"
         instead = logging.LogRecord(
@@ -93,7 +97,7 @@ class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
             logging.ERROR,
             record.pathname,
             record.lineno,
-            "a line of the log could not be made: %s in %s, line %d",
+            "a log line could not be formatted: %s in %s, line %d",
             (kind, record.filename, record.lineno),
             None,
         )
@@ -103,7 +107,7 @@ class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
 
 
 def _hide_messages(record: logging.LogRecord) -> None:
-    """Replace every error in a record by its type; its message may be the record's own."""
+    """Replace every error in a record by its type, also if the record's message is the error's."""
     error = record.exc_info[1] if record.exc_info else None
     if error is not None and record.msg == str(error):
         record.msg, record.args = summarise(error), ()

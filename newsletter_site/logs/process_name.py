@@ -10,17 +10,17 @@ _given: list[str] = []
 
 
 def name_this_process(name: str) -> None:
-    """Name a process whose arguments do not tell: a web server calls itself `web`."""
+    """Name a process whose arguments do not show its role, such as `web`."""
     _given[:] = [name]
 
 
 def process_name() -> str:
-    """`web`, `worker`, or the command that runs."""
+    """Return `web`, `worker`, or the name of the running command."""
     return _given[0] if _given else name_from(sys.argv)
 
 
 def name_from(arguments: Sequence[str]) -> str:
-    """The name of a process that was started with these arguments."""
+    """Return the name of a process that was started with these arguments."""
     program, *rest = arguments or [""]
     if Path(program).name == "manage.py" and rest and not rest[0].startswith("-"):
         return _ROLE_OF_COMMAND.get(rest[0], rest[0])

@@ -1,20 +1,20 @@
-"""Redacts secrets, addresses, links, quotations and tokens from log lines."""
+"""Redact secrets, addresses, links, quotations and tokens from log lines."""
 
 import base64
 import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
-# A shorter secret may be an ordinary word; docs/logs.md says so.
+# A shorter secret may be an ordinary word (docs/logs.md).
 MIN_SECRET_LENGTH = 6
-# Shorter than any token of ours (28 characters), longer than words are.
+# Shorter than all our tokens (28 characters or more), and longer than words.
 MIN_TOKEN_LENGTH = 20
 
-# Bounded, because a text without spaces is tried from each letter; no address is longer.
+# Limited, because a text without spaces is tried from each letter. Addresses are not longer.
 _ADDRESS = re.compile(r"[^\s@<>\"'(),;:=\[\]{}|/]{1,320}(?:@|%40)[^\s@<>\"'(),;:=\[\]{}|/?&]+")
-# The path of a link may be a permission.
+# The path of a link may contain a token.
 _LINK = re.compile(r"(?<=://)([^\s/?#\"'<>]+)[/?#][^\s\"'<>]*")
-# To the last mark: a quotation may contain marks of its own.
+# To the last mark: a quotation may contain quotation marks.
 _QUOTED = re.compile(r"“(?:.*”|.*$)", re.DOTALL)
 _RUN = re.compile(rf"[A-Za-z0-9_-]{{{MIN_TOKEN_LENGTH},}}={{0,2}}")
 _ID = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -24,7 +24,7 @@ SECRET, ADDRESS, TOKEN = "[secret]", "[address]", "[token]"
 
 
 class Redactor:
-    """Redacts texts. `secrets` are recognised by their values."""
+    """Redact texts. `secrets` are recognised by their values."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         spellings = {
@@ -33,12 +33,12 @@ class Redactor:
             if len(secret) >= MIN_SECRET_LENGTH
             for spelling in (secret, quote(secret, safe=""), repr(secret)[1:-1])
         }
-        # The longest first: one secret may begin as another does.
+        # The longest first, because one secret may be the beginning of another.
         longest_first = sorted(spellings, key=len, reverse=True)
         self._secrets = re.compile("|".join(map(re.escape, longest_first))) if spellings else None
 
     def redact(self, text: str) -> str:
-        """The text without secrets, addresses, paths of links, tokens and quotations (“…”)."""
+        """Redact secrets, addresses, paths of links, tokens and quotations (“…”)."""
         if "“" in text:
             text = _QUOTED.sub("“…”", text)
         if self._secrets is not None:
@@ -51,13 +51,15 @@ class Redactor:
 
 
 def basic_credentials(user: str, password: str) -> str:
-    """User and password as a header carries them; empty without both."""
+    """Encode user and password as in an HTTP header. Empty unless both are set."""
     return base64.b64encode(f"{user}:{password}".encode()).decode() if user and password else ""
 
 
 def looks_random(text: str) -> bool:
-    """Whether a long run of letters and digits is a token and not a name or an id. A token has
-    digits among letters of both cases, or among letters without the breaks that names have."""
+    """Return whether a long run of letters and digits is a token instead of a name or an id.
+
+    A token has digits among letters of both cases, or among letters without separators.
+    """
     if _ID.fullmatch(text):
         return False
     digits = any(letter.isdigit() for letter in text)

@@ -1,4 +1,4 @@
-"""One log line for each request, with its route and never its path (docs/logs.md says why)."""
+"""Log one line for each request, with its route but without its path (docs/logs.md)."""
 
 import logging
 import re
@@ -24,12 +24,15 @@ logger = logging.getLogger(__name__)
 
 HEADER = "X-Request-ID"
 _ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-# Machines ask these every few seconds; only their failures are logged.
+# Monitoring requests these every few seconds. Only failures are logged.
 _QUIET = ("/health/", "/metrics")
 
 
 class RequestLogging:
-    """Middleware, the outermost: binds the id of a request, and logs it once its answer is sent."""
+    """Bind the id of a request, and log the request when its answer is sent.
+
+    The outermost middleware.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -45,12 +48,12 @@ class RequestLogging:
         if isinstance(response, HttpResponse):
             sent = [len(response.content)]
         elif isinstance(response, FileResponse):
-            # Not wrapped: the web server has the kernel send the file.
+            # Not wrapped, because the kernel sends the file.
             sent = [int(response.headers.get("Content-Length", 0))]
         elif isinstance(response, StreamingHttpResponse):
             response.streaming_content = _count_bytes(iter(response), sent)
         log = partial(_log_request, request, response.status_code, started_s, sent)
-        response._resource_closers.append(log)  # type: ignore[attr-defined]  # left out there
+        response._resource_closers.append(log)  # type: ignore[attr-defined]
         return response
 
     def process_view(
@@ -64,13 +67,13 @@ class RequestLogging:
 
 
 class BindAuthor(MiddlewareMixin):
-    """Middleware after the one that reads the session: binds the id of the signed-in user."""
+    """Bind the id of the signed-in user. Middleware after the one that reads the session."""
 
     def process_request(self, request: HttpRequest) -> None:
         user = request.user
 
         def bind_and_return() -> Any:
-            # Only once the page asks for the user: that costs a query, and most pages do not.
+            # Only when the page needs the user: that costs a query, and most pages do not.
             if user.is_authenticated:
                 log_context.bind(author=user.pk)
             return user
@@ -79,7 +82,7 @@ class BindAuthor(MiddlewareMixin):
 
 
 def id_of(request: HttpRequest) -> str:
-    """The id that a trusted proxy gave the request, or a new one."""
+    """Return the request's id from a trusted proxy, or a new one."""
     given = request.headers.get(HEADER, "") if settings.TRUST_PROXY else ""
     return given if _ID.fullmatch(given) else uuid.uuid4().hex
 

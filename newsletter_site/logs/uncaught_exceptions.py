@@ -1,4 +1,4 @@
-"""Logs uncaught exceptions, outside debug without their messages, which Python would print."""
+"""Log uncaught exceptions. Outside debug mode, leave out their messages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ logger = logging.getLogger(__name__)
 
 
 def install_exception_hooks() -> None:
-    """Log what Python would print: uncaught exceptions and warnings."""
+    """Log uncaught exceptions and warnings, which Python would print."""
     logging.captureWarnings(capture=True)
     sys.excepthook = _log_end_of_process
     threading.excepthook = partial(
-        _log, logging.CRITICAL, "a thread ends by an error", threading.__excepthook__
+        _log, logging.CRITICAL, "a thread ended with an error", threading.__excepthook__
     )
     sys.unraisablehook = partial(
-        _log, logging.ERROR, "an error where none can be raised", sys.__unraisablehook__
+        _log, logging.ERROR, "an error that cannot be raised", sys.__unraisablehook__
     )
 
 
@@ -37,7 +37,7 @@ def _log_end_of_process(
     if _is_in_debug() or not isinstance(error, Exception):
         sys.__excepthook__(kind, error, traceback)
     else:
-        logger.critical("the process ends by an error", exc_info=(kind, error, traceback))
+        logger.critical("the process ended with an error", exc_info=(kind, error, traceback))
 
 
 def _log(level: int, message: str, print_error: Callable[[Any], object], args: Any) -> None:

@@ -8,7 +8,7 @@ POLICY = (
     "default-src 'self'; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
-# No page uses any of these.
+# Our pages use none of these.
 UNUSED_FEATURES = (
     *("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "hid"),
     *("magnetometer", "microphone", "midi", "payment", "screen-wake-lock", "serial", "usb"),
@@ -22,7 +22,7 @@ HEADERS = {
 def content_security_policy(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Middleware. A view that sets a header itself, such as the preview of a mail, keeps it."""
+    """Add the headers. A view that sets one of them itself keeps its own (preview of a mail)."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)

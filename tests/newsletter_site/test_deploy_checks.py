@@ -69,7 +69,7 @@ def test_an_unset_database_is_reported_outside_debug(settings: Any) -> None:
     settings.DATABASE_IS_NAMED = False
     [message] = run_checks(tags=["homing"])
     assert message.msg == (
-        "DATABASE_URL is not set, so this site uses a PostgreSQL that Homing keeps in "
+        "DATABASE_URL is not set, so this site uses the embedded PostgreSQL in "
         f"{settings.HOMING_DATA_DIR}."
     )
     settings.DEBUG = True

@@ -71,7 +71,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(
         read_settings(tmp_path / "file" / "data", monkeypatch)
     sentence = str(stopped.value.code)
     assert str(tmp_path / "file" / "data") in sentence
-    assert "set HOMING_DATA_DIR to a folder that this user may write to" in sentence
+    assert "Set HOMING_DATA_DIR to a folder that this user may write to" in sentence
 
 
 def test_the_home_of_nobody_is_no_folder(settings_under: ReadSettings) -> None:
@@ -160,10 +160,10 @@ MISTAKES: dict[str, list[tuple[str, ...]]] = {
     "a number of seconds of at least 0.05 and at most 300, such as 30 or 0.5": [
         ("IDEMPOTENCY_WAIT_S", "0", "301", "2147484")
     ],
-    "seconds that grow, such as 60,300,900": [("DELIVERY_LOOKUP_AFTER_S", "300,60", "60,60")],
+    "increasing seconds, such as 60,300,900": [("DELIVERY_LOOKUP_AFTER_S", "300,60", "60,60")],
     "at least DELIVERY_RETRY_BASE_S, which is 5": [("DELIVERY_RETRY_CAP_S", "4")],
-    "messages per second above 0, or unset for no ceiling": [("DELIVERY_RATE_PER_S", "0", "fast")],
-    "per cent, above 0 and at most 100, such as 4 or 0.1": [
+    "messages per second above 0, or unset for no limit": [("DELIVERY_RATE_PER_S", "0", "fast")],
+    "a percentage above 0 and at most 100, such as 4 or 0.1": [
         ("DELIVERY_SURGE_BOUNCES_PERCENT", "101", "100.5", "0", "0.0", "-4", "4 %", "nan", "1e1"),
         ("DELIVERY_SURGE_COMPLAINTS_PERCENT", "101", "0", "four"),
     ],

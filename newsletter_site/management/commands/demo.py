@@ -9,33 +9,35 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db.utils import OperationalError
+from django.utils.translation import gettext as _
 
 from newsletter_site.demo.run import run
 from newsletter_site.demo.terminal import StoppedError, Terminal
 
 
 class Command(BaseCommand):
-    help = (
-        "Show the main job: start a database, a sandbox, a site and workers, import sample "
-        "readers, publish an issue by posting the form twice, deliver it, count the copies. Then "
-        "the site stays up until Ctrl-C. Nothing leaves this machine."
-    )
-
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.description = _(
+            "Show Homing at work. The demo starts a database, a sandbox, a site and workers. It "
+            "imports sample readers, publishes an issue by posting the form twice, delivers it and "
+            "counts the copies. Then the site stays up until Ctrl-C. Nothing leaves this machine."
+        )
         parser.add_argument(
             "--exit",
             action="store_true",
-            help="end after the summary: exit 0, or 1 if a promise was not kept",
+            help=_("end after the summary, with exit code 0, or 1 if a check failed"),
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if not settings.DEBUG:
             raise CommandError(
-                "DEBUG is off, so this is a site for real readers, and the demo is not for it: "
-                "unset DATABASE_URL, SECRET_KEY and POSTMARK_SERVER_TOKEN, or set DEBUG=on."
+                _(
+                    "DEBUG is off, so this site has real readers. The demo does not run here. "
+                    "Unset DATABASE_URL, SECRET_KEY and POSTMARK_SERVER_TOKEN, or set DEBUG=on."
+                )
             )
         if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # A terminal may have no curly quotes.
+            sys.stdout.reconfigure(errors="replace")  # Some terminals cannot show curly quotes.
         terminal = Terminal(self.stdout)
         terminal.listen()
         try:

@@ -27,7 +27,7 @@ def test_a_folder_open_to_others_is_not_trusted(tmp_path: Path) -> None:
     assert folder.stat().st_mode & 0o777 == 0o700
     assert private_folder(folder, US) == folder
     folder.chmod(0o755)
-    with pytest.raises(EmbeddedPostgresError, match=r"closed to all others.*remove it"):
+    with pytest.raises(EmbeddedPostgresError, match=r"not a private folder.*Remove it"):
         private_folder(folder, US)
 
 
@@ -36,7 +36,7 @@ def test_a_link_or_file_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "target")
     (tmp_path / "file").touch(mode=0o600)
     for name in ("link", "file"):
-        with pytest.raises(EmbeddedPostgresError, match="remove it"):
+        with pytest.raises(EmbeddedPostgresError, match="Remove it"):
             private_folder(tmp_path / name, US)
 
 
@@ -63,7 +63,7 @@ def test_database_url_keeps_a_folder_name_with_special_characters() -> None:
 
 def test_a_data_folder_that_cannot_be_created_gives_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(EmbeddedPostgresError, match=r"cannot be made.*HOMING_DATA_DIR"):
+    with pytest.raises(EmbeddedPostgresError, match=r"cannot be created.*HOMING_DATA_DIR"):
         prepare_data_dir(tmp_path / "file" / "data")
 
 

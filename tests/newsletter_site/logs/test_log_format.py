@@ -175,7 +175,7 @@ def test_of_a_line_that_cannot_be_made_only_where_it_was_is_written() -> None:
     )
     handler.handle(record)
     made = json.loads(stream.getvalue())
-    assert made["event"] == "a line of the log could not be made: TypeError in file.py, line 7"
+    assert made["event"] == "a log line could not be formatted: TypeError in file.py, line 7"
     assert "Ada" not in stream.getvalue()
 
 
@@ -186,7 +186,7 @@ def test_a_line_of_gunicorn_tells_neither_the_address_nor_the_visitor() -> None:
         return str(made["event"])
 
     refused = "Invalid request from ip=203.0.113.7: Invalid HTTP request line: 'GET /record/x/'"
-    assert of_gunicorn(refused) == "a request was refused that is none by HTTP's rules"
+    assert of_gunicorn(refused) == "a request was refused because it is not valid HTTP"
     assert of_gunicorn("Error handling request %s %s", "GET", "/record/x/") == (
         "Error handling request GET /…"
     )

@@ -27,7 +27,7 @@ the log tells a fault by its kind where it is an argument
 the log tells a fault by its kind where its words are the message
     _hide_messages: if «error is not None and record.msg == str(error) → False»:
     test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind
-a line of the log that cannot be made is not printed as it is
+a log line that cannot be formatted is not printed unredacted
     StderrHandler.handleError: def «handleError → not_called»(self, record
     test_of_a_line_that_cannot_be_made_only_where_it_was_is_written
 what nothing catches is logged without its words
@@ -35,7 +35,7 @@ what nothing catches is logged without its words
     test_what_nothing_catches_is_a_line_without_its_words
 what ends a thread is logged without its words
     install_exception_hooks: «threading.excepthook = partial( _log, logging.CRITICAL,
-        "a thread ends by an error", threading.__excepthook__ )»
+        "a thread ended with an error", threading.__excepthook__ )»
     test_what_nothing_catches_is_a_line_without_its_words
 a warning of a library is a line of the log
     install_exception_hooks: «logging.captureWarnings(capture=True)»
