@@ -1,6 +1,6 @@
-# One image for the site, the workers and every command. It holds the production lock alone: no
-# compiler, no test tools, no embedded PostgreSQL. It runs as a user without rights, and its root
-# file system may be read-only. `make images` renews the digest (docs/dependencies.md).
+# One image for the site, the workers and every command. It has only the packages of the production
+# lock: no compiler, no test tools, no embedded PostgreSQL. It runs as an unprivileged user, and its
+# root file system may be read-only. `make images` renews the digest (docs/dependencies.md).
 FROM python:3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
@@ -12,15 +12,15 @@ RUN pip install --no-cache-dir --no-deps --only-binary :all: --require-hashes \
     && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin homing
 
 COPY . .
-# Style sheets and scripts under names that browsers may keep, each also compressed. The settings
-# that this step needs are thrown away with it.
+# Collect style sheets and scripts, compressed and under names that browsers may cache. The settings
+# of this step are removed afterwards.
 RUN DEBUG=on HOMING_DATA_DIR=/tmp/homing python manage.py collectstatic --noinput --verbosity 0 \
     && rm -rf /tmp/homing \
     && python -m compileall -q .
 
-# By its number, so that a platform which forbids root can tell that this is not root.
+# By number, so that a platform which forbids root can see that this is another user.
 USER 10001:10001
-# gunicorn listens on it, on every address; a platform sets its own.
+# gunicorn listens on this port, on every address. A platform sets its own.
 ENV PORT=8000
 EXPOSE 8000
 CMD ["gunicorn", "--config", "deploy/gunicorn.conf.py", "newsletter_site.wsgi"]

@@ -1,4 +1,4 @@
-# The everyday commands of Homing. `make` lists them, with the texts behind ##.
+# The commands for development. `make` lists them with the texts after ##.
 
 PYTHON := .venv/bin/python
 
@@ -9,44 +9,44 @@ help: ## list these commands
 
 check: format-check lint types migrations-check test ## the checks before a commit
 
-format-check: tools ## is the code formatted?
+format-check: tools ## check the format of the code
 	$(PYTHON) -m ruff format --check .
 
-lint: tools ## common mistakes
+lint: tools ## find common mistakes
 	$(PYTHON) -m ruff check .
 
-types: tools ## strict types of everything but tests and benchmarks
+types: tools ## check the types of everything except tests and benchmarks
 	DEBUG=on $(PYTHON) -m mypy
 
-migrations-check: tools ## does a model lack its migration?
+migrations-check: tools ## find missing migrations
 	DEBUG=on $(PYTHON) manage.py makemigrations --check --dry-run
 
-test: ## the tests that start no process but PostgreSQL; for all tests: ./homing test --all
+test: ## run the tests that need only PostgreSQL; for all tests: ./homing test --all
 	./homing test
 
-proofs: tools ## the long proofs, about 90 minutes; one of them: make proofs PROOFS="storm --seed 7"
+proofs: tools ## run the long proofs, about 90 minutes; one of them: make proofs PROOFS="storm --seed 7"
 	$(PYTHON) -m tests.proofs $(PROOFS)
 
-bench: tools ## every figure that is promised, measured; some alone: make bench ROWS="memory replay" OPTIONS=--quick
+bench: tools ## measure all promised figures; some: make bench ROWS="memory replay" OPTIONS=--quick
 	$(PYTHON) -m benchmarks $(ROWS) $(OPTIONS)
 
-limits: tools ## what PostgreSQL, JSON, the socket and the provider allow on this machine
+limits: tools ## measure what PostgreSQL, JSON, the socket and the provider allow on this machine
 	$(PYTHON) -m benchmarks.studies.limits $(OPTIONS)
 
-growth: tools ## with more readers, workers, bytes, ms a call; some alone: make growth SERIES="workers calls" OPTIONS=--quick
+growth: tools ## measure more readers, workers, bytes, slower calls; some: make growth SERIES="workers calls" OPTIONS=--quick
 	$(PYTHON) -m benchmarks.studies.growth $(SERIES) $(OPTIONS)
 
-pictures: tools ## take the pictures of the docs from the running program
+pictures: tools ## take the screenshots of the docs from the running program
 	$(PYTHON) docs/pictures/take.py
 
-demo: ## the main job end to end, then the site stays up
+demo: ## publish and send an issue, then keep the site running
 	./homing demo
 
-format: tools ## format the code and repair what can be repaired
+format: tools ## format the code and fix simple mistakes
 	$(PYTHON) -m ruff format .
 	$(PYTHON) -m ruff check --fix .
 
-audit: tools ## are there known holes in the locked packages?
+audit: tools ## find known vulnerabilities in the locked packages
 	$(PYTHON) -m pip_audit --require-hashes --disable-pip --requirement requirements/test.txt
 
 lock: ## lock the newest allowed versions again (needs uv)

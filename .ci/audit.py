@@ -1,9 +1,9 @@
 """
-Are there known holes in the packages of production? Asks pip-audit, and judges what it says.
+Audit the production packages with pip-audit, and judge its result.
 
-A known hole fails the run. Where the advisories could not be asked, which says nothing about this
-commit, a banner says so and the run goes on. pip-audit tells the two apart badly: it ends with 1
-for both, and with 0 where it found no advisories for any package at all.
+A known vulnerability fails the run. If pip-audit cannot reach the advisories, a banner says so and
+the run continues, because that says nothing about this commit. The exit code does not separate the
+two: it is 1 for both, and 0 if pip-audit found no advisories for any package.
 """
 
 import json
@@ -17,7 +17,7 @@ COMMAND = (
     *("--requirement", "requirements/production.txt"),
     *("--format", "json", "--progress-spinner", "off"),
 )
-# What stands in the last line where nobody answered, or answered that they will not.
+# Signs in the last line that the advisories were unreachable or refused.
 NOBODY_ANSWERED = (
     "requests.exceptions.",
     "urllib3.exceptions.",
@@ -31,24 +31,24 @@ MOST_S = 600
 
 
 class Said(Enum):
-    """What came of asking."""
+    """The result of an audit."""
 
-    CLEAN = "every package was judged, and none has a known hole"
-    HOLES = "known holes"
-    NOT_ASKED = "the advisories could not be asked"
-    BROKEN = "the audit itself does not work"
+    CLEAN = "no package has a known vulnerability"
+    HOLES = "known vulnerabilities"
+    NOT_ASKED = "the advisories could not be reached"
+    BROKEN = "the audit does not work"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of it, and the lines that say so."""
+    """The result of an audit, with details for the output."""
 
     said: Said
     lines: tuple[str, ...] = ()
 
     @property
     def is_good(self) -> bool:
-        """Whether the run goes on."""
+        """Whether the run may continue."""
         return self.said in {Said.CLEAN, Said.NOT_ASKED}
 
 
@@ -57,7 +57,7 @@ def verdict(exit_code: int, output: str, errors: str) -> Verdict:
     try:
         packages = json.loads(output)["dependencies"]
         holes = [
-            f"{one['name']} {one['version']}: {hole['id']}, mended in "
+            f"{one['name']} {one['version']}: {hole['id']}, fixed in "
             f"{', '.join(hole['fix_versions']) or 'no version yet'}"
             for one in packages
             for hole in one.get("vulns", ())
@@ -71,7 +71,9 @@ def verdict(exit_code: int, output: str, errors: str) -> Verdict:
         some = f"{len(unjudged)} of {len(packages)} packages were not judged: "
         return Verdict(Said.NOT_ASKED, (some + ", ".join(unjudged),))
     if exit_code:
-        return Verdict(Said.BROKEN, (f"no hole was told, and the exit code was {exit_code}",))
+        return Verdict(
+            Said.BROKEN, (f"no vulnerability was reported, but the exit code was {exit_code}",)
+        )
     return Verdict(Said.CLEAN)
 
 
@@ -82,20 +84,20 @@ def _without_a_report(errors: str) -> Verdict:
 
 
 def banner(found: Verdict) -> str:
-    """How the verdict stands in the output."""
+    """Return the verdict as text."""
     rule = "!" * 78
     if found.said is Said.CLEAN:
         return f"Audit: {found.said.value}."
     what = {
-        Said.HOLES: "Raise these packages (make lock), or take them out:",
-        Said.NOT_ASKED: "NOT AUDITED. Nothing is known about holes in these packages. Ask again:",
-        Said.BROKEN: "Look at the audit before this commit is trusted:",
+        Said.HOLES: "Upgrade these packages (make lock) or remove them:",
+        Said.NOT_ASKED: "NOT AUDITED. Run the audit again later:",
+        Said.BROKEN: "Fix the audit before you trust this commit:",
     }[found.said]
     return "\n".join([rule, f"Audit: {found.said.value}.", what, *found.lines, rule])
 
 
 def main() -> int:
-    """0 where the run goes on."""
+    """Run the audit; return 0 if the run may continue."""
     try:
         asked = subprocess.run(COMMAND, capture_output=True, text=True, timeout=MOST_S)
         found = verdict(asked.returncode, asked.stdout, asked.stderr)

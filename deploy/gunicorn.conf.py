@@ -1,10 +1,10 @@
 """
-The web server's settings, the same in a container, under systemd and on a platform.
+Settings of the web server, in a container, under systemd and on a platform.
 
     gunicorn --config deploy/gunicorn.conf.py newsletter_site.wsgi
 
 It reads the variables `WEB_CONCURRENCY` (processes) and `PORT`. Restart it for a new version or new
-settings. A HUP is not enough: new processes would work with the modules that were read before.
+settings. A HUP is not enough: the new processes would keep the modules that are already loaded.
 """
 
 import os
@@ -16,8 +16,8 @@ from newsletter_site.settings import LOGGING
 
 wsgi_app = "newsletter_site.wsgi"
 
-# Threads, because a request mostly waits for PostgreSQL. Each keeps a connection of its own. Two
-# more than there are pages at once, so that probes are answered while a database hangs.
+# Threads, because a request mostly waits for PostgreSQL. Each has its own connection. Two more than
+# pages run at once, so probes are answered while the database hangs.
 worker_class = "newsletter_site.web_worker.BufferingWorker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 threads = MAX_CONCURRENT_REQUESTS + 2
@@ -26,10 +26,10 @@ timeout = 60
 graceful_timeout = 30
 keepalive = 5
 
-# The heartbeat is a file that is touched; on a busy disk the process would seem dead.
+# The heartbeat touches a file. On a busy disk that is slow, and the process would seem dead.
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108
 
-# The site writes a line for each request itself (docs/logs.md): addresses of pages hold tokens.
+# The site logs each request itself (docs/logs.md), because addresses of pages contain tokens.
 name_this_process("web")
 logconfig_dict = LOGGING
 accesslog = None
@@ -37,7 +37,7 @@ limit_request_line = 4094
 limit_request_fields = 100
 limit_request_field_size = 8190
 control_socket_disable = True
-# The site alone reads what a proxy says, under TRUST_PROXY; gunicorn would believe local clients.
+# Only the site reads a proxy's headers, under TRUST_PROXY. gunicorn would trust local clients.
 secure_scheme_headers: dict[str, str] = {}
 forwarder_headers = ""
 

@@ -44,7 +44,7 @@ def test_a_known_hole_fails_the_run_whatever_else_was_said(exit_code: int) -> No
     for others in ((), (JUDGED,), (UNJUDGED, JUDGED)):
         found = audit.verdict(exit_code, report(*others, HOLE), "")
         assert (found.said, found.is_good) == (audit.Said.HOLES, False)
-        assert "pillow 1.0: PYSEC-1, mended in 1.1" in audit.banner(found)
+        assert "pillow 1.0: PYSEC-1, fixed in 1.1" in audit.banner(found)
 
 
 def test_packages_that_nobody_judged_are_not_called_clean() -> None:
