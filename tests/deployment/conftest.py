@@ -1,4 +1,4 @@
-"""Sites that are started once for a module."""
+"""Sites that start once for a module."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -14,7 +14,7 @@ Sites = Callable[..., ServedSite]
 
 @pytest.fixture(scope="module")
 def sites(database_url: str, django_db_blocker: Any) -> Iterator[Sites]:
-    """Start sites with settings of their own. What they counted goes with them."""
+    """Start sites with their own settings; clear their counters afterwards."""
     with ExitStack() as running:
         yield lambda **settings: running.enter_context(served_site(database_url, **settings))
     with django_db_blocker.unblock():

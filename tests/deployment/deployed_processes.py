@@ -1,8 +1,7 @@
-"""
-The parts of a whole Homing, each a process that can be begun and ended.
+"""Parts of a complete Homing, each a process that can be started and stopped.
 
-What docker-compose.yml starts in containers, and a proxy that speaks TLS in front of it. The web
-servers run under deploy/gunicorn.conf.py, the proxy under deploy/nginx.
+These are the parts that docker-compose.yml starts in containers, with a TLS proxy in front. The web
+servers use deploy/gunicorn.conf.py, the proxy uses deploy/nginx.
 """
 
 import os
@@ -32,12 +31,12 @@ def free_port() -> int:
 
 
 def wait_until(so: Callable[[], bool], what: str) -> None:
-    """Look until it is so; RuntimeError if it never is."""
+    """Wait until a condition is true, or raise RuntimeError."""
     nothing = threading.Event()
     end = time.monotonic() + PATIENCE_S
     while not so():
         if time.monotonic() > end:
-            raise RuntimeError(f"it never came to pass that {what}")
+            raise RuntimeError(f"not in time: {what}")
         nothing.wait(LOOK_EVERY_S)
 
 
@@ -50,7 +49,7 @@ def takes_connections(port: int) -> bool:
 
 
 class Program:
-    """One process, begun with a command and an environment; what it says goes to a file."""
+    """Process with a command and an environment; its output goes to a file."""
 
     def __init__(self, name: str, command: list[str], folder: Path, **environment: str) -> None:
         self.name = name
@@ -62,27 +61,27 @@ class Program:
 
     def begin(self) -> None:
         self.begun += 1
-        with self.log.open("ab") as said:
+        with self.log.open("ab") as output:
             self._process = subprocess.Popen(
                 self._command,
                 cwd=ROOT,
                 env=os.environ | self._environment,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
+                stdout=output,
+                stderr=output,
             )
 
     @property
     def is_running(self) -> bool:
-        """Whether it was begun and has not ended."""
+        """Return whether it was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
-        self.tell(number)
+        self.send_signal(number)
         assert self._process is not None
         return self._process.wait(PATIENCE_S)
 
-    def tell(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
         assert self._process is not None
         if self._process.poll() is None:
             self._process.send_signal(number)
@@ -96,7 +95,7 @@ class Program:
 
 
 def web_server(name: str, port: int, folder: Path, **environment: str) -> Program:
-    """One web server, as deploy/ sets it up, with one process."""
+    """Return one web server with one process, set up as in deploy/."""
     command = [
         *(sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py"),
         *("--bind", f"127.0.0.1:{port}", "--workers", "1", "--log-level", "warning"),
@@ -109,10 +108,9 @@ def worker(name: str, folder: Path, **environment: str) -> Program:
 
 
 def proxy(port: int, ports: list[int], folder: Path, *, plain_port: int | None = None) -> Program:
-    """
-    The proxy of deploy/nginx, on loopback, before these web servers.
+    """Return the proxy of deploy/nginx, on loopback, before these web servers.
 
-    `port` speaks TLS; its part for plain http is left out unless it has a port too.
+    `port` speaks TLS. The part for plain HTTP is left out unless it has a port too.
     """
     certificate(folder)
     site = (ROOT / "deploy" / "nginx" / "homing.conf").read_text()
@@ -133,7 +131,7 @@ def proxy(port: int, ports: list[int], folder: Path, *, plain_port: int | None =
         f"{kind}_temp_path {folder}/{kind};"
         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    # Its processes have to write bodies of requests into the folder, which is ours alone.
+    # nginx needs write access to store request bodies in this folder, which only we can enter.
     user = "user root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(
         f"{user} daemon off; pid {folder}/nginx.pid; error_log stderr warn;\n"
@@ -147,7 +145,7 @@ def proxy(port: int, ports: list[int], folder: Path, *, plain_port: int | None =
 
 
 def certificate(folder: Path) -> None:
-    """A key and a certificate for 127.0.0.1, of no worth beyond this folder."""
+    """Create a key and a certificate for 127.0.0.1, valid only for this test."""
     subprocess.run(
         [
             *("openssl", "req", "-x509", "-newkey", "ec"),

@@ -1,9 +1,8 @@
-"""
-The image without a container engine: what the Dockerfile and the compose file say, done by hand.
+"""The image without a container engine: Dockerfile and compose file by hand.
 
-The files that `COPY . .` would take, a virtual environment from the lock that is named, the
-commands of the RUN lines; then a process on a root file system that is read-only but for /tmp,
-under the user of the USER line. What an engine adds to that (its network, its limits) is not here.
+It has the files of `COPY . .`, a virtual environment from the named lock, and the commands of the
+RUN lines. A process then runs on a root file system that is read-only except for /tmp, under the
+user of the USER line. The engine's network and limits are missing.
 """
 
 import fnmatch
@@ -20,13 +19,13 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-# One that every user may run: somebody's own may lie where nobody else can go.
+# A Python that every user may run; one in a home folder may be closed to others.
 PYTHON = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin") or sys.executable
 CHROOT = shutil.which("chroot", path="/usr/sbin:/usr/bin") or "chroot"
 
 
 def instructions() -> list[tuple[str, str]]:
-    """The Dockerfile, an instruction at a time: its word and the rest, on one line."""
+    """Return the Dockerfile's instructions: each word, and its rest on one line."""
     text = re.sub(r"^#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
     lines = text.replace("\\\n", " ").splitlines()
     split = (line.partition(" ") for line in lines if line)
@@ -34,7 +33,7 @@ def instructions() -> list[tuple[str, str]]:
 
 
 class Image:
-    """A folder that holds what the image would hold in its working directory."""
+    """Folder with the content of the image's working directory."""
 
     def __init__(self, folder: Path) -> None:
         self.root = folder / "homing"
@@ -47,20 +46,20 @@ class Image:
 
     @property
     def user(self) -> str:
-        """Who its processes run as, such as `10001:10001`."""
+        """Return the user of its processes, such as `10001:10001`."""
         return next(rest for word, rest in instructions() if word == "USER")
 
     @property
     def environment(self) -> dict[str, str]:
-        """What its ENV lines set, and where its programs are."""
+        """Return the variables of its ENV lines, and the path of its programs."""
         variables = " ".join(rest for word, rest in instructions() if word == "ENV")
         pairs = dict(pair.split("=", 1) for pair in shlex.split(variables))
         return {**pairs, "PATH": f"{self.venv}/bin:/usr/bin:/bin", "HOME": "/nonexistent"}
 
     @property
     def command(self) -> list[str]:
-        [said] = [rest for word, rest in instructions() if word == "CMD"]
-        return [str(part) for part in yaml.safe_load(said)]
+        [command] = [rest for word, rest in instructions() if word == "CMD"]
+        return [str(part) for part in yaml.safe_load(command)]
 
     def _copy(self) -> None:
         lines = (ROOT / ".dockerignore").read_text().splitlines()
@@ -77,7 +76,7 @@ class Image:
         subprocess.run([PYTHON, "-m", "venv", self.venv], check=True)
         for word, line in instructions():
             if word == "RUN":
-                # The user is made by its number alone; this machine's list of users stays as it is.
+                # The user exists only as a number; this machine's list of users stays unchanged.
                 self._run(re.sub(r"&& useradd .*?nologin homing", "", line))
 
     def _run(self, line: str) -> None:
@@ -87,14 +86,13 @@ class Image:
     def start(
         self, *command: str, settings: dict[str, str], **options: Any
     ) -> subprocess.Popen[str]:
-        """
-        Start a process as a container would: read-only but for /tmp, its user without rights.
+        """Start a process as a container does: read-only but for /tmp, no privileges.
 
-        Needs root, who alone may mount.
+        It needs root to mount.
         """
         if os.geteuid() != 0:
             (pytest.fail if os.environ.get("CI") else pytest.skip)(
-                "This test mounts a read-only file system, which only root may: run it as root."
+                "This test mounts a read-only file system. Run it as root."
             )
         uid, gid = self.user.split(":")
         script = (
@@ -118,6 +116,6 @@ class Image:
 
 
 def way_to_packages() -> dict[str, str]:
-    """The variables, if any, by which this machine reaches a package index."""
+    """Return this machine's variables, if any, for access to a package index."""
     names = ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "SSL_CERT_FILE")
     return {k: v for k, v in os.environ.items() if k.startswith("PIP_") or k in names}

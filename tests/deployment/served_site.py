@@ -1,4 +1,7 @@
-"""The site under the web server's own settings (deploy/gunicorn.conf.py), outside debug."""
+"""The site under the web server's own settings, outside debug.
+
+The settings are those of deploy/gunicorn.conf.py.
+"""
 
 import os
 import socket
@@ -13,25 +16,25 @@ import requests
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60
-# What the proxy in front of it says of every request.
+# Headers that the proxy adds to every request.
 FROM_THE_PROXY = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}
 
 
 class ServedSite:
-    """A running site, asked as the proxy asks it."""
+    """Running site, called as its proxy calls it."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     def get(self, path: str, **headers: str) -> requests.Response:
-        """The answer to one GET; a redirect is an answer."""
+        """Return the answer to one GET; do not follow redirects."""
         return self._ask("GET", path, headers)
 
     def head(self, path: str, **headers: str) -> requests.Response:
         return self._ask("HEAD", path, headers)
 
     def post_in_pieces(self, path: str, body: bytes, **headers: str) -> requests.Response:
-        """The answer to one POST that does not say how long its body is."""
+        """Return the answer to one POST without a Content-Length."""
         return self._ask("POST", path, headers, iter([body]))
 
     def _ask(
@@ -47,9 +50,9 @@ class ServedSite:
         )
 
     def post_and_hang_up(self, path: str, body: bytes, **headers: str) -> str:
-        """What is answered to a POST of which no more than `body` comes, whatever was announced."""
-        said = {**FROM_THE_PROXY, "Connection": "close", **headers}
-        lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in said.items())]
+        """Return the answer to a POST that ends after `body`, whatever it announced."""
+        given = {**FROM_THE_PROXY, "Connection": "close", **headers}
+        lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items())]
         parts = urlsplit(self.url)
         place = (str(parts.hostname), int(parts.port or 0))
         with socket.create_connection(place, PATIENCE_S) as line:
@@ -63,10 +66,9 @@ class ServedSite:
 
 @contextmanager
 def served_site(database_url: str, **settings: str) -> Iterator[ServedSite]:
-    """
-    Start it, with these settings beside those of every test, and stop it again.
+    """Start a site with these settings in addition to the tests', and stop it.
 
-    The socket is bound here and handed over: whoever connects early stands in its queue.
+    The socket is bound here and handed over: early connections wait in its backlog.
     """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Alerts, dashboard and runbook: read by their own tools, and true of the program."""
+"""Alerts, dashboard and runbook: valid for their tools, and true of the program."""
 
 import json
 import re
@@ -39,7 +39,7 @@ def promtool(*arguments: str) -> str:
 
 
 def unknown(expressions: Iterable[str]) -> set[str]:
-    """The names in expressions that no real answer has."""
+    """Return the names in expressions that no real answer has."""
     known = {metric.name for metric in CATALOGUE}
     for metric in CATALOGUE:
         if metric.kind == "histogram":
@@ -47,7 +47,7 @@ def unknown(expressions: Iterable[str]) -> set[str]:
     return set(re.findall(r"\bhoming_\w+", " ".join(expressions))) - known
 
 
-def test_prometheus_reads_its_files_and_every_alert_fires_at_its_fault_and_not_near_it() -> None:
+def test_every_alert_fires_at_its_fault_and_not_near_it() -> None:
     assert f"{len(RULES)} rules found" in promtool("check", "rules", "alerts.yml")
     promtool("check", "config", "--syntax-only", "prometheus.yml")
     assert "SUCCESS" in promtool("test", "rules", "alerts_test.yml")
@@ -56,8 +56,8 @@ def test_prometheus_reads_its_files_and_every_alert_fires_at_its_fault_and_not_n
         assert f"name: {alert} does not fire\n" in TESTED
 
 
-def test_where_an_alert_says_a_number_a_test_reads_its_whole_sentence() -> None:
-    """An expression may be right and its value another side's than the words are about."""
+def test_numbers_in_alert_texts_are_tested_with_their_sentence() -> None:
+    """An expression may be right while its value is not the one in the text."""
     read = {
         tested["alertname"]
         for test in yaml.safe_load(TESTED)["tests"]
@@ -71,7 +71,7 @@ def test_where_an_alert_says_a_number_a_test_reads_its_whole_sentence() -> None:
     assert with_a_number <= read
 
 
-def test_an_alert_says_how_bad_it_is_and_where_to_read_on() -> None:
+def test_alerts_have_a_severity_and_a_runbook_link() -> None:
     for alert, rule in RULES.items():
         assert rule["labels"]["severity"] in {"critical", "warning"}, alert
         assert rule["for"], alert
@@ -79,7 +79,7 @@ def test_an_alert_says_how_bad_it_is_and_where_to_read_on() -> None:
         assert rule["annotations"]["runbook"] == f"docs/runbook.md#{alert.lower()}"
 
 
-def test_alerts_and_dashboard_ask_for_metrics_and_labels_that_there_are() -> None:
+def test_alerts_and_dashboard_use_existing_metrics_and_labels() -> None:
     panels = [target["expr"] for one in DASHBOARD["panels"] for target in one.get("targets", [])]
     assert len(panels) > 15
     assert unknown(panels) == set()
@@ -92,13 +92,13 @@ def test_alerts_and_dashboard_ask_for_metrics_and_labels_that_there_are() -> Non
                 assert not known or set(values.split("|")) <= set(known), (alert, label)
 
 
-def test_the_alert_for_short_lists_looks_back_over_two_tries_of_a_batch() -> None:
-    """Else it would end between them, in the middle of an outage."""
+def test_alert_for_short_lists_covers_two_tries_of_a_batch() -> None:
+    """Otherwise the alert would end between two tries, during an outage."""
     minutes = re.findall(r"\[(\d+)m\]", RULES["HomingNoCallAnswered"]["expr"])
     assert min(map(int, minutes)) * 60 >= 2 * settings.DELIVERY_RETRY_CAP_S
 
 
-def test_the_runbook_has_a_section_for_each_alert_that_says_what_to_type() -> None:
+def test_runbook_has_a_section_with_commands_for_each_alert() -> None:
     parts = re.split(r"^## (\w+)$", RUNBOOK, flags=re.MULTILINE)
     sections = dict(zip(parts[1::2], parts[2::2], strict=True))
     assert list(sections) == list(RULES)
@@ -112,7 +112,7 @@ def test_every_alert_has_a_drill() -> None:
     assert set(DRILLS) == set(RULES)
 
 
-def test_every_command_in_the_runbook_exists_and_takes_what_it_is_given() -> None:
+def test_every_runbook_command_exists_and_accepts_its_arguments() -> None:
     typed = re.findall(r"(?:\./homing|python manage\.py) ([a-z_]+)((?: [^\s`;,.]+)*)", RUNBOOK)
     assert len(typed) > 30
     commands = get_commands()

@@ -1,4 +1,4 @@
-"""Dockerfile, compose file, units and proxy: each is read by the program that it is for."""
+"""Dockerfile, compose file, units and proxy, each read by its own program."""
 
 import re
 import shutil
@@ -21,21 +21,21 @@ SYSTEMD = ROOT / "deploy" / "systemd"
 UNITS = sorted(path.name for path in SYSTEMD.iterdir())
 SERVICES = [name for name in UNITS if name.endswith(".service")]
 BIN = Path(sys.executable).parent
-# `systemd-analyze security` counts what a service may do, from 0.0 (nothing) to 10.0 (all).
+# `systemd-analyze security` rates a service's rights from 0.0 (none) to 10.0 (all).
 MOST_EXPOSED = 20  # tenths
 
 
 def run(*command: str | Path) -> str:
-    """What a program says, which must find nothing wrong."""
+    """Return the output of a program, which must succeed."""
     done = subprocess.run(
         [str(part) for part in command], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said
-    return said
+    output = done.stdout + done.stderr
+    assert done.returncode == 0, output
+    return output
 
 
-def test_the_image_runs_as_a_user_without_rights_and_holds_the_production_lock_alone() -> None:
+def test_image_runs_unprivileged_and_holds_only_the_production_lock() -> None:
     assert run(BIN / "hadolint", "Dockerfile") == ""
     [user] = re.findall(r"^USER (.+)$", DOCKERFILE, re.MULTILINE)
     assert re.fullmatch(r"[1-9]\d{3,}:[1-9]\d{3,}", user)
@@ -51,11 +51,11 @@ def test_base_images_are_pinned_by_digest() -> None:
         assert re.fullmatch(r"[^@\s]+:[^@\s]+@sha256:[0-9a-f]{64}", base), base
 
 
-def test_the_compose_file_fits_the_schema_of_compose_files() -> None:
+def test_compose_file_matches_the_compose_schema() -> None:
     run(BIN / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml")
 
 
-def test_a_container_of_ours_may_do_next_to_nothing_and_starts_when_it_can_work() -> None:
+def test_containers_have_few_rights_and_start_when_ready() -> None:
     for name in ("migrate", "web", "worker"):
         written = COMPOSE[name]
         assert written["read_only"] is True
@@ -77,12 +77,12 @@ def directive(unit: str, name: str) -> str:
 
 
 def shortest_end_s(service: str, unit: str) -> int:
-    """The seconds after which it is killed, in a container or as a unit."""
+    """Return the seconds before it is killed, as a container or as a unit."""
     written = (COMPOSE[service]["stop_grace_period"], directive(unit, "TimeoutStopSec"))
     return min(int(one.removesuffix("s")) for one in written)
 
 
-def test_a_call_and_an_answer_may_end_before_the_process_is_killed() -> None:
+def test_calls_and_answers_may_end_before_the_process_is_killed() -> None:
     worker = shortest_end_s("worker", "homing-worker@.service")
     assert worker >= settings.DELIVERY_HTTP_DEADLINE_S + 10
     server: dict[str, Any] = {}
@@ -91,9 +91,9 @@ def test_a_call_and_an_answer_may_end_before_the_process_is_killed() -> None:
     assert server["timeout"] > settings.IDEMPOTENCY_WAIT_S
 
 
-def test_systemd_finds_nothing_wrong_and_a_service_may_do_next_to_nothing(tmp_path: Path) -> None:
+def test_systemd_accepts_the_units_and_services_have_few_rights(tmp_path: Path) -> None:
     analyze = program("systemd-analyze", package="systemd")
-    for name in UNITS:  # as they would be found, with programs that are on this machine
+    for name in UNITS:  # as systemd would find them, with programs that exist on this machine
         text = (SYSTEMD / name).read_text()
         (tmp_path / name).write_text(re.sub(r"/opt/homing/\.venv/bin/\w+", "/bin/true", text))
     units = [tmp_path / name.replace("@.service", "@1.service") for name in UNITS]
@@ -102,7 +102,7 @@ def test_systemd_finds_nothing_wrong_and_a_service_may_do_next_to_nothing(tmp_pa
     run(analyze, "security", "--offline=yes", f"--threshold={MOST_EXPOSED}", *services)
 
 
-def test_a_service_has_a_user_of_its_own_and_is_part_of_the_target() -> None:
+def test_services_have_their_own_user_and_belong_to_the_target() -> None:
     for service in SERVICES:
         assert directive(service, "User") == "homing"
         assert directive(service, "EnvironmentFile") == "/etc/homing/homing.env"
@@ -110,14 +110,14 @@ def test_a_service_has_a_user_of_its_own_and_is_part_of_the_target() -> None:
         assert service.replace("@.", "@1.") in directive("homing.target", "Wants")
 
 
-def test_the_proxy_lets_through_what_the_site_takes() -> None:
+def test_proxy_lets_through_sizes_that_the_site_accepts() -> None:
     _, tls = PROXY.split("listen 443 ssl", 1)
     forms, files = (int(size) * 1024 * 1024 for size in re.findall(r"max_body_size (\d+)m", tls))
     assert forms > settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     assert files > settings.IMPORT_MAX_MB * 1024 * 1024
 
 
-def test_nginx_accepts_the_proxys_configuration_as_it_is(tmp_path: Path) -> None:
+def test_nginx_accepts_the_unchanged_proxy_configuration(tmp_path: Path) -> None:
     nginx = program("nginx", package="nginx")
     program("openssl", package="openssl")
     certificate(tmp_path)

@@ -1,4 +1,4 @@
-"""HEAD, as monitors ask: the headers of the answer, no body, and no warning in the log."""
+"""HEAD requests of monitors: headers, no body, and no warning in the log."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ def test_head_has_the_length_and_logs_no_warning(
     database_url: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with served_site(database_url) as site:
-        # A probe may not wait for the first connection, so pages come first.
+        # Wait for pages first: a probe may not wait for the first connection.
         for path in ("/archive/", "/api/v1/openapi.json", "/health/live/", "/health/ready/"):
             read, asked = site.get(path), site.head(path)
             assert (asked.status_code, asked.content) == (read.status_code, b"")
@@ -25,7 +25,7 @@ def test_head_has_the_length_and_logs_no_warning(
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     assert any("was answered 200" in line["event"] for line in lines)
     loud = [line for line in lines if line["level"] not in {"debug", "info"}]
-    # Nothing is collected here, and a package says so.
+    # Static files are not collected here, and WhiteNoise warns about that.
     assert [line["event"] for line in loud if line["logger"] != "py.warnings"] == []
 
 
@@ -44,7 +44,7 @@ def test_head_closes_the_response_without_its_body() -> None:
     assert list(answer) == []
     assert ended == ["closed"]
 
-    # Nothing has to be closed of this one.
+    # This response has nothing to close.
     answer = drop_head_bodies(lambda *_: [b"body"])({"REQUEST_METHOD": "HEAD"}, print)
     assert list(answer) == []
     read = drop_head_bodies(lambda *_: [b"body"])({"REQUEST_METHOD": "GET"}, print)

@@ -1,7 +1,7 @@
-"""
-The image, made and run without a container engine: read-only, under a user without rights.
+"""The image, built and run without a container engine.
 
-The commands are those of Dockerfile and docker-compose.yml, read from them.
+It is read-only and runs under an unprivileged user. The commands are those of Dockerfile and
+docker-compose.yml.
 """
 
 import shlex
@@ -37,7 +37,7 @@ python manage.py publish --title Swifts --html-file /tmp/letter.html
 
 @pytest.fixture(scope="module")
 def image() -> Iterator[Image]:
-    """Made once, in a folder that its user can reach."""
+    """Build the image once, in a folder that its user can reach."""
     folder = Path(tempfile.mkdtemp(prefix="homing-image-", dir="/var/tmp"))
     yield Image(folder)
     shutil.rmtree(folder)
@@ -45,7 +45,7 @@ def image() -> Iterator[Image]:
 
 @pytest.fixture(scope="module")
 def settings_of_a_container(django_db_blocker: Any) -> Iterator[dict[str, str]]:
-    """The variables of `.env`, with an empty database that is reached over TCP."""
+    """Return the variables of `.env`, with an empty database over TCP."""
     with django_db_blocker.unblock(), SandboxServer() as provider:
         server = OwnServer()
         line = CuttingProxy(server.socket)
@@ -85,23 +85,23 @@ class Containers:
         return process
 
     def tried(self, *command: str) -> tuple[int, str]:
-        """One command, to its end: its exit code and what it said."""
+        """Run one command to its end; return its exit code and output."""
         process = self.begin(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        said = process.communicate(timeout=PATIENCE_S)[0]
-        return process.returncode, said
+        output = process.communicate(timeout=PATIENCE_S)[0]
+        return process.returncode, output
 
     def run(self, *command: str) -> str:
-        """One command, to its end; what it said. It has to go well."""
-        code, said = self.tried(*command)
-        assert code == 0, f"{command}: {code}\n{said}"
-        return said
+        """Run one command, which must succeed; return its output."""
+        code, output = self.tried(*command)
+        assert code == 0, f"{command}: {code}\n{output}"
+        return output
 
     def come_well(self, name: str, port: int = 8000) -> None:
-        """Wait until a service's own health check goes well."""
+        """Wait until a service's own health check passes."""
         test = service(name)["healthcheck"]["test"]
         check = shlex.split(test) if isinstance(test, str) else [str(part) for part in test[1:]]
         command = [part.replace(":8000", f":{port}") for part in check]
-        eventually(lambda: self.tried(*command)[0] == 0, f"the {name} is well")
+        eventually(lambda: self.tried(*command)[0] == 0, f"the health check of {name} passes")
 
     def end(self) -> None:
         for process in self._running:
@@ -118,12 +118,12 @@ def containers(image: Image, settings_of_a_container: dict[str, str]) -> Iterato
 
 
 @pytest.mark.timeout(400)
-def test_an_issue_is_published_and_delivered_by_the_commands_of_the_compose_file(
+def test_compose_commands_publish_and_deliver_an_issue(
     containers: Containers, image: Image
 ) -> None:
-    # The root file system is read-only, and its user has no rights.
-    said = containers.run("sh", "-c", "id -u; touch /tmp/a && echo tmp; touch here || echo no")
-    assert (*said.splitlines()[:2], said.splitlines()[-1]) == ("10001", "tmp", "no")
+    # The root file system is read-only, and its user is unprivileged.
+    output = containers.run("sh", "-c", "id -u; touch /tmp/a && echo tmp; touch here || echo no")
+    assert (*output.splitlines()[:2], output.splitlines()[-1]) == ("10001", "tmp", "no")
 
     containers.run(*shlex.split(service("migrate")["command"]))
 
@@ -142,7 +142,7 @@ def test_an_issue_is_published_and_delivered_by_the_commands_of_the_compose_file
     summary = containers.settings["POSTMARK_BASE_URL"] + "/__sandbox__/summary"
     eventually(
         lambda: bool(requests.get(summary, timeout=PATIENCE_S).json()["accepted"] == 2),
-        "both readers had their copy",
+        "both readers have their copy",
     )
     assert worker.poll() is None
     containers.run("python", "manage.py", "audit")

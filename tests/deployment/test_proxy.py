@@ -1,4 +1,4 @@
-"""What nginx does in front of a site, and what a site believes of what its proxy says."""
+"""nginx in front of a site, and the site's trust in its proxy."""
 
 import re
 import socket
@@ -23,7 +23,7 @@ Plainly = Callable[..., requests.Response]
 
 @pytest.fixture(scope="module")
 def plainly(sites: Sites, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plainly]:
-    """Ask nginx for something, without TLS unless said otherwise; a redirect is an answer."""
+    """Send a request to nginx, without TLS by default; do not follow redirects."""
     program("nginx", package="nginx")
     program("openssl", package="openssl")
     port, tls_port, its_port = free_port(), free_port(), int(sites().url.rpartition(":")[2])
@@ -58,7 +58,7 @@ def plainly(sites: Sites, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.mark.parametrize("size", [2, 30_000_000], ids=["small", "an import"])
-def test_a_call_in_the_clear_is_told_so_and_never_redirected(plainly: Plainly, size: int) -> None:
+def test_plain_http_api_call_is_refused_without_redirect(plainly: Plainly, size: int) -> None:
     answer = plainly(
         "POST",
         "/api/v1/imports/",
@@ -71,12 +71,12 @@ def test_a_call_in_the_clear_is_told_so_and_never_redirected(plainly: Plainly, s
     assert "Location" not in answer.headers
 
 
-def test_unsubscribing_with_one_click_is_not_redirected(plainly: Plainly) -> None:
+def test_one_click_unsubscribe_is_not_redirected(plainly: Plainly) -> None:
     answer = plainly("POST", "/unsubscribe/nobody/", {"List-Unsubscribe": "One-Click"})
     assert answer.status_code not in range(300, 400)
 
 
-def test_a_page_is_redirected_to_the_same_address_with_tls(plainly: Plainly) -> None:
+def test_page_is_redirected_to_the_same_address_with_tls(plainly: Plainly) -> None:
     answer = plainly("GET", "/archive/?page=2")
     assert (answer.status_code, answer.headers["Location"]) == (
         308,
@@ -84,14 +84,14 @@ def test_a_page_is_redirected_to_the_same_address_with_tls(plainly: Plainly) -> 
     )
 
 
-def test_a_page_and_its_form_are_served_over_tls(plainly: Plainly) -> None:
+def test_page_and_form_are_served_over_tls(plainly: Plainly) -> None:
     page = plainly("GET", "/", tls=True)
     assert page.status_code == 200
     form = dict(re.findall(r'name="(csrfmiddlewaretoken|shown)" value="([^"]*)"', page.text))
-    said = {"Origin": f"https://{HOST}", "Cookie": f"csrftoken={page.cookies['csrftoken']}"}
+    given = {"Origin": f"https://{HOST}", "Cookie": f"csrftoken={page.cookies['csrftoken']}"}
 
     # A valid address would write to the database. A lost host or scheme would be a 403.
-    answer = plainly("POST", "/subscriptions/", form | {"email": "ada@"}, tls=True, **said)
+    answer = plainly("POST", "/subscriptions/", form | {"email": "ada@"}, tls=True, **given)
 
     assert answer.status_code == 422
     assert "such as ada@example.org is expected" in answer.text
@@ -135,23 +135,23 @@ def distrustful(sites: Sites) -> ServedSite:
     return sites(TRUST_PROXY="off")
 
 
-def test_without_a_trusted_proxy_nobody_is_believed(distrustful: ServedSite) -> None:
+def test_proxy_headers_are_ignored_without_a_trusted_proxy(distrustful: ServedSite) -> None:
     for name in SAID:
-        said = {"X-Forwarded-Proto": "", name: "on" if name.endswith("Ssl") else "https"}
-        answer = distrustful.get(PAGE, **said)
+        given = {"X-Forwarded-Proto": "", name: "on" if name.endswith("Ssl") else "https"}
+        answer = distrustful.get(PAGE, **given)
         assert answer.status_code == 301, name
         assert answer.headers["Location"] == f"https://letter.example.org{PAGE}"
     refused = distrustful.get(CALL)
     assert (refused.status_code, refused.json()["type"]) == (403, "urn:homing:problem:use-https")
 
 
-def test_a_trusted_proxy_is_believed(trusting: ServedSite) -> None:
+def test_proxy_headers_of_a_trusted_proxy_are_used(trusting: ServedSite) -> None:
     assert trusting.get(PAGE).status_code == 200
     assert trusting.get(PAGE, **{"X-Forwarded-Proto": "http"}).status_code == 301
     assert trusting.get(CALL).status_code == 401
 
 
-def test_nobody_moves_the_site_to_another_path(
+def test_script_name_header_cannot_move_the_site(
     trusting: ServedSite, distrustful: ServedSite
 ) -> None:
     for site in (trusting, distrustful):

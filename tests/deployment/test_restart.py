@@ -1,4 +1,4 @@
-"""The site stopped in order, and restarted behind its socket as systemd does it."""
+"""Stopping the site in order, and restarting it behind its socket as systemd does."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from delivery.models import MetricValue
 from newsletter_site.operations.metrics.site_metrics import REQUESTS
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ROOT, served_site
 
-# What systemd does: the socket is the fourth file, and the process is told that it is meant for it.
+# As systemd: the socket is file descriptor 3, and the process is informed of it.
 AS_SYSTEMD_STARTS_IT = """
 import os, sys
 listener = int(sys.argv[1])
@@ -37,14 +37,14 @@ def begin(listener: socket.socket, database_url: str) -> subprocess.Popen[bytes]
     )
 
 
-# Its sites write down at their end what they counted.
+# Sites write their counters when they end.
 @pytest.mark.django_db(transaction=True)
-def test_a_restart_turns_nobody_away(database_url: str) -> None:
+def test_restart_refuses_no_visitor(database_url: str) -> None:
     answered, is_over = threading.Semaphore(0), threading.Event()
     wrong: list[str] = []
 
     def call(url: str) -> None:
-        """Ask again and again, over a new connection each time."""
+        """Send requests repeatedly, each over a new connection."""
         while not is_over.is_set():
             try:
                 answer = requests.get(url, headers=FROM_THE_PROXY, timeout=PATIENCE_S)
@@ -78,7 +78,7 @@ def test_a_restart_turns_nobody_away(database_url: str) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_counted_last_is_in_the_table(database_url: str) -> None:
+def test_latest_counters_are_saved_at_the_end(database_url: str) -> None:
     with served_site(database_url) as site:
         assert site.get("/archive/").status_code == 200
     counted = {

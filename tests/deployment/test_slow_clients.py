@@ -1,4 +1,4 @@
-"""Slow clients hold no thread: probes and pages are answered beside them."""
+"""Slow clients hold no thread: probes and pages are answered in time."""
 
 import re
 import select
@@ -80,8 +80,8 @@ def through_nginx(site: ServedSite, tmp_path: Path) -> Iterator[Connect]:
 
 def header(path: str, **more: str) -> bytes:
     form = "application/x-www-form-urlencoded"
-    said = FROM_THE_PROXY | {"Content-Type": form, "Content-Length": str(ANNOUNCED)} | more
-    lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in said.items())]
+    given = FROM_THE_PROXY | {"Content-Type": form, "Content-Length": str(ANNOUNCED)} | more
+    lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items())]
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
@@ -98,7 +98,7 @@ def slow_clients(
 
 
 def answered(clients: list[socket.socket]) -> int:
-    """How many have an answer, or the end of their connection."""
+    """Return how many got an answer or the end of their connection."""
     readable, _, _ = select.select(clients, [], [], 0)
     return len(readable)
 
@@ -180,7 +180,7 @@ def test_large_form_passes_slow_small_ones(site: ServedSite, connect: Connect) -
         author.sendall(header("/subscriptions/", **{"Content-Length": str(len(body))}))
         author.sendall(body[:BUFFERED])
         author.sendall(body[BUFFERED:])
-        # It has no CSRF token; the view was asked, and it had read all.
+        # It has no CSRF token, so the 403 shows that the view ran after the whole body was read.
         assert b" 403 " in author.recv(65536)
 
 
@@ -192,7 +192,7 @@ def test_slow_requests_are_refused_in_the_end(connect: Connect) -> None:
     ):
         slow = [everything_from(client).split(b" ")[1] for client in small]
         large = [everything_from(client).split(b" ")[1] for client in full]
-    # A thread that read one of them says 400, the event loop 408 or 503.
+    # A thread that read one of them answers 400, the event loop 408 or 503.
     assert set(slow) == {b"400", b"408"}
     assert set(large) <= {b"400", b"503"}
 
@@ -204,12 +204,12 @@ def test_two_requests_sent_at_once_get_two_answers(connect: Connect) -> None:
         assert everything_from(visitor).count(b"HTTP/1.1 200 OK") == 2
 
 
-def test_client_that_ends_early_is_told_so(site: ServedSite) -> None:
+def test_client_that_ends_early_gets_an_error(site: ServedSite) -> None:
     form = {"Content-Type": "application/x-www-form-urlencoded", "Content-Length": "30"}
     assert site.post_and_hang_up("/subscriptions/", b"a=b", **form).split(" ")[1] == "400"
 
 
-def test_page_of_a_form_too_large_is_seen(site: ServedSite) -> None:
+def test_page_for_a_form_too_large_is_shown(site: ServedSite) -> None:
     # A browser sends the whole form before it reads the answer.
     answer = requests.post(
         f"{site.url}/subscriptions/",

@@ -1,4 +1,4 @@
-"""Style sheets and scripts: kept by browsers once they are collected, and there without it."""
+"""Style sheets and scripts: cached once they are collected, and served anyway."""
 
 import re
 from pathlib import Path
@@ -37,7 +37,7 @@ def style_sheet(page: str) -> str:
 
 
 @pytest.mark.django_db
-def test_browsers_keep_a_style_sheet_that_is_named_by_its_content_and_comes_compressed(
+def test_collected_style_sheet_is_compressed_and_cached_by_content(
     collected: Path, site: ServedSite
 ) -> None:
     address = style_sheet(site.get("/archive/").text)
@@ -55,7 +55,7 @@ def test_browsers_keep_a_style_sheet_that_is_named_by_its_content_and_comes_comp
     assert site.get("/static/later.css").status_code == 404
 
 
-def test_a_script_imports_the_parts_that_it_was_collected_with(collected: Path) -> None:
+def test_script_imports_its_collected_parts(collected: Path) -> None:
     [whole] = collected.glob("composer.????????????.js")
     imported = re.findall(r'from "\./([^"]+)"', whole.read_text())
     assert len(imported) > 5
@@ -65,7 +65,7 @@ def test_a_script_imports_the_parts_that_it_was_collected_with(collected: Path) 
 
 
 @pytest.mark.django_db
-def test_a_file_that_was_not_collected_is_named_and_served_as_it_stands(
+def test_uncollected_file_is_served_under_its_own_name(
     collected: Path, settings: Any, tmp_path: Path
 ) -> None:
     settings.WHITENOISE_AUTOREFRESH = False  # as deployed
@@ -78,7 +78,7 @@ def test_a_file_that_was_not_collected_is_named_and_served_as_it_stands(
     assert b"".join(answer).startswith(b"/*")  # type: ignore[call-overload]
     assert "immutable" not in answer["Cache-Control"]
 
-    # Others were collected before it came.
+    # Others were collected before this one existed.
     manifest = (collected / "staticfiles.json").read_text()
     without = re.sub(r'"homing\.css": "[^"]*", ?', "", manifest)
     assert without != manifest
@@ -88,7 +88,7 @@ def test_a_file_that_was_not_collected_is_named_and_served_as_it_stands(
     assert style_sheet(page) == "/static/homing.css"
 
 
-def test_the_check_before_deploying_says_where_nothing_was_collected(
+def test_deploy_check_reports_missing_collected_files(
     collected: Path, settings: Any, tmp_path: Path
 ) -> None:
     def says_so(*, deploys: bool) -> bool:
@@ -102,6 +102,6 @@ def test_the_check_before_deploying_says_where_nothing_was_collected(
     assert not says_so(deploys=False)
 
 
-def test_no_two_files_want_one_place_so_that_collecting_warns_of_nothing() -> None:
+def test_collecting_warns_of_no_duplicate_files() -> None:
     places = [place for finder in get_finders() for place, _ in finder.list([])]
     assert sorted(places) == sorted(set(places))

@@ -1,1 +1,1 @@
-"""Every alert made to fire by the fault it is about, and ended by the lines of the runbook."""
+"""Drills: each alert fires by its fault and ends by the lines of the runbook."""

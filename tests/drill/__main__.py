@@ -1,8 +1,7 @@
-"""
-`python -m tests.drill [ALERT …]`: the drill of these alerts; `make proofs PROOFS=drill` of all.
+"""Run the drill of the named alerts: `python -m tests.drill [ALERT …]`.
 
-For each: the fault is caused, a real Prometheus is waited for until it says that the alert fires,
-what the runbook says is typed, and the end of the alert is waited for.
+`make proofs PROOFS=drill` runs all. Each drill causes the fault, waits until a real Prometheus
+reports that the alert fires, runs the runbook's lines, and waits for the alert's end.
 """
 
 import signal
@@ -20,9 +19,9 @@ QUICK = ("HomingDown", "HomingProviderEventsPending")
 
 
 def run(wish: Wish, names: Sequence[str] = ()) -> Finding:
-    """Carry out the drill of each alert; each goes on if another one fell short."""
+    """Run the drill of each alert; continue after a failed one."""
     wanted = names or (QUICK if wish.quick else ALERTS)
-    finding = Finding(f"alerts made to fire by their fault, with every time divided by {FACTOR}")
+    finding = Finding(f"alerts fired by their fault, with every time divided by {FACTOR}")
     finding.expect(set(DRILLS) == set(ALERTS), f"no drill: {set(ALERTS) ^ set(DRILLS)}")
     slowest_s = 0.0
     good = 0
@@ -38,24 +37,24 @@ def run(wish: Wish, names: Sequence[str] = ()) -> Finding:
                 slowest_s = max(slowest_s, fired_after_s)
                 it.type(name, **next(drill))
                 over_after_s = it.until(
-                    lambda name=name: name not in it.firing(), f"{name} is over"
+                    lambda name=name: name not in it.firing(), f"{name} has ended"
                 )
                 next(drill, None)
                 good += 1
-                say(f"  fired after {fired_after_s:.0f} s, over after {over_after_s:.0f} s")
-            except Exception as trouble:  # noqa: BLE001 -- the others go on
+                say(f"  fired after {fired_after_s:.0f} s, ended after {over_after_s:.0f} s")
+            except Exception as trouble:  # noqa: BLE001 -- the others continue
                 finding.short.append(f"{name}: {type(trouble).__name__}: {trouble}")
                 it.sandbox.sandbox.faults.clear()
                 drill.close()
     finding.figures += [
-        f"{good} of {len(wanted)} fired and were ended by the runbook",
+        f"{good} of {len(wanted)} fired, and the runbook ended them",
         f"the slowest fired after {slowest_s:.0f} s",
     ]
     return finding
 
 
 if __name__ == "__main__":
-    # What was started is ended as well if the drill is stopped.
+    # Processes are also ended if the drill is stopped.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     clean_environment()
     set_up()

@@ -1,9 +1,8 @@
-"""
-For each alert: the fault it is about, and what is repaired before or after the runbook's lines.
+"""Drills by alert: the fault, and repairs before or after the runbook's lines.
 
-A drill is a generator: it causes its fault, yields (the alert is waited for), repairs what no line
-of ours repairs, and yields the values of the runbook's capitals; then the lines are typed and the
-end of the alert is waited for. What follows clears up.
+A drill is a generator. It causes its fault and yields; the alert is awaited. Then it repairs what
+the runbook does not, and yields the values of the runbook's capitals. The lines are run and the end
+of the alert is awaited. The code after the second yield cleans up.
 """
 
 import os
@@ -27,14 +26,14 @@ HARD_BOUNCE = {"Type": "HardBounce", "TypeCode": 1, "Inactive": True}
 
 
 def drill(cause: Drill) -> Drill:
-    """Register the drill of the alert that its name says: `no_worker` is HomingNoWorker's."""
+    """Register a drill by its name: `no_worker` is the drill of HomingNoWorker."""
     DRILLS["Homing" + cause.__name__.title().replace("_", "")] = cause
     return cause
 
 
 @drill
 def no_worker(stage: Stage) -> Iterator[Values]:
-    """A letter is published and no worker was ever started."""
+    """Publish a letter without any worker."""
     stage.publish("No worker")
     yield {}
     yield {}
@@ -42,7 +41,7 @@ def no_worker(stage: Stage) -> Iterator[Values]:
 
 @drill
 def down(stage: Stage) -> Iterator[Values]:
-    """The site is stopped."""
+    """Stop the site."""
     stage.stop_site()
     yield {}
     stage.start_site()
@@ -51,7 +50,7 @@ def down(stage: Stage) -> Iterator[Values]:
 
 @drill
 def not_ready(stage: Stage) -> Iterator[Values]:
-    """PostgreSQL is stopped."""
+    """Stop PostgreSQL."""
     stage.server.stop("fast")
     yield {}
     stage.server.start()
@@ -60,7 +59,7 @@ def not_ready(stage: Stage) -> Iterator[Values]:
 
 @drill
 def metrics_missing(stage: Stage) -> Iterator[Values]:
-    """Prometheus has another token."""
+    """Give Prometheus another token."""
     stage.token_file.write_text("another")
     yield {}
     stage.token_file.write_text(TOKEN)
@@ -68,19 +67,19 @@ def metrics_missing(stage: Stage) -> Iterator[Values]:
 
 
 def _frozen(stage: Stage, title: str) -> str:
-    """A letter is due, and the only worker stands still."""
+    """Freeze the only worker while a letter is due."""
     if not stage.workers:
         stage.start_worker()
-        stage.until(lambda: bool(stage.sql("SELECT 1 FROM worker")), "a worker is there")
+        stage.until(lambda: bool(stage.sql("SELECT 1 FROM worker")), "a worker is running")
     for worker in stage.workers:
-        worker.tell(signal.SIGSTOP)
+        worker.send_signal(signal.SIGSTOP)
     return stage.publish(title)
 
 
 @drill
 def nothing_sent(stage: Stage) -> Iterator[Values]:
-    """The workers are frozen (SIGSTOP) while a letter is due."""
-    issue = _frozen(stage, "Nothing goes out")
+    """Freeze the workers (SIGSTOP) while a letter is due."""
+    issue = _frozen(stage, "Nothing is sent")
     yield {}
     stage.stop_workers(signal.SIGKILL)
     stage.start_worker()
@@ -89,7 +88,7 @@ def nothing_sent(stage: Stage) -> Iterator[Values]:
 
 @drill
 def sending_delayed(stage: Stage) -> Iterator[Values]:
-    """The workers are frozen for longer."""
+    """Freeze the workers for longer."""
     issue = _frozen(stage, "Late")
     yield {}
     yield _of(issue)
@@ -99,32 +98,32 @@ def sending_delayed(stage: Stage) -> Iterator[Values]:
 
 @drill
 def unknown_too_long(stage: Stage) -> Iterator[Values]:
-    """The answer to a call is lost, and the provider's search is down."""
+    """Lose the answer to a call while the provider's search is down."""
     stage.sandbox.sandbox.set_fault("accept_then_close")
     yield from _under(stage, "Unknown", "search_503")
 
 
 @drill
 def edition_needs_attention(stage: Stage) -> Iterator[Values]:
-    """The provider does not know the token."""
+    """Use a token that the provider does not know."""
     yield from _under(stage, "Stopped", "unauthorized_401")
 
 
 @drill
 def accepted_twice(stage: Stage) -> Iterator[Values]:
-    """A webhook tells of a second message for a copy that was sent."""
+    """Report by webhook a second message for a copy that was sent."""
     _a_worker(stage)
     issue = stage.publish("Twice")
     _all_sent(stage, issue)
     recipient, _ = _sent(stage, issue)[0]
-    stage.tell(_event(issue, recipient, "00000000-0000-4000-8000-0000000000d2"))
+    stage.post_webhook(_event(issue, recipient, "00000000-0000-4000-8000-0000000000d2"))
     yield {}
     yield _of(issue)
 
 
 @drill
 def sent_without_evidence(stage: Stage) -> Iterator[Values]:
-    """Another hand than ours marks a copy as sent that waits."""
+    """Mark a queued copy as sent by SQL, without evidence."""
     stage.stop_workers()
     issue = stage.publish("Marked")
     mark = """UPDATE delivery SET sent_at = now() WHERE (issue_id, recipient_id) = (
@@ -137,13 +136,13 @@ def sent_without_evidence(stage: Stage) -> Iterator[Values]:
 
 @drill
 def bounce_threshold(stage: Stage) -> Iterator[Values]:
-    """Webhooks tell of hard bounces while a letter goes out slowly, and most of it waits."""
+    """Report hard bounces by webhook while most of a letter is still queued."""
     stage.stop_workers()
     stage.start_worker(DELIVERY_RATE_PER_S="1")
     issue = stage.publish("Surge")
     stage.until(lambda: len(_sent(stage, issue)) >= 4, "some copies are sent")
     for recipient, message in _sent(stage, issue)[:3]:
-        stage.tell(_event(issue, recipient, message, "Bounce"))
+        stage.post_webhook(_event(issue, recipient, message, "Bounce"))
     yield {}
     yield _of(issue)
     stage.stop_workers()
@@ -151,27 +150,27 @@ def bounce_threshold(stage: Stage) -> Iterator[Values]:
 
 @drill
 def calls_failing(stage: Stage) -> Iterator[Values]:
-    """The provider is under maintenance."""
+    """Put the provider under maintenance."""
     yield from _under(stage, "Fails", "maintenance_503")
 
 
 @drill
 def no_call_answered(stage: Stage) -> Iterator[Values]:
-    """The provider is under maintenance, and the list is short: one batch."""
+    """Put the provider under maintenance; the list is short: one batch."""
     stage.stop_workers()
     yield from _under(stage, "To few", "maintenance_503", DELIVERY_BATCH_SIZE="500")
 
 
 @drill
 def rate_limited(stage: Stage) -> Iterator[Values]:
-    """The provider refuses every call as too fast."""
+    """Let the provider refuse every call with 429."""
     stage.stop_workers()
     yield from _under(stage, "Too fast", "refuse_429")
 
 
 @drill
 def database_replaced(stage: Stage) -> Iterator[Values]:
-    """A dump is restored into a new database; it knows nothing of a letter that went out since."""
+    """Restore a dump into a new database; it lacks a letter sent since."""
     stage.stop_workers()
     issue = stage.publish("Restored")
     stage.dump()
@@ -185,7 +184,7 @@ def database_replaced(stage: Stage) -> Iterator[Values]:
     yield {}
     yield _of(issue)
     _all_sent(stage, issue)
-    # Copies of other letters may have waited until now; none of any letter goes out twice.
+    # Copies of other letters may have waited until now; no copy of any letter is sent twice.
     twice = stage.sandbox.sandbox.outbox.copies(lambda number: number > 1)
     if twice:
         raise RuntimeError(f"the provider accepted copies twice: {', '.join(sorted(twice)[:3])}")
@@ -193,7 +192,7 @@ def database_replaced(stage: Stage) -> Iterator[Values]:
 
 @drill
 def migrations_pending(stage: Stage) -> Iterator[Values]:
-    """The last migrations of an app are taken back."""
+    """Reverse the last migrations of an app."""
     stage.manage("migrate", "idempotency", "zero")
     yield {}
     yield {}
@@ -201,25 +200,25 @@ def migrations_pending(stage: Stage) -> Iterator[Values]:
 
 @drill
 def webhooks_stopped(stage: Stage) -> Iterator[Values]:
-    """More than a hundred letters go out, and no webhook comes."""
+    """Send more than a hundred letters without any webhook."""
     _a_worker(stage)
     stage.sql("UPDATE provider_event SET received_at = received_at - interval '1 day'")
     stage.bring(150, "more{}@example.org")
     stage.publish("To many")
     yield {}
-    stage.tell({"RecordType": "Open", "MessageID": "00000000-0000-4000-8000-0000000000d7"})
+    stage.post_webhook({"RecordType": "Open", "MessageID": "00000000-0000-4000-8000-0000000000d7"})
     yield {}
 
 
 @drill
 def polling_failing(stage: Stage) -> Iterator[Values]:
-    """A worker cannot reach the provider; the pauses between its tries are cut short by hand."""
+    """Cut a worker off from the provider, with shortened pauses between tries."""
     stage.stop_workers()
     stage.start_worker(POSTMARK_BASE_URL="http://127.0.0.1:9")
     for _ in range(4):
         before = _failures(stage)
         stage.sql("UPDATE periodic_task SET due_at = now()")
-        stage.until(lambda: _failures(stage) > before, "it was asked in vain")  # noqa: B023
+        stage.until(lambda: _failures(stage) > before, "a poll has failed")  # noqa: B023
     yield {}
     stage.stop_workers()
     stage.sql("UPDATE periodic_task SET due_at = now()")
@@ -229,7 +228,7 @@ def polling_failing(stage: Stage) -> Iterator[Values]:
 
 @drill
 def prune_failing(stage: Stage) -> Iterator[Values]:
-    """A session keeps a table from being pruned; the hours between the tries are cut short."""
+    """Lock a table so that pruning it fails, with shortened pauses between tries."""
     with psycopg.connect(stage.database_url) as holding:
         holding.execute("LOCK TABLE external_check")
         for _ in range(3):
@@ -241,7 +240,7 @@ def prune_failing(stage: Stage) -> Iterator[Values]:
 
 
 def _prune_by_a_worker(stage: Stage) -> None:
-    """A worker that starts looks at once whether it is due."""
+    """Let a new worker prune: it checks at its start whether it is due."""
     stage.stop_workers()
     stage.sql("INSERT INTO periodic_task (name) VALUES ('prune') ON CONFLICT DO NOTHING")
     stage.sql("UPDATE periodic_task SET due_at = now() WHERE name = 'prune'")
@@ -256,26 +255,26 @@ def _prune_by_a_worker(stage: Stage) -> None:
 
 @drill
 def old_snapshot(stage: Stage) -> Iterator[Values]:
-    """A session is forgotten in the middle of a transaction."""
+    """Leave a session open in a transaction."""
     with psycopg.connect(stage.database_url) as forgotten:
         forgotten.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         forgotten.execute("SELECT count(*) FROM batch")
         yield {}
-        # Of the runbook's ten minutes, as of all times here, the sixtieth part.
+        # The runbook's ten minutes are divided by sixty, as are all times here.
         yield {"10 minutes": "10 seconds"}
         forgotten.close()
 
 
 @drill
 def workers_crashing(stage: Stage) -> Iterator[Values]:
-    """A worker with eight calls in the air is killed (SIGKILL)."""
+    """Kill a worker with eight calls in flight (SIGKILL)."""
     stage.stop_workers()
     stage.sandbox.sandbox.set_fault("hold", calls=None)
     stage.start_worker(DELIVERY_CONCURRENCY="8")
     issue = stage.publish("Lost")
     stage.until(
         lambda: stage.sql("SELECT count(*) FROM batch WHERE state = 'sending'")[0][0] >= 8,
-        "eight calls are in the air",
+        "eight calls are in flight",
     )
     stage.stop_workers(signal.SIGKILL)
     stage.sandbox.sandbox.faults.clear()
@@ -287,27 +286,27 @@ def workers_crashing(stage: Stage) -> Iterator[Values]:
 
 @drill
 def provider_events_pending(stage: Stage) -> Iterator[Values]:
-    """A webhook's event cannot be applied as it comes, and no worker is there to try again."""
+    """Post an event that cannot be applied, without a worker to retry."""
     stage.stop_workers()
     with _away(stage, "provider_suppression"):
-        stage.tell(_a_suppression("early@example.net"))
+        stage.post_webhook(_a_suppression("early@example.net"))
     yield {}
     yield {}
 
 
 @drill
 def provider_events_failed(stage: Stage) -> Iterator[Values]:
-    """A table is away while an event is applied, until that has failed often enough."""
+    """Rename a table until applying an event has failed often enough."""
     _a_worker(stage)
     with _away(stage, "provider_suppression"):
-        stage.tell(_a_suppression("nobody@example.net"))
+        stage.post_webhook(_a_suppression("nobody@example.net"))
         yield {}
     yield {}
 
 
 @drill
 def import_stalled(stage: Stage) -> Iterator[Values]:
-    """An import is killed (SIGKILL) in the middle, and no worker runs."""
+    """Kill an import in the middle (SIGKILL), without a worker."""
     stage.stop_workers()
     readers = stage.folder / "many.csv"
     readers.write_text("email\n" + "".join(f"many{n}@example.com\n" for n in range(200_000)))
@@ -330,7 +329,7 @@ def import_stalled(stage: Stage) -> Iterator[Values]:
 
 @drill
 def request_errors(stage: Stage) -> Iterator[Values]:
-    """A table that pages read is away, as after a version that should not have come."""
+    """Rename a table that pages read, as after a wrong release."""
     with _away(stage, "newsletter"):
         headers = {"Host": "letter.example.org", "X-Forwarded-Proto": "https"}
         end = time.monotonic() + 60
@@ -341,7 +340,7 @@ def request_errors(stage: Stage) -> Iterator[Values]:
 
 
 def _under(stage: Stage, title: str, fault: str, **settings: str) -> Iterator[Values]:
-    """A letter goes out under a fault of the provider, which ends when the alert has fired."""
+    """Send a letter under a fault of the provider, until the alert has fired."""
     _a_worker(stage)
     stage.sandbox.sandbox.set_fault(fault, calls=None)
     issue = stage.publish(title, **settings)

@@ -1,6 +1,7 @@
-"""
-The stage of a drill: a PostgreSQL server, a sandbox, the site under gunicorn, workers, and a real
-Prometheus with the real rules, all on loopback and gone at the end.
+"""Environment of a drill: site, workers, sandbox and Prometheus on loopback.
+
+It includes a PostgreSQL server and gunicorn. Prometheus is real and uses the real rules. Everything
+is removed at the end.
 """
 
 import re
@@ -27,9 +28,9 @@ from tests.postgres_cluster import ROOT
 from tests.proofs.environment import manage
 from tests.proofs.proof import say
 
-# Every time in the rules is divided by this: `for`, ranges, and ages that are compared with.
+# Every time in the rules is divided by this: `for`, ranges, and compared ages.
 FACTOR = 60
-# Prometheus sends no word when an alert fires: it has to be asked.
+# Prometheus does not announce that an alert fires: it must be polled.
 LOOK_EVERY_S = 0.2
 PATIENCE_S = 120
 TOKEN = "the token of a drill"
@@ -38,10 +39,10 @@ PROMETHEUS = ROOT / "deploy" / "prometheus"
 RULES: dict[str, Any] = yaml.safe_load((PROMETHEUS / "alerts.yml").read_text())
 ALERTS = [rule["alert"] for rule in RULES["groups"][0]["rules"]]
 
-# What processes are started with beside the defaults. A call's deadline and the lease are longer
-# than a sixtieth, for a machine that is busy; the pauses between tries and look-ups are a sixtieth.
-# The list is of twenty readers: batches are of two, and two bounces are a surge. Faults last longer
-# than ten tries take.
+# Settings of the processes beside the defaults. The call deadline and the lease are longer than a
+# sixtieth, for a busy machine; the pauses between tries and look-ups are a sixtieth. The list has
+# twenty readers, batches have two, and two bounces exceed the limit. Faults last longer than ten
+# tries take.
 SETTINGS = {
     "DELIVERY_HTTP_DEADLINE_S": "3",
     "DELIVERY_LEASE_S": "2",
@@ -59,11 +60,11 @@ SETTINGS = {
 
 
 class NotInTimeError(Exception):
-    """Something that was waited for did not come."""
+    """A condition was not met in time."""
 
 
 def shortened(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rules with every time divided by FACTOR; nothing else of them is changed."""
+    """Return the rules with every time divided by FACTOR, otherwise unchanged."""
 
     def seconds(span: str) -> str:
         number, unit = int(span[:-1]), {"s": 1, "m": 60, "h": 3600}[span[-1]]
@@ -81,7 +82,7 @@ def shortened(rules: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def typed_in(alert: str) -> list[tuple[str, str]]:
-    """What docs/runbook.md says to type for an alert: the language, and a line or a statement."""
+    """Return the runbook's lines for an alert: language, and line or statement."""
     page = (ROOT / "docs" / "runbook.md").read_text()
     section = page.split(f"\n## {alert}\n", 1)[1].split("\n## ", 1)[0]
     blocks = re.findall(r"^ *```(sh|sql)\n(.*?)^ *```$", section, re.MULTILINE | re.DOTALL)
@@ -118,11 +119,11 @@ class Stage:
         return SETTINGS | own | more
 
     def dump(self) -> None:
-        """As docs/restore.md has it."""
+        """Dump the database as docs/restore.md describes."""
         self._at_the_server("pg_dump", "--format=custom", f"--file={self.folder / 'dump'}")
 
     def restore_into_a_new_database(self) -> None:
-        """As docs/restore.md has it; from now on everything that is started works on that one."""
+        """Restore as docs/restore.md describes; processes started later use the result."""
         self.database = f"restored_{next(self.numbers)}"
         with self.server.admin() as admin:
             admin.execute(f"CREATE DATABASE {self.database}")
@@ -135,7 +136,7 @@ class Stage:
         subprocess.run([path, f"--dbname={self.database_url}", *arguments], check=True)
 
     def start_site(self) -> None:
-        """As deploy/gunicorn.conf.py has it, and wait until it answers."""
+        """Start the site with deploy/gunicorn.conf.py, and wait until it answers."""
         self.site = web_server("site", self.port, self.folder, **self.environment())
         self.site.begin()
         self.until(self._is_alive, "the site answers")
@@ -156,14 +157,17 @@ class Stage:
         return begun
 
     def stop_workers(self, number: signal.Signals = signal.SIGTERM) -> None:
-        """All of them, frozen ones too, and wait."""
+        """Stop all workers, frozen ones too, and wait."""
         for one in self.workers:
-            one.tell(signal.SIGCONT)
+            one.send_signal(signal.SIGCONT)
             one.end(number)
         self.workers.clear()
 
     def prometheus(self) -> Program:
-        """With the example's configuration: other targets, other intervals, the rules shortened."""
+        """Run Prometheus with the example's configuration: other targets and intervals.
+
+        The rules are shortened.
+        """
         configuration = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text())
         configuration["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
         for job in configuration["scrape_configs"]:
@@ -188,12 +192,12 @@ class Stage:
         return self.folder / "token"
 
     def until(self, so: Callable[[], bool], what: str) -> float:
-        """Look until it is so; the seconds that it took."""
+        """Wait until a condition is true; return the seconds that it took."""
         began = time.monotonic()
         nothing = threading.Event()
         while not so():
             if time.monotonic() - began > PATIENCE_S:
-                raise NotInTimeError(f"after {PATIENCE_S} s it was still not so that {what}")
+                raise NotInTimeError(f"not within {PATIENCE_S} s: {what}")
             nothing.wait(LOOK_EVERY_S)
         return time.monotonic() - began
 
@@ -206,28 +210,28 @@ class Stage:
         return {alert["labels"]["alertname"] for alert in alerts if alert["state"] == "firing"}
 
     def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """What a statement answers, in the drill's database."""
+        """Return the result of a statement in the drill's database."""
         with psycopg.connect(self.database_url, autocommit=True) as connection:
             done = connection.execute(statement, values or None)  # type: ignore[call-overload]
             return done.fetchall() if done.description else []
 
     def manage(self, *command: str, **more: str) -> str:
-        """What a command says at its end."""
+        """Return the last output of a command."""
         return manage(self.database_url, *command, **self.environment(**more))
 
     def publish(self, title: str, **more: str) -> str:
         html = self.folder / "letter.html"
         html.write_text("<p>Dear {{ name|reader }}</p>")
-        said = self.manage("publish", "--title", title, "--html-file", str(html), **more)
-        return str(yaml.safe_load(said.strip().splitlines()[-1])["issue"])
+        output = self.manage("publish", "--title", title, "--html-file", str(html), **more)
+        return str(yaml.safe_load(output.strip().splitlines()[-1])["issue"])
 
     def bring(self, count: int, address: str) -> None:
-        """Import so many confirmed readers; `address` has a place for their number."""
+        """Import confirmed readers; `address` has a placeholder for their number."""
         readers = self.folder / "readers.csv"
         readers.write_text("email\n" + "".join(f"{address.format(n)}\n" for n in range(count)))
         self.manage("import_subscribers", str(readers), "--confirmed")
 
-    def tell(self, event: dict[str, Any]) -> None:
+    def post_webhook(self, event: dict[str, Any]) -> None:
         headers = {
             "Host": "letter.example.org",
             "X-Forwarded-Proto": "https",
@@ -237,25 +241,25 @@ class Stage:
         requests.post(url, json=event, auth=WEBHOOK, headers=headers, timeout=30)
 
     def type(self, alert: str, **values: str) -> None:
-        """Type what the runbook says for an alert, with values for its words in capitals."""
+        """Run the runbook's lines for an alert, with values for words in capitals."""
         lines = typed_in(alert)
         assert lines, f"the runbook has no line for {alert}"
         for language, line in lines:
-            said = line
+            line_text = line
             for word, value in values.items():
-                said = re.sub(rf"\b{word}\b", value, said)
+                line_text = re.sub(rf"\b{word}\b", value, line_text)
             ended = "done"
             if language == "sql":
-                if found := self.sql(said):
+                if found := self.sql(line_text):
                     values["PID"] = str(found[0][0])
-            elif said.startswith("./homing deliver"):
+            elif line_text.startswith("./homing deliver"):
                 self.start_worker()
-            elif said.startswith("./homing "):
-                # Where a line looks for what is wrong, an exit code is no fault.
+            elif line_text.startswith("./homing "):
+                # Lines that search may return an exit code; it is no fault.
                 with suppress(RuntimeError):
-                    self.manage(*said.split()[1:])
+                    self.manage(*line_text.split()[1:])
             else:
-                ended = self._in_a_shell(said)
+                ended = self._in_a_shell(line_text)
             say(f"  {line}: {ended}")
 
     def _in_a_shell(self, line: str) -> str:
@@ -272,7 +276,7 @@ class Stage:
 
 @contextmanager
 def stage(server: OwnServer) -> Iterator[Stage]:
-    """Everything up, with an author and some readers; nothing of it is left at the end."""
+    """Run the whole environment with an author and readers; remove it at the end."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="homing-drill-")))
         database = stack.enter_context(server.fresh_database())
@@ -284,5 +288,5 @@ def stage(server: OwnServer) -> Iterator[Stage]:
         stack.callback(prometheus.end)
         prometheus.begin()
         stack.callback(it.stop_workers, signal.SIGKILL)
-        it.until(lambda: not it.firing(), "all is quiet")
+        it.until(lambda: not it.firing(), "no alert fires")
         yield it

@@ -1,8 +1,8 @@
-"""
-Plays random histories: `python -m tests.histories --histories 2000 --steps 50 --seed 7`.
+"""Play random histories of publishing and delivery.
 
-Prints its seeds as it plays and ends by itself. A history that breaks a promise is made as short as
-it can be and printed with the line that replays it.
+Run `python -m tests.histories --histories 2000 --steps 50 --seed 7`. It prints its seeds as it
+plays and ends automatically. A history that breaks a promise is made as short as possible and
+printed with the command that replays it.
 """
 
 import argparse
@@ -18,9 +18,9 @@ from tests.postgres_cluster import ROOT
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m tests.histories", description=__doc__)
     parser.add_argument("--histories", type=int, default=1000, help="how many")
-    parser.add_argument("--steps", type=int, default=40, help="the longest, in steps")
+    parser.add_argument("--steps", type=int, default=40, help="the longest history, in steps")
     parser.add_argument("--seed", type=int, default=random.randrange(1_000_000))
-    parser.add_argument("--replay", default="", help="the text that a failure printed")
+    parser.add_argument("--replay", default="", help="replay the history that a failure printed")
     parser.add_argument("--as-drawn", action="store_true", help="do not make a failure shorter")
     os.environ["HOMING_HISTORIES"] = json.dumps(vars(parser.parse_args()))
     os.chdir(ROOT)

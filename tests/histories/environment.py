@@ -1,4 +1,4 @@
-"""What every history is played on: one provider, one database, and the same few workers."""
+"""Environment of every history: one provider, one database, the same workers."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from tests.delivery.edition_factory import Newsroom
 from tests.histories.reference_model import Row, TrueClock, Truth
 from tests.histories.worker_thread import DEADLINE_S, LEASE_S, Hand
 
-# The last one never freezes, so that there is always somebody to bring things to rest.
+# The last worker never freezes, so at least one can always finish the work.
 WORKERS = 4
 
 LOOKUP_AFTER_S = (60.0, 300.0, 900.0)
@@ -22,7 +22,7 @@ LOOKUP_AFTER_S = (60.0, 300.0, 900.0)
 
 @dataclass(slots=True)
 class Stage:
-    """Where one history after the other is played; `begin` clears what the last one left."""
+    """Environment in which histories run one after another; `begin` clears it."""
 
     provider: SandboxServer
     hands: Sequence[Hand]
@@ -55,7 +55,7 @@ class Stage:
             stored.at_ns -= int(seconds * 1e9)
 
     def let_held_calls_arrive(self, outcome: str = "answer") -> int:
-        """The network lets go of what it held: the provider accepts it now, or never (`close`)."""
+        """Let the provider accept the calls that the network held, or never (`close`)."""
         sandbox = self.provider.sandbox
         before = sandbox.calls.count
         let_go = sandbox.gate.release(outcome)
@@ -65,7 +65,7 @@ class Stage:
 
 @contextmanager
 def the_stage() -> Iterator[Stage]:
-    """A provider and workers for as many histories as are wanted."""
+    """Run a provider and workers for any number of histories."""
     hands = [Hand(f"worker {number}") for number in range(WORKERS)]
     timing = override_settings(
         DELIVERY_HTTP_DEADLINE_S=DEADLINE_S, DELIVERY_LEASE_S=LEASE_S, DELIVERY_RATE_PER_S=None
@@ -92,7 +92,7 @@ _ROWS = """
 
 
 def rows() -> list[Row]:
-    """Every delivery of every edition, as the counts have it."""
+    """Return every delivery of every edition, as the database has it."""
     with connection.cursor() as cursor:
         cursor.execute(_ROWS)
         return [Row(*row) for row in cursor.fetchall()]

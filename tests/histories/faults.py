@@ -1,18 +1,18 @@
-"""What may go wrong with a call, a search and a worker in a random history."""
+"""Faults of a call, a search and a worker in a random history."""
 
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-# Kept by the network until the history lets it arrive: after the caller has given up.
+# The network holds the call until the history releases it, after the caller has given up.
 HELD = "held"
-# Long enough for one small request on one machine; the caller of a call that is held gives up then.
+# Long enough for one small request on one machine. The caller of a held call gives up then.
 GIVES_UP_AFTER_S = 0.08
 
 _TO_IS_WRONG = "Invalid 'To' address: 'reader'."
 
-# By name: the fault of the sandbox that hits the next call, and its settings.
+# By name: the sandbox's fault that hits the next call, and its settings.
 OF_A_CALL: Mapping[str, tuple[str, Mapping[str, Any]] | None] = MappingProxyType(
     {
         "none": None,
@@ -39,7 +39,7 @@ OF_A_CALL: Mapping[str, tuple[str, Mapping[str, Any]] | None] = MappingProxyType
         "the first is refused": ("item_error", {"code": 300, "k": 1, "text": _TO_IS_WRONG}),
         "the first has bad content": ("item_error", {"code": 300, "k": 1}),
         "the first meets an unknown code": ("item_error", {"code": 999, "k": 1}),
-        "the first is put off": ("item_error", {"code": 429, "k": 1}),
+        "the first is refused for now": ("item_error", {"code": 429, "k": 1}),
         "the first meets an inner error": ("item_error", {"code": 101, "k": 1}),
     }
 )
@@ -59,7 +59,7 @@ OF_THE_SEARCH: Mapping[str, tuple[str, Mapping[str, Any]]] = MappingProxyType(
 
 
 class FreezePoint(StrEnum):
-    """Where a worker may be lost, or freeze and wake up much later. No transaction is open."""
+    """Point at which a worker may be lost or freeze. No transaction is open."""
 
     CLAIMED = "after the claim, before its call is on record"
     STARTED = "after its call is on record, before the call"

@@ -1,8 +1,7 @@
-"""
-The model: what the provider truly has, what was truly done, and what must hold of the two.
+"""Model of what the provider has, what was done, and what must be true of both.
 
-It knows every call as it went over the wire and every message that the provider keeps, and never
-asks the code under test what it thinks. Times are true times.
+It knows every call on the wire and every message that the provider keeps. It never asks the code
+under test. Times are true times.
 """
 
 import math
@@ -16,17 +15,16 @@ from delivery.rules.outcomes import Failed, Sent, Suppressed
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.times import now_ns
 
-# The last look-up comes this long after a call's end; nothing unknown goes again before, unless the
-# database's clock was set forward meanwhile (docs/guarantees.md).
+# The last look-up comes this long after a call's end. Nothing unconfirmed is resent before it,
+# unless the database's clock was set forward meanwhile (docs/guarantees.md).
 ASKED_FOR_THE_LAST_TIME_AFTER_S = 900.0
 
 
 class TrueClock:
-    """
-    Seconds that everybody agrees on: readers, the provider and a worker's own sense of time.
+    """Clock of readers, provider and workers, in seconds.
 
-    Time passes here without waiting: whoever stores times has them moved into the past. The
-    database's clock may be set forward or back besides; this one runs evenly.
+    Time passes here without waiting: stored times are moved into the past instead. The database's
+    clock may be set forward or back; this one runs evenly.
     """
 
     def __init__(self) -> None:
@@ -37,12 +35,12 @@ class TrueClock:
 
 
 class WrongError(AssertionError):
-    """Something that must never happen did."""
+    """A promise was broken."""
 
 
 @dataclass(slots=True)
 class Call:
-    """One call as it went over the wire, by the attempt it was made for."""
+    """Call on the wire, by its attempt."""
 
     attempt: str
     edition: str
@@ -53,7 +51,7 @@ class Call:
     settled: bool = False
 
     def leaves_in_doubt(self, key: str) -> bool:
-        """Whether nobody can know from its answer, as it was written down, what became of a key."""
+        """Return whether the recorded answer leaves a key's result unconfirmed."""
         if not self.settled or self.answer is None or isinstance(self.answer, Unanswered):
             return True
         if isinstance(self.answer, Answered):
@@ -62,7 +60,7 @@ class Call:
 
     @property
     def accepted(self) -> bool:
-        """Whether acceptances of it were told and written down."""
+        """Return whether acceptances of it were reported and recorded."""
         return (
             self.settled
             and isinstance(self.answer, Answered)
@@ -72,7 +70,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """One message that the provider keeps."""
+    """Message that the provider keeps."""
 
     id: str
     key: str
@@ -82,19 +80,19 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One search that answered: when, and how far the index was behind."""
+    """Search that answered: when, and how far the index was behind."""
 
     at: float
     lag_s: float
 
     def shows(self, copy: Copy) -> bool:
-        """Whether the search could have listed this message."""
+        """Return whether the search could have listed this message."""
         return copy.accepted <= self.at - self.lag_s
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the counts say of one delivery; `evidence` are the ids kept beside it."""
+    """Recorded state of one delivery; `evidence` holds the ids kept beside it."""
 
     key: str
     outcome: str
@@ -114,22 +112,22 @@ class Truth:
     sandbox: Sandbox
     clock: TrueClock
     calls: list[Call] = field(default_factory=list)
-    # Searches that answered, by what was asked for: an attempt's hex or a delivery's key.
+    # Searches that answered, by an attempt's hex or a delivery's key.
     asked: dict[str, list[Asked]] = field(default_factory=dict)
-    # Readers who left or may not be mailed, and how they came to be so.
+    # Readers who left or may not be mailed, and the reason.
     gone: dict[int, set[str]] = field(default_factory=dict)
-    # What the provider said of a key for good: `inactive` or `refused`.
+    # The provider's final refusals of a key: `inactive` or `refused`.
     judged: dict[str, set[str]] = field(default_factory=dict)
-    # Keys of which a person said: send it again, whatever may have become of it.
+    # Keys that an author chose to resend, whatever happened before.
     risked: set[str] = field(default_factory=set)
-    # Copies that the provider told of by itself.
-    told: set[str] = field(default_factory=set)
+    # Copies that the provider reported by webhook.
+    reported: set[str] = field(default_factory=set)
     # Edition by “<issue hex>.<version>”: no call before this true time.
     held_until: dict[str, float] = field(default_factory=dict)
     clock_was_set: bool = False
     # The true time at which the database's clock was last set forward.
     set_forward_at: float = -math.inf
-    # Batches that a sweep brought back: whoever had them counts as lost.
+    # Batches that a reaper recovered: their earlier workers count as lost.
     came_back: int = 0
     seen: Counter[str] = field(default_factory=Counter)
 
@@ -148,11 +146,10 @@ class Truth:
         return [call for call in self.calls if key in call.keys]
 
     def may_go(self, call: Call, *, gone: Collection[int], control: str) -> None:
-        """
-        Hold a call that is about to be made against everything that forbids it.
+        """Check a call that is about to be made against everything that forbids it.
 
-        `gone` are the readers who may not be mailed, and `control` what the edition's was, when
-        the statement ran that put the call on record.
+        `gone`: readers who may not be mailed. `control`: the edition's control when the statement
+        recorded the call.
         """
         if control != "running":
             raise WrongError(f"A call of an edition began that was {control}: {call.keys}")
@@ -165,23 +162,23 @@ class Truth:
 
     def _may_go_again(self, key: str, call: Call) -> None:
         copies = self.copies(key)
-        if any(copy.id in self.told for copy in copies):
-            raise WrongError(f"{key} goes again, and the provider has told of a copy")
+        if any(copy.id in self.reported for copy in copies):
+            raise WrongError(f"{key} is resent, but the provider has reported a copy")
         if key in self.risked:
             return
         for copy in copies:
-            if not self.was_honestly_absent(copy):
-                raise WrongError(f"{key} goes again, and the provider has it as {copy.id}")
-            self.seen["sent again after an honest silence"] += 1
+            if not self.was_hidden_absence(copy):
+                raise WrongError(f"{key} is resent, but the provider has it as {copy.id}")
+            self.seen["resent after an undetectable silence"] += 1
         for earlier in self.calls_for(key):
             if earlier is not call and earlier.leaves_in_doubt(key):
-                self.seen["doubt that was sent again"] += 1
+                self.seen["unconfirmed and resent"] += 1
                 if (
                     call.began - earlier.began < ASKED_FOR_THE_LAST_TIME_AFTER_S
                     and earlier.began > self.set_forward_at
                 ):
                     raise WrongError(
-                        f"{key} goes again {call.began - earlier.began:.0f} s after a call "
+                        f"{key} is resent {call.began - earlier.began:.0f} s after a call "
                         "whose end is unknown"
                     )
 
@@ -195,7 +192,7 @@ class Truth:
                     self.judged.setdefault(key, set()).add("refused")
 
     def was_asked(self, value: str) -> None:
-        """A search for this attempt or delivery answered just now."""
+        """Record that a search for this attempt or delivery answered now."""
         self.asked.setdefault(value, []).append(Asked(self.clock.now(), self._lag_s()))
 
     def _lag_s(self) -> float:
@@ -204,12 +201,11 @@ class Truth:
                 return float(rule.settings["seconds"])
         return 0.0
 
-    def was_honestly_absent(self, copy: Copy) -> bool:
-        """
-        Whether the provider's silence about a copy could not be seen through: the residual.
+    def was_hidden_absence(self, copy: Copy) -> bool:
+        """Return whether the provider's silence about a copy was undetectable.
 
-        Either it was accepted after the last look-up, or the search was further behind than the
-        schedule is long and nothing accepted later could have shown that.
+        This is the remaining risk: either it was accepted after the last look-up, or the search
+        lagged beyond the schedule and no later acceptance could show that.
         """
         if copy.key in self.risked:
             return True
@@ -222,7 +218,7 @@ class Truth:
         return copy.accepted > last.at or not self._had_a_witness(copy, last)
 
     def _had_a_witness(self, copy: Copy, search: Asked) -> bool:
-        """Whether the first call accepted after the doubtful one would have shown the lag."""
+        """Return whether the first call accepted after this one would show the lag."""
         doubtful = next(call for call in self.calls if call.attempt == copy.attempt)
         later = [
             call
@@ -232,26 +228,26 @@ class Truth:
         return bool(later) and later[0].began >= copy.accepted and not self.clock_was_set
 
     def hold_against(self, row: Row) -> None:
-        """Hold one delivery's row against what the provider has."""
+        """Compare one delivery's row with the provider's messages."""
         copies = self.copies(row.key)
         ids = {copy.id for copy in copies}
         if row.outcome == "sent":
             if row.bears not in ids:
                 raise WrongError(
-                    f"{row.key} is sent as {row.bears}, and the provider has {sorted(ids)}"
+                    f"{row.key} is sent as {row.bears}, but the provider has {sorted(ids)}"
                 )
             return
         if row.outcome == "unknown" or row.batch_state in IN_SOMEBODYS_HANDS:
             return
         if row.outcome == "waiting":
-            # A worker asks about it before it could go again.
+            # A worker looks it up before it could be resent.
             copies = [copy for copy in copies if copy.id not in row.evidence]
         for copy in copies:
-            if copy.id in row.evidence or not self.was_honestly_absent(copy):
-                raise WrongError(f"{row.key} is {row.outcome}, and the provider has it: {copy.id}")
+            if copy.id in row.evidence or not self.was_hidden_absence(copy):
+                raise WrongError(f"{row.key} is {row.outcome}, but the provider has it: {copy.id}")
 
     def explains(self, key: str, outcome: str, *, missed: bool, control: str) -> bool:
-        """Whether something in this history accounts for a final outcome that is not `sent`."""
+        """Return whether this history explains a final outcome other than `sent`."""
         how = self.gone.get(int(key.rpartition(".")[2]), set())
         judged = self.judged.get(key, set())
         match outcome:
@@ -276,6 +272,6 @@ class Truth:
 
 
 def settled_calls(calls: Sequence[Call], results: Mapping[str, str | None]) -> None:
-    """Note which calls' ends were written down, by the results of the attempts on record."""
+    """Note which calls' ends were recorded, by the results of the attempts."""
     for call in calls:
         call.settled = results.get(call.attempt) in {"answered", "refused", "not_sent"}

@@ -1,8 +1,7 @@
-"""
-Random histories of publishing and delivery, held against a model of the provider.
+"""Random histories of publishing and delivery, compared with a model.
 
-Hypothesis draws what happens; after each step everything that must always hold is looked at, and
-at the end of each history everything must come to rest with one copy for every reader.
+Hypothesis chooses the steps. After each step all invariants are checked. At the end of each history
+everything must be settled, with one copy for every reader.
 """
 
 import functools
@@ -40,7 +39,7 @@ LONGEST_REST = 80
 HOUR_S = 3600.0
 
 a_worker = st.integers(0, WORKERS - 2)
-# Half of them leave doubt about what the provider has, which is where copies could double.
+# Half of them leave the provider's state unconfirmed, where duplicates could appear.
 a_fault = st.one_of(
     st.sampled_from([HELD, HELD, "accepted, then closed", "the first accepted, then closed"]),
     st.sampled_from([fault for fault in OF_A_CALL if fault != "none"]),
@@ -51,10 +50,10 @@ an_index = st.integers(0, 5)
 
 A_LITTLE_S = (35.0, 90.0, 300.0)
 
-# Often what brings a history on, seldom what ends it.
+# Often a step that continues a history, seldom one that ends it.
 PEOPLE_DO = (
     *["resume"] * 4,
-    *["pause", "ask again", "send doubtful", "send to missed"] * 2,
+    *["pause", "ask again", "resend unconfirmed", "send to missed"] * 2,
     *["send now", "call back", "cancel", "close"],
 )
 # As on the desk: all look-ups of the schedule but one count as made.
@@ -72,7 +71,7 @@ ACTIONS: Mapping[str, Callable[[int], int | None]] = {
 
 
 class Histories(RuleBasedStateMachine):
-    """What may happen, and what must hold. `stage` is set by whoever plays them."""
+    """Possible steps, and invariants. The caller sets `stage`."""
 
     stage: ClassVar[Stage]
     seen: ClassVar[Counter[str]] = Counter()
@@ -84,7 +83,7 @@ class Histories(RuleBasedStateMachine):
         resends=st.sampled_from([True, True, False]),
     )
     def begin(self, readers: int, batch: int, hold_s: float, resends: bool) -> None:
-        """The first edition goes out, from an empty database to an empty provider."""
+        """Publish the first edition, from an empty database to an empty provider."""
         self.truth = self.stage.begin(resend_when_absent=resends)
         self.resends = resends
         self.editions: list[Edition] = []
@@ -101,7 +100,7 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: len(self.editions) < MOST_EDITIONS)
     @rule(index=an_index, batch=st.integers(1, 3), goes_to=st.sampled_from(["everyone", "reached"]))
     def correct(self, index: int, batch: int, goes_to: str) -> None:
-        """The next version of an issue goes out, if it may."""
+        """Publish the next version of an issue, if allowed."""
         issue = self._edition(index).issue_id
         version = 1 + sum(edition.issue_id == issue for edition in self.editions)
         try:
@@ -163,7 +162,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(worker=a_worker, fault=a_fault)
     def work_under_a_fault(self, worker: int, fault: str) -> None:
-        """A worker does the next thing, and if that is a call, it goes wrong."""
+        """Let a worker do the next thing; if that is a call, it fails."""
         self._next_thing(worker, fault, None)
 
     @rule(worker=a_worker, moment=a_moment, fault=st.one_of(st.just("none"), a_fault))
@@ -171,7 +170,7 @@ class Histories(RuleBasedStateMachine):
         self._next_thing(worker, fault, moment)
 
     def _next_thing(self, worker: int, fault: str, freeze_at: FreezePoint | None) -> None:
-        """Wait a little for something to be due: a fault that meets no call teaches nothing."""
+        """Wait briefly for due work: a fault without a call tests nothing."""
         hand = self._idle(worker)
         for wait_s in (0.0, *A_LITTLE_S) if hand is not None else ():
             if wait_s:
@@ -188,7 +187,7 @@ class Histories(RuleBasedStateMachine):
         moment=st.one_of(st.none(), a_moment),
     )
     def wake(self, index: int, fault: str, moment: FreezePoint | None) -> None:
-        """A frozen worker goes on as if nothing had been, perhaps to freeze again."""
+        """Resume a frozen worker without notice; it may freeze again."""
         frozen = self._frozen()
         frozen[index % len(frozen)].wake(fault, freeze_at=moment)
 
@@ -209,7 +208,7 @@ class Histories(RuleBasedStateMachine):
     def overtake(
         self, worker: int, further: int, moment: FreezePoint, rival_at: FreezePoint, fault: str
     ) -> None:
-        """A worker freezes for so long that another has the same batch when it wakes up."""
+        """Freeze a worker until another has claimed its batch, then wake it."""
         hand = self._idle(worker)
         rival = self._idle((worker + further) % (WORKERS - 1))
         if hand is None or rival is None:
@@ -234,7 +233,7 @@ class Histories(RuleBasedStateMachine):
     def meanwhile(
         self, worker: int, moment: FreezePoint, fault: str, meanwhile: str, index: int
     ) -> None:
-        """Something happens while a worker is frozen, and then it goes on."""
+        """Do something while a worker is frozen, then resume it."""
         hand = self._idle(worker)
         if hand is None:
             return
@@ -253,7 +252,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(worker=a_worker)
     def fall_behind(self, worker: int) -> None:
-        """The search falls hours behind, and just then a call is accepted and cut off."""
+        """Let the search fall hours behind; then a call is accepted and cut off."""
         self.trouble_the_search("hours late")
         self._next_thing(worker, "accepted, then closed", None)
         self.let_time_pass(35.0)
@@ -273,14 +272,14 @@ class Histories(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([90.0, 400.0]))
     def a_while_of_work(self, seconds: float) -> None:
-        """Time passes while whoever is there works and sweeps."""
+        """Let time pass while the running workers work and reap leases."""
         for _ in range(3):
             self.stage.let_time_pass(self.truth, seconds)
             self._everybody_works()
 
     @rule(hours=st.sampled_from([-1, 1]))
     def set_the_clock(self, hours: int) -> None:
-        """The database's clock is an hour forward or back all at once; nobody else's is."""
+        """Move only the database's clock an hour forward or back at once."""
         self.stage.newsroom.let_time_pass(hours * HOUR_S)
         self.truth.clock_was_set = True
         if hours > 0:
@@ -288,7 +287,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(fault=st.sampled_from(["none", "none", "hours late", "hours late", *OF_THE_SEARCH]))
     def trouble_the_search(self, fault: str) -> None:
-        """From now on the provider's search lags, or does not answer, or is well again."""
+        """Make the provider's search lag, fail or recover."""
         self.truth.sandbox.faults.clear()
         if fault != "none":
             kind, settings = OF_THE_SEARCH[fault]
@@ -297,13 +296,13 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.truth.sandbox.gate.held)
     @rule(outcome=st.sampled_from(["answer", "answer", "close"]))
     def let_held_calls_arrive(self, outcome: str) -> None:
-        """What the network held is accepted now, long after its caller gave up, or is lost."""
+        """Accept the held calls long after their callers gave up, or lose them."""
         self.truth.seen[f"held calls: {outcome}"] += self.stage.let_held_calls_arrive(outcome)
 
     @precondition(lambda self: self.truth.sandbox.outbox.count)
     @rule(index=st.integers(0, 20), day=st.integers(1, 2), at_once=st.booleans())
-    def tell(self, index: int, day: int, at_once: bool) -> None:
-        """The provider tells of a copy: early, late, again, or in other words (another day)."""
+    def report_copy(self, index: int, day: int, at_once: bool) -> None:
+        """Let a webhook report a copy: early, late, repeated, or with another day."""
         copy = self._any_copy(index)
         event = event_inbox.store(
             orjson.dumps(
@@ -317,15 +316,15 @@ class Histories(RuleBasedStateMachine):
             )
         )
         if event is None:
-            self.truth.seen["told again"] += 1
+            self.truth.seen["reported again"] += 1
         elif at_once:
             event_inbox.apply(event)
             self._is_known(copy)
 
     @rule()
-    def apply_what_was_told(self) -> None:
-        """What was kept and not applied at once is applied, as every worker does now and then."""
-        self.truth.seen["told, applied later"] += event_inbox.apply_pending()
+    def apply_stored_events(self) -> None:
+        """Apply stored events that were not applied at once, as every worker does."""
+        self.truth.seen["reported, applied later"] += event_inbox.apply_pending()
 
     def _any_copy(self, index: int) -> Copy:
         outbox = self.truth.sandbox.outbox
@@ -334,17 +333,17 @@ class Histories(RuleBasedStateMachine):
         return copies[index % len(copies)]
 
     def _is_known(self, copy: Copy) -> None:
-        """What was told stands on the delivery or beside it, and is never sent again unasked."""
-        self.truth.seen["told"] += 1
-        self.truth.told.add(copy.id)
+        """Check that a reported copy is recorded and never resent automatically."""
+        self.truth.seen["reported"] += 1
+        self.truth.reported.add(copy.id)
         (row,) = (row for row in rows() if row.key == copy.key)
         assert copy.id == row.bears or copy.id in row.evidence, row
 
     @rule(index=an_index, action=st.sampled_from(PEOPLE_DO))
     def decide(self, index: int, action: str) -> None:
-        """A person does something to an edition, if it is in a state for it."""
+        """Apply an author's decision to an edition, if its state allows it."""
         edition = self._edition(index)
-        if action == "send doubtful":
+        if action == "resend unconfirmed":
             self._send_doubtful(edition)
             return
         if self._note(action, ACTIONS[action](edition.pk)):
@@ -366,12 +365,12 @@ class Histories(RuleBasedStateMachine):
             for row in rows()
             if row.edition == edition.pk and row.outcome == "unknown" and row.bears is None
         ]
-        if self._note("send doubtful", control.resend_unknown(edition.pk)):
+        if self._note("resend unconfirmed", control.resend_unknown(edition.pk)):
             waiting = {row.key for row in rows() if row.outcome == "waiting"}
             self.truth.risked |= {row.key for row in doubtful} & waiting
 
     def _note(self, what: str, done: int | None) -> bool:
-        """Whether it was done, were it to nobody: None and False say that it was not."""
+        """Note the action; None and False mean that it was not done."""
         was_done = done is not None and done is not False
         if was_done:
             self.truth.seen[what] += 1
@@ -379,7 +378,7 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def holds(self) -> None:
-        """The counts balance, and the provider has what they say."""
+        """Check that the counts balance and match the provider."""
         if hasattr(self, "truth"):
             self._look()
 
@@ -401,7 +400,7 @@ class Histories(RuleBasedStateMachine):
             self.truth.hold_against(row)
             known = {*row.evidence, *([row.bears] if row.bears else [])}
             if len(known) > 1 and row.edition not in alarmed:
-                raise WrongError(f"{row.key} has two ids and nobody was alarmed: {known}")
+                raise WrongError(f"{row.key} has two ids and no alarm was raised: {known}")
         self._look_at_new_alarms(alarmed)
         return deliveries
 
@@ -413,25 +412,25 @@ class Histories(RuleBasedStateMachine):
         )
 
     def _look_at_new_alarms(self, alarmed: set[int]) -> None:
-        """An edition of which somebody got two copies stops by itself when that is seen."""
+        """Check that an edition stops when two copies of a delivery are seen."""
         count = Alarm.objects.count()
         if count > self.alarms:
             self.truth.seen["alarms"] += count - self.alarms
             newest = Alarm.objects.order_by("-pk")[: count - self.alarms]
             for alarm in newest:
                 if alarm.edition.control in {"running", "paused"}:
-                    raise WrongError(f"An edition goes on after {alarm}")
+                    raise WrongError(f"An edition continues after {alarm}")
         self.alarms = count
 
     def teardown(self) -> None:
-        """Faults end, people let everything go on, and it must come to rest."""
+        """End all faults, resume everything, and check that all batches are settled."""
         if not hasattr(self, "truth"):
             return
         try:
             self.truth.sandbox.faults.clear()
             event_inbox.apply_pending()
             self._come_to_rest()
-            # Whoever was frozen all the time wakes up, and the network lets go of what it held.
+            # Workers frozen until now wake up, and the network releases held calls.
             for hand in self._frozen():
                 hand.wake()
                 self._look()
@@ -447,7 +446,7 @@ class Histories(RuleBasedStateMachine):
 
     def _come_to_rest(self) -> None:
         for turn in range(LONGEST_REST):
-            # An alarm is looked at before people resume what it stopped.
+            # Look at an alarm before the edition that it stopped is resumed.
             self._look()
             for edition in self.editions:
                 control.resume(edition.pk)
@@ -458,7 +457,7 @@ class Histories(RuleBasedStateMachine):
             if not open_batches:
                 return
             self.stage.let_time_pass(self.truth, 400.0 if turn < 20 else HOUR_S)
-        raise WrongError(f"It does not come to rest: {open_batches}")
+        raise WrongError(f"These batches never finish: {open_batches}")
 
     def _people_decide(self) -> None:
         for edition in self.editions:
@@ -476,7 +475,7 @@ class Histories(RuleBasedStateMachine):
                     break
                 self._look()
             else:
-                raise WrongError("A worker finds something due for ever")
+                raise WrongError("A worker always finds something due")
 
     def _at_rest(self) -> None:
         for row in self._look():
@@ -503,14 +502,14 @@ class Histories(RuleBasedStateMachine):
         copies = len(self.truth.copies(row.key))
         if row.outcome == "sent":
             self.truth.seen["copies"] += 1
-            self.truth.seen["second copies, accounted for"] += copies - 1
+            self.truth.seen["second copies, explained"] += copies - 1
             return
         if row.outcome == "unknown":
-            # A closed edition keeps the doubt that a person accepted, a cancelled one its own.
+            # A closed edition keeps its unconfirmed copies, and so does a cancelled one.
             assert row.control in {"closed", "cancelled"}, row
             return
         if not self.truth.explains(row.key, row.outcome, missed=row.missed, control=row.control):
-            raise WrongError(f"Nothing accounts for {row}")
+            raise WrongError(f"Nothing explains {row}")
         self.truth.seen[f"ended {row.outcome}"] += 1
 
     def _idle(self, worker: int) -> Hand | None:

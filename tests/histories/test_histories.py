@@ -1,4 +1,7 @@
-"""Random histories, seeded and replayable: `python -m tests.histories` plays more of them."""
+"""Random histories, seeded and replayable.
+
+`python -m tests.histories` plays more of them.
+"""
 
 import json
 import os
@@ -16,13 +19,13 @@ from tests.histories.state_machine import Histories
 ASKED = {"histories": 10, "steps": 30, "seed": 1789, "replay": "", "as_drawn": False}
 ASKED |= json.loads(os.environ.get("HOMING_HISTORIES", "{}"))
 HISTORIES = int(ASKED["histories"])
-# Progress is said, and a seed is good for, so many histories.
+# Print progress and change the seed after this many histories.
 AT_A_TIME = 100
 
 
 def play(stage: Stage, histories: int, seed: int, seen: Counter[str]) -> None:
-    """Play so many histories drawn from a seed, or the one that is to be replayed."""
-    # A class of its own each time: Hypothesis keeps the seed on it.
+    """Play histories drawn from a seed, or replay one."""
+    # A new class each time: Hypothesis keeps the seed on it.
     machine = type("Histories", (Histories,), {"stage": stage, "seen": seen})
     if ASKED["replay"]:
         blob = str(ASKED["replay"]).encode()
@@ -45,7 +48,7 @@ def play(stage: Stage, histories: int, seed: int, seen: Counter[str]) -> None:
 
 
 @pytest.mark.timeout(60 + 20 * HISTORIES)
-def test_whatever_happens_every_reader_gets_one_copy_and_the_books_are_right(
+def test_every_reader_gets_one_copy_and_the_counts_balance(
     transactional_db: None, capfd: pytest.CaptureFixture[str]
 ) -> None:
     seen: Counter[str] = Counter()

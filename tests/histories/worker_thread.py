@@ -1,8 +1,7 @@
-"""
-A worker's hands: the real step of a worker, in a thread that can be frozen, woken and lost.
+"""The real worker step in a thread that can be frozen, woken and lost.
 
-Only one thread moves at a time: whoever lets a hand move waits until it is frozen, lost or done.
-So the same history always goes the same way.
+Only one thread runs at a time: the caller waits until the worker's thread is frozen, lost or done.
+So the same history always takes the same course.
 """
 
 import threading
@@ -20,7 +19,7 @@ from delivery.worker.step import Dispatcher
 from tests.histories.faults import GIVES_UP_AFTER_S, HELD, OF_A_CALL, FreezePoint
 from tests.histories.reference_model import Call, Truth, WrongError
 
-# Never reached: a hand that does not come back within this is a fault of the test.
+# Never reached: a thread that does not return within this time is a bug of the test.
 LONGEST_STEP_S = 60.0
 DEADLINE_S = 20.0
 LEASE_S = 60.0
@@ -31,11 +30,11 @@ def middle_of_the_dice() -> float:
 
 
 class LostError(BaseException):
-    """The worker was lost here: no line of its code runs any more."""
+    """The worker was lost here: none of its code runs any more."""
 
 
 class Hand:
-    """One worker of a history. `step`, `wake` and `lose` are for the history's own thread."""
+    """One worker of a history. The history's thread calls `step`, `wake` and `lose`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -67,22 +66,22 @@ class Hand:
         freeze_at: FreezePoint | None = None,
         stops_gently: bool = False,
     ) -> bool:
-        """Do one thing that is due, unless it freezes on the way; False if nothing was due."""
+        """Do one due thing, unless it freezes on the way; False if nothing was due."""
         self._stops_gently = stops_gently
         return self._move(fault, freeze_at)
 
     def wake(self, fault: str = "none", *, freeze_at: FreezePoint | None = None) -> None:
-        """Go on where it was frozen, as if no time had passed."""
+        """Resume where it was frozen, as if no time had passed."""
         self._move(fault, freeze_at)
 
     def lose(self) -> None:
-        """The frozen worker is gone for good, and another takes its place."""
+        """Lose the frozen worker for good; another takes its place."""
         self._is_lost = True
         self._move("none", None)
         self._is_lost = False
 
     def end(self) -> None:
-        """Let the thread and its connection go."""
+        """End the thread and close its connection."""
         if self.frozen:
             self.lose()
         self._ends = True
@@ -93,7 +92,7 @@ class Hand:
         self.next_fault, self._freeze_at, self.frozen = fault, freeze_at, None
         self._may_move.release()
         if not self._has_halted.acquire(timeout=LONGEST_STEP_S):
-            raise TimeoutError(f"{self.name} does not come back")
+            raise TimeoutError(f"{self.name} does not return")
         error, self._error = self._error, None
         if error is not None:
             raise error
@@ -115,7 +114,7 @@ class Hand:
             self._has_halted.release()
 
     def comes_to(self, moment: FreezePoint) -> None:
-        """Freeze here if that is what the history wants."""
+        """Freeze here if the history wants that."""
         if self._freeze_at is not moment:
             return
         self.frozen, self._moved = moment, True
@@ -132,7 +131,7 @@ class Hand:
 
 
 class Wire(Postmark):
-    """The real client, whose every call is held against the truth before it is made."""
+    """The real client; every call is checked against the model before it is made."""
 
     def __init__(self, hand: Hand, base_url: str) -> None:
         super().__init__(base_url, "sandbox", deadline_s=DEADLINE_S)
@@ -141,17 +140,16 @@ class Wire(Postmark):
         self.begin()
 
     def begin(self) -> None:
-        """A new step."""
+        """Begin a new step."""
         self._deadline_was_set_at: float | None = None
         self._lease_is_over = False
         self._gone: Collection[int] = ()
         self._controls: Mapping[str, str] = {}
 
     def is_about_to_start(self, *, away_s: float) -> None:
-        """
-        The next thing is to put the call on record: what holds now, holds for it.
+        """Note that the call is about to be recorded: current facts apply to it.
 
-        `away_s` is how long the worker was frozen since its claim.
+        `away_s`: how long the worker was frozen since its claim.
         """
         self._lease_is_over = away_s > LEASE_S and not self._truth.clock_was_set
         self._deadline_was_set_at = self._truth.clock.passed_s
@@ -166,13 +164,13 @@ class Wire(Postmark):
     def send(self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float) -> CallResult:
         call = self._call_of(body)
         if self._lease_is_over:
-            raise WrongError(f"A call was put on record after its lease was over: {call.keys}")
+            raise WrongError(f"A call was recorded after its lease had ended: {call.keys}")
         self._truth.calls.append(call)
         self._hand.comes_to(FreezePoint.STARTED)
         fault = self._hand.next_fault
         deadline_at_s = self._moved(deadline_at_s)
         if deadline_at_s <= now_s():
-            # The real client has to see by itself that it is too late.
+            # The real client must notice on its own that it is too late.
             self._truth.seen["a frozen worker came too late"] += 1
             answer = super().send(body, addresses, deadline_at_s=deadline_at_s)
             if self._truth.sandbox.outbox.with_metadata("attempt", call.attempt):
@@ -192,12 +190,12 @@ class Wire(Postmark):
         keys = [one["delivery"] for one in metadata]
         (edition,) = {key.rpartition(".")[0] for key in keys}
         if not Attempt.objects.filter(pk=uuid.UUID(hex=attempt)).exists():
-            raise WrongError(f"A call is made that is not on record: {keys}")
+            raise WrongError(f"A call is made without a record: {keys}")
         now = self._truth.clock.now()
         return Call(attempt, edition, keys, began=now, deadline=now + DEADLINE_S)
 
     def _moved(self, deadline_at_s: float) -> float:
-        """A deadline on this worker's clock, after the time that passed since it was set."""
+        """Return a deadline on this worker's clock, moved by the time that passed."""
         set_at = self._deadline_was_set_at
         passed = 0.0 if set_at is None else self._truth.clock.passed_s - set_at
         return deadline_at_s - passed

@@ -1,4 +1,4 @@
-"""What the tests of retention stand on: a newsroom, a provider, and rows that are made older."""
+"""Fixtures for the tests of retention: an author, a provider, and older rows."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -17,7 +17,7 @@ from tests.publishing.conftest import author, new_author, window
 
 __all__ = ["author", "new_author", "newsroom", "provider", "small_batches", "window"]
 
-# Every column of time that says how old a row is.
+# Every column of time that shows how old a row is.
 AGES = {
     "api_token": ("created_at", "expires_at"),
     "attempt": ("started_at", "deadline_at", "finished_at"),
@@ -38,7 +38,7 @@ AGES = {
 
 
 def one_of_three_kinds(newsroom: Newsroom) -> None:
-    """An event that was applied, an unused image and a look at a link."""
+    """Create an applied event, an unused image and a check of a link."""
     ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", applied_at=timezone.now())
     UploadedImage.objects.create(
         sha256=b"unused",
@@ -54,7 +54,7 @@ def one_of_three_kinds(newsroom: Newsroom) -> None:
 
 @pytest.fixture
 def make_older(transactional_db: None) -> Callable[..., None]:
-    """Move the times of all rows of some tables, or of all, so many days into the past."""
+    """Move the times of some or all tables into the past."""
 
     def move(days: float, *tables: str) -> None:
         with connection.cursor() as cursor:
@@ -72,7 +72,7 @@ def old(
     small_batches: None,
     make_older: Callable[..., None],
 ) -> Edition:
-    """An issue that went to five readers long ago, and was not the last one."""
+    """Publish an issue that went to five readers long ago and is not the newest."""
     newsroom.confirm(5)
     edition = newsroom.publish(title="Long ago")
     newsroom.deliver_all()
@@ -85,6 +85,6 @@ def old(
 
 @pytest.fixture
 def onlooker(database_url: str, transactional_db: None) -> Iterator[psycopg.Connection[Any]]:
-    """A connection of its own that holds what it is told to."""
+    """Open a separate connection that can hold locks."""
     with psycopg.connect(database_url, autocommit=True) as db:
         yield db

@@ -1,4 +1,4 @@
-"""Copies go by edition: rows go, and nothing that is shown of them ever says less than is true."""
+"""Copies are dropped by edition; pages and receipts stay true."""
 
 import json
 from collections.abc import Callable
@@ -64,8 +64,8 @@ def drop(edition: Edition) -> int:
     return sum(drop_copies(edition))
 
 
-def told_of(copy: Delivery, kind: str, **more: Any) -> bytes:
-    """An event of this kind about a copy, as a webhook's body; `more` stands in it, or instead."""
+def event_body(copy: Delivery, kind: str, **more: Any) -> bytes:
+    """Return a webhook body about a copy; `more` adds or replaces fields."""
     key = DeliveryKey(copy.issue_id, copy.version, copy.recipient_id)
     body = {
         "RecordType": kind,
@@ -86,7 +86,7 @@ def apply_all() -> None:
 
 
 def begin_to_drop(edition: Edition) -> None:
-    """Two of its five copies are gone, and nobody deletes more."""
+    """Delete two of the five copies, as an interrupted run does."""
     receipt_of(edition)
     assert drop_deliveries.mark_dropped(edition.pk, days=52).may_be_dropped
     pieces = drop_deliveries.delete_deliveries(edition.pk, batch_size=2)
@@ -94,13 +94,13 @@ def begin_to_drop(edition: Edition) -> None:
     pieces.close()
 
 
-def on_record() -> list[str]:
-    """What the audit trail says of dropping."""
+def logged() -> list[str]:
+    """Return the activity log's sentences about dropping."""
     sentences = [str(sentence_of(entry)) for entry in LogEntry.objects.order_by("pk")]
     return [sentence for sentence in sentences if "copies" in sentence]
 
 
-def test_the_receipt_is_made_before_anything_goes(old: Edition) -> None:
+def test_receipt_is_made_before_copies_are_dropped(old: Edition) -> None:
     before = load_counts(old.pk)
 
     assert drop(old) == 5
@@ -114,13 +114,13 @@ def test_the_receipt_is_made_before_anything_goes(old: Edition) -> None:
     assert [getattr(after, name) for name in names] == [getattr(before, name) for name in names]
     old.refresh_from_db()
     assert old.html_mail
-    # Nobody else's copies go.
+    # Copies of other editions stay.
     assert Delivery.objects.count() == 5
     assert find_violations(list(Edition.objects.values_list("pk", flat=True))) == []
 
 
 def miss_one(edition: Edition) -> None:
-    """As if one of its copies had used up all tries."""
+    """Mark one of its copies as failed after all tries."""
     first = rows_of(edition).order_by("batch_id")[0]
     rows_of(edition).filter(recipient=first.recipient_id).update(
         outcome="failed", missed=True, reason="All tries used up."
@@ -138,8 +138,10 @@ def command(*arguments: str) -> list[str]:
     return out.getvalue().splitlines()
 
 
-class TestWhatIsRefused:
-    def test_what_stays(self, old: Edition, settings: Any, make_older: MakeOlder) -> None:
+class TestDroppingRefused:
+    def test_states_and_dates_that_keep_copies(
+        self, old: Edition, settings: Any, make_older: MakeOlder
+    ) -> None:
         edition, batch = Edition.objects.filter(pk=old.pk), Batch.objects.filter(edition=old)
         as_it_was = edition.values().get()
         changes: list[dict[str, Any]] = [
@@ -177,7 +179,7 @@ class TestWhatIsRefused:
         edition.update(control_at=old.published_at)
         assert drop(old) == 5
 
-    def test_what_was_missed_until_somebody_closes_it(self, old: Edition) -> None:
+    def test_missed_copies_until_the_edition_is_closed(self, old: Edition) -> None:
         miss_one(old)
         with pytest.raises(CannotDropError, match="It is not over"):
             drop_copies(old)
@@ -185,7 +187,7 @@ class TestWhatIsRefused:
         assert drop(old) == 5
         assert find_violations([old.pk]) == []
 
-    def test_rows_are_counted_again_also_where_the_receipt_was_made_long_ago(
+    def test_rows_are_counted_again_for_an_old_receipt(
         self, old: Edition, settings: Any, caplog: pytest.LogCaptureFixture
     ) -> None:
         settings.DELIVERIES_KEEP_DAYS = 50
@@ -200,7 +202,7 @@ class TestWhatIsRefused:
         lines = LineFormatter(shape="lines", words=False, secrets=[])
         assert f"stay: {stays.value}" in "".join(map(lines.format, caplog.records))
 
-    def test_a_call_whose_end_nobody_knows_counts_by_when_it_had_to_end(self, old: Edition) -> None:
+    def test_call_without_recorded_end_counts_by_its_deadline(self, old: Edition) -> None:
         attempt = Attempt.objects.filter(edition=old)[:1].get()
         Attempt.objects.filter(pk=attempt.pk).update(
             finished_at=None, result="unknown", started_at=Now(), deadline_at=Now()
@@ -208,7 +210,7 @@ class TestWhatIsRefused:
         with pytest.raises(CannotDropError, match="Postmark may still be asked"):
             drop_copies(old)
 
-    def test_copies_of_an_edition_that_does_not_say_so_cannot_be_deleted(
+    def test_database_refuses_deleting_copies_before_the_edition_is_marked(
         self, old: Edition
     ) -> None:
         put_on_record(rows_of(old)[0], "m")
@@ -217,12 +219,12 @@ class TestWhatIsRefused:
         assert Evidence.objects.exists()
 
     @pytest.mark.parametrize(("failures", "by_key"), [(0, True), (event_inbox.MAX_FAILURES, False)])
-    def test_while_something_that_was_told_is_not_applied_yet(
+    def test_stored_events_that_are_not_applied_yet(
         self, old: Edition, failures: int, by_key: bool, settings: Any
     ) -> None:
         copy = Delivery.objects.filter(issue=old.issue_id)[0]
         otherwise = {} if by_key else {"Metadata": {}, "Tag": f"issue-{old.issue_id.hex}"}
-        event = event_inbox.store(told_of(copy, "Delivery", **otherwise))
+        event = event_inbox.store(event_body(copy, "Delivery", **otherwise))
         ProviderEvent.objects.update(failures=failures)
 
         with pytest.raises(CannotDropError, match="could not be applied yet"):
@@ -232,11 +234,11 @@ class TestWhatIsRefused:
 
         assert event is not None
         assert event_inbox.apply(event)
-        # An event about another issue does not keep these copies.
-        event_inbox.store(told_of(rows_of(Edition.objects.get(title="Lately"))[0], "Delivery"))
+        # An event about another issue does not protect these copies.
+        event_inbox.store(event_body(rows_of(Edition.objects.get(title="Lately"))[0], "Delivery"))
         assert sum(drop_old_copies()) == 5
 
-    def test_mail_on_request(self, newsroom: Newsroom) -> None:
+    def test_transactional_mail(self, newsroom: Newsroom) -> None:
         with transaction.atomic():
             request_mail("record", 1, [(1, "ada@example.net")], ahead=True)
         with pytest.raises(CannotDropError, match="Mail that people ask for"):
@@ -244,7 +246,7 @@ class TestWhatIsRefused:
 
 
 class TestTheNewestIssue:
-    def test_is_the_last_that_reached_somebody_and_not_one_that_was_called_back(
+    def test_called_back_issue_does_not_count_as_the_newest(
         self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
     ) -> None:
         called_back = newsroom.publish(title="Called back", hold_s=1000)
@@ -267,9 +269,7 @@ class TestTheNewestIssue:
 
 
 class TestHalfDropped:
-    def test_it_shows_the_same_as_when_all_is_gone_and_the_next_run_goes_on(
-        self, old: Edition
-    ) -> None:
+    def test_half_dropped_looks_dropped_and_the_next_run_continues(self, old: Edition) -> None:
         begin_to_drop(old)
 
         counts = load_counts(old.pk)
@@ -281,13 +281,13 @@ class TestHalfDropped:
         assert drop_deliveries.load_unfinished() == []
         assert find_violations([old.pk]) == []
 
-    def test_what_another_run_has_begun_to_delete_is_not_said_to_differ(self, old: Edition) -> None:
+    def test_receipt_matches_while_another_run_deletes(self, old: Edition) -> None:
         begin_to_drop(old)
         recount_before_dropping(old)
         assert drop_deliveries.mark_dropped(old.pk, days=52).dropped_at is not None
         assert rows_of(old).count() == 3
 
-    def test_a_locked_copy_goes_later(
+    def test_locked_copy_is_dropped_later(
         self, old: Edition, onlooker: psycopg.Connection[Any]
     ) -> None:
         with onlooker.transaction():
@@ -298,21 +298,21 @@ class TestHalfDropped:
         assert drop(old) == 1
 
 
-class TestOnRecord:
+class TestActivityLog:
     @pytest.fixture(autouse=True)
     def operator(self, newsroom: Newsroom) -> None:
-        """The author is the only superuser, under whom an act from the command line stands."""
+        """Create the only superuser, to whom command-line actions are attributed."""
         newsroom.author.is_superuser = True
         newsroom.author.save()
 
-    def test_it_stands_in_the_log_once_however_often_it_is_gone_on_with(self, old: Edition) -> None:
+    def test_dropping_is_logged_once_over_several_runs(self, old: Edition) -> None:
         pieces = drop_copies(old)
-        assert on_record() == ["Dropped the copies of version 1, from the command line."]
+        assert logged() == ["Dropped the copies of version 1, from the command line."]
         next(pieces)
         assert drop(old) == 0
-        assert len(on_record()) == 1
+        assert len(logged()) == 1
 
-    def test_daily_dropping_names_nobody_and_waits_as_long_as_an_operator_says(
+    def test_daily_dropping_logs_no_user_and_keeps_the_set_time(
         self, old: Edition, settings: Any
     ) -> None:
         assert pruned() == 0
@@ -324,11 +324,11 @@ class TestOnRecord:
         settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 99, 45
         assert next(each.number for each in count_prunable() if each.rule.name == "copies") == 5
         assert pruned() == 5
-        assert on_record() == []
+        assert logged() == []
 
 
 class TestTheCommand:
-    def test_it_drops_what_is_named_and_ends_with_the_count(self, old: Edition) -> None:
+    def test_it_drops_the_named_issue_and_prints_the_count(self, old: Edition) -> None:
         line, last = command("--copies-of", str(old.issue_id), "--dry-run")
         assert line.strip() == "5 would be deleted: copies of “Long ago”, version 1"
         assert json.loads(last) == {"copies": 5}
@@ -338,7 +338,7 @@ class TestTheCommand:
         assert json.loads(last) == {"copies": 5}
         assert json.loads(command("--copies-of", str(old.issue_id))[-1]) == {"copies": 0}
 
-    def test_what_it_cannot_do_it_says(self, db: None) -> None:
+    def test_it_explains_what_it_cannot_do(self, db: None) -> None:
         for arguments, words in (
             (("--copies-of", "nothing"), "not the id of an issue"),
             (("--version", "1"), "--copies-of"),
@@ -349,7 +349,7 @@ class TestTheCommand:
 
 
 class TestCorrections:
-    def test_to_those_who_were_reached_is_refused_and_to_everyone_is_not(
+    def test_correction_to_reached_readers_is_refused_to_everyone_is_not(
         self, newsroom: Newsroom, old: Edition
     ) -> None:
         drop(old)
@@ -366,9 +366,7 @@ class TestCorrections:
         made = publish(newsroom.author.pk, "b-key", content, **version_2)
         assert made.edition.audience == 5
 
-    def test_the_database_refuses_it_to_code_that_knows_nothing_of_dropping(
-        self, old: Edition
-    ) -> None:
+    def test_database_refuses_a_correction_from_other_code(self, old: Edition) -> None:
         drop(old)
         correction = Edition.objects.get(pk=old.pk)
         correction.pk = correction.deliveries_dropped_at = None
@@ -380,7 +378,7 @@ class TestCorrections:
         correction.goes_to = EVERYONE
         correction.save(force_insert=True)
 
-    def test_while_one_is_being_published_nothing_is_dropped(
+    def test_nothing_is_dropped_while_a_correction_is_published(
         self, old: Edition, onlooker: psycopg.Connection[Any]
     ) -> None:
         with onlooker.transaction():
@@ -390,7 +388,9 @@ class TestCorrections:
         assert rows_of(old).count() == 5
         assert drop(old) == 5
 
-    def test_one_that_waits_for_its_time_keeps_them(self, newsroom: Newsroom, old: Edition) -> None:
+    def test_scheduled_correction_protects_the_copies(
+        self, newsroom: Newsroom, old: Edition
+    ) -> None:
         at = "2100-01-01T00:00Z"
         later = {"scheduled_for": at, "scheduled_local": at[:-1], "scheduled_zone": "UTC"}
         later |= {"control": "scheduled", "published_at": at, "held_until": at}
@@ -402,21 +402,21 @@ class TestCorrections:
             drop_copies(old)
 
 
-class TestWhatIsToldLater:
-    def told(self, copy: Delivery, kind: str, **more: Any) -> None:
-        event = event_inbox.store(told_of(copy, kind, **more))
+class TestEventsAfterDropping:
+    def post(self, copy: Delivery, kind: str, **more: Any) -> None:
+        event = event_inbox.store(event_body(copy, kind, **more))
         assert event is not None
         assert event_inbox.apply(event)
 
-    def test_a_bounce_reaches_its_reader_whatever_address_it_names(self, old: Edition) -> None:
+    def test_bounce_reaches_its_reader_whatever_address_it_names(self, old: Edition) -> None:
         copy = rows_of(old)[0]
         drop(old)
 
-        self.told(
+        self.post(
             copy, "Bounce", Type="HardBounce", ID=1, Inactive=True, Email="forwarded@example.net"
         )
-        self.told(copy, "Delivery")
-        self.told(copy, "Delivery", MessageID="another-one")
+        self.post(copy, "Delivery")
+        self.post(copy, "Delivery", MessageID="another-one")
 
         assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
         assert not Alarm.objects.exists()
@@ -424,21 +424,21 @@ class TestWhatIsToldLater:
         assert ProviderEvent.objects.filter(applied_at__isnull=False).count() == 3
         assert load_counts(old.pk).sent == 5
 
-    def test_what_is_told_of_somebody_who_was_erased_is_not_kept(self, old: Edition) -> None:
+    def test_events_about_an_erased_reader_are_not_kept(self, old: Edition) -> None:
         copy = rows_of(old)[0]
         drop(old)
         erase(copy.recipient_id)
-        self.told(copy, "Delivery")
+        self.post(copy, "Delivery")
         assert not ProviderEvent.objects.exists()
 
-    def test_reconcile_leaves_it_out_and_says_so(self, old: Edition) -> None:
+    def test_reconcile_skips_it_with_a_message(self, old: Edition) -> None:
         drop(old)
         out, err = StringIO(), StringIO()
         call_command("reconcile", str(old.issue_id), stdout=out, stderr=err)
         assert json.loads(out.getvalue().splitlines()[-1])["editions"] == 0
         assert "Version 1 is left out. Who its copies went to is not kept" in err.getvalue()
 
-    def test_a_restored_backup_does_not_open_it_again(self, old: Edition) -> None:
+    def test_restored_backup_does_not_reopen_it(self, old: Edition) -> None:
         miss_one(old)
         Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
         drop(old)
@@ -446,19 +446,19 @@ class TestWhatIsToldLater:
         assert find_violations([old.pk]) == []
 
 
-class TestWhatIsToldWhileTheyGo:
+class TestEventsWhileDropping:
     @pytest.fixture
     def half_dropped(self, old: Edition) -> Edition:
-        """It is said that its copies are dropped, and all of them are still there."""
+        """Mark the edition as dropped while all its copies still exist."""
         receipt_of(old)
         assert drop_deliveries.mark_dropped(old.pk, days=52).may_be_dropped
         return old
 
-    def test_complaints_and_bounces_reach_their_readers_and_nothing_is_paused(
+    def test_complaints_and_bounces_are_applied_without_a_pause(
         self, half_dropped: Edition
     ) -> None:
         for copy in rows_of(half_dropped):
-            event_inbox.store(told_of(copy, "SpamComplaint", Type="SpamComplaint", ID=1))
+            event_inbox.store(event_body(copy, "SpamComplaint", Type="SpamComplaint", ID=1))
         apply_all()
         half_dropped.refresh_from_db()
         assert half_dropped.control == "running"
@@ -468,11 +468,11 @@ class TestWhatIsToldWhileTheyGo:
         )
         assert find_violations([half_dropped.pk]) == []
 
-    def test_a_bounce_that_waits_while_copies_are_dropped_is_counted_by_none_of_them(
+    def test_bounce_waiting_during_a_drop_is_not_counted(
         self, newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any]
     ) -> None:
         copy = rows_of(old)[0]
-        event_inbox.store(told_of(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True))
+        event_inbox.store(event_body(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True))
         with onlooker.transaction():
             onlooker.execute(
                 "UPDATE edition SET deliveries_dropped_at = now() WHERE id = %s", [old.pk]
@@ -484,8 +484,8 @@ class TestWhatIsToldWhileTheyGo:
         assert not any(Batch.objects.filter(edition=old).values_list("bounced", flat=True))
         assert Subscriber.objects.get(pk=copy.recipient_id).state == "bounced"
 
-    def test_of_a_copy_that_is_here_nobody_asks_whether_it_was_dropped(self, old: Edition) -> None:
-        event_inbox.store(told_of(rows_of(old)[0], "Delivery"))
+    def test_existing_copy_causes_no_query_about_drops(self, old: Edition) -> None:
+        event_inbox.store(event_body(rows_of(old)[0], "Delivery"))
         with CaptureQueriesContext(connection) as asked:
             apply_all()
         assert not [query["sql"] for query in asked if "deliveries_dropped_at" in query["sql"]]
@@ -494,12 +494,12 @@ class TestWhatIsToldWhileTheyGo:
         self, half_dropped: Edition
     ) -> None:
         copy = rows_of(half_dropped)[0]
-        event_inbox.store(told_of(copy, "Delivery", MessageID="another-one"))
+        event_inbox.store(event_body(copy, "Delivery", MessageID="another-one"))
         apply_all()
         assert not Alarm.objects.exists()
         assert not Evidence.objects.exists()
 
-    def test_evidence_that_came_between_goes_with_the_next_run(self, half_dropped: Edition) -> None:
+    def test_evidence_added_meanwhile_goes_with_the_next_run(self, half_dropped: Edition) -> None:
         copy = rows_of(half_dropped)[0]
         kept = rows_of(Edition.objects.get(title="Lately"))[0]
         put_on_record(kept, "another-issue")
@@ -514,8 +514,8 @@ class TestWhatIsToldWhileTheyGo:
         assert Alarm.objects.exists()
 
 
-class TestWhatIsShown:
-    def test_a_sentence_stands_where_the_readers_were(self, old: Edition, window: WindowOf) -> None:
+class TestPagesAfterDropping:
+    def test_sentence_replaces_the_list_of_readers(self, old: Edition, window: WindowOf) -> None:
         page = f"/admin/newsletters/{old.issue_id}/"
         assert "each has its proof" in window.get(page).words
         assert "recounts every row" in window.get(f"{page}receipt/").words
@@ -523,11 +523,13 @@ class TestWhatIsShown:
         drop(old)
 
         old.refresh_from_db()
-        says = dropped_sentence(old.deliveries_dropped_at)
-        assert says.startswith("Who its copies went to is not kept any more: they were dropped on")
+        sentence = dropped_sentence(old.deliveries_dropped_at)
+        assert sentence.startswith(
+            "Who its copies went to is not kept any more: they were dropped on"
+        )
         for address in (page, f"{page}?outcome=sent", f"{page}?q=reader1"):
             words = window.get(address).words
-            assert says in words
+            assert sentence in words
             assert "5 copies went out" in words
             for no_longer in ("No copy is", "reader0@example.net", "each has its proof"):
                 assert no_longer not in words
@@ -538,9 +540,7 @@ class TestWhatIsShown:
         assert answer.status_code == 410
         assert answer.content.decode().startswith("Who its copies went to is not kept any more")
 
-    def test_personal_data_counts_mails_not_known(
-        self, old: Edition, make_older: MakeOlder
-    ) -> None:
+    def test_personal_data_counts_dropped_mails(self, old: Edition, make_older: MakeOlder) -> None:
         make_older(200, "subscriber")
         drop(old)
         record = load_personal_data(Subscriber.objects.order_by("pk")[0].pk)
@@ -548,19 +548,17 @@ class TestWhatIsShown:
         assert [mail["title"] for mail in record.mails] == ["Lately"]
         assert record.mails_not_known == 1
 
-    def test_a_list_that_is_read_meanwhile_breaks_off_instead_of_ending_short(
-        self, old: Edition
-    ) -> None:
+    def test_list_read_during_a_drop_aborts(self, old: Edition) -> None:
         readers = every_copy(old.pk, ALL, batch_size=2)
         next(readers)
         drop(old)
         with pytest.raises(CopiesDroppedError, match="not kept any more: they were dropped on"):
             list(readers)
 
-    def test_a_receipt_is_genuine_and_cannot_be_counted_again(
+    def test_receipt_is_genuine_but_cannot_be_recounted(
         self, old: Edition, window: WindowOf
     ) -> None:
-        # The edition is as it was read before: that its copies went is asked of the database.
+        # The edition object is old: the code must ask the database whether its copies were dropped.
         drop(old)
         assert receipt_today(old) is None
         kept = receipt_as_json(receipt_of(old))

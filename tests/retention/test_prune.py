@@ -1,4 +1,4 @@
-"""`prune`: what is older than it is kept goes, and nothing else."""
+"""Command `prune`: it deletes rows past their retention, and no others."""
 
 import json
 import uuid
@@ -47,7 +47,7 @@ MakeOlder = Callable[..., None]
 
 
 def one_of_each(newsroom: Newsroom) -> None:
-    """A row of every kind that goes with time, made now."""
+    """Create a new row of every kind that expires."""
     author = newsroom.author
     PostedForm.objects.create(user=author, idempotency_key="a-key", request_fingerprint=b"")
     Subscriber.objects.create(email="nobody@example.net", state="pending")
@@ -81,22 +81,25 @@ def gone() -> dict[str, int]:
 
 @pytest.fixture
 def six_newsletters(newsroom: Newsroom, provider: SandboxServer, small_batches: None) -> Edition:
-    """Six that are over, each with two calls; the first of them. Of the newest five all stays."""
+    """Create six finished newsletters with two calls each; return the first.
+
+    The newest five keep all their calls.
+    """
     newsroom.confirm(3)
     editions = [newsroom.publish() for _ in range(6)]
     newsroom.deliver_all()
     return editions[0]
 
 
-class TestWhatGoes:
-    def test_nothing_that_is_young(
+class TestDeletedRows:
+    def test_no_young_row(
         self, newsroom: Newsroom, provider: SandboxServer, make_older: MakeOlder
     ) -> None:
         one_of_each(newsroom)
         Session.objects.update(expire_date=Now() + timedelta(days=1))
         assert set(gone().values()) == {0}
 
-    def test_one_of_each_kind_that_is_old_and_a_dry_run_says_so_before(
+    def test_dry_run_lists_old_rows_that_the_next_run_deletes(
         self,
         newsroom: Newsroom,
         provider: SandboxServer,
@@ -127,14 +130,14 @@ class TestWhatGoes:
         assert not Subscriber.objects.filter(state="pending").exists()
         assert [token.name for token in ApiToken.objects.all()] == ["lives"]
 
-    def test_what_is_set_aside_or_not_ended_stays_however_old(
+    def test_parked_or_unfinished_rows_stay_at_any_age(
         self, newsroom: Newsroom, provider: SandboxServer, make_older: MakeOlder
     ) -> None:
         ProviderEvent.objects.create(body_hash=b"1", kind="Open", body=b"{}", failures=5)
         send_test(newsroom.author.pk, Content.from_input("A", "<p>Words</p>", ""), "me@example.net")
         make_older(400)
         assert set(gone().values()) == {0}
-        # A test letter that has ended goes whole.
+        # A finished test letter is deleted completely.
         newsroom.deliver_all()
         make_older(400)
         assert gone()["test_letters"] == 1
@@ -143,7 +146,7 @@ class TestWhatGoes:
         assert not Batch.objects.exists()
         assert not Attempt.objects.exists()
 
-    def test_details_outlast_what_the_provider_remembers(
+    def test_details_outlast_the_providers_memory(
         self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder, settings: Any
     ) -> None:
         settings.DETAILS_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 45
@@ -154,7 +157,7 @@ class TestWhatGoes:
 
 
 class TestCalls:
-    def test_the_last_of_an_edition_stays_and_so_does_its_end(
+    def test_last_call_of_an_edition_stays_with_its_end(
         self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
     ) -> None:
         make_older(400)
@@ -162,15 +165,15 @@ class TestCalls:
         assert gone()["calls"] == 1
         assert newsroom.attempts(six_newsletters) == [last]
         assert find_violations([six_newsletters.pk]) == []
-        # All of the newest newsletters stay.
+        # The newest newsletters keep all rows.
         assert Attempt.objects.exclude(edition=six_newsletters).count() == 10
 
-    def test_of_an_edition_that_is_not_over_all_stay(
+    def test_all_calls_of_an_unfinished_edition_stay(
         self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
     ) -> None:
         make_older(400)
         edition = Edition.objects.filter(pk=six_newsletters.pk)
-        # Not the batch of the call that is old: that stays for the sake of its own batch.
+        # Its own batch keeps the old call's batch, so this is another one.
         last = newsroom.attempts(six_newsletters)[-1]
         batch = Batch.objects.filter(pk=last.batch_id)
         before = batch.values("state", "unknown_since", "sent", "failed", "missed").get()
@@ -181,11 +184,11 @@ class TestCalls:
         edition.update(control="running")
         batch.update(**before | {"sent": 0, "failed": 1, "missed": 1})
         assert gone()["calls"] == 0
-        # One with readers who were missed is over when somebody closes it.
+        # An edition with missed readers ends when an author closes it.
         edition.update(control="closed")
         assert gone()["calls"] == 1
 
-    def test_of_an_edition_that_is_not_reconciled_all_stay(
+    def test_all_calls_of_an_unreconciled_edition_stay(
         self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
     ) -> None:
         Edition.objects.filter(pk=six_newsletters.pk).update(
@@ -194,7 +197,7 @@ class TestCalls:
         make_older(400)
         assert gone()["calls"] == 0
 
-    def test_they_go_in_pieces(
+    def test_calls_are_deleted_in_pieces(
         self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
     ) -> None:
         make_older(400)
@@ -207,8 +210,8 @@ class TestCalls:
         assert sum(old_attempts(90).delete(batch_size=3)) == 10
 
 
-class TestBesideOthers:
-    def test_a_row_that_somebody_holds_is_left_to_another_time(
+class TestConcurrentSessions:
+    def test_locked_row_is_left_for_later(
         self, newsroom: Newsroom, make_older: MakeOlder, onlooker: psycopg.Connection[Any]
     ) -> None:
         for number in (1, 2):
@@ -222,7 +225,7 @@ class TestBesideOthers:
             assert gone()["events"] == 1
         assert gone()["events"] == 1
 
-    def test_a_table_that_somebody_holds_keeps_no_other_kind_from_going(
+    def test_locked_table_does_not_block_other_kinds(
         self,
         newsroom: Newsroom,
         provider: SandboxServer,
@@ -243,7 +246,7 @@ class TestBesideOthers:
         assert counts["pictures"] == 2
         assert gone()["events"] == 1
 
-    def test_it_does_not_work_inside_somebodys_transaction(self, newsroom: Newsroom) -> None:
+    def test_it_refuses_to_run_inside_a_transaction(self, newsroom: Newsroom) -> None:
         with transaction.atomic(), pytest.raises(transaction.TransactionManagementError):
             prune()
 
@@ -253,11 +256,11 @@ def an_old_answer(newsroom: Newsroom, make_older: MakeOlder) -> None:
     make_older(400)
 
 
-def test_the_command_says_a_line_for_each_kind(newsroom: Newsroom, make_older: MakeOlder) -> None:
+def test_command_prints_a_line_for_each_kind(newsroom: Newsroom, make_older: MakeOlder) -> None:
     an_old_answer(newsroom, make_older)
     counts = {rule.name: 0 for rule in retention_rules()} | {"answers": 1}
 
-    for words, said in ((["--dry-run"], "would be deleted"), ([], "deleted")):
+    for words, text in ((["--dry-run"], "would be deleted"), ([], "deleted")):
         assert PostedForm.objects.exists()
         out = StringIO()
         call_command("prune", *words, stdout=out)
@@ -265,13 +268,13 @@ def test_the_command_says_a_line_for_each_kind(newsroom: Newsroom, make_older: M
         *lines, last = out.getvalue().splitlines()
         assert len(lines) == len(retention_rules())
         answers = "saved responses to posted forms. Kept: 30 days (IDEMPOTENCY_TTL_DAYS)."
-        assert lines[0].split(maxsplit=1) == ["1", f"{said}: {answers}"]
+        assert lines[0].split(maxsplit=1) == ["1", f"{text}: {answers}"]
         assert json.loads(last) == counts
     assert not PostedForm.objects.exists()
 
 
 class TestTheDailyTask:
-    def test_a_new_installation_begins_after_an_hour_and_goes_on_once_a_day(
+    def test_new_installation_prunes_after_an_hour_then_daily(
         self, newsroom: Newsroom, make_older: MakeOlder
     ) -> None:
         assert not daily_prune.prune_if_due(lambda: False)
@@ -285,7 +288,9 @@ class TestTheDailyTask:
         make_older(1.01, "periodic_task")
         assert daily_prune.prune_if_due(lambda: False)
 
-    def test_one_stops_and_another_goes_on(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
+    def test_stopped_run_is_continued_by_another(
+        self, newsroom: Newsroom, make_older: MakeOlder
+    ) -> None:
         daily_prune.prune_if_due(lambda: False)
         an_old_answer(newsroom, make_older)
         assert daily_prune.prune_if_due(lambda: True)
@@ -293,7 +298,9 @@ class TestTheDailyTask:
         assert daily_prune.prune_if_due(lambda: False)
         assert not PostedForm.objects.exists()
 
-    def test_one_that_lost_its_lease_stops(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
+    def test_run_stops_when_it_loses_its_lease(
+        self, newsroom: Newsroom, make_older: MakeOlder
+    ) -> None:
         daily_prune.prune_if_due(lambda: False)
         an_old_answer(newsroom, make_older)
 
@@ -304,7 +311,7 @@ class TestTheDailyTask:
         assert daily_prune.prune_if_due(another_takes_it)
         assert PostedForm.objects.exists()
 
-    def test_it_looks_once_a_minute(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
+    def test_task_checks_once_a_minute(self, newsroom: Newsroom, make_older: MakeOlder) -> None:
         now_s = 0.0
         daily = daily_prune.DailyPrune(lambda: now_s)
         daily.work(lambda: False)
@@ -319,7 +326,7 @@ class TestTheDailyTask:
         assert not PostedForm.objects.exists()
 
 
-def test_between_two_pieces_it_rests_as_long_as_the_last_one_took(newsroom: Newsroom) -> None:
+def test_pause_between_pieces_is_as_long_as_the_last_piece(newsroom: Newsroom) -> None:
     rests: list[float] = []
     prune(pause=rests.append)
     assert rests
@@ -328,7 +335,7 @@ def test_between_two_pieces_it_rests_as_long_as_the_last_one_took(newsroom: News
 
 @pytest.fixture
 def two_break_off(newsroom: Newsroom, make_older: MakeOlder) -> Iterator[None]:
-    """Three kinds with a row that is old; the first and the third cannot be deleted."""
+    """Create an old row of three kinds; the first and the third cannot be deleted."""
     one_of_three_kinds(newsroom)
     daily_prune.prune_if_due(lambda: False)
     make_older(400)
@@ -346,7 +353,7 @@ def two_break_off(newsroom: Newsroom, make_older: MakeOlder) -> Iterator[None]:
         cursor.execute("DROP FUNCTION refuses CASCADE")
 
 
-def test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it(
+def test_other_kinds_go_and_failures_set_the_exit_code(
     two_break_off: None,
 ) -> None:
     out, err = StringIO(), StringIO()
@@ -358,15 +365,15 @@ def test_the_others_go_each_that_broke_is_said_and_the_exit_code_tells_it(
     counts = json.loads(out.getvalue().splitlines()[-1])
     assert (counts["events"], counts["pictures"], counts["looks"]) == (0, 1, 0)
     assert not UploadedImage.objects.exists()
-    said = [line for line in err.getvalue().splitlines() if line.startswith("Not all deleted")]
-    assert [line.partition(" (")[0] for line in said] == [
+    text = [line for line in err.getvalue().splitlines() if line.startswith("Not all deleted")]
+    assert [line.partition(" (")[0] for line in text] == [
         "Not all deleted: applied events of Postmark’s webhooks. Reason: an error",
         "Not all deleted: saved checks of domains and links. Reason: an error",
     ]
-    assert all(line.endswith("see the log.") for line in said)
+    assert all(line.endswith("see the log.") for line in text)
 
 
-def test_the_daily_task_says_each_of_them_and_tries_again(two_break_off: None) -> None:
+def test_daily_task_logs_each_failure_and_retries(two_break_off: None) -> None:
     assert daily_prune.prune_if_due(lambda: False)
     task = PeriodicTask.objects.get(name="prune")
     assert task.failures == 1
@@ -375,7 +382,7 @@ def test_the_daily_task_says_each_of_them_and_tries_again(two_break_off: None) -
     assert not UploadedImage.objects.exists()
 
 
-def test_every_table_is_walked_along_an_index_of_its_own() -> None:
+def test_every_table_is_read_through_an_index() -> None:
     walked = [rule.rows for rule in retention_rules() if isinstance(rule.rows, OldRows)]
     assert walked
     for old in walked:
@@ -393,14 +400,14 @@ def test_every_table_is_walked_along_an_index_of_its_own() -> None:
         assert old.along[0] in begins_with, old.table
 
 
-def test_nothing_is_compiled_for_a_piece() -> None:
+def test_pieces_use_no_jit_compilation() -> None:
     with short_delete() as cursor:
         cursor.execute("SELECT current_setting('jit'), current_setting('enable_seqscan')")
         assert cursor.fetchone() == ("off", "off")
 
 
 class Terminal(StringIO):
-    """A stream that says it is one."""
+    """Stream that reports to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -412,13 +419,13 @@ def shown() -> str:
     return terminal.getvalue()
 
 
-def test_where_nothing_goes_nothing_is_counted() -> None:
+def test_no_counter_appears_without_deletions() -> None:
     assert shown().replace("\r\x1b[K", "") == ""
 
 
-def test_what_goes_is_counted_while_it_goes_and_wiped_away() -> None:
+def test_counter_is_shown_during_deletion_and_cleared() -> None:
     long_ago = timezone.now() - timedelta(days=365)
     Session.objects.create(session_key="gone", session_data="", expire_date=long_ago)
-    said = shown()
-    assert "1 deleted: expired sessions" in said
-    assert said.endswith("\r\x1b[K")
+    text = shown()
+    assert "1 deleted: expired sessions" in text
+    assert text.endswith("\r\x1b[K")

@@ -1,4 +1,4 @@
-"""`manage.py prune` killed in the middle, and two of it at once."""
+"""Command `prune` killed in the middle, and two runs at once."""
 
 import json
 import os
@@ -51,7 +51,7 @@ def kill(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def test_killed_in_the_middle_it_has_deleted_whole_pieces_and_the_next_goes_on(
+def test_killed_run_deletes_whole_pieces_and_the_next_continues(
     newsroom: Newsroom,
     make_older: Callable[..., None],
     onlooker: psycopg.Connection[Any],
@@ -69,7 +69,7 @@ def test_killed_in_the_middle_it_has_deleted_whole_pieces_and_the_next_goes_on(
     assert (left["events"], left["pictures"], left["looks"]) == (0, 1, 1)
 
 
-def test_killed_after_it_said_that_copies_are_dropped_another_run_takes_all_of_them(
+def test_run_killed_after_marking_copies_is_completed_by_another(
     newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any], start: Start
 ) -> None:
     with onlooker.transaction():
@@ -85,19 +85,19 @@ def test_killed_after_it_said_that_copies_are_dropped_another_run_takes_all_of_t
     assert find_violations([old.pk]) == []
 
 
-def test_of_two_at_once_both_go_on_and_one_is_on_record(
+def test_two_runs_both_continue_and_one_is_logged(
     newsroom: Newsroom, old: Edition, onlooker: psycopg.Connection[Any], start: Start
 ) -> None:
     newsroom.author.is_superuser = True
     newsroom.author.save()
     receipt_of(old)
     with onlooker.transaction():
-        # Both have looked at how it stands when the first of them says that they are dropped.
+        # Both have read the state when the first one marks the copies as dropped.
         onlooker.execute("LOCK TABLE receipt IN ACCESS EXCLUSIVE MODE")
         both = [start("--copies-of", str(old.issue_id)) for _ in range(2)]
         newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="receipt")
     outs = [process.communicate() for process in both]
-    # A run that waited a second for the other one ends with an error; run it again.
+    # A run that waited a second for the other one ends with an error. Then run it again.
     for place, (_, errors) in enumerate(outs):
         if "made it wait too long" in errors:
             both[place] = start("--copies-of", str(old.issue_id))

@@ -1,4 +1,4 @@
-"""A picture goes once no letter has shown it for long, and never under whoever puts it in."""
+"""Images are deleted long after their last use, and never during an upload."""
 
 import io
 import uuid
@@ -44,9 +44,9 @@ def draft(newsroom: Newsroom, letter: str) -> Draft:
     return Draft.objects.create(letter=letter, created_by=newsroom.author, saved_by=newsroom.author)
 
 
-def test_a_picture_goes_once_unused_for_long(newsroom: Newsroom, make_older: MakeOlder) -> None:
+def test_image_is_deleted_when_unused_for_long(newsroom: Newsroom, make_older: MakeOlder) -> None:
     uploaded(newsroom)
-    # The id of another picture in a letter does not keep this one.
+    # The id of another image in a letter does not keep this one.
     draft(newsroom, f"![](/pictures/{uuid.uuid4()}.png)")
     make_older(400, "uploaded_image")
 
@@ -59,7 +59,7 @@ def test_a_picture_goes_once_unused_for_long(newsroom: Newsroom, make_older: Mak
     assert not UploadedImage.objects.exists()
 
 
-def test_the_time_begins_with_the_last_letter(newsroom: Newsroom, make_older: MakeOlder) -> None:
+def test_time_begins_with_the_last_letter(newsroom: Newsroom, make_older: MakeOlder) -> None:
     picture = uploaded(newsroom)
     of_it = draft(newsroom, in_markdown(picture, "Swifts"))
     gone()
@@ -85,7 +85,7 @@ SHOWN_IN: dict[str, Callable[[Newsroom, UploadedImage], object]] = {
 
 
 @pytest.mark.parametrize("place", SHOWN_IN)
-def test_one_that_a_letter_shows_stays_also_if_it_was_unused_for_long(
+def test_used_image_stays_even_if_it_was_unused_for_long(
     newsroom: Newsroom, make_older: MakeOlder, place: str
 ) -> None:
     picture = uploaded(newsroom)
@@ -97,9 +97,7 @@ def test_one_that_a_letter_shows_stays_also_if_it_was_unused_for_long(
     assert UploadedImage.objects.get().unused_since is None
 
 
-def test_one_whose_file_is_uploaded_again_has_all_the_time_again(
-    newsroom: Newsroom, make_older: MakeOlder
-) -> None:
+def test_repeated_upload_restarts_the_time(newsroom: Newsroom, make_older: MakeOlder) -> None:
     picture = uploaded(newsroom)
     gone()
     make_older(400, "uploaded_image")
@@ -109,7 +107,7 @@ def test_one_whose_file_is_uploaded_again_has_all_the_time_again(
     assert gone() == 0
 
 
-def test_one_that_is_just_being_uploaded_again_is_left(
+def test_image_being_uploaded_again_is_kept(
     newsroom: Newsroom, make_older: MakeOlder, onlooker: psycopg.Connection[Any]
 ) -> None:
     uploaded(newsroom)
@@ -122,7 +120,7 @@ def test_one_that_is_just_being_uploaded_again_is_left(
     assert UploadedImage.objects.exists()
 
 
-def test_of_many_all_go_in_pieces(newsroom: Newsroom, make_older: MakeOlder) -> None:
+def test_many_images_are_deleted_in_pieces(newsroom: Newsroom, make_older: MakeOlder) -> None:
     for shade in range(22):
         store_image(file(shade), "a.png", by=newsroom.author.pk)
     gone()

@@ -79,7 +79,7 @@ class Crew:
         self.kills += 1
         self.begin()
 
-    def tell(self, pid: int, number: signal.Signals) -> None:
+    def send_signal(self, pid: int, number: signal.Signals) -> None:
         """Send one a signal that ends it."""
         self.running.remove(pid)
         os.kill(pid, number)
@@ -93,7 +93,7 @@ class Crew:
         """SIGTERM for all; their exit statuses."""
         stopping = list(self.running)
         for pid in stopping:
-            self.tell(pid, signal.SIGTERM)
+            self.send_signal(pid, signal.SIGTERM)
         return self.statuses(stopping)
 
     def statuses(self, pids: list[int]) -> list[int]:

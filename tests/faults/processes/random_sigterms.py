@@ -66,6 +66,6 @@ def blow(
                 lambda goal=goal: sandbox.outbox.counts()["accepted"] >= goal, LONGEST_WAIT_S
             )
         moment.wait(dice.uniform(0, LONGEST_MOMENT_S))
-        crew.tell(pid, dice.choice((signal.SIGTERM, signal.SIGTERM, signal.SIGINT)))
+        crew.send_signal(pid, dice.choice((signal.SIGTERM, signal.SIGTERM, signal.SIGINT)))
         stopped.append(pid)
     return crew.statuses(stopped)

@@ -82,16 +82,16 @@ there are more threads than pages at once
     test_a_hanging_database_leaves_room_for_probes
 the proxy redirects no call of a program
     deploy/nginx/homing.conf: location «/api/ → /no-api/» {
-    test_a_call_in_the_clear_is_told_so_and_never_redirected
+    test_plain_http_api_call_is_refused_without_redirect
 the proxy redirects nobody who unsubscribes with one click
     deploy/nginx/homing.conf: location «/unsubscribe/ → /no-unsubscribe/» {
-    test_unsubscribing_with_one_click_is_not_redirected
+    test_one_click_unsubscribe_is_not_redirected
 the proxy tells the site which requests came with TLS
     deploy/nginx/homing-proxy.conf: «proxy_set_header X-Forwarded-Proto $scheme;»
-    test_a_page_and_its_form_are_served_over_tls
+    test_page_and_form_are_served_over_tls
 the site looks for no file on request
     WHITENOISE_USE_FINDERS: WHITENOISE_USE_FINDERS = True «→ ¶WHITENOISE_AUTOREFRESH = True»
-    test_browsers_keep_a_style_sheet_that_is_named_by_its_content_and_comes_compressed
+    test_collected_style_sheet_is_compressed_and_cached_by_content
 a worker says once that the database is away
     OutageLog.explains: if «self._since_s is None → True» and began_s
     test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over
@@ -124,7 +124,7 @@ counters that go back with a restored database are others
     test_counters_of_a_database_that_was_restored_are_others_than_before
 a web process that is stopped adds its last counts
     worker_exit: «flush_at_exit()»
-    test_what_was_counted_last_is_in_the_table
+    test_latest_counters_are_saved_at_the_end
 a fault that follows an outage stays a fault
     iter_causes: «(None if each.__suppress_context__ else each.__context__) → each.__context__»
     test_an_error_after_a_handled_outage_is_an_error
@@ -177,10 +177,10 @@ an answer to HEAD comes to its end
     test_head_closes_the_response_without_its_body
 nobody is believed about https while no proxy is trusted
     secure_scheme_headers: «secure_scheme_headers: dict[str, str] = {}»
-    test_without_a_trusted_proxy_nobody_is_believed
+    test_proxy_headers_are_ignored_without_a_trusted_proxy
 nobody moves the site to another path by a header
     forwarder_headers: «forwarder_headers = ""»
-    test_nobody_moves_the_site_to_another_path
+    test_script_name_header_cannot_move_the_site
 the site reads forms as UTF-8, whatever character set a request names
     application: refuse_truncated_bodies(«ignore_charset(»get_wsgi_application()«)»))
     test_it_says_what_was_asked_for_and_what_broke_where_and_no_address
