@@ -1,1 +1,1 @@
-"""What all API calls share: the token, reading body and query, idempotency, and problems."""
+"""The parts that all API calls share: tokens, parsing, idempotency and problems."""

@@ -1,4 +1,7 @@
-"""Authenticate a call by the token in its header `Authorization`. Cookies are ignored."""
+"""Authenticate a call by the token in its header `Authorization`.
+
+Cookies are ignored.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +42,10 @@ _registered: list[Callable[[str], Caller | None]] = []
 
 
 def register_token_lookup(find_caller: Callable[[str], Caller | None]) -> None:
-    """Register the look-up of tokens. It returns None for a token that is not accepted."""
+    """Register the look-up of tokens.
+
+    It returns None for a token that is not accepted.
+    """
     _registered[:] = [find_caller]
 
 
@@ -55,7 +61,10 @@ class Bearer(AuthBase):
         self.scope = scope
 
     def __call__(self, request: HttpRequest) -> Caller:
-        """Return the caller. Raise `ProblemError`: 401 without a token, 403 without a right."""
+        """Return the caller.
+
+        Raise `ProblemError`: 401 without a token, 403 without a right.
+        """
         caller = _authenticate(request.headers.get("Authorization", ""))
         scope = self.scope
         if scope.name not in caller.scopes:

@@ -43,7 +43,7 @@ def run_call(
     files: Sequence[FileDigest] = (),
     check: Callable[[str], None] = lambda _: None,
 ) -> HttpResponse:
-    """Run `work` once for the caller and the key of the request, and return its response.
+    """Run `work` once for the caller and the request's key. Return its response.
 
     `check` runs first. If it raises `ProblemError`, no key is claimed. An exception of `work` rolls
     it back and frees the key. Raises `ProblemError` without a usable key, for other content under

@@ -1,4 +1,7 @@
-"""Problems: the shape of all error responses (RFC 9457). They do not repeat the input."""
+"""Problems: the shape of all error responses (RFC 9457).
+
+They do not repeat the input.
+"""
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -59,13 +62,13 @@ class ProblemBody(BaseModel):
     type: str = Field(examples=[f"{URN}not-valid"], description="The type, for programs.")
     title: str = Field(examples=["Invalid value"])
     status: int = Field(examples=[400], ge=400, le=599)
-    detail: str = Field(description="What was found, and what to do.")
+    detail: str = Field(description="The reason, and what to do.")
     errors: list[FieldError] = Field(default_factory=list, description="The errors by field.")
     made: str = Field(default="", description="The address of the earlier result of this key.")
 
 
 def problem_responses(*statuses: int) -> dict[int, type[ProblemBody]]:
-    """Return the problem responses of an operation, with those that all operations share."""
+    """Return an operation's problem responses, with those that all operations share."""
     return dict.fromkeys(sorted({400, 401, 403, 503, *statuses}), ProblemBody)
 
 
@@ -95,7 +98,10 @@ def problem_response(
 
 
 class ProblemError(Exception):
-    """End a call with a problem, and roll back its work. Arguments as in `problem_response`."""
+    """End a call with a problem, and roll back its work.
+
+    Arguments as in `problem_response`.
+    """
 
     def __init__(self, kind: ProblemType, detail: str, **more: Any) -> None:
         super().__init__(detail)

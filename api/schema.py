@@ -10,7 +10,7 @@ LARGEST_NUMBER = 2**63 - 1  # what a bigint holds
 
 
 def _only_digits(given: Any) -> Any:
-    """Raise `ValueError` for texts such as 1_0, +1 and 1.0, which Python reads as numbers."""
+    """Raise `ValueError` for 1_0, +1 and 1.0, which Python reads as numbers."""
     if isinstance(given, str) and not (given.isascii() and given.isdecimal()):
         raise ValueError("Send a whole number in digits.")
     return given
@@ -38,7 +38,10 @@ class ResponseBody(BaseModel):
 def json_response(
     body: ResponseBody, status: int = 200, *, url: str = "", created: bool = False
 ) -> HttpResponse:
-    """Build a response. `url` becomes its Location if `created`, else its Content-Location."""
+    """Build a response.
+
+    `url` becomes its Location if `created`, else its Content-Location.
+    """
     return HttpResponse(
         body.model_dump_json(by_alias=True).encode(),
         status=status,

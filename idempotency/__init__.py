@@ -1,1 +1,1 @@
-"""Forms that are safe to post twice, with one decorator for views: `safe_to_retry`."""
+"""Forms that are safe to post twice, with the decorator `safe_to_retry`."""

@@ -28,11 +28,12 @@ class InProgressError(Exception):
 def claim(
     user_id: UUID, key: str, fingerprints: Sequence[bytes], *, wait_s: float
 ) -> SavedResponse | None:
-    """Claim a key, or wait at most `wait_s` seconds for an earlier post and return its response.
+    """Claim a key, or wait for an earlier post and return its response.
 
-    It runs in the transaction that also holds the work and its response, and stores the first
-    fingerprint. Returns None if the key was claimed. Raises InProgressError, DifferentContentError,
-    and WrongIsolationError unless the level is READ COMMITTED.
+    Wait at most `wait_s` seconds. It runs in the transaction that also holds the work and its
+    response, and stores the first fingerprint. Returns None if the key was claimed. Raises
+    InProgressError, DifferentContentError, and WrongIsolationError unless the level is READ
+    COMMITTED.
     """
     timeout_before, has_slot = _prepare(user_id, key)
     if not has_slot:
@@ -62,7 +63,7 @@ def _require_earlier(user_id: UUID, key: str, fingerprints: Sequence[bytes]) -> 
 
 
 def slot_locks(user_id: UUID, key: str) -> list[int]:
-    """Return the numbers of the advisory locks that are the slots of one key (signed 64 bits)."""
+    """Return the slots of one key: numbers of advisory locks (signed 64 bits)."""
     names = (json.dumps(["idempotency", str(user_id), key, slot]) for slot in range(SLOTS))
     return [
         int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big", signed=True)
@@ -100,7 +101,10 @@ def _set_statement_timeout(value: str) -> None:
 
 
 def _insert(user_id: UUID, key: str, fingerprint: bytes) -> bool:
-    """Insert the claim and return whether it is new. Raw SQL, because it must wait for others."""
+    """Insert the claim and return whether it is new.
+
+    Raw SQL, because it must wait for others.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO idempotency (user_id, idempotency_key, request_fingerprint)"

@@ -1,4 +1,7 @@
-"""Keyed fingerprints of posts. Without the key they cannot be compared with guessed content."""
+"""Keyed fingerprints of posts.
+
+Without the key they cannot be compared with guessed content.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def content_hash(method: str, path: str, fields: Mapping[str, Sequence[Value]]) 
 
 
 def form_hash(request: HttpRequest, names: Sequence[str]) -> bytes:
-    """Return the content hash of a posted form, over the text fields and files in `names`."""
+    """Return the content hash of a posted form's text fields and files in `names`."""
     fields: dict[str, list[Value]] = {
         name: [
             *request.POST.getlist(name),
@@ -49,7 +52,7 @@ def form_hash(request: HttpRequest, names: Sequence[str]) -> bytes:
 
 
 def keyed_fingerprints(content: bytes) -> list[bytes]:
-    """Return the fingerprint to save, then those under earlier keys (SECRET_KEY_FALLBACKS)."""
+    """Return the fingerprint to save, then those for SECRET_KEY_FALLBACKS."""
     return [
         hashlib.blake2b(content, key=_key(secret), digest_size=32).digest()
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)

@@ -24,7 +24,10 @@ ADVICE = gettext_lazy(
 
 
 class WrongIsolationError(ImproperlyConfigured):
-    """The isolation level is not READ COMMITTED. The error is in the settings, not in the form."""
+    """The isolation level is not READ COMMITTED.
+
+    The error is in the settings, not in the form.
+    """
 
 
 def isolation_error(databases: Mapping[str, Mapping[str, Any]]) -> str | None:
@@ -41,13 +44,19 @@ def isolation_error(databases: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 
 def refuse_wrong_isolation() -> None:
-    """Raise WrongIsolationError. For programs that run no system checks, such as `wsgi.py`."""
+    """Raise WrongIsolationError.
+
+    For programs that run no system checks, such as `wsgi.py`.
+    """
     if error := isolation_error(settings.DATABASES):
         raise WrongIsolationError(f"{error} {REASON} {ADVICE}")
 
 
 @register("idempotency")
 def check_isolation_level(**kwargs: Any) -> list[CheckMessage]:
-    """Refuse any level except READ COMMITTED. This reads the settings, not the database."""
+    """Refuse any level except READ COMMITTED.
+
+    This reads the settings, not the database.
+    """
     error = isolation_error(settings.DATABASES)
     return [Error(f"{error} {REASON}", hint=str(ADVICE), id="idempotency.E001")] if error else []

@@ -28,7 +28,7 @@ def fresh_key() -> str:
 
 
 def read_key(in_fields: Sequence[str], in_header: str | None) -> str | InvalidKey:
-    """Return the key of a post, from the values of the hidden field or from the header."""
+    """Return the key of a post, from the hidden field's values or the header."""
     given = set(in_fields) | ({in_header} if in_header is not None else set())
     if len(given) > 1:
         return InvalidKey(

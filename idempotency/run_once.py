@@ -56,7 +56,7 @@ def run_once(
     check: Callable[[], HttpResponse | None],
     work: Callable[[], HttpResponse],
 ) -> HttpResponse:
-    """Run `work` once for this user and key, and save its response in the same transaction.
+    """Run `work` once for this user and key, and save its response.
 
     `check` runs first, outside any transaction. If it returns a response, that is the result, and
     no key is claimed. A response of 200 to 399 is committed and saved. Any other response or an
@@ -98,7 +98,10 @@ def _report(outcome: PostOutcome) -> None:
 def _work(
     request: HttpRequest, user_id: UUID, key: str, work: Callable[[], HttpResponse]
 ) -> tuple[HttpResponse, tuple[Message, ...]]:
-    """Run the work, and save or roll back. Return the response and the messages not shown yet."""
+    """Run the work, and save or roll back.
+
+    Return the response and the messages not shown yet.
+    """
     was_read_before = request.META.pop(_TOKEN_WAS_READ, False)
     try:
         with capture_messages(request) as captured:

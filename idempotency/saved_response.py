@@ -65,7 +65,10 @@ class DifferentContentError(Exception):
 def to_saved_response(
     request: HttpRequest, response: HttpResponse, messages: tuple[Message, ...]
 ) -> SavedResponse:
-    """Convert a response, without its cookies. Raise CannotBeReplayedError for a CSRF token."""
+    """Convert a response, without its cookies.
+
+    Raise CannotBeReplayedError for a CSRF token.
+    """
     csrf_header = settings.CSRF_HEADER_NAME.removeprefix("HTTP_").replace("_", "-").lower()
     headers = tuple(
         (name, value.encode("latin-1"))
@@ -118,7 +121,10 @@ def find_earlier(
 
 
 def save_response(user_id: UUID, key: str, response: SavedResponse) -> None:
-    """Save the response in the claimed row. Raise BrokenClaimError if others changed the row."""
+    """Save the response in the claimed row.
+
+    Raise BrokenClaimError if others changed the row.
+    """
     names, values = [name for name, _ in response.headers], [value for _, value in response.headers]
     messages = json.dumps(response.messages, cls=MessageEncoder)
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""The worker's daily task `prune`: one worker at a time, with a lease that each piece extends."""
+"""The worker's daily task `prune`, under a lease that each piece extends."""
 
 import logging
 import time

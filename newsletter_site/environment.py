@@ -1,4 +1,7 @@
-"""Read typed environment variables. A wrong value ends the program with one sentence."""
+"""Read typed environment variables.
+
+A wrong value ends the program with one sentence.
+"""
 
 import re
 import sys

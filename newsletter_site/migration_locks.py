@@ -1,4 +1,4 @@
-"""Locks of `migrate`: one run at a time, and the sessions that a migration waits for."""
+"""Locks of `migrate`: one run at a time, and what a migration waits for."""
 
 import logging
 import threading
@@ -51,7 +51,10 @@ _WAITS = r"""
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A session that a migration waits for. `state` is its state, or its type of backend."""
+    """A session that a migration waits for.
+
+    `state` is its state, or its type of backend.
+    """
 
     pid: int
     age_s: int | None
@@ -59,7 +62,7 @@ class Holder:
     statement: str | None
 
     def describe(self) -> str:
-        """Describe the session for people, such as “session 17 (transaction open for 9 s)”."""
+        """Describe the session, such as “session 17 (transaction open for 9 s)”."""
         if self.age_s is None:
             return _("session {pid}").format(pid=self.pid)
         statement = self.statement or _("a statement")
@@ -79,7 +82,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class LockWait:
-    """A wait of a migration: for a lock on `table`, or without one for older transactions."""
+    """A wait of a migration for a lock on `table`, or for older transactions."""
 
     table: str
     holders: tuple[Holder, ...]
@@ -104,14 +107,20 @@ class LockWait:
 
 
 def limit_lock_wait(cursor: CursorWrapper, lock_s: float) -> None:
-    """Limit each wait for a lock in this transaction to `lock_s` seconds. Set no other limit."""
+    """Limit each wait for a lock in this transaction to `lock_s` seconds.
+
+    Set no other limit.
+    """
     cursor.execute(_NO_LIMITS)
     cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{max(lock_s * 1000, 1):.0f}"])
 
 
 @contextmanager
 def single_run(connection: BaseDatabaseWrapper, lock_s: float) -> Iterator[None]:
-    """Keep other runs out. Raise OperationalError (55P03) after waiting `lock_s` seconds."""
+    """Keep other runs out.
+
+    Raise OperationalError (55P03) after waiting `lock_s` seconds.
+    """
     keeper = connection.copy()
     try:
         keeper.set_autocommit(False)

@@ -1,4 +1,4 @@
-"""Django's backend with one query instead of three, because open pages reload often."""
+"""Django's backend with one query instead of three: open pages reload often."""
 
 from typing import Any
 

@@ -49,7 +49,10 @@ WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """The interface of `OldRows`, with two functions. `delete` yields the rows of each piece."""
+    """The interface of `OldRows`, with two functions.
+
+    `delete` yields the rows of each piece.
+    """
 
     count: Callable[[], int]
     delete: Callable[[], Iterator[int]]
@@ -148,7 +151,10 @@ def prune(
 
 
 def drop_copies(edition: Edition, on_progress: Callable[[int], None]) -> int:
-    """Drop the copies of one edition now. Raise `CannotDropError` or `OperationalError`."""
+    """Drop the copies of one edition now.
+
+    Raise `CannotDropError` or `OperationalError`.
+    """
     total = 0
     for total in _with_pauses(drop_old_deliveries.drop_copies(edition), time.sleep):
         on_progress(total)
@@ -191,9 +197,9 @@ def _with_pauses(pieces: Iterator[int], pause: Callable[[float], object]) -> Ite
 
 
 def _log_error(rule: RetentionRule, error: Exception) -> str:
-    """Log why a rule stopped, and return the reason for people, without the error's text.
+    """Log why a rule stopped, and return the reason for people.
 
-    That text may contain data of a row.
+    The text may contain data of a row.
     """
     if isinstance(error, OperationalError):
         name = type(error.__cause__ or error).__name__

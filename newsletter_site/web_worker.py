@@ -259,7 +259,7 @@ class BufferingWorker(ThreadWorker):
         self._assign_readers()
 
     def murder_pending(self) -> None:
-        """Close connections that took too long. gunicorn calls this in each round of the loop."""
+        """Close connections that took too long, in each round of gunicorn's loop."""
         now_s = time.monotonic()
         for conn in [one for one in self._arriving if one.arrival.time_left_s(now_s) <= 0]:
             self._stop_waiting(conn)

@@ -1,4 +1,4 @@
-"""The API below /api/v1/, without ninja's own pages, which load scripts from other sites."""
+"""The API below /api/v1/, without ninja's own pages, which load external scripts."""
 
 from typing import Any
 
@@ -99,7 +99,7 @@ def _unexpected_error(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def _field_name(loc: tuple[Any, ...]) -> str:
-    """Return the field as it was posted: `title`, or `html.0`; `body` for the whole body."""
+    """Return the field as posted, such as `title`, `html.0`, or `body` for all."""
     path = [str(part) for part in loc[1:]]
     if loc[0] == "body":
         path = path[1:]

@@ -1,4 +1,4 @@
-"""Middleware for /api/: ignore cookies, require https, and answer each failure with a problem."""
+"""Middleware for /api/: ignore cookies, require https, and answer with problems."""
 
 from collections.abc import Callable
 
@@ -30,11 +30,21 @@ _WITHOUT_SLASH = (
     ProblemType.NOT_FOUND,
     "Nothing exists at this address. It may need a slash at its end.",
 )
+UNKNOWN_HOST = (
+    ProblemType.UNKNOWN_HOST,
+    (
+        "Nothing was changed. Use the host name of the site's address. An operator can add another "
+        "host name to ALLOWED_HOSTS."
+    ),
+)
 _COPIED_HEADERS = ("Allow", "Retry-After", "WWW-Authenticate")
 
 
 class ApiBoundary:
-    """The outermost middleware, before redirects to https. `wsgi.py` drops bodies for HEAD."""
+    """The outermost middleware, before redirects to https.
+
+    `wsgi.py` drops bodies for HEAD.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

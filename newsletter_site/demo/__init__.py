@@ -1,1 +1,4 @@
-"""`./homing demo`: publish and deliver a sample issue on this machine. `run` has the steps."""
+"""`./homing demo`: publish and deliver a sample issue on this machine.
+
+`run` has the steps.
+"""

@@ -1,4 +1,4 @@
-"""Use the site over HTTP as an author's browser does, with pages, cookies and forms."""
+"""Use the site over HTTP as an author's browser does."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ class Post(NamedTuple):
 
 
 def post_twice(browser: Browser, fields: dict[str, str]) -> tuple[str, Post, Post]:
-    """Post one form from two windows at the same moment. Return its key and both results."""
+    """Post one form from two windows at the same moment.
+
+    Return its key and both results.
+    """
     form = browser.hidden_fields(FORM) | fields
     start = threading.Barrier(2)
 

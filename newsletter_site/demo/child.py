@@ -1,4 +1,7 @@
-"""Run a module in a process that ends with the demo. The demo keeps its standard input open."""
+"""Run a module in a process that ends with the demo.
+
+The demo keeps its standard input open.
+"""
 
 import os
 import runpy
@@ -11,7 +14,10 @@ ENDING_S = 10.0
 
 
 def end_with_the_demo() -> None:
-    """Wait for the end of the demo, then end this process. Kill its group if that takes long."""
+    """Wait for the end of the demo, then end this process.
+
+    Kill its group if that takes long.
+    """
     while os.read(0, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)

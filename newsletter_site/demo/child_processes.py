@@ -61,7 +61,10 @@ class Children:
                 return
 
     def pause(self) -> None:
-        """Wait a moment. Raise `DemoError` if a child has ended, or `StoppedError` at a signal."""
+        """Wait a moment.
+
+        Raise `DemoError` if a child has ended, or `StoppedError` at a signal.
+        """
         self.check()
         self.terminal.pause()
 

@@ -32,7 +32,10 @@ SHOWN_HELD_S = 2.0
 
 
 def run(terminal: Terminal, *, stay: bool) -> bool:
-    """Publish, deliver and report. Return whether all checks passed. `stay` keeps the site up."""
+    """Publish, deliver and report.
+
+    Return whether all checks passed. `stay` keeps the site up.
+    """
     with Children(prepare_data_dir(settings.HOMING_DATA_DIR), terminal) as children:
         try:
             open_database(terminal)

@@ -1,4 +1,4 @@
-"""Start the database, the sandbox, the site and the workers, and sign an author in."""
+"""Start database, sandbox, site and workers, and sign an author in."""
 
 import os
 import re

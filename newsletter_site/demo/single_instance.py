@@ -1,4 +1,7 @@
-"""Ensure that nothing else uses the demo's folder and database. The counts would be wrong."""
+"""Ensure that nothing else uses the demo's folder and database.
+
+The counts would be wrong.
+"""
 
 import hashlib
 import os
@@ -29,7 +32,10 @@ class DemoError(CommandError):
 
 
 def lock_folder(folder: Path, terminal: Terminal) -> int:
-    """Lock `folder` and return the open file. Raise `DemoError` if another demo has the lock."""
+    """Lock `folder` and return the open file.
+
+    Raise `DemoError` if another demo has the lock.
+    """
     # A lock needs only read access, so a file created by root works for other users too.
     lock = os.open(folder / "demo.lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     deadline = time.monotonic() + LOCK_WAIT_S

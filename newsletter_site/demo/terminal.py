@@ -1,4 +1,4 @@
-"""The demo's terminal: it shows the steps, and receives the signals that end the demo."""
+"""The demo's terminal, which shows steps and receives signals."""
 
 import signal
 import time

@@ -1,4 +1,4 @@
-"""A PostgreSQL that needs no installation (docs/decisions/0002-embedded-postgresql.md)."""
+"""An embedded PostgreSQL (docs/decisions/0002-embedded-postgresql.md)."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,10 @@ __all__ = ["EmbeddedPostgresError", "database_settings", "database_url", "prepar
 def database_settings(
     data_dir: Path, *, durable: bool = True, name: str = "homing"
 ) -> dict[str, Any]:
-    """Return an entry for DATABASES. Without `durable`, data may be lost: for tests only."""
+    """Return an entry for DATABASES.
+
+    Without `durable`, data may be lost: for tests only.
+    """
     return {
         "ENGINE": __name__,
         "NAME": name,
@@ -21,7 +24,10 @@ def database_settings(
 
 
 def database_url(data_dir: Path, name: str = "homing") -> str:
-    """Return a DATABASE_URL for another process. It works while this process uses the server."""
+    """Return a DATABASE_URL for another process.
+
+    It works while this process uses the server.
+    """
     # Imported late, so that settings can be read without libpq.
     from newsletter_site.embedded_postgres.cluster import cluster_in
 

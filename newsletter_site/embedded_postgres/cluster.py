@@ -45,7 +45,7 @@ class Cluster:
         }
 
     def url(self, dbname: str) -> str:
-        """Return a DATABASE_URL for the database `dbname`, for Django's settings and for libpq."""
+        """Return a DATABASE_URL for the database `dbname`, for Django and libpq."""
         # The folder is in the query, because a host name would become lower case.
         folder = quote(os.fspath(self.socket_dir), safe="/")
         return (
@@ -55,7 +55,7 @@ class Cluster:
 
 @cache
 def cluster_in(data_dir: Path, durable: bool = True) -> Cluster:
-    """Return the cluster of `data_dir`, or one in /var/tmp if the user cannot enter `data_dir`."""
+    """Return the cluster of `data_dir`, or of /var/tmp if the user cannot enter it."""
     data_dir = private_files.prepare_data_dir(data_dir)
     user = server_user(data_dir)
     binaries = find_binaries(user)
@@ -67,7 +67,7 @@ def cluster_in(data_dir: Path, durable: bool = True) -> Cluster:
 
 
 def socket_dir_for(home: Path, user: ServerUser) -> Path:
-    """Return the folder of the socket: the home, or one in /tmp if the path is too long."""
+    """Return the socket's folder: the home, or one in /tmp if the path is too long."""
     if len(os.fsencode(home / f".s.PGSQL.{PORT}")) < LONGEST_SOCKET_PATH:
         return home
     return private_files.private_folder(

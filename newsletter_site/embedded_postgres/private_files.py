@@ -44,7 +44,10 @@ def prepare_data_dir(data_dir: Path) -> Path:
 
 
 def private_folder(folder: Path, user: ServerUser) -> Path:
-    """Create `folder` for `user` with mode 0700. Raise EmbeddedPostgresError if it differs."""
+    """Create `folder` for `user` with mode 0700.
+
+    Raise EmbeddedPostgresError if it differs.
+    """
     try:
         folder.mkdir(mode=0o700)
     except FileExistsError:
@@ -73,7 +76,10 @@ def named_for(public: Path, key: str, user: ServerUser) -> Path:
 
 
 def open_lock(path: Path, user: ServerUser) -> int:
-    """Open the lock file `path`, and create it for `user` if it is missing. Never follow a link."""
+    """Open the lock file `path`, and create it for `user` if it is missing.
+
+    Never follow a link.
+    """
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     found = os.fstat(lock)
     if found.st_uid == os.geteuid() != user.uid and found.st_nlink == 1:
@@ -82,7 +88,10 @@ def open_lock(path: Path, user: ServerUser) -> int:
 
 
 def try_lock(lock: int, *, shared: bool = False) -> bool:
-    """Take `lock`, exclusive or shared. Return False if another process has a conflicting lock."""
+    """Take `lock`, exclusive or shared.
+
+    Return False if another process has a conflicting lock.
+    """
     try:
         fcntl.flock(lock, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -92,7 +101,10 @@ def try_lock(lock: int, *, shared: bool = False) -> bool:
 
 @contextmanager
 def held(path: Path, user: ServerUser, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
-    """Hold the lock file `path` exclusively. Raise EmbeddedPostgresError after `timeout_s`."""
+    """Hold the lock file `path` exclusively.
+
+    Raise EmbeddedPostgresError after `timeout_s`.
+    """
     lock = open_lock(path, user)
     try:
         deadline = time.monotonic() + timeout_s

@@ -47,7 +47,10 @@ def ping(cluster: Cluster) -> pq.Ping:
 
 
 def start(cluster: Cluster) -> None:
-    """Start the server unless it is up. Retry while the children of a killed server end."""
+    """Start the server unless it is up.
+
+    Retry while the children of a killed server end.
+    """
     if is_up(cluster):
         return
     make_data_directory(cluster)
@@ -66,7 +69,10 @@ def start(cluster: Cluster) -> None:
 
 
 def make_data_directory(cluster: Cluster) -> None:
-    """Initialise the data directory. `trust` is safe: the only socket is in a private folder."""
+    """Initialise the data directory.
+
+    `trust` is safe: the only socket is in a private folder.
+    """
     if cluster.data.exists():
         return
     unfinished = cluster.home / "data.new"
@@ -97,7 +103,10 @@ def comes_up(cluster: Cluster) -> bool:
 
 
 def launch(cluster: Cluster) -> None:
-    """Start the server below a shell that reaps it: process 1 of some containers does not."""
+    """Start the server below a shell that reaps it.
+
+    Some containers' process 1 does not.
+    """
     settings = SETTINGS | {"unix_socket_directories": f'"{cluster.socket_dir}"'}
     if not cluster.durable:
         settings |= FORGETFUL_SETTINGS

@@ -30,8 +30,10 @@ class ServerUser:
 
 
 def server_user(data_dir: Path) -> ServerUser:
-    """Return the current user. For root: the owner of the folder or of a server in it, or else
-    `postgres` or `nobody`."""
+    """Return the current user.
+
+    For root: the owner of the folder or of a server in it, or else `postgres` or `nobody`.
+    """
     if os.geteuid() != 0:
         return ServerUser(os.geteuid(), os.getegid())
     for folder in (data_dir, *sorted(data_dir.glob("postgresql-*"))):
@@ -51,7 +53,7 @@ def server_user(data_dir: Path) -> ServerUser:
 
 
 def run_as(user: ServerUser, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run `command` as `user` until it ends, without our terminal, folder and environment."""
+    """Run `command` as `user`, without our terminal, folder and environment."""
     identity: dict[str, Any] = {}
     if not user.is_us:
         identity = {"user": user.uid, "group": user.gid, "extra_groups": []}

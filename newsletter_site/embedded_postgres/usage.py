@@ -23,7 +23,10 @@ guard = threading.Lock()
 
 
 def join(cluster: Cluster, database: str | None = None) -> None:
-    """Use `cluster`: start its server and create `database`. Raise EmbeddedPostgresError."""
+    """Use `cluster`: start its server and create `database`.
+
+    Raise EmbeddedPostgresError.
+    """
     with guard:
         if cluster in joined:
             return
@@ -82,7 +85,10 @@ def leave_all() -> None:
 
 
 def reset_after_fork() -> None:
-    """Forget in a forked child what the parent joined. The child joins when it connects."""
+    """Forget in a forked child what the parent joined.
+
+    The child joins when it connects.
+    """
     global guard
     guard = threading.Lock()
     for lock in joined.values():

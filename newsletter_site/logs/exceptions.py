@@ -1,4 +1,7 @@
-"""Describe errors for the log by type and place. Their messages may contain secrets."""
+"""Describe errors for the log by type and place.
+
+Their messages may contain secrets.
+"""
 
 import traceback
 from collections.abc import Iterator
@@ -27,7 +30,10 @@ def frames_of(error: BaseException) -> list[str]:
 
 
 def describe_type(error: BaseException) -> str:
-    """Return the type of an error. For database errors, add the code and the constraint."""
+    """Return the type of an error.
+
+    For database errors, add the code and the constraint.
+    """
     diagnostics = getattr(error, "diag", None)
     more = (getattr(error, "sqlstate", None), getattr(diagnostics, "constraint_name", None))
     return " ".join([type(error).__qualname__, *(str(each) for each in more if each)])

@@ -26,7 +26,9 @@ HOST = socket.gethostname()
 
 
 class LineFormatter(logging.Formatter):
-    """Format a record as one line. `shape` is `json` or `lines`, and `secrets` are redacted.
+    """Format a record as one line.
+
+    `shape` is `json` or `lines`, and `secrets` are redacted.
 
     With `words`, for development, exceptions keep their redacted messages and tracebacks.
     """
@@ -83,7 +85,9 @@ def _as_text(line: Mapping[str, Any]) -> str:
 
 
 class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
-    """Write lines to stderr. If a line cannot be formatted, write only where it was logged.
+    """Write lines to stderr.
+
+    If a line cannot be formatted, write only where it was logged.
 
     `logging` itself would print the message and its arguments unredacted.
     """
@@ -107,7 +111,7 @@ class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
 
 
 def _hide_messages(record: logging.LogRecord) -> None:
-    """Replace every error in a record by its type, also if the record's message is the error's."""
+    """Replace each error in a record by its type, also in the record's message."""
     error = record.exc_info[1] if record.exc_info else None
     if error is not None and record.msg == str(error):
         record.msg, record.args = summarise(error), ()

@@ -56,7 +56,7 @@ def basic_credentials(user: str, password: str) -> str:
 
 
 def looks_random(text: str) -> bool:
-    """Return whether a long run of letters and digits is a token instead of a name or an id.
+    """Return whether a run of letters and digits is a token, not a name or an id.
 
     A token has digits among letters of both cases, or among letters without separators.
     """

@@ -1,4 +1,4 @@
-"""Log one line for each request, with its route but without its path (docs/logs.md)."""
+"""Log one line for each request, with its route but not its path (docs/logs.md)."""
 
 import logging
 import re
@@ -67,7 +67,10 @@ class RequestLogging:
 
 
 class BindAuthor(MiddlewareMixin):
-    """Bind the id of the signed-in user. Middleware after the one that reads the session."""
+    """Bind the id of the signed-in user.
+
+    Middleware after the one that reads the session.
+    """
 
     def process_request(self, request: HttpRequest) -> None:
         user = request.user

@@ -22,7 +22,10 @@ HEADERS = {
 def content_security_policy(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Add the headers. A view that sets one of them itself keeps its own (preview of a mail)."""
+    """Add the headers.
+
+    A view that sets one of them itself keeps its own (preview of a mail).
+    """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)

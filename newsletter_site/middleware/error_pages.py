@@ -18,8 +18,8 @@ from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 from django.views import defaults
 
-from api.problem import ProblemType, problem_response
-from newsletter_site.api.api_middleware import API_ROOT
+from api.problem import problem_response
+from newsletter_site.api.api_middleware import API_ROOT, UNKNOWN_HOST
 from newsletter_site.logs.exceptions import iter_causes
 
 logger = logging.getLogger(__name__)
@@ -49,16 +49,15 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return defaults.bad_request(request, exception)
     logger.warning("a request was refused: its host name is not among ALLOWED_HOSTS")
     if request.path_info.startswith(API_ROOT):
-        sentence = (
-            "Nothing was changed. Use the host name of the site's address. An operator can add "
-            "another host name to ALLOWED_HOSTS."
-        )
-        return problem_response(ProblemType.UNKNOWN_HOST, sentence)
+        return problem_response(*UNKNOWN_HOST)
     return HttpResponse(render_to_string("unknown_host.html"), status=400)
 
 
 class NotFoundPage(MiddlewareMixin):
-    """Show our 404 page in debug mode, such as in the demo. Django would list its URL patterns."""
+    """Show our 404 page in debug mode, such as in the demo.
+
+    Django would list its URL patterns.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         if not settings.DEBUG:
@@ -77,12 +76,15 @@ class NotFoundPage(MiddlewareMixin):
 
 
 class FormErrors(MiddlewareMixin):
-    """Answer forms that are too large (413) or cut off (400), before the CSRF token is read."""
+    """Answer forms that are too large (413) or cut off (400), before the CSRF check."""
 
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], *args: Any
     ) -> HttpResponse | None:
-        """Read the form, unless the view has no CSRF protection. Such views limit their input."""
+        """Read the form, unless the view has no CSRF protection.
+
+        Such views limit their input.
+        """
         if request.method != "POST" or getattr(view, "csrf_exempt", False):
             return None
         try:
@@ -108,11 +110,14 @@ def _too_large(request: HttpRequest) -> HttpResponse:
 
 
 def service_unavailable(request: HttpRequest, *, why: str, was_begun: bool) -> HttpResponse:
-    """Answer 503, as a page or as JSON. `why` is public. `was_begun`: the work may have started."""
+    """Answer 503, as a page or as JSON.
+
+    `why` is public. `was_begun`: the work may have started.
+    """
     response: HttpResponse
     path = request.path_info
     if path.startswith(("/api/", "/health/")) or path.endswith(".json"):
-        reasons = [f"{why} The request can be repeated."]
+        reasons = ["{} {}".format(why, _("The request can be repeated."))]
         response = JsonResponse({"status": "unavailable", "reasons": reasons}, status=503)
     else:
         was_read = request.method in {"GET", "HEAD"}
@@ -124,7 +129,7 @@ def service_unavailable(request: HttpRequest, *, why: str, was_begun: bool) -> H
 
 
 def is_unavailable(error: BaseException | None) -> bool:
-    """Return whether an error, or one of its causes, means that the database is unavailable."""
+    """Return whether an error or one of its causes means an unavailable database."""
     return any(_means_unavailable(cause) for cause in iter_causes(error))
 
 
@@ -140,7 +145,10 @@ def _means_unavailable(error: BaseException) -> bool:
 
 
 class DatabaseUnavailable(MiddlewareMixin):
-    """Answer 503 for views while the database is unavailable. The innermost middleware."""
+    """Answer 503 for views while the database is unavailable.
+
+    The innermost middleware.
+    """
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not is_unavailable(error):
@@ -151,7 +159,7 @@ class DatabaseUnavailable(MiddlewareMixin):
 
 
 def server_error(request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
-    """Answer errors of middleware (handler500): 503 if the database is unavailable, else 500."""
+    """Answer errors of middleware (handler500) with 503 or 500."""
     if is_unavailable(sys.exc_info()[1]):
         return _database_page(request)
     return defaults.server_error(request, *args, **options)

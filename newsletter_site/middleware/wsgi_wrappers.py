@@ -1,4 +1,4 @@
-"""Wrappers of the WSGI application, for work that must happen before Django's middleware."""
+"""Wrappers of the WSGI application, which run before Django's middleware."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ class TruncatedBodyError(ConnectionError):
 
 
 class CompleteBody(IOBase):
-    """A body of `length` bytes. Reading raises `TruncatedBodyError` if it ends too early."""
+    """A body of `length` bytes.
+
+    Reading raises `TruncatedBodyError` if it ends too early.
+    """
 
     def __init__(self, body: BinaryIO, length: int) -> None:
         self._body = body
@@ -65,7 +68,10 @@ def refuse_truncated_bodies(application: WSGIApplication) -> WSGIApplication:
 
 
 def ignore_charset(application: WSGIApplication) -> WSGIApplication:
-    """Read forms as UTF-8 whatever charset a request names. Django would refuse or fail."""
+    """Read forms as UTF-8 whatever charset a request names.
+
+    Django would refuse or fail.
+    """
 
     def wrapped(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         media_type, *parameters = environ.get("CONTENT_TYPE", "").split(";")

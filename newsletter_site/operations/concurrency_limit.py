@@ -1,4 +1,4 @@
-"""Limit concurrent requests to fewer than a process has threads (deploy/gunicorn.conf.py).
+"""Limit concurrent requests below the threads of deploy/gunicorn.conf.py.
 
 The other threads stay free for health checks.
 """

@@ -11,7 +11,10 @@ OPERATIONS_URLS = "newsletter_site.operations.urls"
 
 
 class OperationsMiddleware(MiddlewareMixin):
-    """Middleware before all others that redirect or refuse. Only the log's comes before it."""
+    """Middleware before all others that redirect or refuse.
+
+    Only the log's comes before it.
+    """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
         try:

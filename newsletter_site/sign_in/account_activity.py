@@ -1,4 +1,4 @@
-"""Find an author's account and record a change, for the commands that change accounts."""
+"""Find accounts and record changes, for commands that change accounts."""
 
 import logging
 from typing import Any
@@ -27,7 +27,10 @@ def find_author(username: str) -> Any:
 
 
 def record_operator(code: str, account: Any) -> None:
-    """Record a change by the operator under the account, and log it. Nobody is signed in here."""
+    """Record a change by the operator under the account, and log it.
+
+    Nobody is signed in here.
+    """
     record_activity(code, account.pk, account, from_command_line=True)
 
     def log() -> None:

@@ -1,4 +1,4 @@
-"""Middleware for REQUIRE_SECOND_FACTOR: redirect users without two-step sign-in to its set-up."""
+"""Redirect users without two-step sign-in to its set-up (REQUIRE_SECOND_FACTOR)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -15,7 +15,7 @@ _YEAR_S = 365 * 24 * 3600
 
 
 def read_browser_number(request: HttpRequest, name: str) -> str:
-    """Return the random number of a browser that this author used; empty if they did not."""
+    """Return the random number of this author's known browser, or an empty text."""
     author = _hash(name)
     cookie = request.COOKIES.get(_cookie_name(author), "")
     cookie_author, number = _read(cookie, _COOKIE_SALT, _YEAR_S)
@@ -28,12 +28,15 @@ def set_cookie(response: HttpResponse, name: str) -> None:
 
 
 def link_token(name: str) -> str:
-    """Return the token of an operator's link that makes one browser known for this author."""
+    """Return the token of an operator's link, which makes one browser known."""
     return signing.dumps([_hash(name), get_random_string(22)], salt=_LINK_SALT)
 
 
 def set_cookie_by_link(response: HttpResponse, token: str) -> bool:
-    """Make this browser known by an operator's link. Return False if it is invalid or expired."""
+    """Make this browser known by an operator's link.
+
+    Return False if it is invalid or expired.
+    """
     author, number = _read(token, _LINK_SALT, 3600)
     if number:
         _write_cookie(response, author, number)

@@ -1,4 +1,7 @@
-"""Check the password or a code again in an open session. A wrong one counts as a failed sign-in."""
+"""Check the password or a code again in an open session.
+
+A wrong one counts as a failed sign-in.
+"""
 
 from typing import Any
 
@@ -15,7 +18,10 @@ NOT_YOUR_PASSWORD = gettext_lazy("This is not your password.")
 
 
 def identity_error(request: HttpRequest) -> str:
-    """Return an error unless the posted password or code is right. Empty means it is right."""
+    """Return an error unless the posted password or code is right.
+
+    Empty means it is right.
+    """
     author: Any = request.user
     password_or_code = request.POST.get("password_or_code", "")
     name = author.get_username()

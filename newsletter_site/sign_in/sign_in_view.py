@@ -125,7 +125,7 @@ class SignIn(LoginView):
 
 
 def _author_waiting_for_code(request: HttpRequest) -> User | None:
-    """Return the author whose password was right in this session at most ten minutes ago."""
+    """Return the author whose password was right less than ten minutes ago."""
     try:
         key, session_hash = signing.loads(
             request.session.get(_WAITS_FOR_CODE, ""), salt=_WAITS_FOR_CODE, max_age=_TEN_MINUTES_S

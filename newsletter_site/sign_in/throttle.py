@@ -1,4 +1,4 @@
-"""Throttle sign-ins with django-axes, equally for names with and without an account."""
+"""Throttle sign-ins with django-axes, for known and unknown names equally."""
 
 import logging
 import math
@@ -27,7 +27,10 @@ logger = logging.getLogger(__name__)
 
 
 def throttle_key(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
-    """Hash the typed name for AXES_USERNAME_CALLABLE. Known browsers get a hash of their own."""
+    """Hash the typed name for AXES_USERNAME_CALLABLE.
+
+    Known browsers get a hash of their own.
+    """
     name = str((credentials or {}).get("username") or "")
     return _hash(known_browser.read_browser_number(request, name), name)
 
@@ -38,7 +41,10 @@ def network_address(request: HttpRequest) -> str:
 
 
 def may_try(request: HttpRequest, name: str) -> bool:
-    """Return whether a password or code may be checked. If not, AxesMiddleware answers 429."""
+    """Return whether a password or code may be checked.
+
+    If not, AxesMiddleware answers 429.
+    """
     if AxesProxyHandler.is_allowed(request, {"username": name}):
         return True
     request.axes_locked_out = True  # type: ignore[attr-defined]  # set by django-axes
@@ -59,7 +65,7 @@ def reset_failures(name: str) -> None:
 def too_many_failures(
     request: HttpRequest, response: HttpResponse | None = None, credentials: Any = None
 ) -> HttpResponse:
-    """Answer 429 for AXES_LOCKOUT_CALLABLE, with the same page for all names and passwords."""
+    """Answer 429 for AXES_LOCKOUT_CALLABLE, equally for all names and passwords."""
     wait_s = math.ceil(settings.AXES_COOLOFF_TIME.total_seconds())
     context = {"wait": duration(wait_s), "again": request.get_full_path()}
     page = render(request, "sign_in/wait.html", context, status=429)

@@ -1,4 +1,4 @@
-"""The two-step devices of an account: an authenticator app and ten recovery codes (django-otp)."""
+"""Two-step devices (django-otp): an authenticator app and ten recovery codes."""
 
 import base64
 import hashlib
@@ -37,7 +37,10 @@ _RECOVERY_CODE = re.compile(rf"[{_ALPHABET}]{{{_GROUPS * _GROUP}}}")
 
 @dataclass(frozen=True, slots=True)
 class CheckedCode:
-    """The result of a check. `wait_s` > 0: a pause is on, and the code was not checked."""
+    """The result of a check.
+
+    `wait_s` > 0: a pause is on, and the code was not checked.
+    """
 
     is_right: bool
     wait_s: int = 0
@@ -50,7 +53,7 @@ def is_on(author: Any) -> bool:
 
 
 def pending_device(author: Any, device_id: int | None) -> TOTPDevice | None:
-    """Return the device that waits for its first code, or None if its set-up has expired."""
+    """Return the device that waits for its first code, or None after its expiry."""
     if is_on(author):
         return None
     since = cast("Any", Now()) - SETUP_EXPIRES
@@ -69,7 +72,7 @@ def recovery_codes_left(author: Any) -> int:
 
 
 def start_setup(author: Any) -> int | None:
-    """Replace a pending device and return the new id; None if two-step sign-in is already on."""
+    """Replace a pending device and return the new id; None if two-step is already on."""
     with _locked(author):
         if is_on(author):
             return None
@@ -113,7 +116,7 @@ def check(author: Any, typed: str) -> CheckedCode:
 
 
 def looks_like_a_code(typed: str) -> bool:
-    """Return whether the typed text has the form of a code, where a password is accepted too."""
+    """Return whether the typed text has the form of a code."""
     code = _normalise(typed)
     return bool(_APP_CODE.fullmatch(code) or _RECOVERY_CODE.fullmatch(code))
 
@@ -134,7 +137,10 @@ def end_pauses(author: Any) -> None:
 
 
 def remove(author: Any, *, by_operator: bool = False) -> bool:
-    """Turn two-step sign-in off and end all sessions. Return False if it was already off."""
+    """Turn two-step sign-in off and end all sessions.
+
+    Return False if it was already off.
+    """
     with _locked(author):
         was_on = is_on(author)
         TOTPDevice.objects.filter(user=author).delete()
@@ -186,7 +192,7 @@ def _normalise(typed: str) -> str:
 
 @contextmanager
 def _locked(author: Any) -> Iterator[None]:
-    """Allow one transaction at a time for each account, so that a code works only once."""
+    """Allow one transaction at a time for each account: a code works only once."""
     with transaction.atomic():
         User.objects.select_for_update().get(pk=author.pk)
         yield

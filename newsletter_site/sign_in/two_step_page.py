@@ -1,4 +1,4 @@
-"""The page where authors set up two-step sign-in, renew recovery codes, or turn it off."""
+"""The page to set up two-step sign-in, renew recovery codes, or turn it off."""
 
 import io
 from typing import Any

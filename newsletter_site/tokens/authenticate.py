@@ -1,4 +1,4 @@
-"""Build tokens, with a prefix and a check sum, and find the caller of a token by its hash."""
+"""Build tokens with a prefix and a check sum, and find their callers by hash."""
 
 import hashlib
 import re
@@ -35,7 +35,7 @@ _NOTE_USE = """
 
 
 def build_token(random: str) -> str:
-    """Build the token around 43 random characters (`secrets.token_urlsafe(RANDOM_BYTES)`)."""
+    """Build the token around 43 characters of `secrets.token_urlsafe(RANDOM_BYTES)`."""
     return f"{PREFIX}{random}{_check_sum(random)}"
 
 
@@ -55,7 +55,10 @@ def _check_sum(random: str) -> str:
 
 
 def find_caller(token: str) -> Caller | None:
-    """Return None if the token is unknown, expired or revoked, or its user may not sign in."""
+    """Return the caller, or None if the token is not accepted.
+
+    It is accepted unless it is unknown, expired or revoked, or its user may not sign in.
+    """
     if not is_well_formed(token):
         return None
     with connection.cursor() as cursor:

@@ -34,7 +34,10 @@ POSTED_BEFORE = gettext_lazy(
 
 
 class TokenRefusedError(ValueError):
-    """No token was created or revoked. The text is for people; `field` names the wrong value."""
+    """No token was created or revoked.
+
+    The text is for people; `field` names the wrong value.
+    """
 
     def __init__(self, field: str, reason: object) -> None:
         super().__init__(str(reason))
@@ -62,7 +65,10 @@ def create_token(
     form_key: uuid.UUID | None = None,
     from_command_line: bool = False,
 ) -> NewToken:
-    """Create a token. Raise `TokenRefusedError`, also for a second post of the same `form_key`."""
+    """Create a token.
+
+    Raise `TokenRefusedError`, also for a second post of the same `form_key`.
+    """
     name = " ".join(name.split())
     chosen = set(scopes)
     for error in _errors(user, name, chosen, expires_days):
@@ -98,7 +104,10 @@ def refuse_second_post(form_key: uuid.UUID) -> None:
 def revoke(
     token: int, by: uuid.UUID, *, among: QuerySet[ApiToken], from_command_line: bool = False
 ) -> ApiToken:
-    """Revoke a token of `among`; twice is safe. Raise `TokenRefusedError` if there is none."""
+    """Revoke a token of `among`; twice is safe.
+
+    Raise `TokenRefusedError` if there is none.
+    """
     with transaction.atomic():
         row = among.select_for_update(of=("self",)).filter(pk=token).first()
         if row is None:
@@ -111,7 +120,7 @@ def revoke(
 
 
 def visible_tokens(user: Any) -> QuerySet[ApiToken]:
-    """Return the tokens that a user may see and revoke: their own, or all for a superuser."""
+    """Return a user's tokens, or all tokens for a superuser."""
     tokens = ApiToken.objects.select_related("user").order_by("-pk")
     return tokens if user.is_superuser else tokens.filter(user=user)
 
@@ -122,7 +131,10 @@ def is_accepted(token: ApiToken, now: datetime) -> bool:
 
 
 def describe_state(token: ApiToken, now: datetime) -> str:
-    """Describe the state, such as “Last used 9 Oct 2026. Expires 1 Jan 2027.” Days are in UTC."""
+    """Describe the state, such as “Last used 9 Oct 2026.
+
+    Expires 1 Jan 2027.” Days are in UTC.
+    """
     if token.revoked_at is not None:
         return _("Revoked {day}.").format(day=_day(token.revoked_at))
     if token.expires_at is not None and token.expires_at <= now:

@@ -1,4 +1,7 @@
-"""The page of API tokens. Creating one needs the password or a code; it is shown only once."""
+"""The page of API tokens.
+
+Creating one needs the password or a code; it is shown only once.
+"""
 
 import uuid
 

@@ -39,7 +39,7 @@ def _seconds(value: str) -> float:
 
 
 class Command(migrate.Command):
-    """Django's command with short waits for locks, because other sessions queue behind each."""
+    """Django's command with short waits for locks. Other sessions queue behind each."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -88,7 +88,10 @@ class Command(migrate.Command):
             options["verbosity"] = self._verbosity_of_retry
 
     def _try(self, *args: Any, **options: Any) -> str | None:
-        """Apply the missing migrations. Return what the run waits for if it must try again."""
+        """Apply the missing migrations.
+
+        Return what the run waits for if it must try again.
+        """
         self._wait: LockWait | None = None
         self._verbosity_of_retry = self._shown
         waiting_for = _("Waiting for another migrate to finish.")
@@ -166,7 +169,7 @@ class Command(migrate.Command):
     def migration_progress_callback(
         self, action: str, migration: Migration | None = None, fake: bool = False
     ) -> None:
-        """Start a migration's transaction before Django applies it, and commit it afterwards."""
+        """Open a transaction before a migration starts, and commit it afterwards."""
         if action in ("apply_success", "unapply_success"):
             self._transaction.close()
             self._note_progress()
@@ -183,7 +186,7 @@ class Command(migrate.Command):
                 self._drop_unfinished_indexes(migration)
 
     def _drop_unfinished_indexes(self, migration: Migration) -> None:
-        """Drop the unfinished indexes of an interrupted run, whose migration is not recorded."""
+        """Drop the unfinished indexes that an interrupted run left."""
         for operation in migration.operations:
             if isinstance(operation, AddIndexConcurrently):
                 name = self._connection.ops.quote_name(operation.index.name)

@@ -1,4 +1,4 @@
-"""`manage.py remove_second_factor USERNAME`: turn two-step sign-in off for an author."""
+"""`manage.py remove_second_factor USERNAME`: turn two-step sign-in off."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py unblock_sign_in USERNAME`: let an author try again after failed sign-ins."""
+"""`manage.py unblock_sign_in USERNAME`: unblock an author after failed sign-ins."""
 
 from typing import Any
 

@@ -23,7 +23,10 @@ class NoAnswerError(Exception):
 
 
 class BoundedQuery(Generic[Answer]):
-    """A query with a limit in seconds, in its own transaction. The server enforces it too."""
+    """A query with a limit in seconds, in its own transaction.
+
+    The server enforces it too.
+    """
 
     def __init__(
         self, query: Callable[[CursorWrapper], Answer], *, timeout_s: float = TIMEOUT_S
@@ -34,7 +37,10 @@ class BoundedQuery(Generic[Answer]):
         self._running: tuple[Future[Answer], float] | None = None
 
     def answer(self) -> Answer:
-        """Return the answer. Raise `NoAnswerError` when the limit of the running query passes."""
+        """Return the answer.
+
+        Raise `NoAnswerError` when the limit of the running query passes.
+        """
         with self._lock:
             if self._running is None:
                 future: Future[Answer] = Future()

@@ -1,4 +1,4 @@
-"""PostgreSQL's statistics: long transactions and dead rows, which slow sending down."""
+"""PostgreSQL's statistics: long transactions and dead rows, which slow sending."""
 
 import platform
 from typing import Any

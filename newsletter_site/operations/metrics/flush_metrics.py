@@ -1,4 +1,4 @@
-"""Write the counts of a process to the table: in a thread of web processes, or at the exit."""
+"""Write a process's counts to the table: in a web process's thread, or at exit."""
 
 import logging
 import os

@@ -23,7 +23,10 @@ DATABASE = "database"
 def exposition(
     counters: Mapping[str, Labelled], gauges: Mapping[str, Reading], *, database: str
 ) -> bytes:
-    """Write all metrics. `database` names the database in which the counters are stored."""
+    """Write all metrics.
+
+    `database` names the database in which the counters are stored.
+    """
     families: list[Family] = []
     for metric in CATALOGUE:
         match metric.kind:
@@ -75,7 +78,10 @@ def _gauge(metric: Metric, found: Reading) -> Family:
 
 
 def _histogram(metric: Metric, buckets: Labelled, sums: Labelled, database: str) -> Family:
-    """Build a histogram. Buckets are stored separately; Prometheus needs cumulative counts."""
+    """Build a histogram.
+
+    Buckets are stored separately; Prometheus needs cumulative counts.
+    """
     bounds = [*(f"{bound:g}" for bound in metric.bounds_s), INFINITY]
     counts: dict[tuple[str, ...], dict[str, float]] = {labels: {} for labels in _known(metric)}
     for labels, value in buckets:

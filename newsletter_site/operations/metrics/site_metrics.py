@@ -42,7 +42,10 @@ def count_sign_in(result: SignInResult) -> None:
 
 
 def observe_request(route: str, status: int, seconds: float) -> None:
-    """Count an answered request. 503 is a class of its own, because it is not the page's error."""
+    """Count an answered request.
+
+    503 is a class of its own, because it is not the page's error.
+    """
     status_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
     metrics_buffer.add(REQUESTS, route=route, status=status_class)
     metrics_buffer.observe(REQUEST_SECONDS, seconds, route=route)
