@@ -1,4 +1,4 @@
-"""The log as it is written outside debug, read line by line."""
+"""The log as written outside debug, read line by line."""
 
 import io
 import json
@@ -16,7 +16,7 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 @contextmanager
 def log_lines(*secrets: str) -> Iterator[Lines]:
-    """What this process logs meanwhile, without ids that something before left behind."""
+    """Collect this process's log lines, without ids from earlier work."""
     clear_contextvars()
     stream = io.StringIO()
     handler = StderrHandler(stream)

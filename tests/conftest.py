@@ -108,7 +108,7 @@ hypothesis.settings.load_profile("tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse other settings than those of the tests; start the server before anything connects."""
+    """Refuse other settings than the tests'; start the database server."""
     if (module := settings.SETTINGS_MODULE) != ENVIRONMENT["DJANGO_SETTINGS_MODULE"]:
         raise pytest.UsageError(
             f"DJANGO_SETTINGS_MODULE is '{module}'. Unset it: the tests have settings of their own."

@@ -1,4 +1,4 @@
-"""Which statements failed: the server writes each into its own log, with what it held."""
+"""Failed statements, read from the server's own log with their parameters."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,10 @@ from django.db import DatabaseError, connection
 
 @contextmanager
 def failed_statements() -> Iterator[list[DatabaseError]]:
-    """What failed on this thread's connection from here to the end of the block, caught or not."""
+    """Collect statements that fail on this thread's connection in the block.
+
+    Errors that are caught count too.
+    """
     failed: list[DatabaseError] = []
 
     def watched(execute: Callable[..., Any], *statement: Any) -> Any:

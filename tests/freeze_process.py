@@ -1,15 +1,14 @@
-"""A process that is frozen with SIGSTOP, and the moment from which it is."""
+"""Freezing a process with SIGSTOP, and waiting until it is frozen."""
 
 import os
 import signal
 
 
 def freeze(child: int) -> None:
-    """
-    Stop a child of ours, by its process id; returns once all of its threads stand still.
+    """Stop a child process; return once all of its threads are stopped.
 
-    The system gives the signal to one thread, and the others run on until that one has come to its
-    turn and stops them. A worker whose lock is let go in between goes further than it was to.
+    The system gives the signal to one thread, and the others run until that thread has been
+    scheduled and stops them. A worker whose lock is released in between runs further than intended.
     """
     os.kill(child, signal.SIGSTOP)
     os.waitid(os.P_PID, child, os.WSTOPPED)

@@ -7,12 +7,12 @@ import pytest
 
 
 def find_program(name: str) -> str | None:
-    """The path of a program, or None if it is not installed."""
+    """Return the path of a program, or None if it is not installed."""
     return shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
 
 
 def program(name: str, *, package: str) -> str:
-    """The path of a program. If it is not installed, skip the test; in CI, fail it."""
+    """Return the path of a program; if it is missing, skip the test, or fail in CI."""
     found = find_program(name)
     if found is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(

@@ -1,8 +1,8 @@
-"""Find words and sentences that are hard to read: `python -m tests.plain_english [PATH …]`.
+"""Find words and sentences that are hard to read.
 
-It reads pages, messages, comments, docstrings, test names and Markdown. It prints each finding
-with its file and line, and exits with 1 if there is one. The reasons for the rules are in
-docs/decisions/0035-plain-english-and-translation.md.
+Run `python -m tests.plain_english [PATH …]`. It reads pages, messages, comments, docstrings, test
+names and Markdown. It prints each finding with its file and line, and exits with 1 if there is
+one. The reasons for the rules are in docs/decisions/0035-plain-english-and-translation.md.
 """
 
 from __future__ import annotations

@@ -217,7 +217,7 @@ def _plain(html: str) -> str:
 
 
 def _tag_texts(path: str, token: Token, name: str) -> Iterator[Text]:
-    """Read the string literals in a tag or variable: marked by `translate` or `_()`, or not."""
+    """Read the string literals in a tag or variable, marked or not."""
     if name in {"if", "elif", "url", "static"}:
         return
     for match in re.finditer(r"""(_\()?("[^"]*"|'[^']*')""", token.contents):

@@ -1,4 +1,4 @@
-"""`manage.py` as a person or a script types it: a process of its own, arguments as bytes."""
+"""Run `manage.py` in its own process, with arguments as bytes."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ PATIENCE_S = 60
 
 
 def typed(database_url: str, *arguments: str | bytes) -> subprocess.CompletedProcess[str]:
-    """What came of the command, however it ended."""
+    """Run the command and return its result, however it ended."""
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,

@@ -1,4 +1,4 @@
-"""Small checkouts with the entry script `homing`, whose locks hold nothing, to try it on."""
+"""Small checkouts with the entry script `homing` and empty locks."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ from typing import Any
 SCRIPT = Path(__file__).resolve().parent.parent / "homing"
 PYTHON = Path(sys.prefix if sys.prefix == sys.base_prefix else sys.base_prefix) / "bin/python3"
 
-# Stands for manage.py and for pytest: says what it was given, and ends as it is told.
+# Replacement for manage.py and pytest: prints its arguments, and ends as requested.
 COMMAND = """
 import json, os, sys
 print(json.dumps({
@@ -27,7 +27,7 @@ if sys.argv[1:] == ["wait"]:
 
 
 def lay_out(folder: Path) -> Path:
-    """A checkout with the script, empty locks and the two programs that the script starts."""
+    """Create a checkout with the script, empty locks and the two started programs."""
     (folder / "requirements").mkdir(parents=True)
     shutil.copy(SCRIPT, folder / "homing")
     for lock in ("production", "demo", "test"):
@@ -38,7 +38,7 @@ def lay_out(folder: Path) -> Path:
 
 
 def start(checkout: Path, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-    """Start the script in an environment that is empty but for what a login gives."""
+    """Start the script in an environment with only the variables of a login."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(checkout / "home")}
     return subprocess.Popen(
         [options.pop("python", PYTHON), checkout / "homing", *arguments],
@@ -52,7 +52,7 @@ def start(checkout: Path, *arguments: str, **options: Any) -> subprocess.Popen[s
 
 
 def run(checkout: Path, *arguments: str, **options: Any) -> tuple[dict[str, Any], str]:
-    """Run the script to its end; what the command said of itself, and the script's own lines."""
+    """Run the script; return the command's JSON and the script's own lines."""
     process = start(checkout, *arguments, **options)
     out, errors = process.communicate()
     assert process.returncode == 0, errors
@@ -60,6 +60,6 @@ def run(checkout: Path, *arguments: str, **options: Any) -> tuple[dict[str, Any]
 
 
 def stamp(checkout: Path) -> dict[str, str]:
-    """What the finished environment says of itself."""
+    """Return the stamp that the finished environment holds."""
     found: dict[str, str] = json.loads((checkout / ".venv" / "homing.json").read_text())
     return found

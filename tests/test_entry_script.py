@@ -31,7 +31,7 @@ print(needed_late.__file__)
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout with a server's environment and one more package in it."""
+    """Create a checkout with a server's environment and one more package in it."""
     checkout = lay_out(tmp_path_factory.mktemp("made") / "homing")
     _, lines = run(checkout, "deliver", environment=A_DATABASE)
     assert "Creating" in lines
@@ -43,7 +43,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(made: Path, tmp_path: Path) -> Iterator[Path]:
-    """The same checkout, restored afterwards. It stays in place, because its stamp has the path."""
+    """Yield the same checkout, and restore it afterwards.
+
+    It stays in place, because its stamp has the path.
+    """
     kept = tmp_path / "kept"
     shutil.copytree(made, kept, symlinks=True)
     yield made
@@ -53,7 +56,7 @@ def copy(made: Path, tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def running(copy: Path) -> Iterator[subprocess.Popen[str]]:
-    """A program that runs in the environment."""
+    """Start a program that runs in the environment."""
     command = [copy / ".venv" / "bin" / "python", "-c", RUNNING]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
@@ -108,9 +111,9 @@ def test_help_names_the_tiers_of_tests(tmp_path: Path) -> None:
 
 def test_the_command_runs_in_the_callers_folder(made: Path, tmp_path: Path) -> None:
     before = (made / ".venv" / "homing.json").stat().st_mtime_ns
-    said, lines = run(made, "deliver", "--processes", "2", environment=A_DATABASE, cwd=tmp_path)
-    assert said["arguments"] == ["deliver", "--processes", "2"]
-    assert (said["prefix"], said["folder"]) == (str(made / ".venv"), str(tmp_path))
+    result, lines = run(made, "deliver", "--processes", "2", environment=A_DATABASE, cwd=tmp_path)
+    assert result["arguments"] == ["deliver", "--processes", "2"]
+    assert (result["prefix"], result["folder"]) == (str(made / ".venv"), str(tmp_path))
     assert lines == ""
     assert (made / ".venv" / "homing.json").stat().st_mtime_ns == before
 
@@ -120,8 +123,8 @@ def test_a_richer_lock_is_put_in_place_beside_what_runs(
 ) -> None:
     (copy / ".venv.new").mkdir()
     (copy / ".venv.new" / "half").touch()  # The files of a killed run are removed.
-    said, lines = run(copy, "test", "tests/test_x.py", cwd=tmp_path, environment={"DEBUG": "off"})
-    assert (said["arguments"], said["folder"]) == (["tests/test_x.py"], str(copy))
+    result, lines = run(copy, "test", "tests/test_x.py", cwd=tmp_path, environment={"DEBUG": "off"})
+    assert (result["arguments"], result["folder"]) == (["tests/test_x.py"], str(copy))
     assert stamp(copy)["lock"] == "test"
     assert "requirements/test.txt" in lines
     assert run(copy, "demo")[1] == ""
@@ -198,9 +201,9 @@ def test_a_killed_installation_starts_again(tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     assert not (checkout / ".venv" / "homing.json").exists()
-    said, lines = run(checkout, "demo")
+    result, lines = run(checkout, "demo")
     assert "Creating" in lines
-    assert said["arguments"] == ["demo"]
+    assert result["arguments"] == ["demo"]
 
 
 def test_the_exit_code_and_the_signals_are_the_commands_own(made: Path) -> None:
@@ -242,7 +245,10 @@ def test_an_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
 
 
 def python_for(uid: int) -> Path | None:
-    """Find a Python that another user may run. The one of the tests may be in root's home."""
+    """Find a Python that another user may run.
+
+    The one of the tests may be in root's home.
+    """
     trial = "import sys, ensurepip; sys.exit(sys.version_info < (3, 11))"
     for python in (PYTHON, Path("/usr/bin/python3"), Path("/usr/local/bin/python3")):
         try:
@@ -260,7 +266,7 @@ PYTHON_FOR_NOBODY = python_for(NOBODY.pw_uid) if os.geteuid() == 0 else None
 
 @pytest.fixture
 def sealed_checkout() -> Iterator[Path]:
-    """A checkout that everyone may read and only root may write to."""
+    """Create a checkout that everyone may read and only root may write to."""
     with tempfile.TemporaryDirectory(prefix="homing-test-", dir="/var/tmp") as name:
         folder = Path(name)
         checkout = lay_out(folder / "checkout")
@@ -275,13 +281,13 @@ def sealed_checkout() -> Iterator[Path]:
 def check_that_everything_goes_elsewhere(checkout: Path, home: Path, **options: Any) -> None:
     """Run the demo twice. The environment and the data are in the user's home."""
     environment = {"HOME": str(home)}
-    said, lines = run(checkout, "demo", environment=environment, **options)
+    result, lines = run(checkout, "demo", environment=environment, **options)
     assert f"{checkout} is not writable" in lines
-    assert Path(said["prefix"]).is_relative_to(home)
-    assert Path(said["data"]).is_relative_to(home)
+    assert Path(result["prefix"]).is_relative_to(home)
+    assert Path(result["data"]).is_relative_to(home)
     assert not (checkout / ".venv").exists()
     again, lines = run(checkout, "demo", environment=environment, **options)
-    assert (again, lines) == (said, "")
+    assert (again, lines) == (result, "")
 
 
 if PYTHON_FOR_NOBODY is not None:
@@ -310,7 +316,7 @@ elif os.geteuid() != 0:
 
 else:
 
-    def test_root_may_write_to_a_sealed_checkout_and_does(sealed_checkout: Path) -> None:
-        said, _ = run(sealed_checkout, "demo")
-        assert said["prefix"] == str(sealed_checkout / ".venv")
-        assert said["data"] is None
+    def test_root_may_write_to_a_sealed_checkout(sealed_checkout: Path) -> None:
+        result, _ = run(sealed_checkout, "demo")
+        assert result["prefix"] == str(sealed_checkout / ".venv")
+        assert result["data"] is None

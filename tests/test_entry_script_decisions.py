@@ -15,7 +15,7 @@ A_DATABASE = {"DATABASE_URL": "postgres://homing@127.0.0.1/homing"}
 
 @pytest.fixture
 def entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """The script as a module, on a machine without a server's settings."""
+    """Load the script as a module, on a machine without a server's settings."""
     loader = SourceFileLoader("homing_entry", str(SCRIPT))
     spec = spec_from_loader(loader.name, loader)
     assert spec is not None
@@ -29,7 +29,7 @@ def entry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 @pytest.fixture
 def on_a_server(entry: Any) -> Any:
-    """The same on a machine with a server's settings."""
+    """Load the script on a machine with a server's settings."""
     entry.SERVER_SETTINGS.touch()
     return entry
 
@@ -54,7 +54,7 @@ def test_on_a_server_no_command_uses_another_database(
 
 @pytest.mark.parametrize("command", ["demo", "test"])
 @pytest.mark.parametrize("environment", [{}, A_DATABASE], ids=str)
-def test_on_a_server_there_is_no_demo_and_no_test(
+def test_demo_and_test_are_refused_on_a_server(
     on_a_server: Any, command: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given(monkeypatch, environment)

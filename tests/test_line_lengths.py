@@ -1,4 +1,4 @@
-"""Templates, scripts and styles have lines that fit in an editor; ruff checks Python."""
+"""Templates, scripts and styles have short lines; ruff checks Python."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The step “Audit” of the run fails for a known hole, and for nothing that says nothing."""
+"""The step “Audit” fails for known holes, not for missing information."""
 
 import importlib.util
 import json
@@ -33,28 +33,28 @@ def report(*packages: dict[str, object]) -> str:
     return json.dumps({"dependencies": packages, "fixes": []})
 
 
-def test_packages_that_were_all_judged_and_have_no_hole_are_clean() -> None:
+def test_judged_packages_without_holes_are_clean() -> None:
     found = audit.verdict(0, report(JUDGED), "No known vulnerabilities found")
     assert found == audit.Verdict(audit.Said.CLEAN)
     assert found.is_good
 
 
 @pytest.mark.parametrize("exit_code", [0, 1])
-def test_a_known_hole_fails_the_run_whatever_else_was_said(exit_code: int) -> None:
+def test_known_hole_fails_the_run_despite_other_messages(exit_code: int) -> None:
     for others in ((), (JUDGED,), (UNJUDGED, JUDGED)):
         found = audit.verdict(exit_code, report(*others, HOLE), "")
         assert (found.said, found.is_good) == (audit.Said.HOLES, False)
         assert "pillow 1.0: PYSEC-1, fixed in 1.1" in audit.banner(found)
 
 
-def test_packages_that_nobody_judged_are_not_called_clean() -> None:
+def test_unjudged_packages_are_not_called_clean() -> None:
     found = audit.verdict(0, report(JUDGED, UNJUDGED), "No known vulnerabilities found")
     assert (found.said, found.is_good) == (audit.Said.NOT_ASKED, True)
     assert "NOT AUDITED" in audit.banner(found)
     assert "1 of 2 packages were not judged: requests" in audit.banner(found)
 
 
-def test_advisories_that_cannot_be_reached_are_said_loudly_and_the_run_goes_on() -> None:
+def test_unreachable_advisories_print_a_warning_and_the_run_continues() -> None:
     for last in (
         "requests.exceptions.ProxyError: HTTPSConnectionPool(host='pypi.org', port=443)",
         "requests.exceptions.ConnectionError: Failed to resolve 'pypi.org'",
@@ -66,7 +66,7 @@ def test_advisories_that_cannot_be_reached_are_said_loudly_and_the_run_goes_on()
         assert audit.banner(found).count("!" * 78) == 2
 
 
-def test_an_audit_that_does_not_work_fails_the_run() -> None:
+def test_broken_audit_fails_the_run() -> None:
     for exit_code, output, errors in (
         (1, "", "ERROR:pip_audit._cli:requirement django is not hashed"),
         (1, "", ""),

@@ -1,4 +1,4 @@
-"""The locks: exact, hashed, the poorer within the richer, and free of any address or place."""
+"""Locks: exact, hashed, nested, and free of index URLs and paths."""
 
 import re
 from pathlib import Path
@@ -10,19 +10,19 @@ LOCKS = ("production", "demo", "test")
 
 
 def pins(lock: str) -> dict[str, str]:
-    """Each locked package with everything that is said of it."""
+    """Return each locked package with its whole entry."""
     text = (REQUIREMENTS / f"{lock}.txt").read_text()
     blocks = re.split(r"^(?=[a-z0-9])", text, flags=re.MULTILINE)
     return {block.split("==")[0]: re.sub(r" *#.*", "", block).strip() for block in blocks if block}
 
 
 def without_marker(pin: str) -> str:
-    """Version and hashes, without the machines it is for: a richer lock may be for more."""
+    """Return version and hashes without markers: a larger lock may have more."""
     return re.sub(r" ;[^\\]*(?= )", "", pin)
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_a_lock_pins_and_hashes_all_that_its_list_asks_for(lock: str) -> None:
+def test_lock_pins_and_hashes_everything_in_its_list(lock: str) -> None:
     for name, pin in pins(lock).items():
         assert re.match(rf"{re.escape(name)}==\d[\w.]*( ;[^\\]*)? \\\n", pin), pin
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", pin), pin
@@ -31,7 +31,7 @@ def test_a_lock_pins_and_hashes_all_that_its_list_asks_for(lock: str) -> None:
     assert asked_for - pins(lock).keys() == set()
 
 
-def test_a_richer_lock_holds_the_same_versions_as_the_poorer_one() -> None:
+def test_larger_lock_has_the_same_versions_as_the_smaller() -> None:
     for poorer, richer in (("production", "demo"), ("demo", "test")):
         held = {name: without_marker(pin) for name, pin in pins(richer).items()}
         for name, pin in pins(poorer).items():
@@ -41,10 +41,10 @@ def test_a_richer_lock_holds_the_same_versions_as_the_poorer_one() -> None:
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_no_list_names_the_address_of_an_index_or_a_place_on_a_machine(lock: str) -> None:
+def test_lists_name_no_index_and_no_local_path(lock: str) -> None:
     for path in (REQUIREMENTS / f"{lock}.in", REQUIREMENTS / f"{lock}.txt"):
         for line in path.read_text().splitlines():
-            said = line.removeprefix("# What").split(" docs/")[0]
-            assert "://" not in said
-            assert not re.search(r"--(extra-)?index-url|--find-links|--trusted-host| @ ", said)
-            assert not re.search(r"(^|[\s=])(/|~|[A-Za-z]:\\)", said), line
+            text = line.removeprefix("# What").split(" docs/")[0]
+            assert "://" not in text
+            assert not re.search(r"--(extra-)?index-url|--find-links|--trusted-host| @ ", text)
+            assert not re.search(r"(^|[\s=])(/|~|[A-Za-z]:\\)", text), line

@@ -83,7 +83,7 @@ def _words(node: ast.expr) -> str:
 
 
 def _is_sentence(words: str) -> bool:
-    """Whether a string begins like a sentence and has two words; SQL begins with capitals."""
+    """Return whether a string begins like a sentence; SQL begins with capitals."""
     return bool(
         re.match(r"[“\"]?[A-Z{][a-z_}]*[ ,’']", words)
         and len(re.findall(r"[A-Za-z]{2,}", words)) >= 2

@@ -1,4 +1,4 @@
-"""What an author does at the desk, in the words of its pages."""
+"""Actions of an author on the desk, with the texts of its pages."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ def sign_in(page: Page, name: str = "edith") -> None:
 
 
 def come_to(page: Page, address: str = WRITE, name: str = "edith") -> Page:
-    """Ask for a page and be led to it by signing in; it is loaded, with its scripts begun."""
+    """Open a page by signing in; it is loaded and its scripts have begun."""
     page.goto(address)
     sign_in(page, name)
     page.wait_for_url(lambda url: "/login/" not in url)
@@ -34,13 +34,16 @@ def come_to(page: Page, address: str = WRITE, name: str = "edith") -> Page:
 
 
 def is_ready(page: Page) -> Page:
-    """The composer, once its script has begun: a test that cuts the line must not cut that off."""
+    """Wait until the composer's script has begun.
+
+    A test that goes offline must not interrupt its loading.
+    """
     expect(page.locator("#composer[data-ready]")).to_be_attached()
     return page
 
 
 def write(page: Page, letter: str = LETTER, *, title: str = TITLE) -> None:
-    """Write in the composer; with scripts it saves by itself."""
+    """Write in the composer; with scripts it saves automatically."""
     page.get_by_label("Title and subject").fill(title)
     page.get_by_label("Letter, in").fill(letter)
 
@@ -50,19 +53,19 @@ def is_saved(page: Page) -> None:
 
 
 def check(page: Page) -> None:
-    """Go on to the sheet before publishing."""
+    """Open the check sheet."""
     page.get_by_role("button", name="Check and publish").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Before it goes out")
     page.wait_for_load_state()
 
 
 def ask(page: Page, readers: int) -> None:
-    """Press the button of the sheet, which asks."""
+    """Press the sheet's button, which opens a confirmation."""
     page.get_by_role("button", name=f"Publish to {readers}…").click()
 
 
 def publish_to(page: Page, readers: int, *, double_click: bool = False) -> None:
-    """Press the button of the sheet and that of its dialog; the site has accepted it."""
+    """Publish: press the sheet's button and the dialog's; the site accepts it."""
     ask(page, readers)
     button = page.get_by_role("dialog").get_by_role("button", name=f"Publish to {readers}")
     (button.dblclick if double_click else button.click)()
@@ -70,18 +73,18 @@ def publish_to(page: Page, readers: int, *, double_click: bool = False) -> None:
 
 
 def do(page: Page, action: str, words: str | re.Pattern[str]) -> None:
-    """Choose an action on the page of an issue, and press the button that asks for it."""
+    """Choose an action on an issue's page, and confirm it."""
     page.get_by_role("link", name=f"{action}…", exact=True).click()
     page.get_by_role("button", name=words).click()
 
 
 def look_now(page: Page) -> None:
-    """Come back to the page, as from another tab: it asks how things are."""
+    """Return to the page as from another tab, so that it polls."""
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
 
 
 def succeeded(page: Page, sentence: str | re.Pattern[str] = "Succeeded.") -> None:
-    """The page of the issue says by itself that all is over."""
+    """Wait until the issue's page shows that sending has ended."""
     expect(page.locator(".lede")).to_contain_text(sentence)
 
 
@@ -90,7 +93,7 @@ def count(page: Page, outcome: str) -> int:
 
 
 def edition(version: int = 1) -> Edition:
-    """The edition of this version of what was written; there is one issue in a test."""
+    """Return the edition of this version; a test has one issue."""
     return Edition.objects.get(kind="newsletter", version=version)
 
 
@@ -108,7 +111,7 @@ def accepted_by(provider: SandboxServer) -> list[Message]:
 
 
 def copies_of(provider: SandboxServer, edition: Edition) -> Counter[str]:
-    """How many copies of an edition each address got; whoever got none is not in it."""
+    """Return how many copies of an edition each address got, if any."""
     mine = f"{edition.issue_id.hex}.{edition.version}."
     return Counter(
         address
@@ -120,7 +123,7 @@ def copies_of(provider: SandboxServer, edition: Edition) -> Counter[str]:
 
 @contextmanager
 def late(page: Page, script: str, address: str) -> Iterator[None]:
-    """Come to a page on a slow line: the script is there at the end of the block, not before."""
+    """Open a page on a slow line: its script arrives at the end of the block."""
     waiting: list[Route] = []
     page.route(f"**/{script}*.js", lambda route: waiting.append(route))
     with page.expect_request("**/*.js"):

@@ -1,4 +1,4 @@
-"""A real browser before the real site."""
+"""A real browser on the real site."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ from subscribers.models import Subscriber
 from tests.browser.web_site import WebSite, running_site
 from tests.subscribers.factories import SubscriberFactory
 
-# The shell comes first: it draws no windows around the pages, which costs more than most pages.
+# The headless shell comes first: it draws no windows, which costs more than most pages.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking")
 READERS = 40
@@ -27,13 +27,13 @@ HELD_IN_BATCHES = pytest.mark.parametrize(
     "site_settings", [{"PUBLISH_HOLD_S": "600", "DELIVERY_BATCH_SIZE": "5"}], ids=["held"]
 )
 T = TypeVar("T")
-# A machine may have more to do than this.
+# The machine may be busy.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
 
 class Running:
-    """What tests share as long as one follows the other: a browser, a provider, sites."""
+    """Objects that successive tests share: a browser, a provider, sites."""
 
     def __init__(self) -> None:
         self._exits = ExitStack()
@@ -55,16 +55,16 @@ running = Running()
 
 @contextmanager
 def a_chromium() -> Iterator[Browser]:
-    """A Chromium of this machine."""
+    """Return the path of this machine's Chromium."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
-        # CI has one; a machine with nothing but Python need not, and is told so.
+        # CI has one; a machine with only Python need not, and sees a message.
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "No Chromium was found on this machine, and these tests drive one: install the "
             "package chromium-headless-shell or chromium to run them too."
         )
     with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
-        # Playwright's loop runs in this thread, and Django takes that for asynchronous code.
+        # Playwright's loop runs in this thread, so Django sees asynchronous code.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
         with playwright.chromium.launch(executable_path=path, args=ARGUMENTS) as browser:
             yield browser
@@ -72,7 +72,10 @@ def a_chromium() -> Iterator[Browser]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
-    """Stop what these tests share before a test of another directory: it writes counts later."""
+    """Stop shared objects before tests of another folder.
+
+    The shared site writes counters later.
+    """
     yield
     if nextitem is not None and not nextitem.path.is_relative_to(Path(__file__).parent):
         running.end()
@@ -91,7 +94,7 @@ def chromium() -> Browser:
 
 @pytest.fixture
 def provider() -> SandboxServer:
-    """A Postmark that keeps every message it accepts, and has none yet."""
+    """Return an empty sandbox that keeps every accepted message."""
     provider = running.once("provider", SandboxServer)
     provider.sandbox.reset()
     return provider
@@ -99,7 +102,7 @@ def provider() -> SandboxServer:
 
 @pytest.fixture
 def site_settings() -> dict[str, str]:
-    """The settings of the site, where they differ from those of the other tests."""
+    """Return settings of the site that differ from the other tests'."""
     return {}
 
 
@@ -111,7 +114,7 @@ def site(
     provider: SandboxServer,
     site_settings: dict[str, str],
 ) -> Iterator[WebSite]:
-    """The site. It has answered every request when the test's rows are removed."""
+    """Run the site; it has answered every request before the test's rows are removed."""
     its = partial(running_site, database_url, provider.url, site_settings)
     site = running.once(frozenset(site_settings.items()), its)
     yield site
@@ -125,7 +128,7 @@ def readers(transactional_db: None) -> list[Subscriber]:
 
 @pytest.fixture
 def author(transactional_db: None) -> Any:
-    """Edith Marlow, who may do everything."""
+    """Create Edith Marlow, who has all permissions."""
     return get_user_model().objects.create_superuser(
         "edith", password="a long password", first_name="Edith", last_name="Marlow"
     )
@@ -133,10 +136,9 @@ def author(transactional_db: None) -> Any:
 
 @pytest.fixture
 def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
-    """
-    Open windows of browsers that know nothing of one another, for somebody signed in or nobody.
+    """Open isolated browser windows, signed in or not.
 
-    A window that broke the content security policy, or met an error in a script, fails its test.
+    A window that breaks the content security policy or meets a script error fails its test.
     """
     complaints: list[str] = []
 
@@ -151,7 +153,7 @@ def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
                 base_url=site.url, **{"reduced_motion": "reduce", **options}
             )
             exits.callback(context.close)
-            # A page with unsaved words is left when it is asked to.
+            # Leave pages with unsaved text without a question.
             context.on("dialog", lambda dialog: dialog.accept())
             if user is not None:
                 client = Client()
@@ -170,5 +172,5 @@ def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
 
 @pytest.fixture
 def desk(new_page: Callable[..., Page], author: Any, readers: list[Subscriber]) -> Page:
-    """A window of Edith, who has readers and is signed in."""
+    """Open a window of Edith, who has readers and is signed in."""
     return new_page(author)

@@ -1,4 +1,4 @@
-"""Hooks of gunicorn that report each request's begin and end to the test that started the site."""
+"""Gunicorn hooks that report each request's begin and end to the test."""
 
 import os
 from typing import Any

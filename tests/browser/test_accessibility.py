@@ -1,4 +1,4 @@
-"""Every page: by ear, by keyboard, in the dark, on the smallest phone, without scripts."""
+"""Every page: screen reader, keyboard, dark scheme, small phone, no scripts."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ from tests.browser.pages.public_pages import reader_pages
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 Windows = Callable[..., Page]
-# On these the document is the same without scripts, so what axe found of it holds there too.
+# These documents are the same without scripts, so axe's result holds there too.
 SAME_WITHOUT_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
     {
         "readers": desk_reader_pages.readers,
@@ -52,7 +52,7 @@ WITH_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
 
 
 def faults_on(pages: Pages, page: Page, plain: Page | None = None) -> dict[str, object]:
-    """Visit each page once, and once in a window without scripts if there is one."""
+    """Visit each page once, and once without scripts if there is such a window."""
     found: dict[str, object] = {}
     for name, shown in pages.items():
         shown.visit(page)
@@ -65,7 +65,7 @@ def faults_on(pages: Pages, page: Page, plain: Page | None = None) -> dict[str, 
     return found
 
 
-def test_readers_pages_have_no_script_and_are_for_everybody(new_page: Windows, author: Any) -> None:
+def test_reader_pages_are_accessible_without_scripts(new_page: Windows, author: Any) -> None:
     page, scripts = new_page(), []
     page.on("request", lambda one: one.resource_type == "script" and scripts.append(one.url))
     assert faults_on(reader_pages(author), page, new_page(java_script_enabled=False)) == {}
@@ -73,7 +73,7 @@ def test_readers_pages_have_no_script_and_are_for_everybody(new_page: Windows, a
 
 
 @pytest.mark.parametrize("group", SAME_WITHOUT_SCRIPTS)
-def test_the_page_is_for_everybody_and_the_same_without_scripts(
+def test_page_is_accessible_and_the_same_without_scripts(
     new_page: Windows, author: Any, group: str
 ) -> None:
     pages = SAME_WITHOUT_SCRIPTS[group](author)
@@ -82,13 +82,13 @@ def test_the_page_is_for_everybody_and_the_same_without_scripts(
 
 
 @pytest.mark.parametrize("group", WITH_SCRIPTS)
-def test_every_page_of_the_desk_is_for_everybody(
+def test_every_page_of_the_desk_is_accessible(
     new_page: Windows, author: Any, readers: Any, group: str
 ) -> None:
     assert faults_on(WITH_SCRIPTS[group](author), new_page(author)) == {}
 
 
-def test_every_page_of_the_administration_is_for_everybody(
+def test_every_page_of_the_administration_is_accessible(
     new_page: Windows, transactional_db: None
 ) -> None:
     found: dict[str, object] = {}
@@ -113,7 +113,7 @@ FILL_THE_LINE = """heading => {
 }"""
 
 
-def test_a_name_as_wide_as_the_page_leaves_the_button_beside_it_alone(
+def test_full_width_heading_leaves_its_button_in_place(
     new_page: Windows, transactional_db: None
 ) -> None:
     operator = of_operators.operator()
@@ -127,12 +127,12 @@ def test_a_name_as_wide_as_the_page_leaves_the_button_beside_it_alone(
             assert found == {"isNear": True, "isUnder": False}, (address, width)
 
 
-def test_the_page_that_waits_for_a_first_click_is_for_everybody(
+def test_page_that_waits_for_a_first_click_is_accessible(
     new_page: Windows, author: Any, readers: Any, database_url: str
 ) -> None:
     draft = begun(author)
     page = new_page(author)
-    # It would look again by itself before it has been looked at.
+    # Otherwise it would poll automatically before it has been checked.
     page.route("**/look-again.js", lambda route: route.abort())
     page.goto(at(draft, "publish/"))
     with psycopg.connect(database_url, autocommit=True) as others:
@@ -143,10 +143,8 @@ def test_the_page_that_waits_for_a_first_click_is_for_everybody(
         assert faults_of(page) == {}
 
 
-def test_the_pages_of_an_error_are_for_everybody(
-    new_page: Windows, author: Any, client: Client
-) -> None:
-    """As they are where `DEBUG` is off; the site of these tests shows Django's own instead."""
+def test_error_pages_are_accessible(new_page: Windows, author: Any, client: Client) -> None:
+    """The pages with `DEBUG` off; with it on, Django shows its own."""
     request = RequestFactory().get("/")
     client.force_login(author)
     answers = {

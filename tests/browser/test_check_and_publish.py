@@ -1,4 +1,4 @@
-"""The sheet before publishing in a real browser: what it says, and where it leads."""
+"""The check sheet in a real browser: its findings, and its links."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -29,12 +29,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def draft(author: Any) -> Draft:
-    """A draft whose link was opened before: nothing is looked up."""
+    """Create a draft whose link is already checked, so nothing is looked up."""
     link_was_opened()
     return begun(author, WELL)
 
 
-def test_the_sheet_tells_of_links_and_the_note_of_publishing_goes_at_the_end(desk, draft, site):
+def test_sheet_reports_links_and_the_publishing_note_ends(desk, draft, site):
     desk.goto(at(draft, "check/"))
     expect(desk.get_by_text("One link answers 404")).to_be_visible()
     publish_to(desk, READERS)
@@ -47,7 +47,7 @@ def test_the_sheet_tells_of_links_and_the_note_of_publishing_goes_at_the_end(des
     expect(desk.get_by_text(ACCEPTED)).to_be_hidden()
 
 
-def test_a_time_that_is_past_is_said_on_the_sheet(desk, draft):
+def test_past_time_is_refused_on_the_sheet(desk, draft):
     desk.goto(at(draft, "check/"))
     expect(desk.get_by_role("button", name="Schedule…")).to_have_count(0)
     field, error = desk.get_by_label("Date and time"), desk.locator("#when-at-error")
@@ -68,7 +68,7 @@ def test_a_time_that_is_past_is_said_on_the_sheet(desk, draft):
     assert not Edition.objects.exists()
 
 
-def test_who_names_a_time_means_it_until_they_choose_now(desk, draft):
+def test_typed_time_selects_schedule_until_now_is_chosen(desk, draft):
     moment = tomorrow("UTC")
     with late(desk, "when", at(draft, "check/")):
         field = desk.get_by_label("Date and time")
@@ -89,9 +89,7 @@ def test_who_names_a_time_means_it_until_they_choose_now(desk, draft):
     assert Edition.objects.get().control == "running"
 
 
-def test_a_time_beside_now_is_asked_about_where_no_script_ever_comes(
-    new_page, author, readers, draft
-):
+def test_time_beside_now_is_refused_without_scripts(new_page, author, readers, draft):
     page = new_page(author, java_script_enabled=False)
     page.goto(at(draft, "check/"))
     page.get_by_label("Date and time").fill(tomorrow("UTC").local)
@@ -104,7 +102,7 @@ def test_a_time_beside_now_is_asked_about_where_no_script_ever_comes(
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Schedule it for {READERS} readers?")
 
 
-def test_what_is_to_be_mended_in_the_text_part_leads_into_its_panel(desk, author):
+def test_text_part_finding_opens_its_panel(desk, author):
     words = DraftFields(
         "Swifts", "", MARKDOWN, "They have gone.", "Dear {{ nmae }}, they have gone."
     )
@@ -117,7 +115,7 @@ def test_what_is_to_be_mended_in_the_text_part_leads_into_its_panel(desk, author
     expect(desk.get_by_label("Letter, in")).to_be_focused()
 
 
-def test_what_is_not_known_yet_is_looked_up_once_while_the_page_is_there(desk, author):
+def test_unknown_findings_are_looked_up_once_on_the_page(desk, author):
     draft = begun(author, FAULTY)
     looks = []
     desk.on("request", lambda request: looks.append(request.url) if "looks" in request.url else 0)
@@ -132,12 +130,15 @@ def test_what_is_not_known_yet_is_looked_up_once_while_the_page_is_there(desk, a
     expect(desk.get_by_text("have not been opened yet")).to_have_count(0)
 
 
-# Of the two one at least is less than a year away, whatever day it is.
+# One of the two is less than a year away on any day.
 ZONES = ("Europe/Lisbon", "America/New_York")
 
 
 def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
-    """A zone, and half an hour after the next time that its clocks change, as they went before."""
+    """Return a zone and a time half an hour after its next clock change.
+
+    The time is written without the change.
+    """
     hour = timedelta(hours=1)
     start = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + 48 * hour
     for zone in ZONES:
@@ -146,15 +147,15 @@ def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
             at = start + hours * hour
             before, after = (moment.astimezone(there).utcoffset() for moment in (at - hour, at))
             if before != after and (before > after) == clocks_go_back:
-                # Just before it, where that comes again; else just after it, where it never comes.
+                # Just before the change if that hour repeats; just after it if the hour is skipped.
                 way = -1 if clocks_go_back else 1
                 return zone, (at + before + way * hour / 2).replace(tzinfo=None)
     raise AssertionError("no clock changes within a year")
 
 
-# On a site of its own: a site remembers the newsletter's zone for some seconds.
+# A site of its own, because a site caches the newsletter's zone for some seconds.
 @HELD_IN_BATCHES
-def test_the_night_of_a_change_is_scheduled_as_it_is_meant(new_page, author, readers, draft):
+def test_night_of_a_clock_change_is_scheduled_as_meant(new_page, author, readers, draft):
     zone, twice = night_of_a_change(clocks_go_back=True)
     other_zone, never = night_of_a_change(clocks_go_back=False)
     first, second = (
@@ -165,28 +166,28 @@ def test_the_night_of_a_change_is_scheduled_as_it_is_meant(new_page, author, rea
     page = new_page(author, timezone_id="Asia/Kathmandu")
     page.goto(at(draft, "check/"))
     expect(page.get_by_label("Time zone")).to_have_value(zone)
-    said = page.locator("[data-when-said]")
+    hint = page.locator("[data-when-said]")
 
-    # A time that the clocks skip is refused, by the page while it is typed and by the server.
+    # The page and the server refuse a time that the clocks skip.
     page.get_by_label("Time zone").select_option(other_zone)
     page.get_by_label("Date and time").fill(f"{never:%Y-%m-%dT%H:%M}")
     expect(page.get_by_label("Schedule", exact=True)).to_be_checked()
-    expect(said).to_have_text("This time does not exist there: the clocks go forward over it.")
+    expect(hint).to_have_text("This time does not exist there: the clocks go forward over it.")
     page.get_by_role("button", name="Schedule…").click()
     expect(page.locator("#when-at-error")).to_contain_text(f"does not exist in {other_zone}")
     assert not Edition.objects.exists()
 
-    # One that comes twice is asked about: she means the second.
+    # A time that occurs twice is asked about: she means the second.
     page.get_by_label("Time zone").select_option(zone)
     page.get_by_label("Date and time").fill(f"{twice:%Y-%m-%dT%H:%M}")
-    expect(said).to_contain_text("This time comes twice there")
+    expect(hint).to_contain_text("This time comes twice there")
     page.get_by_role("button", name="Schedule…").click()
     expect(page.locator("#when-which-error")).to_contain_text(f"comes twice in {zone}")
     assert not Edition.objects.exists()
     page.get_by_role("radio", name=re.compile("^The second")).check()
-    expect(said).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")
+    expect(hint).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")
 
-    # The question and the page of the issue name both times, and neither that of her own clock.
+    # The question and the issue's page name both times, without her own clock's.
     page.get_by_role("button", name="Schedule…").click()
     dialog = page.get_by_role("dialog", name=f"Schedule it for {READERS} readers?")
     expect(dialog).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")

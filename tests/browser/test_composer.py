@@ -1,4 +1,4 @@
-"""The composer in a real browser: whatever happens, no word is lost."""
+"""The composer in a real browser loses no text."""
 
 import re
 from urllib.parse import parse_qs
@@ -53,7 +53,7 @@ def composer(desk) -> Page:
 
 @pytest.fixture
 def writing(new_page, author, draft) -> Page:
-    # Without a scheme that is forced upon every frame, as no browser of a reader has it.
+    # No colour scheme is forced on the frame, because no reader's browser forces one.
     page = new_page(author, color_scheme="null")
     page.goto(f"/admin/newsletters/drafts/{draft.pk}/")
     return is_ready(page)
@@ -77,7 +77,7 @@ def shown(page: Page):
     return page.frame_locator("[data-frames] iframe >> nth=0")
 
 
-def test_what_is_written_saves_itself_and_the_preview_follows(composer):
+def test_text_saves_automatically_and_the_preview_follows(composer):
     composer.get_by_label("Title and subject").fill(TITLE)
     letter(composer).fill(LETTER)
 
@@ -100,7 +100,7 @@ def test_what_is_written_saves_itself_and_the_preview_follows(composer):
     expect(letter(composer)).to_have_value(f"{LETTER} For good.")
 
 
-def test_a_correction_is_shown_before_its_first_change(desk, author):
+def test_correction_is_shown_before_its_first_change(desk, author):
     words = DraftFields(TITLE, "", MARKDOWN, LETTER, "")
     first = publish(author.pk, fresh_key(), build_content(words), hold_s=0).edition
     desk.goto(f"{WRITE}?issue={first.issue_id}")
@@ -117,14 +117,14 @@ def test_a_correction_is_shown_before_its_first_change(desk, author):
     assert Draft.objects.get().issue_id == first.issue_id
 
 
-def test_what_is_written_before_the_script_comes_is_saved(desk):
+def test_text_written_before_the_script_loads_is_saved(desk):
     with late(desk, "composer", WRITE):
         letter(desk).fill("Written on a slow line.")
 
     is_saved_as(desk, "Written on a slow line.")
 
 
-def test_leaving_at_once_loses_nothing(composer):
+def test_leaving_at_once_loses_no_text(composer):
     letter(composer).fill("Written in a hurry.")
     composer.goto("/admin/newsletters/issues/")
 
@@ -135,7 +135,7 @@ def test_leaving_at_once_loses_nothing(composer):
         is_saved_as(composer, "Written in a hurry.")
 
 
-def test_of_two_tabs_the_later_never_wins_in_silence(writing, draft):
+def test_later_of_two_tabs_never_overwrites_silently(writing, draft):
     other = writing.context.new_page()
     other.goto(writing.url)
     is_ready(other)
@@ -156,7 +156,7 @@ def test_of_two_tabs_the_later_never_wins_in_silence(writing, draft):
     }
 
 
-def test_a_copy_whose_answer_was_lost_can_be_asked_for_again(writing, draft):
+def test_copy_whose_answer_was_lost_can_be_saved_again(writing, draft):
     def arrives_and_its_answer_does_not(route):
         route.fetch()
         route.abort()
@@ -180,7 +180,7 @@ def test_a_copy_whose_answer_was_lost_can_be_asked_for_again(writing, draft):
     assert {one.letter for one in Draft.objects.all()} == {"Theirs.", "Mine.", "Mine, and more."}
 
 
-def test_back_after_a_time_offline_the_other_words_can_be_taken_and_mine_stay_here(writing, draft):
+def test_taking_the_other_text_after_offline_keeps_mine_here(writing, draft):
     writing.context.set_offline(True)
     letter(writing).fill("Mine, under way.")
     expect(writing.get_by_role("status")).to_have_text(OFFLINE)
@@ -197,7 +197,7 @@ def test_back_after_a_time_offline_the_other_words_can_be_taken_and_mine_stay_he
 
 
 @pytest.mark.parametrize(("arriving", "status"), [("Second.", None), ("First.", 502)])
-def test_of_several_answers_that_were_lost_none_is_a_conflict(writing, arriving, status):
+def test_several_lost_answers_cause_no_conflict(writing, arriving, status):
     seen = set()
 
     def one_arrives_and_no_answer_does(route):
@@ -221,7 +221,7 @@ def test_of_several_answers_that_were_lost_none_is_a_conflict(writing, arriving,
     is_saved_as(writing, "Third.")
 
 
-def test_a_reload_finds_what_was_never_saved_and_offers_it(writing):
+def test_reload_offers_text_that_was_never_saved(writing):
     writing.route("**/drafts/**", lambda route: _only_reading(route))
     letter(writing).fill("Never saved.")
     expect(writing.get_by_role("status")).to_contain_text("Every word is kept")
@@ -247,7 +247,7 @@ def _only_reading(route) -> None:
         route.continue_()
 
 
-def test_signed_out_meanwhile_the_words_stay_and_are_saved_after_signing_in(writing):
+def test_text_written_signed_out_is_saved_after_signing_in(writing):
     other = writing.context.new_page()
     other.goto("/admin/newsletters/issues/")
     sign_out(other)
@@ -264,7 +264,7 @@ def test_signed_out_meanwhile_the_words_stay_and_are_saved_after_signing_in(writ
     is_saved_as(writing, "Written signed out.")
 
 
-def test_whose_cookies_were_cleared_is_signed_out_and_told_the_way_back(writing):
+def test_cleared_cookies_show_the_way_to_sign_in(writing):
     writing.context.clear_cookies()
 
     letter(writing).fill("Written without a cookie.")
@@ -274,7 +274,7 @@ def test_whose_cookies_were_cleared_is_signed_out_and_told_the_way_back(writing)
     assert Draft.objects.get().letter == LETTER
 
 
-def test_of_somebody_else_who_signs_in_the_open_page_saves_nothing(writing):
+def test_page_saves_nothing_for_another_user_who_signs_in(writing):
     get_user_model().objects.create_superuser("willa", password="a long password")
     other = writing.context.new_page()
     other.goto("/admin/newsletters/issues/")
@@ -295,7 +295,7 @@ def test_of_somebody_else_who_signs_in_the_open_page_saves_nothing(writing):
     is_saved_as(writing, "Written by Edith.")
 
 
-def test_who_may_write_no_more_is_told_so_and_is_not_signed_out(writing, author):
+def test_author_without_permission_sees_the_reason_and_stays_signed_in(writing, author):
     author.is_superuser = False
     author.save()
     letter(writing).fill("Not hers to save.")
@@ -304,8 +304,8 @@ def test_who_may_write_no_more_is_told_so_and_is_not_signed_out(writing, author)
     assert Draft.objects.get().letter == LETTER
 
 
-def test_what_is_larger_than_any_form_is_said_and_shorter_it_is_saved(writing):
-    # Nine bytes each on the way: more than is read.
+def test_too_large_text_is_reported_and_saved_once_shorter(writing):
+    # Nine bytes each in the request: more than the site reads.
     letter(writing).evaluate("field => field.value = '雨'.repeat(1_500_000)")
     letter(writing).dispatch_event("input")
 
@@ -315,7 +315,7 @@ def test_what_is_larger_than_any_form_is_said_and_shorter_it_is_saved(writing):
     is_saved_as(writing, "Short.")
 
 
-def test_the_preview_as_desktop_phone_text_and_dark(writing):
+def test_preview_shows_desktop_phone_text_and_dark(writing):
     frame = writing.locator("[data-frames] iframe")
     expect(shown(writing).get_by_text("they have gone.")).to_be_visible()
     wide = frame.bounding_box()["width"]
@@ -333,7 +333,7 @@ def test_the_preview_as_desktop_phone_text_and_dark(writing):
     expect(shown(writing).get_by_text("they have gone.")).to_be_visible()
 
 
-def test_the_preview_keeps_its_place_and_leaves_no_trace_in_the_history(writing):
+def test_preview_keeps_its_place_without_history_entries(writing):
     long = "\n\n".join(f"Paragraph {number}." for number in range(80))
     letter(writing).fill(long)
     expect(shown(writing).get_by_text("Paragraph 79.")).to_be_attached()
@@ -351,7 +351,7 @@ def test_the_preview_keeps_its_place_and_leaves_no_trace_in_the_history(writing)
     assert writing.evaluate("history.length") == history
 
 
-def test_the_tools_write_at_the_caret_and_can_be_undone(writing):
+def test_tools_write_at_the_caret_and_can_be_undone(writing):
     letter(writing).fill("Dear , gone.")
     letter(writing).evaluate("field => field.setSelectionRange(5, 5)")
 
@@ -367,7 +367,7 @@ def test_the_tools_write_at_the_caret_and_can_be_undone(writing):
     expect(letter(writing)).to_have_value("Dear , ***gone***.")
 
 
-def test_the_text_part_follows_the_letter_until_it_is_ones_own(writing):
+def test_text_part_follows_the_letter_until_it_is_edited(writing):
     writing.get_by_role("button", name="Text part").click()
     made = writing.get_by_label("Text part, as it is made from the letter")
     expect(made).to_have_value(re.compile("Dear"))
@@ -383,7 +383,7 @@ def test_the_text_part_follows_the_letter_until_it_is_ones_own(writing):
     expect(own).to_have_value("My own words.")
 
 
-def test_html_instead_of_markdown(writing):
+def test_html_can_replace_markdown(writing):
     writing.get_by_role("button", name="Write HTML instead").click()
 
     expect(writing.get_by_label("Letter, in HTML")).to_have_value(re.compile("<em>gone</em>"))
@@ -393,7 +393,7 @@ def test_html_instead_of_markdown(writing):
     assert Draft.objects.get().format == "html"
 
 
-def test_a_half_typed_test_address_keeps_nobody_from_the_check(writing):
+def test_incomplete_test_address_does_not_block_the_check(writing):
     writing.get_by_role("button", name="Send a test…").click()
     writing.get_by_role("dialog").get_by_label("To").fill("edith@")
     writing.get_by_role("button", name="Not now").click()
@@ -402,7 +402,7 @@ def test_a_half_typed_test_address_keeps_nobody_from_the_check(writing):
     writing.wait_for_url("**/check/")
 
 
-def test_return_in_the_title_saves_and_does_nothing_else(writing):
+def test_return_in_the_title_only_saves(writing):
     writing.get_by_label("Title and subject").fill("Another title")
     writing.get_by_label("Title and subject").press("Enter")
 
@@ -411,7 +411,7 @@ def test_return_in_the_title_saves_and_does_nothing_else(writing):
     assert writing.get_by_label("Title and subject").input_value() == "Another title"
 
 
-def test_a_picture_is_asked_for_its_words_and_stands_in_the_letter(writing):
+def test_image_with_its_alt_text_is_put_into_the_letter(writing):
     letter(writing).press("End")
     with writing.expect_file_chooser() as chooser:
         writing.get_by_role("button", name="Picture", exact=True).click()
@@ -431,7 +431,7 @@ def test_a_picture_is_asked_for_its_words_and_stands_in_the_letter(writing):
     assert faults_found_by_axe(writing) == []
 
 
-def test_the_words_of_a_picture_stand_in_the_picture_whatever_stood_there(writing):
+def test_alt_text_replaces_any_earlier_alt_text(writing):
     letter(writing).fill("Two ![](/one.png), [of](/a) ![!](/two.png) them.")
     writing.get_by_role("button", name="Pictures 2").click()
     first, second = writing.locator("[data-image-list]").get_by_label("Words in place").all()
@@ -448,7 +448,7 @@ def test_the_words_of_a_picture_stand_in_the_picture_whatever_stood_there(writin
     )
 
 
-def test_an_unknown_field_is_shown_where_it_stands(writing):
+def test_unknown_field_is_shown_at_its_place(writing):
     letter(writing).fill("One.\n\n" * 200 + "Dear {{ nmae }}.")
     hint = writing.locator("#letter_hints")
     expect(hint).to_contain_text("Line 401: There is no merge field “{{ nmae }}”")

@@ -1,4 +1,7 @@
-"""The whole way of an issue at a real browser, with real workers; by keyboard; without scripts."""
+"""An issue from draft to receipt in a real browser, with real workers.
+
+Also by keyboard, and without scripts.
+"""
 
 import csv
 import re
@@ -39,11 +42,11 @@ HERSELF = "edith@posthouse.example.org"
 
 
 @HELD_IN_BATCHES
-def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, site, provider):
+def test_issue_from_its_first_word_to_its_receipt(new_page, author, readers, site, provider):
     page = come_to(new_page())
     assert not Draft.objects.exists()
 
-    # She writes, loses the connection, and comes back.
+    # She writes, loses the connection, and reconnects.
     write(page)
     is_saved(page)
     page.context.set_offline(True)
@@ -62,7 +65,7 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
     expect(frame.locator("pre")).to_contain_text("Written in a tunnel.")
 
     with site.worker():
-        # A test letter arrives, marked, once; nothing is published by it.
+        # A test letter arrives, marked, once; it publishes nothing.
         page.get_by_role("button", name="Send a test…").click()
         page.get_by_label("To", exact=True).fill(HERSELF)
         page.get_by_role("dialog").get_by_role("button", name="Send a test").dblclick()
@@ -78,17 +81,17 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
         assert (test.recipients, test.item["Subject"]) == ([HERSELF], f"[Test] {TITLE}")
         assert not Edition.objects.filter(kind="newsletter").exists()
 
-        # She looks once more, in a tab that stays open, and publishes by a double click.
+        # She checks once more, in a tab that stays open, and publishes with a double click.
         check(page)
         stale = page.context.new_page()
         stale.goto(f"/admin/newsletters/drafts/{draft.pk}/publish/")
         publish_to(page, READERS, double_click=True)
         assert edition().audience == READERS
 
-        # Neither the back button nor the tab of before publishes it again.
+        # Neither the back button nor the earlier tab publishes it again.
         page.go_back()
         again = page.get_by_role("button", name=f"Publish to {READERS}…")
-        if again.count():  # kept by the browser; one that is asked for anew leads to the issue
+        if again.count():  # kept by the browser; a new request leads to the issue
             again.click()
         expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
         stale.get_by_role("button", name=f"Publish to {READERS}").click()
@@ -97,7 +100,7 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
         assert Edition.objects.filter(kind="newsletter").count() == 1
         assert Delivery.objects.filter(issue=edition().issue_id).count() == READERS
 
-        # During the hold nothing leaves, though a worker is there. She calls it back.
+        # During the hold nothing is sent, although a worker is running. She calls it back.
         do(page, "Call back", f"Call back {READERS} copies")
         expect(page.locator(".lede")).to_contain_text("Called back. It reached nobody")
         page.get_by_role("link", name="Open the draft").click()
@@ -106,7 +109,7 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
         assert not copies_of(provider, edition())
         assert Delivery.objects.filter(outcome="withdrawn").count() == READERS
 
-    # She mends them and publishes again; nobody is kept waiting.
+    # She fixes the text and publishes again, without waiting for the hold.
     write(page, "Dear {{ name|reader }},\n\nthey have all gone.")
     is_saved(page)
     check(page)
@@ -125,7 +128,7 @@ def test_an_issue_from_its_first_word_to_its_receipt(new_page, author, readers, 
     second = Delivery.objects.filter(issue=edition(version=2).issue_id, version=2)
     assert second.filter(outcome="sent").exclude(provider_message_id="").count() == READERS
 
-    # The receipt says the same, and is genuine.
+    # The receipt shows the same counts and is genuine.
     page.get_by_role("link", name="See the receipt").click()
     expect(page.locator(".tally")).to_contain_text(f"{READERS} of {READERS} sent")
     expect(page.get_by_role("button", name="Print")).to_be_visible()
@@ -143,9 +146,7 @@ ONE_CALL_ONE_TRY = {"DELIVERY_CONCURRENCY": 1, "DELIVERY_MAX_ATTEMPTS": 1}
 
 
 @HELD_IN_BATCHES
-def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mistake(
-    new_page, author, readers, site, provider
-):
+def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, site, provider):
     faults, gate = provider.sandbox.faults, provider.sandbox.gate
     page = new_page(author)
     page.goto(WRITE)
@@ -155,7 +156,7 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
     publish_to(page, READERS)
     do(page, "Send now", f"Send to {READERS} readers now")
 
-    # The second call is in the air when she pauses: it ends, and no other begins.
+    # The second call is in flight when she pauses: it ends, and no other begins.
     faults.set({"kind": "hold", "nth": 2, "moment": "before_accept"})
     with site.worker(**ONE_CALL_ONE_TRY):
         assert gate.wait_until(lambda: gate.held == 1, 60)
@@ -173,7 +174,7 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
     assert Delivery.objects.filter(outcome="sent").count() == 2 * BATCH
     assert Delivery.objects.filter(outcome="waiting").count() == READERS - 2 * BATCH
 
-    # Resumed, it goes on where it was. Postmark has no time for one reader, who is missed.
+    # Resumed, it continues. Postmark is busy for one reader, who is missed.
     missed = Delivery.objects.filter(outcome="waiting").order_by("recipient").last()
     who = {"recipient": missed.address, "recipients": [missed.address]}
     faults.set({"kind": "item_error", "code": 100, **who})
@@ -185,7 +186,7 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
     everybody_else = {one.email: 1 for one in readers if one.email != missed.address}
     assert copies_of(provider, edition()) == everybody_else
 
-    # The missed as a file, and then their copy: nobody else gets another.
+    # The missed reader as a file, and then their copy: nobody else gets another.
     page.reload()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the missed as CSV").click()
@@ -198,7 +199,7 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
     succeeded(page, f"Succeeded. {READERS} copies went out, one each")
     assert copies_of(provider, edition()) == {**everybody_else, missed.address: 1}
 
-    # Somebody leaves and somebody comes; the correction is for those who have the mistake.
+    # One reader leaves and one joins; the correction is for those who got the mistake.
     gone, stays = readers[0], readers[1:]
     leave.leave(gone.pk, How.ONE_CLICK, network="203.0.113.0/24")
     SubscriberFactory()
@@ -219,7 +220,7 @@ def test_paused_resumed_the_missed_made_good_and_those_who_got_it_told_of_a_mist
 
 
 FARTHEST = 60
-# What a screen reader would call the place where the focus is.
+# The accessible name of the focused element.
 NAME = """() => {
   const e = document.activeElement;
   return (e.labels?.[0]?.innerText ?? e.innerText).trim().replace(/\\s+/g, " ");
@@ -227,7 +228,7 @@ NAME = """() => {
 
 
 def tab_to(page: Page, name: str) -> None:
-    """Go on from where one is, stop by stop, until this one has the focus and shows it."""
+    """Press Tab until this element has the focus and shows it."""
     page.wait_for_load_state()
     for _ in range(FARTHEST):
         page.keyboard.press("Tab")
@@ -235,7 +236,7 @@ def tab_to(page: Page, name: str) -> None:
             shown = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
             assert shown != "none", name
             return
-    raise AssertionError(f"Tab never came to “{name}”.")
+    raise AssertionError(f"Tab never reached “{name}”.")
 
 
 def type_into(page: Page, name: str, words: str) -> None:
@@ -248,7 +249,7 @@ def press(page: Page, name: str) -> None:
     page.keyboard.press("Enter")
 
 
-def test_an_issue_is_written_published_watched_and_paused_by_keyboard(
+def test_issue_is_written_published_and_paused_by_keyboard(
     new_page, author, readers, site, provider
 ):
     page = new_page()
@@ -267,7 +268,7 @@ def test_an_issue_is_written_published_watched_and_paused_by_keyboard(
         if number:
             page.keyboard.press("Enter")
         page.keyboard.type(line)
-    # “Saved” may be about the title alone. The preview shows only words that were saved.
+    # “Saved” may be about the title alone. The preview shows only saved text.
     frame = page.frame_locator("[data-frames] iframe >> nth=0")
     expect(frame.get_by_text("they have gone.")).to_be_visible()
     assert (Draft.objects.get().title, Draft.objects.get().letter) == (TITLE, LETTER)
@@ -308,16 +309,16 @@ def test_an_issue_is_written_published_watched_and_paused_by_keyboard(
 
 @pytest.fixture
 def plain(new_page, author) -> Page:
-    """A window without scripts, of Edith who is signed in."""
+    """Open a window without scripts, signed in as Edith."""
     return new_page(author, java_script_enabled=False)
 
 
-def test_an_issue_is_written_published_and_watched_without_scripts(
+def test_issue_is_written_published_and_watched_without_scripts(
     new_page, author, readers, site, provider
 ):
     page = come_to(new_page(java_script_enabled=False), WRITE)
 
-    # What she writes is saved and shown as it will arrive.
+    # Her text is saved and shown as it will arrive.
     write(page)
     page.get_by_role("button", name="Save", exact=True).first.click()
     expect(page.get_by_role("status")).to_have_text("Saved")
@@ -330,7 +331,7 @@ def test_an_issue_is_written_published_and_watched_without_scripts(
     page.get_by_role("button", name="Text", exact=True).click()
     expect(frame.locator("pre")).to_contain_text("My own words.")
 
-    # The sheet leads to a page that asks, and its button publishes.
+    # The sheet leads to a confirmation page, and its button publishes.
     check(page)
     ask(page, READERS)
     page.get_by_role("link", name="Not yet").click()
@@ -342,7 +343,7 @@ def test_an_issue_is_written_published_and_watched_without_scripts(
     expect(page.get_by_text(ACCEPTED)).to_be_visible()
     assert (edition().audience, edition().text_content) == (READERS, "My own words.")
 
-    # Neither the page that asked nor one that is asked for anew publishes it again.
+    # Neither the confirmation page nor a new request for it publishes again.
     page.go_back()
     again = page.get_by_role("button", name=f"Publish to {READERS}")
     if again.count():
@@ -350,7 +351,7 @@ def test_an_issue_is_written_published_and_watched_without_scripts(
     expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
     assert Edition.objects.count() == 1
 
-    # The page loads itself again until all is over.
+    # The page reloads until sending has ended.
     expect(page.get_by_role("status")).to_have_text("Sending")
     with site.worker():
         succeeded(page, f"Succeeded. {READERS} copies went out, one each")
@@ -369,13 +370,13 @@ def test_an_issue_is_written_published_and_watched_without_scripts(
     expect(page.locator(".tally")).to_contain_text(f"{READERS} of {READERS} sent")
 
 
-def test_a_list_is_imported_without_scripts(plain, site):
+def test_list_is_imported_without_scripts(plain, site):
     plain.goto(IMPORTS)
     upload(plain, "village-fair.csv", "text/csv", FAIR)
     expect(plain.get_by_text("It waits for a worker")).to_be_visible()
 
     with site.worker():
-        # The page loads itself again until there is something to decide.
+        # The page reloads until there is a decision to make.
         plain.get_by_label("These people gave their consent elsewhere").check()
         plain.get_by_label("How did they consent?").fill("Signed list at the village fair")
         plain.get_by_role("button", name="Import 4 readers as confirmed").click()
@@ -386,12 +387,12 @@ def test_a_list_is_imported_without_scripts(plain, site):
     expect(plain.get_by_role("link", name="lidia.ramos@weir.example.org")).to_be_visible()
 
 
-def test_a_form_that_is_too_large_is_told_so_and_a_browser_may_keep_its_words(new_page, author):
+def test_too_large_form_is_refused_and_its_text_stays_available(new_page, author):
     page = new_page(author, java_script_enabled=False)
     composer = page.goto(WRITE)
-    # The page one goes back to is still there, with its words, unless it must not be stored.
+    # The previous page still has its text, unless it must not be stored.
     assert "no-store" not in composer.headers.get("cache-control", "")
-    write(page, "雨" * 1_500_000)  # nine bytes each on the way
+    write(page, "雨" * 1_500_000)  # nine bytes each in the request
     page.get_by_role("button", name="Save", exact=True).first.click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("This form is too large")

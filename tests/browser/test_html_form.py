@@ -1,4 +1,4 @@
-"""The form for finished HTML in a browser loses no word and publishes once."""
+"""The form for finished HTML in a browser loses no text and publishes once."""
 
 import psycopg
 import pytest
@@ -42,7 +42,7 @@ def form(desk: Page) -> Page:
 
 
 def write(page: Page, text: str = "Dear {{ name|reader }},\n\nthey have gone.") -> str:
-    """Fill in the publishing form; its key."""
+    """Fill in the publishing form; return its key."""
     page.get_by_label("Title and subject").fill(TITLE)
     page.get_by_label("HTML").fill("<p>Dear {{ name|reader }}, they have gone.</p>")
     page.get_by_label("Plain text").fill(text)
@@ -50,7 +50,7 @@ def write(page: Page, text: str = "Dear {{ name|reader }},\n\nthey have gone.") 
 
 
 def press(page: Page, *, editions: int = 1) -> None:
-    """Check and publish the form; expect that the site has this many editions then."""
+    """Check and publish the form; expect that many editions afterwards."""
     check(page)
     publish_to(page, READERS, double_click=True)
     assert Edition.objects.filter(kind="newsletter").count() == editions
@@ -60,7 +60,7 @@ def position_of_bar(page: Page) -> str:
     return str(page.locator(".dock").evaluate("bar => getComputedStyle(bar).position"))
 
 
-def test_a_double_click_checks_once_and_publishes_once(form, site, provider, readers):
+def test_double_click_checks_once_and_publishes_once(form, site, provider, readers):
     key = write(form)
     form.get_by_role("button", name="Check and publish").dblclick()
     expect(form.get_by_role("heading", level=1)).to_have_text("Before it goes out")
@@ -81,7 +81,7 @@ def back_to_the_form(page: Page) -> None:
         page.go_back()
 
 
-def test_back_at_the_form_words_and_box_can_be_changed(form):
+def test_text_and_box_can_be_changed_after_going_back(form):
     write(form)
     form.get_by_label("Unlisted").check()
     assert position_of_bar(form) == "sticky"
@@ -94,7 +94,7 @@ def test_back_at_the_form_words_and_box_can_be_changed(form):
     assert edition().issue.unlisted
     assert edition().text_content == "Better words."
 
-    # The same form again leads to what was published, and other words are a draft of their own.
+    # The same form leads to the published issue; another text becomes a draft of its own.
     back_to_the_form(form)
     expect(form.get_by_label("Unlisted")).to_be_checked()
     form.get_by_role("button", name="Check and publish").click()
@@ -108,7 +108,7 @@ def test_back_at_the_form_words_and_box_can_be_changed(form):
     press(form, editions=2)
 
 
-def test_a_letter_is_kept_from_its_first_word_though_the_script_comes_late(desk):
+def test_letter_is_kept_although_the_script_loads_late(desk):
     with late(desk, "publishing-form", FORM):
         write(desk)
     desk.get_by_role("link", name="Issues", exact=True).first.click()
@@ -120,9 +120,7 @@ def test_a_letter_is_kept_from_its_first_word_though_the_script_comes_late(desk)
     expect(desk.get_by_label("Title and subject")).to_have_value(TITLE)
 
 
-def test_without_scripts_the_back_button_never_shows_old_words_beside_a_fresh_key(
-    new_page, author, readers
-):
+def test_back_without_scripts_never_pairs_old_text_with_new_key(new_page, author, readers):
     page = new_page(author, java_script_enabled=False)
     page.goto(FORM)
     key = write(page)
@@ -137,7 +135,7 @@ def test_without_scripts_the_back_button_never_shows_old_words_beside_a_fresh_ke
     assert page.locator("[name=idempotency_key]").input_value() == key or not any(words)
 
 
-def test_a_letter_survives_a_reload_and_leaving_its_page_for_which_the_author_is_asked(form):
+def test_letter_survives_reload_and_leaving_after_a_question(form):
     asked = []
     form.on("dialog", lambda dialog: asked.append(dialog.type))
     key = write(form)
@@ -157,9 +155,7 @@ def test_a_letter_survives_a_reload_and_leaving_its_page_for_which_the_author_is
     press(form)
 
 
-def test_a_page_that_has_to_wait_looks_again_by_itself_until_it_has_the_answer(
-    form, author, database_url
-):
+def test_waiting_page_polls_until_it_has_the_answer(form, author, database_url):
     key = write(form)
     check(form)
     ask(form, READERS)
@@ -175,7 +171,7 @@ def test_a_page_that_has_to_wait_looks_again_by_itself_until_it_has_the_answer(
     assert Edition.objects.count() == 1
 
 
-def test_a_test_letter_is_watched_in_a_window_of_its_own_and_the_words_stay(form, site):
+def test_test_letter_opens_its_own_window_and_the_text_stays(form, site):
     form.get_by_label("Title and subject").fill(TITLE)
     form.get_by_label("Plain text").fill("They have gone.")
     field = form.get_by_label("Send a test to")
@@ -199,7 +195,7 @@ def test_a_test_letter_is_watched_in_a_window_of_its_own_and_the_words_stay(form
     press(form)
 
 
-def test_a_letter_keeps_its_rule_in_the_dark_and_its_table_on_the_smallest_phone(new_page, author):
+def test_rule_survives_dark_scheme_and_table_fits_the_phone(new_page, author):
     letter = Content.from_input(TITLE, WIDE, "a" * 500)
     published = publish(author.pk, "key", letter, hold_s=0).edition
     page = new_page(color_scheme="dark", viewport=NARROWEST)

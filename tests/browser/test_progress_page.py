@@ -1,4 +1,4 @@
-"""An author watches an issue at a real browser, and changes their mind about it."""
+"""An author watches an issue in a real browser and changes their mind."""
 
 import io
 import re
@@ -29,7 +29,7 @@ from tests.subscribers.factories import SubscriberImportFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# A tenth is what the Core Web Vitals call good.
+# A tenth is the Core Web Vitals' limit for “good”.
 MOST_SHIFT = 0.02
 VERSIONS = "[aria-labelledby=versions] li"
 COUNT = """() => {
@@ -41,7 +41,7 @@ COUNT = """() => {
     what: entry.sources.map(source => source.node?.outerHTML?.slice(0, 100) ?? ""),
   })))).observe({ type: "layout-shift", buffered: true });
 }"""
-# What was pushed about so far: it is counted when the push that is made here has been.
+# Layout shifts so far. This adds a shift and waits until it is counted.
 SHIFTS = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
   scrollTo(0, 0);
@@ -59,32 +59,32 @@ SHIFTS = """async () => {
 
 
 def published(author: Any, *, hold_s: float = 0, **named: Any) -> Edition:
-    """An edition to the readers; no worker is there."""
+    """Publish an edition to the readers, without a worker."""
     key = f"key {named.get('version', 1)}"
     return publish(author.pk, key, build_content(PLAIN), hold_s=hold_s, **named).edition
 
 
 @pytest.fixture
 def going(author, readers) -> Edition:
-    """An edition that is being sent."""
+    """Publish an edition that is being sent."""
     return published(author)
 
 
 @pytest.fixture
 def held(author, readers) -> Edition:
-    """An edition that can still be called back."""
+    """Publish an edition that can still be called back."""
     return published(author, hold_s=600)
 
 
 def watch(page: Page, edition: Edition | None) -> Page:
-    """Come to the page of an issue, or the composer, and mark it: loaded again, it has no mark."""
+    """Open an issue's page or the composer, and mark it: a reload loses the mark."""
     page.goto(f"{FORM}{edition.issue_id}/" if edition else WRITE)
     page.evaluate("window.notLoadedAgain = true")
     return page
 
 
 def hide(page: Page, *, hidden: bool) -> None:
-    """Go to another tab, or come back. (A headless browser has one window, always visible.)"""
+    """Go to another tab, or return. (A headless browser has one visible window.)"""
     page.evaluate(
         "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true})"
         "; document.dispatchEvent(new Event('visibilitychange')) }",
@@ -93,14 +93,14 @@ def hide(page: Page, *, hidden: bool) -> None:
 
 
 def questions(page: Page) -> list[str]:
-    """The addresses of all later readings that are asked for from now on."""
+    """Collect the URLs of all later polls."""
     asked: list[str] = []
     page.on("request", lambda one: asked.append(one.url) if "seen=" in one.url else None)
     return asked
 
 
 def pause_in(answer: Response) -> float:
-    """The seconds after which the page asks again."""
+    """Return the seconds after which the page polls again."""
     return float(re.search(r"load delay:([\d.]+)s", answer.text())[1])
 
 
@@ -111,18 +111,16 @@ def windows(new_page: Callable[..., Page], author: Any, readers: Any) -> list[Pa
 
 
 def come_to_watch(windows: list[Page], edition: Edition) -> None:
-    """Open the page of an issue in each window, and count what is pushed about on it."""
+    """Open the issue's page in each window, and count its layout shifts."""
     for page in windows:
         watch(page, edition)
         page.evaluate(COUNT)
 
 
 def nothing_moved(windows: list[Page], *, but_for: str = "") -> None:
-    """
-    No page was loaded again, and next to nothing on it was pushed about.
+    """Check that no page was reloaded and almost nothing on it moved.
 
-    `but_for` is a state whose coming does not count on a narrow page: other buttons come with it,
-    and take other room there.
+    `but_for` is a state that does not count on a narrow page: its other buttons take other room.
     """
     for page in windows:
         assert page.evaluate("window.notLoadedAgain")
@@ -135,7 +133,7 @@ def nothing_moved(windows: list[Page], *, but_for: str = "") -> None:
         assert sum(one["value"] for one in found) < MOST_SHIFT, found
 
 
-def test_an_open_page_follows_to_the_end_and_nothing_on_it_moves(windows, going, site):
+def test_open_page_follows_to_the_end_without_moving(windows, going, site):
     come_to_watch(windows, going)
     for page in windows:
         expect(page.locator(".lede")).to_contain_text("No worker is running")
@@ -158,13 +156,11 @@ def test_an_open_page_follows_to_the_end_and_nothing_on_it_moves(windows, going,
 
 
 def what_is_shown(page: Page) -> str:
-    """All that the page says, without what tells the time of the reading."""
+    """Return the page's text without the time of the reading."""
     return re.sub(r"Updated \d\d:\d\d:\d\d", "", page.locator("main").inner_text())
 
 
-def test_a_page_on_which_a_scheduled_issue_starts_shows_what_a_fresh_one_does_and_nothing_moves(
-    windows, author
-):
+def test_open_page_of_a_starting_issue_equals_a_fresh_one(windows, author):
     waits = published(
         author, hold_s=30, at=scheduled_time_in_zone(timezone.now() + timedelta(1), "UTC")
     )
@@ -193,9 +189,7 @@ def test_a_page_on_which_a_scheduled_issue_starts_shows_what_a_fresh_one_does_an
 
 
 @pytest.mark.parametrize("is_at_work", [True, False])
-def test_a_list_in_which_somebody_typed_stays_and_says_that_it_is_older(
-    desk, held, site, is_at_work
-):
+def test_list_with_typed_text_stays_and_reports_its_age(desk, held, site, is_at_work):
     watch(desk, held)
     search = desk.get_by_label("Find a reader")
     search.fill("ad")
@@ -208,7 +202,7 @@ def test_a_list_in_which_somebody_typed_stays_and_says_that_it_is_older(
 
     succeeded(desk)
     expect(desk.get_by_text("Copies have moved on since this list was read.")).to_be_visible()
-    # What nobody is at work in is as it is now.
+    # The other parts of the page are up to date.
     expect(desk.get_by_text("The hold ended")).to_be_visible()
     expect(search).to_have_value("ad")
     if is_at_work:
@@ -217,7 +211,7 @@ def test_a_list_in_which_somebody_typed_stays_and_says_that_it_is_older(
     expect(desk.locator("#list tbody tr").filter(has_text="Waiting")).to_have_count(0)
 
 
-def test_the_hold_counts_down_and_is_announced_once_near_its_end(desk, held):
+def test_hold_counts_down_and_is_announced_once_near_its_end(desk, held):
     desk.clock.install()
     watch(desk, held)
     clock = desk.get_by_role("timer")
@@ -230,13 +224,13 @@ def test_the_hold_counts_down_and_is_announced_once_near_its_end(desk, held):
     with desk.expect_response(re.compile("seen=")):
         look_now(desk)
     expect(clock).to_have_text(re.compile("^0:"))
-    # The server's clock goes slower than the page's.
+    # The server's clock is slower than the page's.
     desk.route(re.compile("seen="), lambda route: route.abort())
     desk.clock.run_for(60_000)
     expect(desk.get_by_role("status")).to_have_text("Held. 5 seconds left.")
 
 
-def test_a_dialog_asks_and_the_page_behind_is_inert_and_a_double_click_does_it_once(desk, held):
+def test_dialog_makes_page_inert_and_acts_once_on_double_click(desk, held):
     watch(desk, held)
     link = desk.get_by_role("link", name="Call back…", exact=True)
     link.focus()
@@ -244,7 +238,7 @@ def test_a_dialog_asks_and_the_page_behind_is_inert_and_a_double_click_does_it_o
     dialog = desk.get_by_role("dialog", name=f"Call back {READERS} copies?")
     expect(dialog.get_by_role("heading")).to_be_focused()
     assert faults_found_by_axe(desk) == []
-    # Every stop is within it, or the browser's own.
+    # Every tab stop is within it, or the browser's own.
     for _ in range(6):
         desk.keyboard.press("Tab")
         where = desk.evaluate(
@@ -269,7 +263,7 @@ def test_a_dialog_asks_and_the_page_behind_is_inert_and_a_double_click_does_it_o
     expect(desk.locator(".head .acts .btn:visible")).to_have_count(0)
 
 
-def test_the_numbers_of_a_dialog_are_those_of_the_moment(desk, going):
+def test_dialog_shows_current_numbers(desk, going):
     watch(desk, going)
     copy = Delivery.objects.filter(issue=going.issue_id).order_by("recipient").first()
     Delivery.objects.filter(pk=copy.pk).update(
@@ -283,7 +277,7 @@ def test_the_numbers_of_a_dialog_are_those_of_the_moment(desk, going):
     expect(dialog).to_contain_text("1 reader has their copy and keep it")
 
 
-def test_an_open_dialog_keeps_its_numbers_true(desk, going):
+def test_open_dialog_updates_its_numbers(desk, going):
     watch(desk, going)
     desk.get_by_role("link", name="Pause…", exact=True).click()
     dialog = desk.get_by_role("dialog")
@@ -296,7 +290,7 @@ def test_an_open_dialog_keeps_its_numbers_true(desk, going):
     expect(desk.locator("main")).to_contain_text(f"Paused. {READERS} copies wait until you resume.")
 
 
-def test_what_applies_changes_on_the_open_page_and_the_focus_is_not_lost(desk, going):
+def test_actions_change_on_the_open_page_without_losing_focus(desk, going):
     watch(desk, going)
     desk.get_by_role("link", name="Pause…").focus()
     top = desk.locator("#prog").bounding_box()
@@ -311,7 +305,7 @@ def test_what_applies_changes_on_the_open_page_and_the_focus_is_not_lost(desk, g
     assert desk.evaluate("window.notLoadedAgain")
 
 
-def test_the_versions_of_an_issue_are_kept_up_to_date(desk, going, author):
+def test_versions_of_an_issue_are_kept_up_to_date(desk, going, author):
     sent(going)
     watch(desk, going)
     correction = published(author, issue=going.issue_id, version=2)
@@ -333,7 +327,7 @@ def test_the_versions_of_an_issue_are_kept_up_to_date(desk, going, author):
     expect(newer.locator(".state")).to_have_text("Paused")
 
 
-def test_a_version_published_meanwhile_joins_the_open_page(desk, going, author):
+def test_new_version_joins_the_open_page(desk, going, author):
     watch(desk, going)
     expect(desk.get_by_role("heading", name="Versions")).to_be_hidden()
 
@@ -346,7 +340,7 @@ def test_a_version_published_meanwhile_joins_the_open_page(desk, going, author):
     assert desk.evaluate("window.notLoadedAgain")
 
 
-def test_a_hidden_page_asks_seldom_and_looks_at_once_when_it_is_seen_again(desk, going):
+def test_hidden_page_polls_seldom_and_at_once_when_shown(desk, going):
     desk.clock.install()
     watch(desk, going)
     asked = questions(desk)
@@ -356,7 +350,7 @@ def test_a_hidden_page_asks_seldom_and_looks_at_once_when_it_is_seen_again(desk,
     soon = pause_in(first.value)
     assert soon < 60
     hide(desk, hidden=True)
-    # The pause that it was given before is the last short one.
+    # Its earlier pause is the last short one.
     with desk.expect_response(re.compile("hidden=1")) as seldom:
         desk.clock.run_for(round(1200 * soon))
     assert 54 <= pause_in(seldom.value) <= 66
@@ -367,12 +361,12 @@ def test_a_hidden_page_asks_seldom_and_looks_at_once_when_it_is_seen_again(desk,
         hide(desk, hidden=False)
 
     assert "hidden" not in again.value.url
-    # Nothing has changed: it is told so, and no more.
+    # Nothing has changed, so the answer is 304.
     assert 'id="counts"' not in again.value.text()
     assert len(asked) == before + 1
 
 
-def test_it_says_since_when_the_site_cannot_be_reached_and_continues_when_it_can(desk, going):
+def test_page_reports_an_unreachable_site_and_continues_later(desk, going):
     watch(desk, going)
     desk.context.set_offline(True)
     look_now(desk)
@@ -384,7 +378,7 @@ def test_it_says_since_when_the_site_cannot_be_reached_and_continues_when_it_can
     expect(silent).to_have_count(0)
 
 
-def test_at_rest_it_asks_no_more_until_somebody_comes_back_to_it(desk, going):
+def test_finished_issue_is_polled_only_when_its_page_is_shown(desk, going):
     sent(going)
     desk.clock.install()
     watch(desk, going)
@@ -399,7 +393,7 @@ def test_at_rest_it_asks_no_more_until_somebody_comes_back_to_it(desk, going):
     assert desk.locator("meta[http-equiv=refresh]").count() == 0
 
 
-def test_the_desk_follows_what_goes_out_and_says_when_there_is_more_to_see(desk, going):
+def test_desk_follows_sending_and_reports_other_changes(desk, going):
     def is_counted(waiting: int, **facts: Any) -> None:
         Batch.objects.filter(edition=going).update(waiting=waiting, sent=READERS - waiting, **facts)
 
@@ -422,7 +416,7 @@ def test_the_desk_follows_what_goes_out_and_says_when_there_is_more_to_see(desk,
     expect(row).to_have_count(0)
 
 
-def test_an_open_import_page_follows_to_the_end_and_keeps_the_focus(desk):
+def test_open_import_page_follows_to_the_end_and_keeps_focus(desk):
     record = SubscriberImportFactory(state="running", size=1000, finished_at=None)
     imports = SubscriberImport.objects.filter(pk=record.pk)
     desk.goto(f"{FORM}imports/{record.pk}/")
@@ -435,7 +429,7 @@ def test_an_open_import_page_follows_to_the_end_and_keeps_the_focus(desk):
     assert desk.locator("[hx-get]").count() == 0
 
 
-def test_a_letter_is_written_saved_and_shown_without_anything_moving(windows: list[Page]) -> None:
+def test_letter_is_written_saved_and_previewed_without_layout_shifts(windows: list[Page]) -> None:
     for page in windows:
         watch(page, None)
         page.evaluate(COUNT)
@@ -450,16 +444,16 @@ def test_a_letter_is_written_saved_and_shown_without_anything_moving(windows: li
     nothing_moved(windows)
 
 
-def test_that_copies_leave_now_is_said_until_they_have_left(desk, held, readers):
+def test_sending_now_is_shown_until_copies_have_left(desk, held, readers):
     page = watch(desk, held)
     do(page, "Send now", f"Send to {READERS} readers now")
-    said = page.get_by_text("the first copies leave now")
-    expect(said).to_be_visible()
+    hint = page.get_by_text("the first copies leave now")
+    expect(hint).to_be_visible()
 
     Delivery.objects.filter(recipient_id=readers[0].pk).update(name="The first")
     sent(held, "The first")
     look_now(page)
 
     expect(page.locator("#sent-total")).to_have_text("1")
-    expect(said).to_be_hidden()
+    expect(hint).to_be_hidden()
     expect(page.get_by_role("status")).to_have_text("Sending")

@@ -1,4 +1,4 @@
-"""The sandbox's inbox in a real browser: what a letter may do there, and what it may not."""
+"""The sandbox's inbox in a real browser, and the limits of a letter in it."""
 
 import pytest
 from playwright.sync_api import expect
@@ -24,7 +24,7 @@ def inbox(chromium):
             yield page, server
 
 
-def test_a_script_of_a_letter_does_not_run_and_its_link_opens_an_ordinary_window(inbox):
+def test_letter_runs_no_script_and_its_link_opens_a_window(inbox):
     page, _ = inbox
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("heading")).to_have_text("Swifts")
@@ -37,15 +37,15 @@ def test_a_script_of_a_letter_does_not_run_and_its_link_opens_an_ordinary_window
     expect(frame.get_by_role("heading")).to_have_text("Swifts")
 
 
-def test_what_happens_to_a_letter_is_pressed_on_its_page(inbox):
+def test_events_of_a_letter_are_triggered_on_its_page(inbox):
     page, server = inbox
     page.get_by_role("link", name="Events").click()
     events = page.get_by_role("article")
     expect(events).to_contain_text("Delivered")
     last = events.get_by_role("list").first.get_by_role("listitem").last
-    for button, said in (("Hard bounce", "Hard bounce"), ("Reactivate", "Reactivated")):
+    for button, text in (("Hard bounce", "Hard bounce"), ("Reactivate", "Reactivated")):
         events.get_by_role("button", name=button).click()
-        expect(last).to_contain_text(said)
+        expect(last).to_contain_text(text)
 
     page.get_by_role("button", name="Unsubscribe by Postmark's link").click()
     expect(last).to_contain_text("Unsubscribed")

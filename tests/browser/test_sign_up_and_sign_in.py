@@ -1,4 +1,4 @@
-"""Signing up and signing in at a real browser."""
+"""Signing up and signing in with a real browser."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def test_signing_up_and_confirming_need_no_script(
     [mail] = accepted_by(provider)
     assert mail.recipients == [ADA]
     [link] = re.findall(r"https?://\S+subscription_token=[\w-]+", mail.item["TextBody"])
-    # Another browser, as on a phone: it has no cookie of the first.
+    # Another browser, as on a phone, without the first one's cookies.
     phone = new_page(java_script_enabled=False)
     phone.goto(link)
     phone.get_by_role("button", name="Yes, send me the letter").click()
@@ -52,7 +52,7 @@ PAGE = "/admin/second-factor/"
 
 
 def fresh_code() -> str:
-    """What the app on the phone shows; that it was used before is forgotten."""
+    """Return the current code of the app, after clearing its earlier use."""
     time_goes_by()
     return code_now()
 
@@ -101,7 +101,7 @@ def test_the_wait_after_failed_sign_ins_is_accessible(
     is_for_everybody(page, "Too many failed sign-ins")
 
 
-def test_no_page_asks_its_browser_for_what_its_policy_forbids(desk: Page, author: Any) -> None:
+def test_pages_do_not_violate_their_own_policy(desk: Page, author: Any) -> None:
     publish(author.pk, "a key", letter(), hold_s=0)
     draft = Draft.objects.create(title="A draft", created_by=author, saved_by=author)
     issue, who, seen = str(Edition.objects.get().issue_id), str(author.pk), 0
@@ -109,9 +109,9 @@ def test_no_page_asks_its_browser_for_what_its_policy_forbids(desk: Page, author
         if one.route.endswith(("logout/", ".csv", ".json", "feed.xml", "metrics")):
             continue
         answer = desk.request.get(one.path, max_redirects=0)
-        # What is not there is told under DEBUG by a page of Django's own.
+        # With DEBUG on, Django's own page answers for missing pages.
         if answer.status == 200 and "html" in answer.headers.get("content-type", ""):
-            # The window itself fails the test for what is refused.
+            # The window itself fails the test if something is refused.
             desk.goto(one.path)
             desk.wait_for_load_state()
             seen += 1

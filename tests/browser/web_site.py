@@ -1,4 +1,4 @@
-"""The site as an operator runs it: gunicorn in a process of its own, on the test's database."""
+"""The site as in production: gunicorn in its own process, on the test's database."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from delivery.worker.process import Worker
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE_S = 60
-# What a worker's settings share with its site's.
+# Settings that a worker shares with its site.
 SHARED = ("POSTMARK_BASE_URL", "POSTMARK_SERVER_TOKEN", "SITE_URL")
 
 
 @dataclass(frozen=True)
 class WebSite:
-    """A running site, and workers in threads of this process that belong to it."""
+    """Running site, and its workers in threads of this process."""
 
     url: str
     requests: RequestsInFlight
     worker_settings: Mapping[str, Any]
 
     def deliver(self) -> None:
-        """Run a worker until nothing more will happen automatically."""
+        """Run a worker until it has nothing left to do automatically."""
         with self.worker(is_awaited=True):
             pass
 
     @contextmanager
     def worker(self, *, is_awaited: bool = False, **settings: Any) -> Iterator[None]:
-        """Run a worker meanwhile, with these settings of its own; to its end if it is awaited."""
+        """Run a worker during the block with its own settings; wait for it if asked."""
         with override_settings(**self.worker_settings, **settings):
             worker = Worker(is_awaited=is_awaited)
 
@@ -68,7 +68,7 @@ class WebSite:
 
 
 class RequestsInFlight:
-    """Counts the requests that a site is answering, as its hooks report them through a pipe."""
+    """Count of requests that a site is answering, as its hooks report by pipe."""
 
     def __init__(self) -> None:
         self._read, self.write = os.pipe()
@@ -90,10 +90,9 @@ class RequestsInFlight:
 def running_site(
     database_url: str, provider_url: str, settings: Mapping[str, str], *, code: Path = ROOT
 ) -> Iterator[WebSite]:
-    """
-    Start the site whose code is in `code` with these settings, and stop it again.
+    """Start the site in `code` with these settings, and stop it afterwards.
 
-    The socket is bound here and handed over: whoever connects early waits in its queue.
+    The socket is bound here and handed over: early connections wait in its backlog.
     """
     requests = RequestsInFlight()
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -101,7 +100,7 @@ def running_site(
         environment = {
             **os.environ,
             "DATABASE_URL": database_url,
-            "DEBUG": "on",  # plain http: no secure cookies, no redirect to https
+            "DEBUG": "on",  # plain HTTP: no secure cookies, no redirect to HTTPS
             "SITE_URL": url,
             "POSTMARK_BASE_URL": provider_url,
             "POSTMARK_SERVER_TOKEN": "sandbox",

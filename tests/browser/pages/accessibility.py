@@ -1,4 +1,4 @@
-"""Checks that everybody can use a page: by ear, by keyboard, in the dark, on a phone."""
+"""Accessibility checks: screen reader, keyboard, dark scheme, phone."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page, ViewportSize, expect
 
-# All of axe's rules: WCAG 2.2 A and AA, and its own best practices. It must not fetch style sheets
-# again: for one that imports another it makes an inline style, which the policy refuses.
+# All of axe's rules: WCAG 2.2 A and AA, and its own best practices. It must not load style sheets
+# again: for an import it adds an inline style, which the policy refuses.
 RUN_AXE = """async () => {
   await new Promise(requestAnimationFrame);
   const changes = document.getAnimations().filter(one => one instanceof CSSTransition);
@@ -19,22 +19,22 @@ RUN_AXE = """async () => {
 }"""
 DESKTOP = ViewportSize(width=1280, height=720)
 NARROWEST = ViewportSize(width=320, height=640)
-# Nothing in them gives a place to break a line, and the address is as long as one may be.
+# They contain no place for a line break, and the address has the maximum length.
 LONGEST = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 LONGEST_ADDRESS = f"{'w' * 64}@{'posthouse' * 6}.{'x' * 60}.{'y' * 60}.example.org"
 FOCUSABLE = (
     "a[href], button, input:not([type=hidden]):not([tabindex='-1']), textarea, select, summary, "
     "[tabindex='0']"
 )
-# An open dialog has all the stops, and of several radio buttons one is the stop of all. The numbers
-# are kept beside the elements: a page that updates itself would take them out of its attributes.
+# An open dialog has all tab stops, and a group of radio buttons has one. The numbers are kept
+# outside the elements, because a page that updates itself would remove them from attributes.
 NUMBER_THE_CONTROLS = """elements => {
   window.numbers = new WeakMap();
   const within = document.querySelector("dialog:modal") ?? document;
-  const stands = (e, i, all) => e.type !== "radio" || e.checked ||
+  const isStop = (e, i, all) => e.type !== "radio" || e.checked ||
     !all.some((o, j) => o !== e && o.name === e.name && o.form === e.form && (o.checked || j < i));
   return elements.filter(e => within.contains(e) && e.checkVisibility() && !e.disabled)
-    .filter(stands).map((e, n) => { window.numbers.set(e, n); return e.outerHTML.slice(0, 120) });
+    .filter(isStop).map((e, n) => { window.numbers.set(e, n); return e.outerHTML.slice(0, 120) });
 }"""
 IDS_TWICE = """() => {
   const ids = Array.from(document.querySelectorAll("[id]"), element => element.id);
@@ -49,7 +49,7 @@ RECORD_STOPS = """() => {
   });
   document.activeElement.blur();
 }"""
-# What differs from one answer to the next by nature, or is of use with scripts alone.
+# Parts that differ in every answer, or that only scripts use.
 VOLATILE = re.compile(
     r'name="(?:csrfmiddlewaretoken|shown)" value="[^"]*|\b\d\d:\d\d:\d\d\b'
     r"|<script[^>]*></script>|<noscript>.*?</noscript>",
@@ -59,7 +59,7 @@ VOLATILE = re.compile(
 
 @dataclass(frozen=True)
 class Shown:
-    """Where a page is, what is done on it before it is looked at, and its heading."""
+    """A page: its URL, an action before the check, and its heading."""
 
     address: str
     done: Callable[[Page], object] = lambda _page: None
@@ -90,10 +90,10 @@ def scrolls_sideways(page: Page) -> bool:
 
 
 def out_of_reach_of_the_keyboard(page: Page) -> list[str]:
-    """List the visible controls that Tab does not reach, or that do not show the focus."""
+    """List visible controls that Tab does not reach or that show no focus."""
     controls: list[str] = page.locator(FOCUSABLE).evaluate_all(NUMBER_THE_CONTROLS)
     page.evaluate(RECORD_STOPS)
-    # Frames have stops of their own.
+    # Frames have tab stops of their own.
     for _ in range(len(controls) + 10):
         page.keyboard.press("Tab")
     stops = set(page.evaluate("[...window.stops]"))
@@ -101,7 +101,7 @@ def out_of_reach_of_the_keyboard(page: Page) -> list[str]:
 
 
 def faults_of(page: Page) -> dict[str, object]:
-    """Look at a page in both schemes, on a desktop and the smallest phone, and by keyboard."""
+    """Check a page in both schemes, on a desktop and a small phone, by keyboard."""
     found: dict[str, object] = {"ids twice": page.evaluate(IDS_TWICE)}
     found["axe, light"] = faults_found_by_axe(page)
     page.emulate_media(color_scheme="dark")
@@ -115,5 +115,5 @@ def faults_of(page: Page) -> dict[str, object]:
 
 
 def content(page: Page) -> str:
-    """The document without what is new in each answer and what serves scripts alone."""
+    """Return the document without parts that change or that only scripts use."""
     return VOLATILE.sub("", page.content())

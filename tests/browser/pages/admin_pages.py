@@ -1,4 +1,4 @@
-"""The pages of Django's administration, as they are served here."""
+"""Pages of Django's administration as Homing serves them."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -19,7 +19,7 @@ from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, S
 ADMIN = "/admin/"
 AUTHORS, GROUPS = f"{ADMIN}newsletter_site/user/", f"{ADMIN}auth/group/"
 NEWSLETTER = f"{ADMIN}delivery/newsletter/1/"
-# One more than one page of a list holds.
+# One more than a page of a list holds.
 ENTRIES = 101
 PERMISSIONS_TO_LOOK = ("view_user", "view_group", "view_logentry", "view_newsletter")
 
@@ -59,7 +59,7 @@ def _delete_some(page: Page) -> None:
 
 
 def things(operator: Any) -> tuple[Any, Group, LogEntry]:
-    """Make an author, a group and an entry of the log, each with the longest of names."""
+    """Create an author, a group and a log entry, each with the longest name."""
     author = get_user_model().objects.create_user(
         LONGEST.upper(), password="a long password", email=LONGEST_ADDRESS,
         first_name=LONGEST, last_name=LONGEST, is_staff=True,
@@ -85,7 +85,10 @@ def things(operator: Any) -> tuple[Any, Group, LogEntry]:
 
 
 def addresses(operator: Any, author: Any, group: Group, entry: LogEntry) -> Pages:
-    """A page of each kind that an operator comes to; what changes something comes late."""
+    """Return a page of each kind that an operator can open.
+
+    Pages that change something come last.
+    """
     request = RequestFactory().get("/")
     request.user = operator
     one_of = {type(one): one for one in (author, group, entry, Newsletter.objects.get_current())}
@@ -94,7 +97,7 @@ def addresses(operator: Any, author: Any, group: Group, entry: LogEntry) -> Page
         app, there = f"{ADMIN}{its.opts.app_label}/", f"{its.opts.model_name}/"
         one = f"{there}{one_of[model].pk}/"
         parts = [there, f"{one}change/", *[f"{there}add/"] * its.has_add_permission(request)]
-        if one_of[model] is author:  # These look the same for everything.
+        if one_of[model] is author:  # These look the same for every model.
             parts += ["", f"{one}history/", f"{one}delete/"]
         pages |= {app + part: Shown(app + part) for part in parts}
     change, log = f"{AUTHORS}{author.pk}/change/", f"{ADMIN}admin/logentry/"
@@ -129,12 +132,12 @@ def addresses(operator: Any, author: Any, group: Group, entry: LogEntry) -> Page
 
 
 def operator() -> Any:
-    """An operator who may do everything, and whose name no line of a phone can hold."""
+    """Create an operator with all permissions and a name wider than a phone."""
     return get_user_model().objects.create_superuser(LONGEST, password="a long password")
 
 
 def administration() -> dict[Any, Pages]:
-    """Who comes to which pages: some are others for those who may see and change nothing."""
+    """Return the users and their pages; some see and change less."""
     who = operator()
     author, group, entry = things(who)
     nobody = get_user_model().objects.create_user(f"{LONGEST}-", is_staff=True)

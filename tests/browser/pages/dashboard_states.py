@@ -1,4 +1,4 @@
-"""The desk before anything happened, after one issue, on a busy morning, and after a year."""
+"""The desk before the first issue, after it, on a busy morning, after a year."""
 
 import uuid
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def _readers(number: int) -> None:
 
 
 def _went_out(author: Any, days_ago: int, **counts: int) -> None:
-    """An edition went out, but for these."""
+    """Settle an edition as sent, except for these copies."""
     edition = published(author)
     at = edition.published_at - timedelta(days=days_ago)
     Edition.objects.filter(pk=edition.pk).update(published_at=at, held_until=at)
@@ -35,13 +35,13 @@ def _went_out(author: Any, days_ago: int, **counts: int) -> None:
 
 
 def _a_worker_is_there(warning: str = "") -> None:
-    """Add a worker that still counts as heard from at the end of a long test."""
+    """Add a worker whose heartbeat stays recent until the end of a long test."""
     worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=4711, warning=warning)
     WorkerHeartbeat.objects.update(heard_at=Now() + timedelta(hours=1))
 
 
 def first_issue(author: Any) -> None:
-    """One issue has gone out, to three readers; one came since."""
+    """Send one issue to three readers; then one more reader confirms."""
     _a_worker_is_there()
     _readers(3)
     _went_out(author, days_ago=2)
@@ -49,7 +49,7 @@ def first_issue(author: Any) -> None:
 
 
 def busy(author: Any) -> None:
-    """Something of everything: issues in all states, an alarm, decisions, drafts, an import."""
+    """Create issues in all states, an alarm, decisions, drafts and an import."""
     _readers(40)
     watching(author)
     tomas = get_user_model().objects.create_user(
@@ -76,7 +76,7 @@ def busy(author: Any) -> None:
 
 
 def a_year(author: Any) -> None:
-    """Twenty-six issues, each to some more readers than the one before."""
+    """Create twenty-six issues, each with more readers than the one before."""
     _a_worker_is_there()
     for number in range(26):
         _readers(7 if number % 5 else 1)
@@ -84,7 +84,7 @@ def a_year(author: Any) -> None:
 
 
 def overview(state: Callable[[Any], object]) -> Callable[[Any], Pages]:
-    """The desk's first pages in one of the states above."""
+    """Return the desk's first pages in one of these states."""
 
     def pages(author: Any) -> Pages:
         state(author)

@@ -1,4 +1,4 @@
-"""The desk's pages of drafts, pictures, publishing, test letters, issues, receipts and tokens."""
+"""The desk's pages of drafts, images, publishing, test letters, issues and tokens."""
 
 import io
 import uuid
@@ -32,7 +32,7 @@ DESK = "/admin/newsletters/"
 TOKEN = "a" * 32
 LINK = "https://weatherbooks.org/1911"
 PLAIN = DraftFields("A moth at the lamp", "", MARKDOWN, "Dear all,\n\na moth.", "")
-# Nothing in it gives a place to break a line, and all of it is wrong.
+# It contains no place for a line break, and every part is wrong.
 LONG = DraftFields(
     LONGEST * 2, LONGEST * 2, MARKDOWN, f"# {LONGEST}\n\n`{LONGEST * 3}` {{{{ no }}}}", ""
 )
@@ -42,7 +42,7 @@ TABLE = DraftFields(
 WELL = DraftFields(
     "Swifts", "Where they are", MARKDOWN, f"Dear {{{{ name|reader }}}}, [gone]({LINK}).", ""
 )
-# Everything that can be said of a letter at once.
+# Every finding about a letter at once.
 FAULTY = DraftFields(
     "Swifts",
     "",
@@ -64,22 +64,22 @@ def published(
 
 
 def at(draft: Draft, page: str = "") -> str:
-    """The address of a draft, or of a page beside it."""
+    """Return the URL of a draft, or of a page below it."""
     return f"{DESK}drafts/{draft.pk}/{page}"
 
 
 def link_was_opened() -> None:
-    """Keep the answer of the link in `WELL`, so that the sheet does not open it."""
+    """Store the answer of the link in `WELL`, so that the sheet does not open it."""
     cached_results.save(cached_results.LINK, {LINK: LinkResult(status=404, url=LINK)})
 
 
 def everything_is_looked_up(page: Page) -> None:
-    """Wait until the sheet has opened the letter's links and asked for the sender's records."""
+    """Wait until the sheet has checked the links and the sender's DNS records."""
     expect(page.locator("[data-looking]:visible")).to_have_count(0)
 
 
 def _posted(address: str, heading: str, **fields: str) -> Shown:
-    """What is answered to a form that was opened long ago."""
+    """Return the answer to a form that was opened long ago."""
     data = urlencode({"csrfmiddlewaretoken": TOKEN, **fields})
     form = {"content-type": "application/x-www-form-urlencoded"}
 
@@ -106,7 +106,7 @@ def _panel(name: str) -> Callable[[Page], None]:
 
 
 def composer(author: Any) -> Pages:
-    """The composer with each of its panels open, and the pages that it leads to."""
+    """Return the composer with each panel open, and pages that it leads to."""
     ines = get_user_model().objects.create_user("ines", first_name="Inês", last_name="Faria")
     plain, long, table = (begun(author, words) for words in (PLAIN, LONG, TABLE))
     html = begun(
@@ -116,7 +116,7 @@ def composer(author: Any) -> Pages:
     sent(first)
 
     def write_over(page: Page) -> None:
-        """Another saves the draft while it is open here."""
+        """Let another author save the draft while it is open here."""
         is_ready(page)
         revision = Draft.objects.get(pk=plain.pk).revision
         theirs = DraftFields(PLAIN.title, "", MARKDOWN, f"Theirs, {uuid.uuid4()}.", "")
@@ -156,7 +156,7 @@ def composer(author: Any) -> Pages:
 
 
 def pictures(_author: Any) -> Pages:
-    """The page on which pictures are uploaded without scripts."""
+    """Return the page that uploads images without scripts."""
     file = io.BytesIO()
     Image.new("RGB", (900, 300), "teal").save(file, "PNG")
 
@@ -181,7 +181,7 @@ def pictures(_author: Any) -> Pages:
 
 
 def publishing(author: Any) -> Pages:
-    """The sheets before publishing, and presses that came too late."""
+    """Return the check sheets, and answers to late requests."""
     Newsletter.objects.get_current()
     link_was_opened()
     draft, done, well = begun(author), begun(author), begun(author, WELL)
@@ -222,7 +222,7 @@ def publishing(author: Any) -> Pages:
 
 
 def second_person(author: Any) -> Pages:
-    """What changes where publishing takes two."""
+    """Return pages that change if publishing needs a second approval."""
     Newsletter.objects.get_current()
     Newsletter.objects.update(second_person=True)
     tomas = get_user_model().objects.create_user("tomas", first_name="Tomás", last_name="Brandão")
@@ -235,7 +235,7 @@ def second_person(author: Any) -> Pages:
 
 
 def marked_letters(author: Any) -> Pages:
-    """A test letter in each of its states."""
+    """Return a test letter in each of its states."""
     waiting, accepted, refused, doubtful = (
         send_test(author.pk, build_content(PLAIN), f"{name}@{'posthouse' * 6}.example.org")
         for name in ("w", "a", "r", "d")
@@ -249,7 +249,7 @@ def marked_letters(author: Any) -> Pages:
         "waiting": Shown(f"{DESK}test/{waiting}/"),
         "accepted": Shown(f"{DESK}test/{accepted}/"),
         "refused": Shown(f"{DESK}test/{refused}/"),
-        "in doubt": Shown(f"{DESK}test/{doubtful}/"),
+        "unconfirmed": Shown(f"{DESK}test/{doubtful}/"),
         "not sent": _posted(
             f"{DESK}test/", "The test letter was not sent", idempotency_key=fresh_key(), **flaws
         ),
@@ -257,7 +257,7 @@ def marked_letters(author: Any) -> Pages:
 
 
 def _settle(number: int, **facts: Any) -> None:
-    """Record what became of the one copy of a test letter."""
+    """Record the result of a test letter's one copy."""
     copy = Delivery.objects.filter(issue__isnull=False, version=number).get(
         batch__edition__kind="test"
     )
@@ -269,7 +269,7 @@ def _settle(number: int, **facts: Any) -> None:
 
 
 def missed(edition: Edition) -> Delivery:
-    """All copies went out but one, whose tries are used up."""
+    """Send all copies except one, which has failed after all tries."""
     sent(edition)
     copy = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient").first()
     assert copy is not None
@@ -283,7 +283,10 @@ def missed(edition: Edition) -> Delivery:
 
 
 def watching(author: Any) -> Pages:
-    """An issue in each of its states, and pages of questions; all of these have one template."""
+    """Return an issue in each of its states, and confirmation pages.
+
+    All of these have one template.
+    """
     moment = scheduled_time_in_zone(
         timezone.now().replace(second=0) + timedelta(days=9), "Europe/Lisbon"
     )
@@ -293,7 +296,7 @@ def watching(author: Any) -> Pages:
         "sending": published(author),
         "paused": published(author),
         "stopped": published(author, DraftFields(LONGEST, "", MARKDOWN, "Dear all.", "")),
-        "in doubt": published(author),
+        "unconfirmed": published(author),
         "doubtful": published(author),
         "missed": published(author),
         "cancelled": published(author),
@@ -304,7 +307,7 @@ def watching(author: Any) -> Pages:
         control="stopped", control_reason="Postmark refuses the sender. Confirm it, then resume."
     )
     Batch.objects.filter(edition__in=[of["paused"], of["stopped"]]).update(state="paused")
-    in_doubt(of["in doubt"])
+    in_doubt(of["unconfirmed"])
     in_doubt(of["doubtful"])
     Batch.objects.filter(edition=of["doubtful"]).update(state="parked")
     missed(of["missed"])
@@ -343,7 +346,7 @@ def _choose_the_past(page: Page) -> None:
 
 
 def receipts(author: Any) -> Pages:
-    """What is said of a receipt that is checked."""
+    """Return the results of checking a receipt."""
     ended = published(author)
     sent(ended)
     there = f"{DESK}{ended.issue_id}/receipt/"
@@ -371,7 +374,7 @@ def receipts(author: Any) -> Pages:
 
 
 def tokens(author: Any) -> Pages:
-    """The page of tokens, with a fresh one on it, and the page that asks before revoking."""
+    """Return the page of tokens with a new token, and the page before revoking."""
     create_token(author, "an older program with a rather long name", ["status", "readers"])
 
     def ask_to_revoke(page: Page) -> None:

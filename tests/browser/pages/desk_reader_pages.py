@@ -1,4 +1,4 @@
-"""The desk's pages of readers and imports, in every state that they show to somebody."""
+"""The desk's pages of readers and imports, in every state."""
 
 import io
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ READERS = "/admin/newsletters/readers/"
 IMPORTS = "/admin/newsletters/imports/"
 LETTER = Content("Swifts leave without saying goodbye", "<p>They are gone.</p>", "They are gone.")
 FAIR = (
-    "E-Mail;Nome;Stand\r\n"
+    "E-Mail;Nome;Posto\r\n"
     "lidia.ramos@weir.example.org;Lídia Ramos;4\r\n"
     "ada.whitlock@posthouse.example.org;Ada Whitlock;\r\n"
     "gone@posthouse.example.org;Odo Lindqvist;\r\n"
@@ -44,7 +44,7 @@ KNOWN = b"email,name\nada.whitlock@posthouse.example.org,Ada Whitlock\n"
 
 
 def _readers(author: Any) -> dict[str, Subscriber]:
-    """One reader of each state, with what usually stands beside it."""
+    """Create one reader of each state, with typical details."""
     confirmed = SubscriberFactory(email="ada.whitlock@posthouse.example.org")
     pending = SubscriberFactory(email="ines.faria@weir.example.org", name="Inês", state="pending")
     left = SubscriberFactory(email="gone@posthouse.example.org", name="Odo Lindqvist")
@@ -70,7 +70,7 @@ def _readers(author: Any) -> dict[str, Subscriber]:
     manual_suppression.block(shut_out.pk)
     return {
         "confirmed": confirmed, "pending": pending, "left": left, "bounced": bounced,
-        "complained": complained, "shut out": shut_out,
+        "complained": complained, "blocked": shut_out,
     }  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def _received(content: bytes, name: str, author: Any, *, check: bool = True) -> 
 
 
 def _imports(author: Any) -> dict[str, SubscriberImport]:
-    """An import of each kind. Only the one that runs is made up, and stands still."""
+    """Create an import of each kind. Only the running one is made up and never ends."""
     imported = _received(DEMO_LIST.read_bytes(), DEMO_LIST.name, author)
     where = "Signed list at the village fair, 12 September"
     accept_upload.start_import(imported.pk, statement(confirmed=True, where=where, importer=author))
@@ -131,7 +131,7 @@ def _state_nothing(page: Page) -> None:
 
 
 def no_readers(_author: Any) -> Pages:
-    """The pages before anybody has come."""
+    """Return the pages before the first reader."""
     return {
         "no readers": Shown(READERS),
         "no imports": Shown(IMPORTS),
@@ -140,9 +140,9 @@ def no_readers(_author: Any) -> Pages:
 
 
 def readers(author: Any) -> Pages:
-    """Every page of readers and imports, with something to show on it."""
+    """Return every page of readers and imports, with content."""
     readers, imports = _readers(author), _imports(author)
-    confirmed, shut_out = f"{READERS}{readers['confirmed'].pk}/", readers["shut out"].pk
+    confirmed, shut_out = f"{READERS}{readers['confirmed'].pk}/", readers["blocked"].pk
     return {
         "readers": Shown(READERS),
         "readers of one state": Shown(f"{READERS}?state=confirmed"),
@@ -161,7 +161,7 @@ def readers(author: Any) -> Pages:
 
 
 def readers_acted_on(_author: Any) -> Pages:
-    """What a page says of what was just done."""
+    """Return pages with the result of an action."""
     reader = SubscriberFactory()
 
     def do(action: str, done: str) -> Shown:
@@ -173,6 +173,6 @@ def readers_acted_on(_author: Any) -> Pages:
         return Shown(f"{READERS}{reader.pk}/", press)
 
     return {
-        "shut out": do("Block this address", "Blocked. Nothing is mailed to this address."),
+        "blocked": do("Block this address", "Blocked. Nothing is mailed to this address."),
         "erased": do("Erase", "Erased. Nothing is held about this reader any more."),
     }

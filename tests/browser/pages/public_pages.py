@@ -1,4 +1,4 @@
-"""The public pages: every page that a reader may come to, in every state."""
+"""Public pages: every page that a reader can open, in every state."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ def _press(button: str, **typed: str) -> Callable[[Page], None]:
     def press(page: Page) -> None:
         for field, text in typed.items():
             page.get_by_label(field.capitalize()).first.fill(text)
-        # Where it was pressed before, the page says so and has no button any more.
+        # After the button was pressed, the page says so and shows no button.
         if page.get_by_role("button", name=button).count():
             with page.expect_navigation():
                 page.get_by_role("button", name=button).click()
@@ -36,7 +36,7 @@ def _press(button: str, **typed: str) -> Callable[[Page], None]:
 
 
 def reader_pages(author: Any) -> Pages:
-    """The pages in this order: what changes something comes late."""
+    """Return the pages in order: those that change something come last."""
     words = Content("Swifts leave without saying goodbye", LETTER, "They are gone.")
     first = publish(author.pk, "first", words, hold_s=0).edition
     publish(author.pk, "second", words, hold_s=0, issue=first.issue_id, version=2)

@@ -8,7 +8,7 @@ an environment is changed beside what runs in it
     test_a_failed_installation_leaves_the_environment
 no demo and no test is started on a server
     refuse_without_settings: if «command in ("demo", "test") → False»:
-    test_on_a_server_there_is_no_demo_and_no_test
+    test_demo_and_test_are_refused_on_a_server
 on a server no command speaks of another database
     refuse_without_settings: if «not given("DATABASE_URL") → False»:
     test_on_a_server_no_command_uses_another_database
