@@ -2,7 +2,7 @@
 Read entries of the catalogue: a promise, how to break it, and its tests.
 
     a call that ended in time is let go by its deadline
-        Deadlines.take_back: self._ends.«pop(number, None) → get(number)»
+        Deadlines.cancel: self._ends.«pop(number, None) → get(number)»
         test_what_was_taken_back_is_not_ended
 
 The whole notation: docs/proof/guards.md.
