@@ -1,4 +1,4 @@
-"""The newsletter's one row in the admin: changed, never added or deleted."""
+"""The newsletter's one row in the admin, which can only be changed."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from delivery.models import Newsletter
 
 @admin.register(Newsletter)
 class NewsletterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # it takes none at run time
-    """Name, tagline, address, zone, language and reply-to. Editions that exist keep theirs."""
+    """Name, tagline, address, zone, language and reply-to. Editions keep theirs."""
 
     fields = (
         "name",

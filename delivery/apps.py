@@ -1,4 +1,4 @@
-"""The app that takes editions to readers."""
+"""The app that delivers editions to readers."""
 
 from django.apps import AppConfig
 

@@ -1,4 +1,4 @@
-"""The operator's settings of delivery, as values: retries, the Postmark client."""
+"""Delivery's settings as values: retries and the Postmark client."""
 
 from django.conf import settings
 
@@ -7,7 +7,7 @@ from delivery.rules import retry_or_settle
 
 
 def policy_from_settings() -> retry_or_settle.Policy:
-    """The operator's policy for retries and look-ups."""
+    """Read the operator's policy for retries and look-ups."""
     return retry_or_settle.Policy(
         retry_base_s=settings.DELIVERY_RETRY_BASE_S,
         retry_cap_s=settings.DELIVERY_RETRY_CAP_S,
@@ -18,7 +18,7 @@ def policy_from_settings() -> retry_or_settle.Policy:
 
 
 def postmark_from_settings() -> Postmark:
-    """A client for the configured Postmark server."""
+    """Make a client for the configured Postmark server."""
     return Postmark(
         settings.POSTMARK_BASE_URL,
         settings.POSTMARK_SERVER_TOKEN,

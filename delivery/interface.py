@@ -1,5 +1,7 @@
-"""What other apps may use of the queue, the provider and reconciliation, by an import rule in
-pyproject.toml. Values, models, mail and reports are imported from their folders."""
+"""The parts of the queue, the provider and reconciliation that other apps may use.
+
+An import rule in pyproject.toml enforces it. Values, models, mail and reports are imported from
+their folders."""
 
 from delivery.feedback import event_inbox
 from delivery.feedback.suppression_changes import queue_suppression_change

@@ -1,4 +1,6 @@
-"""Binds ids to the log lines of a scope: never a name, an address or a text (docs/logs.md)."""
+"""Ids that are bound to the log lines of a scope (docs/logs.md).
+
+Names, addresses and texts are never bound."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +14,7 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 IDS = ("request", "author", "worker", "issue", "version", "batch", "attempt", "import")
-# Written as 32 digits, as Postmark shows attempts.
+# Written as 32 hexadecimal digits, as Postmark shows attempts.
 _WITHOUT_HYPHENS = ("request", "worker", "attempt")
 
 
@@ -28,14 +30,14 @@ def bind(**ids: UUID | int | str | None) -> None:
 
 
 def bound() -> dict[str, Any]:
-    """The ids that are bound now, in the order of `IDS`."""
+    """Return the ids that are bound now, in the order of `IDS`."""
     found = get_contextvars()
     return {name: found[name] for name in IDS if found.get(name) is not None}
 
 
 @contextmanager
 def scope() -> Iterator[None]:
-    """Undo at the end what is bound inside."""
+    """Unbind at the end what was bound inside."""
     before = get_contextvars()
     try:
         yield
@@ -49,7 +51,7 @@ def inherited(work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     context = copy_context()
 
     def in_thread(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        # A copy for each call: only one thread at a time can run in a context.
+        # A copy for each call, because a context can run in only one thread at a time.
         return context.copy().run(work, *arguments, **named)
 
     return in_thread

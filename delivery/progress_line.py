@@ -1,4 +1,4 @@
-"""The progress of a command on its standard error."""
+"""The progress of a command, on its standard error."""
 
 import time
 
@@ -9,7 +9,7 @@ CLEAR = "\r\x1b[K"
 
 
 class ProgressLine:
-    """On a terminal one line that changes; elsewhere a plain line every few seconds."""
+    """One changing line on a terminal; elsewhere a plain line every few seconds."""
 
     def __init__(self, output: OutputWrapper) -> None:
         self._output = output
@@ -17,7 +17,7 @@ class ProgressLine:
         self._written_at_s = time.monotonic()
 
     def show(self, line: str) -> None:
-        """Show how far the command is."""
+        """Show how far the command has got."""
         if self._is_terminal:
             self._output.write(f"{CLEAR}{line}", ending="")
             self._output.flush()

@@ -1,13 +1,14 @@
-"""The fields of a reader besides the address. docs/architecture.md says how to add one."""
+"""The fields of a reader besides the address (docs/architecture.md)."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderField:
-    """One field. `name` is its column, merge field, form control, CSV column and API key; `example`
-    is for previews, `fallback` for readers without a value; commas separate `headers` of an
-    import."""
+    """One field of a reader.
+
+    `name` is its column, merge field, form control, CSV column and API key. `example` is for
+    previews, `fallback` for readers without a value. Commas separate the `headers` of an import."""
 
     name: str
     label: str
@@ -19,7 +20,7 @@ class ReaderField:
 
     @property
     def with_fallback(self) -> str:
-        """Inside the braces of a merge field, such as: name|reader."""
+        """Write it as inside the braces of a merge field: name|reader."""
         return f"{self.name}|{self.fallback}"
 
 
@@ -28,5 +29,5 @@ NAME = ReaderField("name", "Name", "Ada Whitlock", "reader", autocomplete="name"
 
 READER_FIELDS = (NAME,)
 FIELD_NAMES = tuple(field.name for field in READER_FIELDS)
-# In SQL: “name, city”. No field is named by a user, so nothing here needs quoting.
+# In SQL: “name, city”. Users cannot name fields, so quoting is not needed.
 FIELD_COLUMNS = ", ".join(FIELD_NAMES)

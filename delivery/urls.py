@@ -8,6 +8,6 @@ app_name = "delivery"
 
 urlpatterns = [
     path("webhooks/postmark/", PostmarkWebhook.as_view(), name="webhook"),
-    # Without its last slash as well: a redirect could turn the POST into a GET.
+    # Also without the last slash, because a redirect could turn the POST into a GET.
     path("webhooks/postmark", PostmarkWebhook.as_view()),
 ]

@@ -1,4 +1,6 @@
-"""What delivery must know of readers; `newsletter_site/wiring.py` registers who answers."""
+"""The questions about readers that delivery asks through registered hooks.
+
+`newsletter_site/wiring.py` registers the answers."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -10,44 +12,50 @@ class Readers(Protocol):
     """The answers that delivery needs about recipients, by their ids."""
 
     def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
-        """Who may not be sent mail of this kind now: recipient → `withdrawn` or `suppressed`.
-        Readers who left may still ask for a confirmation, which is their only way back."""
+        """Return the readers who may not get this mail: recipient → verdict.
+
+        Verdicts are `withdrawn` and `suppressed`. Readers who unsubscribed may still request a
+        confirmation, their only way to return."""
 
     def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
-        """The suppressed ones among these addresses."""
+        """Return the addresses among these that are suppressed."""
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
-        """Mark these addresses as refused for good on this kind's stream, in the settling
-        transaction."""
+        """Mark these addresses as permanently refused on this kind's stream.
+
+        Runs in the settling transaction."""
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
-        """The absolute link in this reader's `version`-th transactional mail of this kind."""
+        """Return the absolute link in this reader's `version`-th mail of this kind."""
 
     def apply_events(self, events: Sequence[AddressEvent]) -> None:
-        """Apply what the provider reports about addresses, in the caller's transaction. They may
-        repeat and come in any order. The `delivery` of each is one of ours or None."""
+        """Apply the provider's events about addresses, in the caller's transaction.
+
+        Events may repeat and arrive in any order. The `delivery` of each is one of ours or None."""
 
     def reader_at(self, address: str) -> int | None:
-        """The reader with this address, if any."""
+        """Return the reader with this address, if any."""
 
     def unsubscribe_urls(self, recipients: Sequence[int]) -> Sequence[str]:
-        """The absolute one-click unsubscribe links of these readers, in their order."""
+        """Return the absolute one-click unsubscribe links of these readers, in order."""
 
     def reserve_ids(self) -> None:
-        """Skip ids that a database may have given out after its backup. The key of a copy sent
-        meanwhile has such an id; it must not become another reader's."""
+        """Skip ids that a database may have used after its backup.
+
+        The key of a copy sent in between contains such an id, which must not become another
+        reader's."""
 
 
 _registered: list[Readers] = []
 
 
 def register(readers: Readers) -> None:
-    """Make `readers` the one that answers."""
+    """Register `readers` as the source of answers."""
     _registered[:] = [readers]
 
 
 def registered() -> Readers:
-    """The registered readers. Raises `LookupError` if wiring has not run."""
+    """Return the registered readers. Raises `LookupError` if wiring has not run."""
     if not _registered:
-        raise LookupError("Nobody answers for readers: newsletter_site/wiring.py has not run.")
+        raise LookupError("No readers are registered: newsletter_site/wiring.py has not run.")
     return _registered[0]

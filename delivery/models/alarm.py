@@ -1,4 +1,4 @@
-"""Alarms: what must not happen and did."""
+"""Alarms: events that must not happen and did."""
 
 from django.conf import settings
 from django.db import models
@@ -9,8 +9,9 @@ from delivery.models.columns import UNCONSTRAINED, ReasonField
 
 
 class Alarm(models.Model):
-    """Raised once, kept for good and shown on the edition's page. `about` makes it unique within
-    its kind: a message id, or a delivery's key."""
+    """An alarm: raised once, kept forever, and shown on the edition's page.
+
+    `about` makes it unique within its kind: a message id, or a delivery's key."""
 
     class Kind(models.TextChoices):
         ACCEPTED_TWICE = "accepted_twice", "the provider accepted a second copy"

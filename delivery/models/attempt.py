@@ -1,4 +1,4 @@
-"""An attempt: one call for one batch, on record before its first byte leaves."""
+"""An attempt: one call for one batch, recorded before its first byte is sent."""
 
 from django.db import models
 from django.db.models import Q
@@ -8,7 +8,7 @@ from delivery.models.columns import ReasonField
 
 
 class Attempt(models.Model):
-    """Committed before the call. Its id is in every message, so that it can be looked up."""
+    """One call, committed before it starts. Its id is in every message, for look-ups."""
 
     class Result(models.TextChoices):
         ANSWERED = "answered", "the provider answered for every message"
@@ -17,7 +17,7 @@ class Attempt(models.Model):
         UNKNOWN = "unknown", "no usable answer; the provider is asked"
 
     id = models.UUIDField(primary_key=True)
-    batch_id = models.BigIntegerField()  # A number only: batches are split and dropped.
+    batch_id = models.BigIntegerField()  # Not a foreign key: batches are split and dropped.
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE, db_index=False)
     stream = models.CharField(max_length=100)
     epoch = models.PositiveIntegerField()
@@ -45,9 +45,9 @@ class Attempt(models.Model):
         indexes = [
             models.Index(name="attempt_of_edition", fields=["edition", "finished_at"]),
             models.Index(name="attempt_of_batch", fields=["batch_id"]),
-            # The way of those that go with time.
+            # For expiry.
             models.Index(name="attempt_by_age", fields=["started_at", "id"]),
-            # Asked when a look-up's silence is weighed: what was accepted later on this stream?
+            # Finds what was accepted later on this stream, to judge an empty look-up.
             models.Index(
                 name="attempt_accepted_later",
                 fields=["stream", "started_at"],

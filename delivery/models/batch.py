@@ -1,4 +1,4 @@
-"""A batch: up to 500 deliveries of one edition that travel in one call, and the unit of a lease."""
+"""A batch: up to 500 deliveries of one edition, sent in one call under one lease."""
 
 from functools import reduce
 from operator import add
@@ -10,16 +10,18 @@ from django.db.models.lookups import Exact
 
 from delivery.models.columns import ReasonField
 
-# An edition's batches are numbered inside this many ids of its own, so that INSERT … SELECT can
-# name the batch of a row by arithmetic and no two editions ever wait for one sequence.
+# Each edition has its own range of this many batch ids. INSERT … SELECT can then compute the batch
+# of a row, and editions never wait for a shared sequence.
 BATCHES_PER_EDITION = 1 << 20
 
 COUNTS = ("waiting", "sent", "unknown", "suppressed", "withdrawn", "failed")
 
 
 class Batch(models.Model):
-    """What a worker claims. Every write to it repeats its state and its epoch (docs/states.md). The
-    counts change in the transaction that changes the deliveries; an edition's are their sum."""
+    """The unit that a worker claims.
+
+    Every write to it repeats its state and its epoch (docs/states.md). The counts change in the
+    transaction that changes the deliveries. An edition's counts are their sum."""
 
     class State(models.TextChoices):
         READY = "ready", "may be claimed once it is due"
@@ -34,7 +36,7 @@ class Batch(models.Model):
     # edition × 2^20 + number (delivery/queue/enqueue.py).
     id = models.BigIntegerField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
-    position = models.BigIntegerField()  # Lower goes first.
+    position = models.BigIntegerField()  # The lowest goes first.
     state = models.CharField(max_length=20, choices=State, default=State.READY)
     epoch = models.PositiveIntegerField(default=0, db_default=0)  # Grows with every claim.
     owner = models.UUIDField(null=True)  # The worker that holds the lease.
@@ -42,15 +44,15 @@ class Batch(models.Model):
     # The end of the hold, the next try or the next look-up.
     due_at = models.DateTimeField(db_default=Now())
     attempt = models.UUIDField(null=True)  # The attempt that is in flight or unknown.
-    # Tries that count, for every waiting delivery.
+    # Counted tries of every waiting delivery.
     tries = models.PositiveSmallIntegerField(default=0, db_default=0)
-    # In a row, without a try that counts; they pace the retries.
+    # Deferrals in a row that used up no try. They set the backoff.
     deferrals = models.PositiveIntegerField(default=0, db_default=0)
     # Calls in a row that a proxy refused.
     blocked = models.PositiveSmallIntegerField(default=0, db_default=0)
     # Workers that crashed while they held it.
     crashes = models.PositiveSmallIntegerField(default=0, db_default=0)
-    # Look-ups count from here: the attempt's end or deadline.
+    # The attempt's end or deadline, from which look-ups are timed.
     unknown_since = models.DateTimeField(null=True)
     # Look-ups of the unknown attempt that did not find it.
     lookups = models.PositiveSmallIntegerField(default=0, db_default=0)
@@ -63,7 +65,7 @@ class Batch(models.Model):
     suppressed = models.PositiveIntegerField(default=0, db_default=0)
     withdrawn = models.PositiveIntegerField(default=0, db_default=0)
     failed = models.PositiveIntegerField(default=0, db_default=0)
-    # The failed deliveries that wait for a decision.
+    # Failed deliveries that wait for a decision.
     missed = models.PositiveIntegerField(default=0, db_default=0)
     bounced = models.PositiveIntegerField(default=0, db_default=0)
     complained = models.PositiveIntegerField(default=0, db_default=0)
@@ -109,13 +111,13 @@ class Batch(models.Model):
         indexes = [
             models.Index(name="batch_ready", fields=["position", "id"], condition=Q(state="ready")),
             models.Index(name="batch_unknown", fields=["due_at"], condition=Q(state="unknown")),
-            # By the key: calls are started and settled by it, and the lease reaper reads all.
+            # By the key, which starts and settles calls. The lease reaper reads all of it.
             models.Index(
                 name="batch_leased",
                 fields=["id"],
                 condition=Q(state__in=["claimed", "sending", "looking_up"]),
             ),
-            # Its condition is found by its words (delivery/queue/batches/batch_state.py).
+            # Queries repeat its condition word for word (delivery/queue/batches/batch_state.py).
             models.Index(
                 name="batch_open",
                 fields=["edition"],

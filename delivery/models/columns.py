@@ -1,4 +1,4 @@
-"""Columns that several tables have: a reader's fields, and reasons."""
+"""Columns that several tables share: a reader's fields, and reasons."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from delivery.models.columns import UNCONSTRAINED, ReaderColumns, ReasonField
 
 
 class Outcome(models.TextChoices):
-    """What became of a copy (docs/states.md)."""
+    """The outcome of a copy (docs/states.md)."""
 
     WAITING = "waiting"
     SENT = "sent", "accepted by the provider"
@@ -18,11 +18,12 @@ class Outcome(models.TextChoices):
 
 
 class Delivery(ReaderColumns):
-    """One reader's copy of one edition; its key is (issue, recipient, version).
+    """One reader's copy of one edition, with the key (issue, recipient, version).
 
     Only the key and the batch are indexed, so that its one update stays within the page
-    (docs/decisions/0005). Address and fields are those at the time of publishing, so that a second
-    try is the same mail. A time without a provider id is allowed: it has to be looked up."""
+    (docs/decisions/0005). Address and fields are those at the time of publishing, so that every try
+    sends the same mail. A sent time without a provider id is allowed: that copy has to be looked
+    up."""
 
     pk = models.CompositePrimaryKey("issue", "recipient", "version")
     issue = models.ForeignKey("publishing.Issue", related_name="+", **UNCONSTRAINED)
@@ -40,11 +41,11 @@ class Delivery(ReaderColumns):
     provider_message_id = models.CharField(max_length=100, null=True)
     evidence = models.CharField(max_length=10, null=True)  # reply, lookup, webhook or operator
     reason = ReasonField(null=True)  # Why it failed or was not sent.
-    # What came of it after it was accepted, each the earliest time that was told.
+    # Events after it was accepted, each with the earliest reported time.
     delivered_at = models.DateTimeField(null=True)
     bounced_at = models.DateTimeField(null=True)
     complained_at = models.DateTimeField(null=True)
-    # True if it failed and was not refused: it may be sent again.
+    # Failed but not refused: it may be sent again.
     missed = models.BooleanField(null=True)
 
     class Meta:

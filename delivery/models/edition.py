@@ -1,4 +1,4 @@
-"""An edition: what was published of an issue, frozen, and what holds it back."""
+"""An edition: the frozen content of a published version, and what holds it back."""
 
 from django.conf import settings
 from django.db import models
@@ -9,9 +9,10 @@ from delivery.models.columns import UNCONSTRAINED, ReasonField
 
 
 class Edition(models.Model):
-    """One version of one issue: what every copy is made from, and what holds it back (`control`). A
-    trigger of the first migration refuses changes of the content. Its state is derived from its
-    batches (`delivery/rules/edition_state.py`)."""
+    """One version of one issue, from which every copy is made.
+
+    `control` is what holds it back. A trigger of the first migration refuses changes of the
+    content. Its state is derived from its batches (`delivery/rules/edition_state.py`)."""
 
     class Kind(models.TextChoices):
         NEWSLETTER = "newsletter"
@@ -58,15 +59,15 @@ class Edition(models.Model):
 
     published_at = models.DateTimeField(db_default=Now())
     held_until = models.DateTimeField(db_default=Now())
-    # 0 for mail on request: there the batches' sizes count.
+    # 0 for transactional mail, where the sizes of the batches count.
     audience = models.PositiveIntegerField(default=0)
 
-    # When it goes out, and as its author gave it: 2026-10-25T07:30 in Europe/Lisbon.
+    # The scheduled time, and as the author entered it: 2026-10-25T07:30 in Europe/Lisbon.
     scheduled_for = models.DateTimeField(null=True)
     scheduled_local = models.CharField(max_length=16, default="", db_default="")
     scheduled_zone = models.CharField(max_length=64, default="", db_default="")
 
-    # If publishing takes two people.
+    # Set if a second person's approval is required.
     approved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, related_name="+", **UNCONSTRAINED
     )
@@ -80,13 +81,13 @@ class Edition(models.Model):
     control_reason = ReasonField(blank=True)
     control_at = models.DateTimeField(null=True)
     probing = models.BooleanField(default=False)  # Resumed after a fault: one batch goes first.
-    # Found restored: not resumed before it is reconciled.
+    # The database was found restored. The edition resumes only after reconciling.
     unreconciled_since = models.DateTimeField(null=True)
 
-    # Its deliveries are not used any more; some rows may still be there.
+    # Its deliveries are no longer used, but some rows may remain.
     deliveries_dropped_at = models.DateTimeField(null=True)
 
-    # The counts when the edition was last resumed; the bounce and complaint rates start there.
+    # The counts at the last resume, from which bounce and complaint rates are measured.
     watched_left = models.PositiveIntegerField(default=0, db_default=0)
     watched_bounced = models.PositiveIntegerField(default=0, db_default=0)
     watched_complained = models.PositiveIntegerField(default=0, db_default=0)
@@ -97,7 +98,7 @@ class Edition(models.Model):
             models.UniqueConstraint(
                 name="one_edition_per_issue_and_version", fields=["issue", "version"]
             ),
-            # For good: the saved answer of a form expires, this does not.
+            # Permanent, unlike the saved answer of a form, which expires.
             models.UniqueConstraint(
                 name="an_author_publishes_once_per_key", fields=["author", "idempotency_key"]
             ),
@@ -113,7 +114,7 @@ class Edition(models.Model):
                 name="edition_kind_is_known",
                 condition=Q(kind__in=["newsletter", "confirmation", "record", "test"]),
             ),
-            # The next person who asks would get nothing.
+            # Otherwise the next reader who requests it would get nothing.
             models.CheckConstraint(
                 name="mail_on_request_never_ends",
                 condition=Q(kind="newsletter") | ~Q(control__in=["cancelled", "closed"]),
@@ -166,7 +167,7 @@ class Edition(models.Model):
             ),
         ]
         indexes = [
-            # Few, however many were published: found without reading those that are over.
+            # Finds the few that have not ended, without reading the others.
             models.Index(
                 name="edition_held_back",
                 fields=["control"],

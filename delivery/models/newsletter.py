@@ -1,4 +1,4 @@
-"""The newsletter: the one row that says in whose name mail goes out."""
+"""The newsletter: the one row with the sender's name and settings."""
 
 from __future__ import annotations
 
@@ -7,37 +7,40 @@ from zoneinfo import ZoneInfo, available_timezones
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from delivery.control_characters import CONTROL_CHARACTERS
 
-# What the migration calls it: a name to be replaced, not one to be known by.
+# The placeholder name that the migration gives it.
 NOT_NAMED_YET = "The Homing Letter"
 
 
 def named_zone(value: str) -> None:
-    """Refuse what is not a zone of the tz database."""
+    """Refuse a name that the tz database does not have."""
     if value not in available_timezones():
         raise ValidationError(
-            f"“{value}” is not a time zone; a name such as Europe/Lisbon is expected."
+            _("“{value}” is not a time zone. Enter a name such as Europe/Lisbon.").format(
+                value=value
+            )
         )
 
 
 def one_line(value: str) -> None:
     """Refuse control characters: the value goes into mail headers."""
     if CONTROL_CHARACTERS.search(value):
-        raise ValidationError("This must be one line without control characters.")
+        raise ValidationError(_("Enter one line without control characters."))
 
 
 class NewsletterManager(models.Manager["Newsletter"]):
-    """Reads the one row."""
+    """Manager of the one row."""
 
     def get_current(self) -> Newsletter:
-        """The newsletter. A deleted row gets the defaults back."""
+        """Return the newsletter, with the defaults if its row was deleted."""
         return self.get_or_create(pk=1)[0]
 
 
 class Newsletter(models.Model):
-    """Name, tagline, postal address, time zone, language and reply-to; one row."""
+    """Name, tagline, postal address, time zone, language and reply-to, in one row."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     name = models.CharField(
@@ -95,7 +98,7 @@ class Newsletter(models.Model):
 
     @property
     def is_named(self) -> bool:
-        """Whether it has a name of its own, and not the one it was installed with."""
+        """Whether it has a name other than the one it was installed with."""
         return self.name != NOT_NAMED_YET
 
     @property

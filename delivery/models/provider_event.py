@@ -5,19 +5,21 @@ from django.db.models.functions import Now
 
 
 class ProviderEvent(models.Model):
-    """One event: the same body, or another under the same trace, is a retry of it. `applied_at`
-    stays null until its effects are committed. `failures` set to 0 has it tried again."""
+    """One event. The same body, or another body with the same trace, is a retry of it.
+
+    `applied_at` stays null until its effects are committed. Setting `failures` to 0 queues it
+    again."""
 
     id = models.BigAutoField(primary_key=True)
     body_hash = models.BinaryField()  # SHA-256.
     trace = models.CharField(max_length=100, null=True)  # X-PM-Webhook-Trace-Id.
-    # The reader's address, so that it can be shown to them and erased.
+    # The reader's address, for data requests and erasure.
     address_key = models.CharField(max_length=254, blank=True, db_default="", db_collation="C")
-    kind = models.CharField(max_length=40)  # RecordType, cut; empty if it names none.
-    body = models.BinaryField()  # As it came, whatever it is.
+    kind = models.CharField(max_length=40)  # RecordType, truncated; empty if there is none.
+    body = models.BinaryField()  # As received, even if it is unreadable.
     received_at = models.DateTimeField(db_default=Now())
     applied_at = models.DateTimeField(null=True)
-    # Failed tries to apply it; after a few it is quarantined.
+    # Failed tries to apply it. After a few it is quarantined.
     failures = models.PositiveSmallIntegerField(db_default=0)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""The provider's own suppression list: what it says of an address, and what we ask it to change."""
+"""The provider's suppression list, and our requests to change it."""
 
 from django.db import models
 from django.db.models import Q
@@ -6,8 +6,9 @@ from django.db.models.functions import Now
 
 
 class ProviderSuppression(models.Model):
-    """The provider's last word on one address and stream, by its clock. It decides nothing: it
-    tells an operator why the provider refuses an address."""
+    """The provider's latest statement about one address and stream, by its clock.
+
+    It decides nothing. It shows operators why the provider refuses an address."""
 
     id = models.BigAutoField(primary_key=True)
     address_key = models.CharField(max_length=254, db_collation="C")
@@ -30,8 +31,10 @@ class ProviderSuppression(models.Model):
 
 
 class SuppressionChange(models.Model):
-    """A change that we ask for; written in the transaction that caused it, sent afterwards. Kept
-    for good: the provider reports it back like any other. Only an address's last one is sent."""
+    """A change that we request from the provider.
+
+    It is written in the transaction that caused it and sent afterwards. It is kept forever, because
+    the provider reports it back like any other change. Only an address's latest one is sent."""
 
     class Change(models.TextChoices):
         SUPPRESS = "suppress", "mail this address no more"

@@ -1,4 +1,4 @@
-"""What workers share: heartbeats, tasks, the send rate, the known database and metrics."""
+"""Tables that workers share: heartbeats, tasks, send rate, identity, metrics."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -6,14 +6,14 @@ from django.db.models.functions import Now
 
 
 class WorkerHeartbeat(models.Model):
-    """Lets a page show whether a worker runs. Nothing depends on it for correctness."""
+    """The heartbeat of one worker, for pages. No other code depends on it."""
 
     id = models.UUIDField(primary_key=True)
     started_at = models.DateTimeField(db_default=Now())
     heard_at = models.DateTimeField(db_default=Now())
     host = models.CharField(max_length=255)
     pid = models.PositiveIntegerField()
-    # A problem found at its start; authors see it while it runs.
+    # A Reason: a problem found at its start. Authors see it while the worker runs.
     warning = models.TextField(blank=True, db_default="")
 
     class Meta:
@@ -50,9 +50,10 @@ class PeriodicTask(models.Model):
 
 
 class SendRate(models.Model):
-    """One row, used while `DELIVERY_RATE_PER_S` sets a ceiling, and after the provider said 429.
-    `slowed_to_per_s` is the rate that the last 429 led to, at `slowed_at`, and `too_fast_per_s` the
-    fastest that was refused; all are null while nothing slows the workers down."""
+    """The send rate: one row, used with a ceiling (`DELIVERY_RATE_PER_S`) or a 429.
+
+    `slowed_to_per_s` is the rate that the last 429 led to, at `slowed_at`. `too_fast_per_s` is the
+    fastest refused rate. All are null while the rate is not reduced."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     next_claim_at = models.DateTimeField(db_default=Now())
@@ -84,8 +85,9 @@ class SendRate(models.Model):
 
 
 class DatabaseIdentity(models.Model):
-    """One row, written when workers first saw this database. A restored backup brings it into
-    another cluster, timeline or database."""
+    """One row, written when workers first saw this database.
+
+    A restored backup brings the row into another cluster, timeline or database."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     system_identifier = models.CharField(max_length=20)
@@ -102,8 +104,9 @@ class DatabaseIdentity(models.Model):
 
 
 class MetricValue(models.Model):
-    """One row for each name and its labels. Values are only ever added. A killed process loses its
-    last seconds; one with an unconfirmed commit may count them twice."""
+    """A counter: one row for each name and its labels. Values are only ever increased.
+
+    A killed process loses its last seconds. One with an unconfirmed commit may count them twice."""
 
     pk = models.CompositePrimaryKey("name", "labels")
     name = models.CharField(max_length=80)

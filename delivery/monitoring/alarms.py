@@ -1,4 +1,4 @@
-"""Raises alarms, each once, and loads those that nobody has seen."""
+"""Alarms: raised once each, and loaded until somebody has seen them."""
 
 import logging
 import uuid
@@ -18,8 +18,9 @@ logger = logging.getLogger(__name__)
 def raise_alarm(
     cursor: CursorWrapper, edition: int, kind: Alarm.Kind, about: str, reason: Reason
 ) -> bool:
-    """Raise an alarm, once for each `about` of at most 120 characters. `reason` names no
-    address."""
+    """Raise an alarm, once for each `about` of at most 120 characters.
+
+    `reason` must not contain an address."""
     cursor.execute(
         """
         INSERT INTO alarm (edition_id, kind, about, reason) VALUES (%s, %s, %s, %s)
@@ -43,8 +44,9 @@ def _unseen() -> QuerySet[Alarm]:
 
 
 def load_unseen_by_edition(*, limit: int) -> list[Alarm]:
-    """Load the latest unseen alarm of at most `limit` editions, the latest first, with its
-    edition's number of `others` and highest id (`up_to`)."""
+    """Load the latest unseen alarm of at most `limit` editions, the latest first.
+
+    Each has its edition's number of `others` and highest id (`up_to`)."""
     alarms = _unseen().annotate(
         rank=Window(RowNumber(), partition_by="edition", order_by=["-raised_at", "-pk"]),
         others=Window(Count("pk"), partition_by="edition") - 1,
@@ -59,7 +61,8 @@ def load_unseen() -> list[Alarm]:
 
 
 def mark_seen(edition: int, up_to: int, user: uuid.UUID | None) -> int:
-    """Mark an edition's alarms up to the id `up_to` as seen, by an operator if no `user` is
-    given."""
+    """Mark an edition's alarms up to the id `up_to` as seen.
+
+    Without `user`, an operator has seen them."""
     unseen = Alarm.objects.filter(edition=edition, pk__lte=up_to, seen_at=None)
     return unseen.update(seen_at=Now(), seen_by=user)

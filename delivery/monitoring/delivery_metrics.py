@@ -1,4 +1,4 @@
-"""The counters of delivery and their names. docs/metrics.md says what each is good for."""
+"""The counters of delivery and their names (docs/metrics.md)."""
 
 import time
 from collections.abc import Mapping
@@ -20,14 +20,15 @@ ALARMS = "homing_alarms_total"
 
 
 def count_deliveries(by_outcome: Mapping[str, int]) -> None:
-    """Deliveries got an outcome; counted once the transaction is committed."""
+    """Count deliveries that got an outcome, once the transaction is committed."""
     for outcome, number in by_outcome.items():
         add_on_commit(DELIVERIES, number, outcome=outcome)
 
 
 class Phase(StrEnum):
-    """The parts of a step in order. `wait` is for a free call slot. A claim that finds nothing is
-    not counted, nor is the part in which a step failed."""
+    """The parts of a step in order. `wait` is for a free call slot.
+
+    A claim that finds no batch is not counted, nor is the part in which a step failed."""
 
     CLAIM = "claim"
     RENDER = "render"
@@ -39,13 +40,13 @@ class Phase(StrEnum):
 
 
 class Phases:
-    """The phases of one step, on one thread; each is counted as it ends."""
+    """The phases of one step on one thread. Each is counted when it ends."""
 
     def __init__(self) -> None:
         self._at = (time.perf_counter(), time.thread_time())
 
     def end(self, phase: Phase) -> None:
-        """Count the time since the previous phase ended, and this thread's own share of it."""
+        """Count the time since the previous phase ended, and this thread's share of it."""
         before, self._at = self._at, (time.perf_counter(), time.thread_time())
         metrics_buffer.add(PHASE_SECONDS, self._at[0] - before[0], phase=phase)
         metrics_buffer.add(PHASE_CPU_SECONDS, self._at[1] - before[1], phase=phase)

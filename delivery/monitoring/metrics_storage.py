@@ -1,5 +1,6 @@
-"""Counts in the memory of a process, thread-safe, and adds them to the table of metrics. Each
-combination of labels is a row."""
+"""Counts in the memory of a process, and their table. Thread-safe.
+
+Each combination of labels is a row."""
 
 import json
 import threading
@@ -27,7 +28,7 @@ class Histogram:
     bounds_s: tuple[float, ...]
 
     def bucket_of(self, seconds: float) -> str:
-        """The upper bound that `seconds` fall under, as a label."""
+        """Return the upper bound of the bucket of `seconds`, as a label."""
         index = bisect_left(self.bounds_s, seconds)
         return f"{self.bounds_s[index]:g}" if index < len(self.bounds_s) else INFINITY
 
@@ -59,13 +60,13 @@ class MetricsBuffer:
         return dict(counts)
 
     def put_back(self, counts: Mapping[Key, float]) -> None:
-        """Add counts again that were taken and could not be written."""
+        """Add counts again that could not be written."""
         with self._lock:
             self._counts.update(counts)
 
 
 def metric_key(name: str, labels: Mapping[str, str]) -> Key:
-    """The key of a name with its labels in the table."""
+    """Return the key of a name with its labels in the table."""
     return name, json.dumps(labels, sort_keys=True)
 
 
@@ -73,18 +74,18 @@ metrics_buffer = MetricsBuffer()
 
 
 def add_on_commit(name: str, by: float = 1, **labels: str) -> None:
-    """Add to a counter when the transaction is committed; at once outside of one."""
+    """Add to a counter when the transaction commits, or at once outside of one."""
     transaction.on_commit(lambda: metrics_buffer.add(name, by, **labels))
 
 
 def flush(buffer: MetricsBuffer = metrics_buffer) -> None:
-    """Add the counts to the table. After `django.db.Error` they wait for the next flush."""
+    """Add the counts to the table. They are kept after a `django.db.Error`."""
     counts = buffer.take()
     if not counts:
         return
     try:
         with connection.cursor() as cursor:
-            # In order, so that two processes that flush at once cannot deadlock.
+            # Sorted, so that two processes that flush at once cannot deadlock.
             cursor.execute(
                 """
                 INSERT INTO metric_value (name, labels, value)
@@ -106,7 +107,7 @@ def flush(buffer: MetricsBuffer = metrics_buffer) -> None:
 
 
 def load_metrics(cursor: CursorWrapper) -> dict[str, list[tuple[dict[str, str], float]]]:
-    """Load all stored metrics: by name, the values with their labels."""
+    """Load all stored metrics: the values with their labels, by name."""
     cursor.execute("SELECT name, labels, value FROM metric_value ORDER BY name, labels")
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
     for name, labels, value in cursor.fetchall():

@@ -1,4 +1,4 @@
-"""The workers' heartbeats. For operators; nothing depends on them."""
+"""The workers' heartbeats, for operators. No other code depends on them."""
 
 import uuid
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ ACTIVE_WITHIN = f"{ACTIVE_WITHIN_S} seconds"
 
 @dataclass(frozen=True, slots=True)
 class WorkerActivity:
-    """How many workers are `active`, and when the last heartbeat was; `age_s` in seconds."""
+    """The number of `active` workers and the last heartbeat, with its age in seconds."""
 
     active: int
     last_heard_at: datetime | None
@@ -27,7 +27,9 @@ class WorkerActivity:
 
 
 def beat(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
-    """Record a heartbeat; its row may have to be added again. Deletes those silent for a day."""
+    """Record a heartbeat, and delete workers that were silent for a day.
+
+    A deleted row is added again."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -46,7 +48,7 @@ def beat(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
 
 
 def load_activity(cursor: CursorWrapper, *, host: str = "") -> WorkerActivity:
-    """Load the activity of all workers, or of those of one host."""
+    """Load the activity of all workers, or of the workers of one host."""
     cursor.execute(
         """
         SELECT count(*) FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval),
@@ -64,14 +66,8 @@ def active_workers() -> QuerySet[WorkerHeartbeat]:
     return WorkerHeartbeat.objects.filter(heard_at__gt=Now() - timedelta(seconds=ACTIVE_WITHIN_S))
 
 
-def load_warnings() -> list[str]:
-    """Return what active workers found wrong when they started, each thing once."""
-    warned = active_workers().exclude(warning="").order_by("warning")
-    return list(warned.values_list("warning", flat=True).distinct())
-
-
 def remove_worker(worker: uuid.UUID) -> None:
     """Record that a worker has stopped."""
-    # One statement: the ORM's delete() would open a transaction around it.
+    # One statement, because the ORM's delete() would open a transaction around it.
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM worker WHERE id = %s", [worker])

@@ -137,6 +137,16 @@ SENTENCES: Mapping[str, Promise] = {
         "The copy of reader {recipient} is recorded as sent, but Postmark does not show it. Homing "
         "did not send it again."
     ),
+    Code.TWO_UNSUBSCRIBE_LINKS: _(
+        "UNSUBSCRIBE_HANDLING is “own”, but Postmark's stream “{stream}” is set to “{handling}”. "
+        "Readers may get two unsubscribe links. Set the stream to “Custom”, or "
+        "UNSUBSCRIBE_HANDLING to “postmark”."
+    ),
+    Code.NO_UNSUBSCRIBE_LINK: _(
+        "UNSUBSCRIBE_HANDLING is “postmark”, but Postmark's stream “{stream}” is set to "
+        "“{handling}”. Readers may get no unsubscribe link. Set the stream to “Postmark”, or "
+        "UNSUBSCRIBE_HANDLING to “own”."
+    ),
 }
 
 # The requests that can fail, by the constants of postmark/responses.py.

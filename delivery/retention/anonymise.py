@@ -1,5 +1,7 @@
-"""Removes a reader's address and name from everything that delivery keeps. Deliveries stay, because
-they are counted; one that still waits is withdrawn when its call starts."""
+"""Removal of a reader's address and name from everything that delivery keeps.
+
+Deliveries stay, because they are counted. One that still waits is withdrawn when its call
+starts."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,7 +21,7 @@ NEVER_CONFIRMED = Reason.of(ReasonCode.NEVER_CONFIRMED).dumps()
 _NO_VALUES = ", ".join(f"{name} = ''" for name in ("address", *FIELD_NAMES))
 _HAS_VALUES = " OR ".join(f"{name} <> ''" for name in ("address", *FIELD_NAMES))
 
-# A reason holds the provider's own sentence, which may quote the address.
+# A reason contains the provider's own sentence, which may quote the address.
 _BLANK = f"""
     UPDATE delivery SET {_NO_VALUES},
            reason = CASE WHEN strpos(lower(reason), address_key) > 0 THEN %s ELSE reason END
@@ -30,15 +32,19 @@ _BLANK = f"""
 
 
 def anonymise_recipient(recipient: int, address_key: str) -> None:
-    """Blank this reader's deliveries, in the caller's transaction. `address_key` is case-folded."""
+    """Blank this reader's deliveries, in the caller's transaction.
+
+    `address_key` is case-folded."""
     issues = Edition.objects.order_by().values_list("issue_id", flat=True).distinct()
     gone = {recipient: address_key, TEST_RECIPIENT: address_key}
     _blank(gone, [*issues, TEST_ISSUE], ERASED)
 
 
 def anonymise_unconfirmed(gone: Mapping[int, str]) -> None:
-    """Blank the transactional mail of readers (id → case-folded address) who were sent nothing
-    else, and delete their provider events, in the caller's transaction."""
+    """Blank the mail of readers who were sent only transactional mail.
+
+    Also deletes their provider events. Runs in the caller's transaction. `readers` maps ids to
+    case-folded addresses."""
     _blank(gone, ISSUE_BY_KIND.values(), NEVER_CONFIRMED)
     _delete_events_about(gone.values())
 
@@ -49,14 +55,16 @@ def _blank(gone: Mapping[int, str], issues: Iterable[UUID], why: str) -> None:
 
 
 def delete_provider_data(address: str) -> None:
-    """Delete provider data and pending changes about this address, in the caller's transaction."""
+    """Delete provider data and pending changes about this address.
+
+    Runs in the caller's transaction."""
     _delete_events_about([address])
     for model in (ProviderSuppression, SuppressionChange):
         model.objects.filter(address_key=address.lower()).delete()
 
 
 def _delete_events_about(addresses: Iterable[str]) -> None:
-    # One that is being applied deletes itself.
+    # An event that is being applied deletes itself.
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -68,7 +76,7 @@ def _delete_events_about(addresses: Iterable[str]) -> None:
 
 
 def load_events_about(address: str) -> list[dict[str, Any]]:
-    """Load the events about an address as they came, oldest first."""
+    """Load the events about an address as received, oldest first."""
     rows = ProviderEvent.objects.filter(address_key=address.lower()).order_by("id")
     return [
         row | {"body": bytes(row["body"]).decode(errors="replace")}

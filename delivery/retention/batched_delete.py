@@ -1,4 +1,4 @@
-"""Deletes old rows in short transactions along an index, without holding up calls."""
+"""Deletion of old rows in short transactions along an index, beside running calls."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,21 +19,25 @@ MAX_LOCK_WAIT_S = 1
 
 @contextmanager
 def short_delete() -> Iterator[CursorWrapper]:
-    """Open one short transaction. Raises `OperationalError` if a lock was not free in time."""
+    """Open a short transaction.
+
+    Raises `OperationalError` if a lock is not free in time."""
     with short_transaction() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         cursor.execute("SET LOCAL synchronous_commit = off")
-        # Read along the index, also if the statistics are older than the table's growth.
+        # Read along the index, even if the statistics are out of date.
         cursor.execute("SET LOCAL enable_seqscan = off")
-        # Reading a whole table would seem expensive enough to be compiled.
+        # A scan of a whole table would look expensive enough to compile.
         cursor.execute("SET LOCAL jit = off")
         yield cursor
 
 
 @dataclass(frozen=True, slots=True)
 class OldRows:
-    """Rows older than `days` by `age` that `may_go`. `along` are the unique columns of an index
-    that grow with `age`; if they do not, `in_order` is false, and the whole table is read."""
+    """Rows older than `days` by `age` that `may_go`.
+
+    `along` are the unique columns of an index that grow with `age`. If they do not grow with it,
+    `in_order` is false, and the whole table is read."""
 
     table: str
     along: Sequence[str]
@@ -44,11 +48,11 @@ class OldRows:
 
     @property
     def _is_old(self) -> str:
-        # Not clock_timestamp(): an index is of no use to a bound that moves.
+        # Not clock_timestamp(): a moving bound cannot use an index.
         return f"{self.age} < statement_timestamp() - make_interval(secs => %s)"
 
     def count(self) -> int:
-        """Count them. Reads the whole table and locks nothing."""
+        """Count them. Reads the whole table and takes no locks."""
         with connection.cursor() as cursor:
             cursor.execute(
                 f"SELECT count(*) FROM {self.table} WHERE {self._is_old} AND {self.may_go}",  # noqa: S608 -- our own words
@@ -69,7 +73,9 @@ class OldRows:
             after = last
 
     def _end_of_range(self, cursor: CursorWrapper, after: Row, batch_size: int) -> tuple[Row, bool]:
-        """The last row of the next range, None at the table's end; and whether old rows follow."""
+        """Find the last row of the next range, and whether old rows follow.
+
+        The row is None at the table's end."""
         where, values = self._between(after, None)
         cursor.execute(
             f"""
@@ -82,7 +88,7 @@ class OldRows:
         return (None, False) if row is None else (row[1:], bool(row[0]) or not self.in_order)
 
     def _delete(self, cursor: CursorWrapper, where: str, values: list[Any], most: int) -> int:
-        # By `ctid` and with a limit, so that the rest of the table is not read whatever the
+        # By `ctid` and with a limit, so that the rest of the table is not read, whatever the
         # statistics say.
         cursor.execute(
             f"""

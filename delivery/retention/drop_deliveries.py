@@ -1,5 +1,7 @@
-"""Drops the deliveries of an edition that has ended and is old. First it is marked, and nothing
-shows or counts its rows; then they are deleted, a few batches at a time."""
+"""Dropping of the deliveries of an edition that has ended and is old.
+
+The edition is marked first, and its rows are no longer shown or counted. Then they are deleted, a
+few batches at a time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,13 +19,13 @@ from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
 from delivery.queue.short_transaction import lock_edition
 from delivery.retention.batched_delete import short_delete
 
-# Deliveries in one transaction: few enough to hold up nobody.
+# Deliveries in one transaction, few enough to delay no one else.
 DELIVERIES_AT_ONCE = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class DropStatus:
-    """Whether deliveries may be dropped. `obstacle` names what forbids it, or is empty."""
+    """Whether deliveries may be dropped. `obstacle` names what forbids it, or is ''."""
 
     edition: int
     obstacle: str
@@ -81,7 +83,9 @@ _STATUS = f"""
 
 
 def load_drop_status(edition: int, *, days: float) -> DropStatus:
-    """Load the status of an edition, for deliveries kept for `days`. Raises `LookupError`."""
+    """Load the status of an edition whose deliveries are kept for `days`.
+
+    Raises `LookupError`."""
     for status in _load("edition.id = %(edition)s", days, edition=edition):
         return status
     raise LookupError(f"There is no edition {edition}.")
@@ -106,7 +110,9 @@ def load_due(*, days: float) -> list[int]:
 
 
 def mark_dropped(edition: int, *, days: float) -> DropStatus:
-    """Mark deliveries as dropped if they may be; return the status before. Publishing waits."""
+    """Mark deliveries as dropped if they may be; return the status before.
+
+    Publishing waits meanwhile."""
     with short_delete() as cursor:
         wait_for_enqueues()
         lock_edition(cursor, edition)
@@ -117,8 +123,9 @@ def mark_dropped(edition: int, *, days: float) -> DropStatus:
 
 
 def load_dropped_versions(issue: UUID, before: int) -> list[tuple[int, datetime]]:
-    """Load the earlier versions that reached somebody and whose deliveries are dropped, since when.
-    In a transaction that enqueues deliveries this stays true until its end."""
+    """Load the earlier versions that were sent and dropped, with their times.
+
+    Inside a transaction that enqueues deliveries the result stays true until its end."""
     if connection.in_atomic_block:
         with connection.cursor() as cursor:
             cursor.execute(LOCK_ENQUEUE)
@@ -138,8 +145,8 @@ _COPIES_OF = f"""
 
 
 def load_unfinished() -> list[int]:
-    """Load the editions whose deliveries or evidence are dropped and not all deleted."""
-    # The orders keep it to two index look-ups each: otherwise a whole table could be read.
+    """Load the editions whose dropped deliveries or evidence are not all deleted."""
+    # The orders keep it to two index look-ups each. Otherwise it could read a whole table.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -158,7 +165,7 @@ def load_unfinished() -> list[int]:
 
 
 def count_deliveries(editions: Sequence[int]) -> int:
-    """Count the deliveries of these editions. Reads them all."""
+    """Count the deliveries of these editions. Reads all of them."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -171,7 +178,7 @@ def count_deliveries(editions: Sequence[int]) -> int:
 
 
 def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> Iterator[int]:
-    """Delete the dropped deliveries of an edition batch by batch; yield how many each time."""
+    """Delete the dropped deliveries of an edition by batches; yield each number."""
     after = edition * BATCHES_PER_EDITION - 1
     while True:
         with short_delete() as cursor:
@@ -187,7 +194,7 @@ def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> 
             batches = [row[0] for row in cursor.fetchall()]
             if not batches:
                 break
-            # The statement itself checks the mark. By `ctid`, so that nothing but these batches is
+            # The statement itself checks the mark. By `ctid`, so that only these batches are
             # read, whatever the statistics say.
             cursor.execute(
                 """
@@ -206,7 +213,7 @@ def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> 
 
 
 def _delete_evidence(edition: int) -> Iterator[int]:
-    """Delete the evidence, uncounted. A second acceptance is in its alarm."""
+    """Delete the evidence, uncounted. An alarm records any second acceptance."""
     while True:
         with short_delete() as cursor:
             cursor.execute(

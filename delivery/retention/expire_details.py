@@ -1,4 +1,4 @@
-"""Deletes old attempts, applied events and test letters, except what is unknown or open."""
+"""Deletion of old attempts, applied events and test letters that are settled."""
 
 from collections.abc import Iterator
 
@@ -6,11 +6,11 @@ from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.retention.batched_delete import OldRows, short_delete
 
-# The newest newsletters keep all attempts: the check sheet estimates the time of sending from them.
+# The newest newsletters keep all attempts, from which the check sheet estimates the sending time.
 NEWEST_KEPT = 5
 
-# A newsletter ends as a whole; of transactional mail each batch ends for itself. An edition's last
-# attempt that ended stays: it says when the edition did.
+# A newsletter ends as a whole, but each batch of transactional mail ends separately. The last ended
+# attempt of an edition stays, because it shows when the edition ended.
 _CALL_MAY_GO = f"""
     EXISTS (SELECT FROM attempt AS later
             WHERE later.edition_id = attempt.edition_id
@@ -30,16 +30,16 @@ _CALL_MAY_GO = f"""
 
 
 def old_attempts(days: float) -> OldRows:
-    """The attempts older than `days` that nothing needs."""
+    """Select the attempts older than `days` that nothing needs."""
     return OldRows("attempt", ["started_at", "id"], "started_at", days, _CALL_MAY_GO)
 
 
 def applied_events(days: float) -> OldRows:
-    """The applied provider events that are older than `days`. Failed ones stay."""
+    """Select the applied provider events older than `days`. Failed ones stay."""
     return OldRows("provider_event", ["id"], "received_at", days, "applied_at IS NOT NULL")
 
 
-# An unknown one, or one with an alarm, stays.
+# Unknown ones and ones with an alarm stay.
 _TEST_MAY_GO = f"""
     kind = 'test' AND issue_id = '{TEST_ISSUE}' AND NOT EXISTS (SELECT FROM batch
                     WHERE edition_id = edition.id AND {IS_OPEN} AND state <> 'done')

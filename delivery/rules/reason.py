@@ -84,6 +84,10 @@ class ReasonCode(StrEnum):
     DELIVERY_MARKED_UNSETTLED = auto()  # recipient
     NOT_AT_PROVIDER = auto()  # recipient
 
+    # A problem that a worker found when it started.
+    TWO_UNSUBSCRIBE_LINKS = auto()  # stream, handling
+    NO_UNSUBSCRIBE_LINK = auto()  # stream, handling
+
     # A text that is not a stored reason, such as one written by hand.
     OTHER = auto()  # text
 

@@ -1,4 +1,4 @@
-"""Work that workers do beside sending. Every task may run in several workers at once."""
+"""Work that workers do besides sending. Several workers may run a task at once."""
 
 import logging
 from collections.abc import Callable
@@ -11,8 +11,10 @@ ShortTask = Callable[[], object]
 
 @dataclass(frozen=True, slots=True)
 class BackgroundTask:
-    """Work with a thread of its own in every worker. `work(is_stopping)` does what is due next and
-    returns whether anything was, soon after `is_stopping()`; `is_due()` says if more is."""
+    """Work with its own thread in every worker.
+
+    `work(is_stopping)` does the next due work, returns whether there was any, and ends soon after
+    `is_stopping()`. `is_due()` says whether more is due."""
 
     name: str
     work: Callable[[Callable[[], bool]], bool]
@@ -24,22 +26,24 @@ _background_tasks: dict[str, BackgroundTask] = {}
 
 
 def register_task(name: str, task: ShortTask, is_due: Callable[[], bool] = lambda: False) -> None:
-    """Have every worker run `task` every few seconds, and continue a drain while `is_due()`."""
+    """Have every worker run `task` every few seconds.
+
+    A drain continues while `is_due()`."""
     _short_tasks[name] = task, is_due
 
 
 def register_background_task(task: BackgroundTask) -> None:
-    """Have every worker run `task` in a thread. The same name again replaces it."""
+    """Have every worker run `task` in a thread. It replaces a task of the same name."""
     _background_tasks[task.name] = task
 
 
 def background_tasks() -> list[BackgroundTask]:
-    """Return the registered tasks that have threads of their own."""
+    """Return the registered tasks that have their own threads."""
     return list(_background_tasks.values())
 
 
 def is_any_due() -> bool:
-    """Whether any task still has work to do. Asks the database."""
+    """Whether any task has work to do. Queries the database."""
     short = (is_due() for _, is_due in _short_tasks.values())
     return any(short) or any(task.is_due() for task in _background_tasks.values())
 
@@ -49,7 +53,7 @@ def _log_failure(message: str, error: Exception) -> None:
 
 
 def run_all(report: Callable[[str, Exception], None] = _log_failure) -> None:
-    """Run every short task once. One that fails is reported, and the others still run."""
+    """Run every short task once. One that fails is logged, and the others still run."""
     for name, (task, _) in _short_tasks.items():
         try:
             task()
@@ -58,5 +62,5 @@ def run_all(report: Callable[[str, Exception], None] = _log_failure) -> None:
 
 
 def failure_message(name: str) -> str:
-    """The log line of a task that failed."""
-    return f"background task {name} failed; it is tried again"
+    """Write the log line of a task that failed."""
+    return f"background task {name} failed and is tried again"

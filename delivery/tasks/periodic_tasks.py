@@ -1,4 +1,4 @@
-"""Tasks that one worker at a time runs under a lease. Running one twice does no harm."""
+"""Tasks that one worker at a time runs under a lease. A double run does no harm."""
 
 import logging
 from collections.abc import Iterable, Iterator
@@ -18,13 +18,15 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# Workers run a task soon after it is due. One that no setting names any more stays in the table.
+# Workers run a task soon after it is due. Tasks that no setting names any more stay in the table.
 IS_ACTIVE = """(
     lease_until > clock_timestamp() OR due_at > clock_timestamp() - interval '1 hour')"""
 
 
 class TaskPostponedError(Exception):
-    """The run could not do its work; `retry_after_s` if the provider said when to come back."""
+    """The run could not do its work.
+
+    `retry_after_s` is set if the provider named a time."""
 
     def __init__(self, reason: Reason, retry_after_s: float | None = None) -> None:
         super().__init__(str(reason))
@@ -38,7 +40,7 @@ class TaskInterruptedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A task that this worker runs. `last_success_at`: when its last successful run began."""
+    """A task that this worker runs. `last_success_at` is when its last success began."""
 
     name: str
     owner: UUID
@@ -50,7 +52,9 @@ class Lease:
 def acquire(
     name: str, owner: UUID, *, lease_s: float, after_publications: bool = False
 ) -> Lease | None:
-    """Lease a task that is due and free; `after_publications`: also once after each publication."""
+    """Lease a task that is due and free.
+
+    With `after_publications` it is also due once after each publication."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -110,7 +114,9 @@ def release(lease: Lease) -> None:
 def running(
     lease: Lease, *, again_in_s: float, retry_base_s: float, retry_cap_s: float
 ) -> Iterator[None]:
-    """Record how a run ends. It is due in `again_in_s`, after failures with backoff (seconds)."""
+    """Record how a run ends.
+
+    The task is due again in `again_in_s`, or after a failure with backoff (seconds)."""
     policy = retry_or_settle.Policy(retry_base_s, retry_cap_s, 1, (0.0,), True)
     backoff_s = max(retry_base_s / 2, retry_or_settle.delay_after(lease.failures + 1, 1.0, policy))
     try:
@@ -119,7 +125,7 @@ def running(
         release(lease)
     except TaskPostponedError as error:
         wait_s = max(error.retry_after_s or 0.0, backoff_s)
-        logger.warning("task %s failed: %s; tried again in %d s", lease.name, error.reason, wait_s)
+        logger.warning("task %s failed: %s; next try in %d s", lease.name, error.reason, wait_s)
         fail(lease, error.reason.dumps(), again_in_s=wait_s)
     except BaseException:
         fail(lease, Reason.of(ReasonCode.BROKE_OFF).dumps(), again_in_s=backoff_s)

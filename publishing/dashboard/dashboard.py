@@ -13,9 +13,9 @@ from django.db.models import QuerySet
 from delivery.interface import database_time
 from delivery.models import Alarm, Edition, Newsletter
 from delivery.monitoring.alarms import load_unseen_by_edition
-from delivery.monitoring.worker_heartbeat import load_warnings
 from delivery.reports.edition_counts import load_all_counts, load_open_newsletters
 from delivery.reports.health import HealthLine, health_lines, read_health
+from delivery.reports.worker_warnings import load_warnings
 from publishing.activity.activity_log import activities_for, categories_for
 from publishing.approval.approval import approved_drafts
 from publishing.content.edition_content import Content, plain_title

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from delivery.models import Edition, Newsletter
-from delivery.monitoring.worker_heartbeat import load_warnings
+from delivery.reports.worker_warnings import load_warnings
 from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
-from delivery.monitoring.worker_heartbeat import load_warnings
+from delivery.reports.worker_warnings import load_warnings
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 from publishing.approval.approval import NeedsApprovalError

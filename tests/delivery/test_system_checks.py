@@ -1,4 +1,4 @@
-"""Settings that contradict one another, or the stream's own, are named before anything is sent."""
+"""Warnings about settings that contradict each other or the stream's own settings."""
 
 from typing import Any
 
@@ -11,6 +11,7 @@ from delivery.checks import (
     check_webhook_credentials,
 )
 from delivery.postmark.client import Postmark
+from delivery.reports.reason_sentences import reason_sentence
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ from delivery.postmark.client import Postmark
         ((1.0,), 5.0, True),
     ],
 )
-def test_a_last_look_up_before_the_deadline_is_advised_against(
+def test_last_look_up_before_the_deadline_is_a_warning(
     settings: object, lookups: tuple[float, ...], deadline_s: float, named: bool
 ) -> None:
     settings.DELIVERY_LOOKUP_AFTER_S = lookups  # type: ignore[attr-defined]
@@ -40,26 +41,26 @@ def test_a_last_look_up_before_the_deadline_is_advised_against(
         ("", "long", ["POSTMARK_WEBHOOK_PASSWORD is set and POSTMARK_WEBHOOK_USER is not"]),
     ],
 )
-def test_a_webhook_with_half_of_its_credentials_is_advised_against(
+def test_half_of_the_webhook_credentials_is_a_warning(
     settings: object, user: str, password: str, begins: list[str]
 ) -> None:
     settings.POSTMARK_WEBHOOK_USER = user  # type: ignore[attr-defined]
     settings.POSTMARK_WEBHOOK_PASSWORD = password  # type: ignore[attr-defined]
-    assert [each.msg.split(":")[0] for each in check_webhook_credentials()] == begins
+    assert [each.msg.split(",")[0] for each in check_webhook_credentials()] == begins
 
 
 URL = "https://postmark.example"
 
 
-def said(settings: Any, ours: str, **answer: Any) -> str:
+def warning_of(settings: Any, ours: str, **answer: Any) -> str:
     settings.UNSUBSCRIBE_HANDLING = ours
     settings.POSTMARK_BROADCAST_STREAM = "letters"
     client = Postmark(URL, "secret-token", deadline_s=20.0)
     with responses.RequestsMock() as mock:
         mock.get(f"{URL}/message-streams/letters", **answer)
-        said = check_unsubscribe_handling(client)
+        problem = check_unsubscribe_handling(client)
     client.close()
-    return said
+    return reason_sentence(problem)
 
 
 def stream(handling: str) -> dict[str, object]:
@@ -69,27 +70,31 @@ def stream(handling: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("ours", "theirs"), [("own", "Custom"), ("own", "none"), ("postmark", "Postmark")]
 )
-def test_where_the_two_agree_nothing_is_said(settings: Any, ours: str, theirs: str) -> None:
-    assert said(settings, ours, json=stream(theirs)) == ""
+def test_matching_unsubscribe_handling_gives_no_warning(
+    settings: Any, ours: str, theirs: str
+) -> None:
+    assert warning_of(settings, ours, json=stream(theirs)) == ""
 
 
-def test_where_postmark_adds_links_to_ours_it_is_said(settings: Any) -> None:
-    assert said(settings, "own", json=stream("Postmark")) == (
-        "UNSUBSCRIBE_HANDLING is 'own', but Postmark's stream 'letters' says 'Postmark'; "
-        "expected 'Custom'. Change one of the two, or readers may find two unsubscribe links "
-        "in their mail."
+def test_second_unsubscribe_link_is_a_warning(settings: Any) -> None:
+    assert warning_of(settings, "own", json=stream("Postmark")) == (
+        "UNSUBSCRIBE_HANDLING is “own”, but Postmark's stream “letters” is set to “Postmark”. "
+        "Readers may get two unsubscribe links. Set the stream to “Custom”, or "
+        "UNSUBSCRIBE_HANDLING to “postmark”."
     )
 
 
 @pytest.mark.parametrize("theirs", ["None", "Custom"])
-def test_where_nobody_would_add_a_link_it_is_said(settings: Any, theirs: str) -> None:
-    sentence = said(settings, "postmark", json=stream(theirs))
-    assert f"says {theirs!r}; expected 'Postmark'" in sentence
+def test_missing_unsubscribe_link_is_a_warning(settings: Any, theirs: str) -> None:
+    sentence = warning_of(settings, "postmark", json=stream(theirs))
+    assert f"is set to “{theirs}”" in sentence
     assert "no unsubscribe link" in sentence
 
 
 @pytest.mark.parametrize(
     "answer", [{"status": 503}, {"json": {"ErrorCode": 1226}, "status": 422}, {"body": "?"}]
 )
-def test_a_worker_starts_although_postmark_is_silent(settings: Any, answer: dict[str, Any]) -> None:
-    assert said(settings, "own", **answer) == ""
+def test_unanswered_query_about_the_stream_gives_no_warning(
+    settings: Any, answer: dict[str, Any]
+) -> None:
+    assert warning_of(settings, "own", **answer) == ""

@@ -16,6 +16,7 @@ from delivery import log_context
 from delivery.checks import check_unsubscribe_handling
 from delivery.configuration import postmark_from_settings
 from delivery.postmark.client import now_s
+from delivery.rules.reason import dumps
 from delivery.worker import drain
 from delivery.worker.process import Worker, raise_niceness
 from delivery.worker.retry_write import retry_write
@@ -75,10 +76,11 @@ class Command(BaseCommand):
         worker = Worker(concurrency, is_awaited=options["until_empty"])
         # Before the first call to the provider, so that a signal stops it cleanly.
         worker.stop_on_signals()
-        worker.warning = check_unsubscribe_handling(postmark_from_settings())
+        problem = check_unsubscribe_handling(postmark_from_settings())
+        worker.warning = dumps(problem)
         log_context.bind(worker=worker.id)
-        if worker.warning:
-            logger.warning(worker.warning)
+        if problem is not None:
+            logger.warning("UNSUBSCRIBE_HANDLING does not match the stream: %s", problem)
         if not options["until_empty"]:
             logger.info(
                 "Worker %s is running, with at most %d calls at once. Ctrl-C ends it.",

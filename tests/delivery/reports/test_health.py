@@ -15,6 +15,7 @@ from delivery.models import Attempt, Batch, Edition, PeriodicTask, SendRate
 from delivery.monitoring import worker_heartbeat
 from delivery.reports.edition_counts import load_open_newsletters
 from delivery.reports.health import Health, HealthLine, health_lines, read_health
+from delivery.reports.worker_warnings import load_warnings
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.content_factory import letter
@@ -198,7 +199,7 @@ def test_worker_restores_its_deleted_row_and_its_warning() -> None:
         cursor.execute("DELETE FROM worker")
     worker_heartbeat.beat(worker, host="letterbox", pid=1, warning="A stream is missing.")
     assert read_health().workers == 1
-    assert worker_heartbeat.load_warnings() == ["A stream is missing."]
+    assert load_warnings() == ["A stream is missing."]
 
 
 @pytest.mark.django_db(transaction=True)
