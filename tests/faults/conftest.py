@@ -1,4 +1,4 @@
-"""What the tests of faults stand on: a database server of their own, a provider, workers."""
+"""Fixtures of the fault tests: an own database server, a provider, workers."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,7 +18,7 @@ from tests.faults.servers.stalling_proxy import StallingLine
 
 @pytest.fixture(scope="session")
 def server(django_db_blocker: Any) -> Iterator[OwnServer]:
-    """A server for these tests alone."""
+    """Run a server for these tests only."""
     with django_db_blocker.unblock():
         server = OwnServer()
         yield server
@@ -27,21 +27,21 @@ def server(django_db_blocker: Any) -> Iterator[OwnServer]:
 
 @pytest.fixture
 def database(server: OwnServer) -> Iterator[str]:
-    """The name of a database of the test's own."""
+    """Return the name of a database for this test."""
     with server.fresh_database() as name:
         yield name
 
 
 @pytest.fixture
 def here(server: OwnServer, database: str) -> Iterator[str]:
-    """The name of that database, which this process uses."""
+    """Use that database in this process; return its name."""
     with server.as_djangos_own(server.url(database)):
         yield database
 
 
 @pytest.fixture
 def provider(settings: Any) -> Iterator[SandboxServer]:
-    """A Postmark that keeps every message it accepts."""
+    """Run a sandbox that keeps every message it accepts."""
     with SandboxServer() as provider:
         settings.POSTMARK_BASE_URL = provider.url
         settings.POSTMARK_SERVER_TOKEN = "sandbox"
@@ -50,7 +50,7 @@ def provider(settings: Any) -> Iterator[SandboxServer]:
 
 @pytest.fixture
 def stage(server: OwnServer, here: str, provider: SandboxServer, settings: Any) -> Iterator[Stage]:
-    """An author with a list in that database, that provider, and workers."""
+    """Set up an author with a list in that database, the provider, and workers."""
     settings.DELIVERY_BATCH_SIZE = 20
     settings.DELIVERY_HTTP_DEADLINE_S = settings.DELIVERY_LEASE_S = 5.0
     with closing(Stage(server, here, provider, settings)) as stage:
@@ -59,21 +59,24 @@ def stage(server: OwnServer, here: str, provider: SandboxServer, settings: Any) 
 
 @pytest.fixture
 def line(provider: SandboxServer) -> Iterator[StallingLine]:
-    """A line to the provider that can stop in the middle of a request."""
+    """Run a connection to the provider that can stall in the middle of a request."""
     with closing(StallingLine(provider.port)) as line:
         yield line
 
 
 @pytest.fixture
 def proxy(server: OwnServer) -> Iterator[CuttingProxy]:
-    """A line to the test's server that can be cut."""
+    """Run a connection to the test's server that can be cut."""
     with closing(CuttingProxy(server.socket, seed=1789)) as proxy:
         yield proxy
 
 
 @pytest.fixture
 def migrates(server: OwnServer, settings: Any) -> Callable[..., WatchedMigrate]:
-    """Starts a migrate of the later release, on the database of this process or that of `url`."""
+    """Start migrations of the later release.
+
+    They run on the database of this process or that of `url`.
+    """
     settings.MIGRATION_MODULES = {**settings.MIGRATION_MODULES, "delivery": LATER}
 
     def begin(*options: str, url: str = "") -> WatchedMigrate:
@@ -84,6 +87,6 @@ def migrates(server: OwnServer, settings: Any) -> Callable[..., WatchedMigrate]:
 
 @pytest.fixture
 def onlooker(server: OwnServer, database: str) -> Iterator[Onlooker]:
-    """Looks at the test's database from a session of its own."""
+    """Observe the test's database from another session."""
     with psycopg.connect(server.url(database), autocommit=True) as session:
         yield Onlooker(session)

@@ -1,4 +1,4 @@
-"""A newsroom in a database of its own, a provider, and workers between the two."""
+"""An author with readers in a separate database, a provider, and workers."""
 
 import io
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.faults.wait_until import held
 
 
 class Stage:
-    """What a test of faults needs; Django's connection leads to `database` of `server`."""
+    """Environment of a fault test; Django's connection uses `database` of `server`."""
 
     def __init__(
         self, server: OwnServer, database: str, provider: SandboxServer, settings: Any
@@ -38,7 +38,7 @@ class Stage:
         self._workers.close()
 
     def worker(self, *options: str, url: str = "", **settings: str) -> WatchedWorker:
-        """Start a worker; `url` leads it to the database another way."""
+        """Start a worker; `url` is another route to the database."""
         worker = WatchedWorker(url or self.url, self.provider.url, *options, **settings)
         self._workers.callback(worker.kill)
         return worker
@@ -46,7 +46,7 @@ class Stage:
     def in_a_call(
         self, *options: str, readers: int = 20, **settings: str
     ) -> tuple[Edition, WatchedWorker]:
-        """Publish to so many readers; a worker's call with all of them is held once accepted."""
+        """Publish to `readers` readers; hold the worker's call once accepted."""
         edition = self.newsroom.publish(readers)
         self.sandbox.set_fault("hold", moment="after_accept", calls=1)
         worker = self.worker(*options, **{"DELIVERY_HTTP_DEADLINE_S": "60"} | settings)
@@ -55,7 +55,7 @@ class Stage:
 
     @contextmanager
     def hold(self, statement: str) -> Iterator[psycopg.Connection]:
-        """A session that has done something in a transaction which stays open."""
+        """Hold a session with an open transaction that has done something."""
         with psycopg.connect(self.url) as session:
             session.execute(statement)
             yield session
@@ -63,7 +63,7 @@ class Stage:
 
     @contextmanager
     def behind_a_pooler(self, sessions: int) -> Iterator[str]:
-        """Django comes to the database through a pooler with so many sessions; its address."""
+        """Route Django through a pooler with `sessions` sessions; yield its URL."""
         pooler = self.pooler = Pooler(self.server, pool_size=sessions)
         url = pooler.url(self.database)
         try:
@@ -73,17 +73,17 @@ class Stage:
             pooler.remove()
 
     def proxied(self, proxy: CuttingProxy) -> str:
-        """The address that leads through a proxy."""
+        """Return the URL that leads through a proxy."""
         return proxy.url(self.server.password, self.database)
 
     def an_issue_goes_out(self, readers: int = 200) -> None:
-        """Publish, and see a worker send all of it, beside whatever else goes on."""
+        """Publish, and check that a worker sends all of it."""
         edition = self.newsroom.publish(readers)
         assert self.worker("--until-empty").end() == 0
         self.all_got_one(edition, readers)
 
     def the_rest_goes_out(self) -> None:
-        """Let a worker of this process do everything that is left to do."""
+        """Let a worker of this process finish all remaining work."""
         connection.close()
         settings = self._settings
         settings.DELIVERY_LEASE_S = settings.DELIVERY_HTTP_DEADLINE_S = 2.0
@@ -93,7 +93,7 @@ class Stage:
         Worker(2, is_awaited=True).run(until=watch.is_drained)
 
     def all_got_one(self, edition: Edition, readers: int) -> None:
-        """So many readers were sent an edition, each one copy, and the counts say so."""
+        """Check that every reader got one copy of an edition and the counts agree."""
         connection.close()
         counts = self.newsroom.counts(edition)
         assert (counts.audience, counts.sent) == (readers, readers)

@@ -1,4 +1,4 @@
-"""Looks from a session of its own at what a migration of the later release has done."""
+"""Observer of a later release's migrations, in another session."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ LATER = ("later_1", "later_2", "later_3", "later_4", "later_5")
 
 
 class Onlooker:
-    """A session beside all others."""
+    """Session separate from all others."""
 
     def __init__(self, session: psycopg.Connection) -> None:
         self._session = session
 
     def one(self, question: str, *values: object) -> Any:
-        """The only value of the answer."""
+        """Return the single value of the answer."""
         row = self._session.execute(question, values or None).fetchone()
         assert row is not None
         return row[0]
@@ -25,7 +25,7 @@ class Onlooker:
 
     @property
     def applied(self) -> list[str]:
-        """Later migrations that are on record, in order."""
+        """Return recorded later migrations, in order."""
         return [
             name
             for (name,) in self._session.execute(
@@ -35,7 +35,7 @@ class Onlooker:
 
     @property
     def waiting(self) -> int:
-        """How many locks sessions of this database wait for."""
+        """Return how many locks the sessions of this database wait for."""
         return int(
             self.one(
                 "SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = database "
@@ -45,7 +45,7 @@ class Onlooker:
 
     @property
     def index(self) -> str:
-        """What became of the index: 'valid', 'invalid' or 'none'."""
+        """Return the state of the index: 'valid', 'invalid' or 'none'."""
         row = self._session.execute(
             "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('by_address')"
         ).fetchone()
@@ -53,7 +53,7 @@ class Onlooker:
 
 
 def everything_is_there(onlooker: Onlooker) -> bool:
-    """The later migrations, once each, and the index whole."""
+    """Check that each later migration is recorded once and the index is valid."""
     return (
         [name[:7] for name in onlooker.applied] == list(LATER)
         and onlooker.index == "valid"

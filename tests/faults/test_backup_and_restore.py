@@ -1,7 +1,7 @@
-"""
-The drill of docs/restore.md, with its own commands: a backup taken mid-send sends nothing twice.
+"""The drill of docs/restore.md: a backup taken mid-send sends nothing twice.
 
-Two servers, real workers, calls in the air when the backup is taken and when the server is lost.
+It uses the page's own commands, two servers and real workers, with calls in flight when the backup
+is taken and when the server is lost.
 """
 
 import os
@@ -45,14 +45,14 @@ SETTINGS = {
     "DELIVERY_RETRY_CAP_S": "1",
     "DELIVERY_NICENESS": "0",
 }
-# A call that a test holds lasts as long as the test takes; after a restore nothing is held.
+# A call that a test holds lasts as long as the test; after a restore nothing is held.
 LONGEST_HELD_S = 300
 
 pytestmark = pytest.mark.timeout(400)
 
 
 class Machine:
-    """A machine with a PostgreSQL on it, which may be lost."""
+    """Machine with a PostgreSQL that may be lost."""
 
     def __init__(self) -> None:
         self._folder = OwnCluster()  # removed by the next run if this one is killed
@@ -60,7 +60,7 @@ class Machine:
 
     @property
     def url(self) -> str:
-        """The DATABASE_URL of Homing's database on it."""
+        """Return the DATABASE_URL of Homing's database on it."""
         return self.cluster.url("homing")
 
     def set_up(self, configuration: str = "") -> None:
@@ -72,7 +72,7 @@ class Machine:
         server.make_database(self.cluster, "homing")
 
     def has_an_empty_place(self) -> None:
-        """Where its data go is a folder already, as after the installation of a server."""
+        """Create the empty data folder that installing a server leaves."""
         made = run_as(self.cluster.user, "mkdir", "-p", "-m", "700", self.cluster.data)
         assert made.returncode == 0
 
@@ -80,10 +80,10 @@ class Machine:
         server.start(self.cluster)
 
     def lose(self) -> None:
-        """kill -9 of the server; nobody saved anything."""
+        """Send SIGKILL to the server; nothing is saved."""
         postmaster = int((self.cluster.data / "postmaster.pid").read_text().split()[0])
         os.kill(postmaster, signal.SIGKILL)
-        eventually(lambda: not server.is_up(self.cluster), "the server was gone")
+        eventually(lambda: not server.is_up(self.cluster), "the server has ended")
 
     def one(self, question: str) -> Any:
         with psycopg.connect(self.url, autocommit=True) as session:
@@ -95,7 +95,7 @@ class Machine:
 
 
 class Drill:
-    """An issue that is being sent from one machine, and a backup of it on another."""
+    """An issue that one machine sends, and its backup on another."""
 
     def __init__(
         self,
@@ -108,16 +108,16 @@ class Drill:
         self.sandbox, self.lost, self.new = provider.sandbox, lost, new
         self._provider, self._django, self._stack = provider, django, stack
         self._workers: list[WatchedWorker] = []
-        # Where the server's user may write, whoever that is.
+        # A folder in which the server's user may write.
         self.backups = new.cluster.home / "backups"
         assert run_as(new.cluster.user, "mkdir", "-p", self.backups / "wal").returncode == 0
 
     def words(self, mark: str) -> str:
-        """A block of the page, in the folders of this test."""
+        """Return a block of the page, with the folders of this test."""
         return PAGE[mark].replace(FOLDER, str(self.backups))
 
     def as_postgres(self, mark: str, machine: Machine) -> None:
-        """Run a block as the user that PostgreSQL runs as."""
+        """Run a block as PostgreSQL's user."""
         settings = {
             "PATH": f"{machine.cluster.binaries.folder}:{os.environ['PATH']}",
             "DATABASE_URL": machine.url,
@@ -153,7 +153,7 @@ class Drill:
         assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
 
     def begin_to_send(self) -> None:
-        """Readers, an issue, and workers of which each has sent a batch and has a call out."""
+        """Start workers that each have sent a batch and have a call in flight."""
         with self._django.as_djangos_own(self.lost.url):
             call_command("migrate", verbosity=0)
             self.edition = Newsroom().publish(READERS)
@@ -172,7 +172,7 @@ class Drill:
         self.send_on()
 
     def send_on(self) -> None:
-        """Each worker gets its answer, writes it down, and has its next call in the air."""
+        """Let each worker get its answer, record it, and start its next call."""
         self._hold_next()
         self.sandbox.gate.release("answer")
         held(self._provider, WORKERS)
@@ -181,19 +181,19 @@ class Drill:
         self.sandbox.set_fault("hold", moment="after_accept", calls=WORKERS)
 
     def stop_workers(self) -> None:
-        """kill -9 of the workers, whose answers never come."""
+        """Send SIGKILL to the workers; their answers never arrive."""
         for worker in self._workers:
             worker.kill()
         self.sandbox.gate.release("close")
 
     def copies(self) -> dict[str, int]:
-        """How many copies the provider accepted, by delivery."""
+        """Return how many copies the provider accepted, by delivery."""
         return self.sandbox.outbox.copies(lambda size: size > 0)
 
     def goes_on(self, machine: Machine, *, is_noticed: bool = True) -> None:
-        """The page's last steps, after which everybody has one copy."""
+        """Run the page's last steps; afterwards every reader has one copy."""
         with psycopg.connect(machine.url) as session:
-            # What the backup says of calls in the air is past: their time has ended.
+            # The calls that the backup shows as in flight have passed their deadline.
             span = f"{LONGEST_HELD_S} seconds"
             session.execute("UPDATE batch SET lease_until = lease_until - %s::interval", [span])
             session.execute(
@@ -204,7 +204,7 @@ class Drill:
         deliver = f"{sys.executable} manage.py deliver --until-empty"
         before = self.copies()
         if is_noticed:
-            # Whoever starts workers too early does no harm.
+            # Starting workers too early does no harm.
             self._in_a_shell(f"{deliver} || test $? = 3", machine)
         assert self.copies() == before
         self.as_operator("after", machine)
@@ -225,7 +225,7 @@ def drill(provider: SandboxServer, server: OwnServer, settings: Any) -> Iterator
         yield Drill(provider, *machines, server, stack)
 
 
-def test_a_dump_restored_elsewhere_sends_nothing_twice(drill: Drill) -> None:
+def test_dump_restored_elsewhere_sends_nothing_twice(drill: Drill) -> None:
     drill.lost.set_up()
     drill.begin_to_send()
     drill.as_postgres("dump", drill.lost)
@@ -240,7 +240,7 @@ def test_a_dump_restored_elsewhere_sends_nothing_twice(drill: Drill) -> None:
     drill.goes_on(drill.new)
 
 
-def test_a_dump_put_back_into_the_same_database_sends_nothing_twice(drill: Drill) -> None:
+def test_dump_restored_into_the_same_database_sends_nothing_twice(drill: Drill) -> None:
     drill.lost.set_up()
     drill.begin_to_send()
     drill.as_postgres("dump", drill.lost)
@@ -250,14 +250,14 @@ def test_a_dump_put_back_into_the_same_database_sends_nothing_twice(drill: Drill
     drill.goes_on(drill.lost, is_noticed=False)
 
 
-def test_a_server_brought_back_from_its_archive_sends_nothing_twice(drill: Drill) -> None:
+def test_server_restored_from_its_archive_sends_nothing_twice(drill: Drill) -> None:
     drill.lost.set_up(drill.words("archive"))
     drill.begin_to_send()
     drill.as_postgres("base backup", drill.lost)
     drill.send_on()
-    # What has been archived is brought back, what came after that is lost.
+    # The archived part is restored; later changes are lost.
     last = drill.lost.one("SELECT pg_walfile_name(pg_switch_wal())")
-    eventually(lambda: (drill.backups / "wal" / last).exists(), "the archive had it")
+    eventually(lambda: (drill.backups / "wal" / last).exists(), "the archive has the segment")
     drill.send_on()
     drill.stop_workers()
     drill.lost.lose()
@@ -265,7 +265,7 @@ def test_a_server_brought_back_from_its_archive_sends_nothing_twice(drill: Drill
     drill.new.has_an_empty_place()
     drill.as_postgres("restore to a point in time", drill.new)
     drill.new.start()
-    eventually(lambda: not drill.new.one("SELECT pg_is_in_recovery()"), "it was recovered")
+    eventually(lambda: not drill.new.one("SELECT pg_is_in_recovery()"), "the server has recovered")
     assert drill.new.one("SELECT sum(sent) FROM batch") == 2 * WORKERS * BATCH
     drill.goes_on(drill.new)
 
@@ -284,7 +284,7 @@ def test_old_links_need_the_key_that_was_backed_up(tmp_path: Path, settings: Any
     assert read(link) == 42
 
 
-def test_the_commands_for_compose_say_the_same_as_those_for_a_server() -> None:
+def test_compose_commands_equal_those_for_a_server() -> None:
     for mark, program in (("dump", "pg_dump"), ("restore a dump", "pg_restore --exit")):
         (plain,) = (line for line in PAGE[mark].splitlines() if line.startswith(program))
         (compose,) = re.findall(rf"^docker compose .*exec -T postgres ({program}.*)$", TEXT, re.M)

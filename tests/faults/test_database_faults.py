@@ -1,4 +1,4 @@
-"""PostgreSQL restarts, crashes, freezes, refuses to write, its lines are cut; a worker says so."""
+"""A worker when PostgreSQL restarts, crashes, freezes, or its connections are cut."""
 
 import json
 from contextlib import suppress
@@ -19,7 +19,7 @@ from tests.faults.wait_until import accepted, eventually, held
 
 READERS = 400
 
-# The statements after which a batch is in other hands, and the COMMIT that ends each transaction.
+# The statements after which a batch changes hands, and the COMMIT that ends each transaction.
 CLAIM = b"SET state = 'claimed'"
 START = b"INSERT INTO attempt"
 GOOD_BYE = b"DELETE FROM worker WHERE id"
@@ -27,7 +27,7 @@ SETTLE = b"UPDATE attempt SET finished_at"
 
 
 def two_at_work(stage: Stage, url: str = "") -> list[WatchedWorker]:
-    """Two workers that have both come to the point where they call, two calls each."""
+    """Start two workers and wait until both have two calls in flight."""
     stage.sandbox.latency_s = 0.02
     stage.sandbox.set_fault("hold", calls=4)
     # The held calls must last until both workers have started.
@@ -39,18 +39,18 @@ def two_at_work(stage: Stage, url: str = "") -> list[WatchedWorker]:
 
 
 def ended_well(*workers: WatchedWorker) -> None:
-    """They came to their end, having settled everything."""
+    """Check that they ended with everything settled."""
     for worker in workers:
-        assert worker.end() == 0, worker.said
+        assert worker.end() == 0, worker.output
 
 
 def no_look_up(stage: Stage) -> bool:
-    """Whether the provider was never asked what became of a copy."""
+    """Check that the provider got no look-up."""
     paths = stage.sandbox.calls.counts()["by_path"]
     return not any("messages" in path for path in paths)
 
 
-def test_a_restart_in_the_middle_ends_no_worker_and_costs_nobody_a_copy(stage: Stage) -> None:
+def test_restart_mid_send_ends_no_worker_and_loses_no_copy(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=READERS)
     both = two_at_work(stage)
 
@@ -64,7 +64,7 @@ def test_a_restart_in_the_middle_ends_no_worker_and_costs_nobody_a_copy(stage: S
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
-def test_an_answer_is_written_down_once_the_database_is_back(stage: Stage, mode: str) -> None:
+def test_answer_is_recorded_once_the_database_is_back(stage: Stage, mode: str) -> None:
     edition, worker = stage.in_a_call("--until-empty")
 
     with stage.server.away(mode):
@@ -77,7 +77,7 @@ def test_an_answer_is_written_down_once_the_database_is_back(stage: Stage, mode:
     assert no_look_up(stage)
 
 
-def test_a_batch_that_was_not_started_when_the_database_went_is_no_crash(stage: Stage) -> None:
+def test_unstarted_batch_of_an_outage_is_not_a_crash(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=20)
     # The server's end ends the lock too.
     with suppress(psycopg.OperationalError), stage.hold("LOCK TABLE subscriber"):
@@ -92,20 +92,20 @@ def test_a_batch_that_was_not_started_when_the_database_went_is_no_crash(stage: 
     assert len(stage.newsroom.attempts(edition)) == 1
 
 
-def test_sigterm_while_the_database_is_away_ends_the_worker_with_0(stage: Stage) -> None:
+def test_sigterm_during_an_outage_ends_the_worker_with_0(stage: Stage) -> None:
     edition, worker = stage.in_a_call()
 
     with stage.server.away("fast"):
         stage.sandbox.gate.release()
         worker.wait_for("could not be written down", times=3)
-        assert worker.stop() == 0, worker.said
+        assert worker.stop() == 0, worker.output
 
     stage.newsroom.let_time_pass(70)
     stage.the_rest_goes_out()
     stage.all_got_one(edition, 20)
 
 
-def test_a_frozen_database_is_waited_for(stage: Stage) -> None:
+def test_worker_waits_for_a_frozen_database(stage: Stage) -> None:
     edition, worker = stage.in_a_call("--until-empty")
 
     with stage.server.frozen(stage.database):
@@ -117,7 +117,7 @@ def test_a_frozen_database_is_waited_for(stage: Stage) -> None:
     assert no_look_up(stage)
 
 
-def test_an_answer_is_written_down_once_the_database_takes_writes(stage: Stage) -> None:
+def test_answer_is_recorded_once_the_database_accepts_writes(stage: Stage) -> None:
     edition, worker = stage.in_a_call("--until-empty")
 
     with stage.server.admin() as admin:
@@ -136,7 +136,7 @@ def test_an_answer_is_written_down_once_the_database_takes_writes(stage: Stage) 
 
 
 def cut_all_sessions(admin: psycopg.Connection, database: str, at_most: int = 1000) -> None:
-    """End sessions of the database, drawn by lot, and wait until they are gone."""
+    """End random sessions of the database, and wait until they are gone."""
     admin.execute(
         """
         SELECT pg_terminate_backend(pid, 10000) FROM (
@@ -146,7 +146,7 @@ def cut_all_sessions(admin: psycopg.Connection, database: str, at_most: int = 10
     )
 
 
-def test_sessions_ended_again_and_again_cost_nobody_a_copy(stage: Stage) -> None:
+def test_sessions_ended_repeatedly_lose_no_copy(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=READERS)
     connection.close()
     both = two_at_work(stage)
@@ -160,9 +160,9 @@ def test_sessions_ended_again_and_again_cost_nobody_a_copy(stage: Stage) -> None
     stage.all_got_one(edition, READERS)
 
 
-def test_a_line_cut_at_one_statement_costs_nobody_a_copy(stage: Stage, proxy: CuttingProxy) -> None:
+def test_connection_cut_at_one_statement_loses_no_copy(stage: Stage, proxy: CuttingProxy) -> None:
     edition = stage.newsroom.publish(readers=400)
-    # At each the statement is lost once, and once the answer to it.
+    # At each statement, the statement is lost once, and its answer once.
     cuts = [
         proxy.cut(at, after=after, answer=answer)
         for at, after in ((CLAIM, b""), (START, b""), (b"COMMIT", START), (b"COMMIT", SETTLE))
@@ -183,7 +183,7 @@ def test_a_line_cut_at_one_statement_costs_nobody_a_copy(stage: Stage, proxy: Cu
     assert not Evidence.objects.exclude(provider_message_id__in=known).exists()
 
 
-def test_a_cut_while_counts_are_read_is_no_failure(stage: Stage, proxy: CuttingProxy) -> None:
+def test_cut_while_reading_counts_is_no_failure(stage: Stage, proxy: CuttingProxy) -> None:
     cut = proxy.cut(b"sum(missed)", after=GOOD_BYE, answer=True)
 
     ended_well(stage.worker("--until-empty", url=stage.proxied(proxy)))
@@ -191,7 +191,7 @@ def test_a_cut_while_counts_are_read_is_no_failure(stage: Stage, proxy: CuttingP
     assert cut.made == 1
 
 
-def test_lines_cut_at_random_cost_nobody_a_copy(stage: Stage, proxy: CuttingProxy) -> None:
+def test_connections_cut_at_random_lose_no_copy(stage: Stage, proxy: CuttingProxy) -> None:
     edition = stage.newsroom.publish(readers=READERS)
     url = stage.proxied(proxy)
     both = two_at_work(stage, url=url)
@@ -204,12 +204,12 @@ def test_lines_cut_at_random_cost_nobody_a_copy(stage: Stage, proxy: CuttingProx
     stage.all_got_one(edition, READERS)
 
 
-def test_a_vanished_server_is_noticed_in_half_a_minute(stage: Stage, proxy: CuttingProxy) -> None:
+def test_vanished_server_is_noticed_in_half_a_minute(stage: Stage, proxy: CuttingProxy) -> None:
     with stage.server.as_djangos_own(stage.proxied(proxy)):
         connection.ensure_connection()
         asked_for = connection.connection.info.get_parameters()
 
-    # Silence of a live line is asked about, and what was never acknowledged counts as lost.
+    # A silent connection is probed, and an unacknowledged one counts as lost.
     unheard_s = int(asked_for["keepalives_idle"]) + int(asked_for["keepalives_interval"]) * int(
         asked_for["keepalives_count"]
     )
@@ -223,31 +223,31 @@ BACK = "the database is back"
 
 
 def lines(worker: WatchedWorker) -> list[dict[str, Any]]:
-    """What it wrote into its log."""
-    return [json.loads(line) for line in worker.said.splitlines()]
+    """Return the lines that it logged."""
+    return [json.loads(line) for line in worker.output.splitlines()]
 
 
-def test_an_outage_is_one_line_when_it_begins_and_one_when_it_is_over(stage: Stage) -> None:
+def test_outage_logs_one_line_at_its_begin_and_end(stage: Stage) -> None:
     worker = stage.worker("--concurrency", "2", LOG_LEVEL="debug", LOG_FORMAT="json")
     eventually(lambda: WorkerHeartbeat.objects.exists(), "it arrived")
 
     failures = {"a step failed": 4, "a duty of the worker failed": 2}
     for outage in (1, 2):
-        wanted = {words: worker.said.count(words) + many for words, many in failures.items()}
+        wanted = {words: worker.output.count(words) + many for words, many in failures.items()}
         with stage.server.away("immediate"):
             worker.wait_for(AWAY, times=outage)
             for words, times in wanted.items():
                 worker.wait_for(words, times=times)
         worker.wait_for(BACK, times=outage)
-    assert worker.stop() == 0, worker.said
+    assert worker.stop() == 0, worker.output
 
-    said = [line for line in lines(worker) if line["level"] == "error"]
-    assert [AWAY in line["event"] for line in said] == [True, True]
-    assert all("OperationalError" in line["error"] for line in said)
+    errors = [line for line in lines(worker) if line["level"] == "error"]
+    assert [AWAY in line["event"] for line in errors] == [True, True]
+    assert all("OperationalError" in line["error"] for line in errors)
     assert len([line for line in lines(worker) if BACK in line["event"]]) == 2
 
 
-def test_what_failed_in_an_outage_is_told_as_part_of_it_after_the_end_too(stage: Stage) -> None:
+def test_failures_of_an_outage_belong_to_it_after_its_end(stage: Stage) -> None:
     log = OutageLog()
     began_s = now_s()
     error = OperationalError("the connection is lost")
@@ -259,7 +259,7 @@ def test_what_failed_in_an_outage_is_told_as_part_of_it_after_the_end_too(stage:
     assert not log.explains(error, now_s())
 
 
-def test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage(stage: Stage) -> None:
+def test_cut_connections_to_a_working_database_are_no_outage(stage: Stage) -> None:
     worker = stage.worker("--concurrency", "2")
     eventually(lambda: WorkerHeartbeat.objects.exists(), "it arrived")
 
@@ -268,8 +268,8 @@ def test_lines_that_are_cut_with_a_database_that_takes_others_are_no_outage(stag
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-    # A duty, a chore or a step: whichever was next on a line that is no more.
+    # A heartbeat, a background task or a step: the one that next used the cut connection.
     worker.wait_for(" failed")
-    assert worker.stop() == 0, worker.said
+    assert worker.stop() == 0, worker.output
 
-    assert AWAY not in worker.said
+    assert AWAY not in worker.output

@@ -1,4 +1,4 @@
-"""A worker that is frozen past its lease, at every stage of a batch, and wakes up again."""
+"""A worker frozen past its lease, at every stage of a batch, and then resumed."""
 
 import signal
 from typing import Any
@@ -14,27 +14,27 @@ READERS = 20
 
 
 def woken(frozen: WatchedWorker, words: str = "") -> None:
-    """The frozen worker wakes up, comes to say these words, and is still in order."""
+    """Resume the frozen worker; wait for this log text and for a clean state."""
     frozen.signal(signal.SIGCONT)
     if words:
         frozen.wait_for(words)
-    assert frozen.stop() == 0, frozen.said
+    assert frozen.stop() == 0, frozen.output
 
 
-def test_frozen_between_the_claim_and_the_record_of_the_call(stage: Stage) -> None:
+def test_frozen_between_claim_and_record_of_the_call(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=READERS)
-    # It has claimed, and waits to read the copies that it is to render.
+    # It has claimed, and waits to read the copies that it renders.
     with stage.hold("LOCK TABLE delivery IN ACCESS EXCLUSIVE MODE"):
         frozen = stage.worker("--concurrency", "1")
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock()
         frozen.freeze()
     stage.the_rest_goes_out()
 
-    # Its claim is lost and it says nothing about that; it goes on with what is in line next.
+    # Its claim is lost without a message; it continues with the next queued batch.
     later = stage.newsroom.publish()
     frozen.signal(signal.SIGCONT)
-    eventually(lambda: stage.newsroom.outcomes(later) == ["sent"] * READERS, "it went on")
-    assert frozen.stop() == 0, frozen.said
+    eventually(lambda: stage.newsroom.outcomes(later) == ["sent"] * READERS, "it continued")
+    assert frozen.stop() == 0, frozen.output
 
     assert stage.newsroom.counts(edition).sent == stage.newsroom.counts(later).sent == READERS
     assert len(stage.newsroom.attempts(edition)) == len(stage.newsroom.attempts(later)) == 1
@@ -42,13 +42,13 @@ def test_frozen_between_the_claim_and_the_record_of_the_call(stage: Stage) -> No
     assert (summary["accepted"], summary["distinct_deliveries"]) == (2 * READERS, 2 * READERS)
 
 
-def test_frozen_in_the_middle_of_recording_the_call(stage: Stage) -> None:
+def test_frozen_while_recording_the_call(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=READERS)
     with stage.hold("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE"):
         frozen = stage.worker("--concurrency", "1")
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         frozen.freeze()
-    # Its transaction holds the batch's row until the server has no more patience with it.
+    # Its transaction holds the batch's row until the server's time-out ends it.
     stage.the_rest_goes_out()
 
     woken(frozen, "a step failed")
@@ -57,8 +57,8 @@ def test_frozen_in_the_middle_of_recording_the_call(stage: Stage) -> None:
     assert len(stage.newsroom.attempts(edition)) == 1
 
 
-def test_frozen_in_the_middle_of_sending(stage: Stage, line: StallingLine, settings: Any) -> None:
-    # More than all the buffers between here and there take.
+def test_frozen_while_sending(stage: Stage, line: StallingLine, settings: Any) -> None:
+    # More than all the buffers on the way can hold.
     settings.DELIVERY_BATCH_SIZE = 200
     edition = stage.newsroom.publish(readers=200, html=f"<p>{'Swifts. ' * 6000}</p>")
     line.stall_after(500_000)
@@ -72,33 +72,31 @@ def test_frozen_in_the_middle_of_sending(stage: Stage, line: StallingLine, setti
     frozen.wait_for("attempt")
     line.go_on()
     line.wait_until_over()
-    assert frozen.stop() == 0, frozen.said
+    assert frozen.stop() == 0, frozen.output
 
     stage.all_got_one(edition, 200)
     assert len(stage.newsroom.attempts(edition)) == 2
 
 
-def test_an_answer_of_a_woken_worker_is_kept_while_the_search_is_down(stage: Stage) -> None:
+def test_answer_of_a_resumed_worker_is_kept_without_search(stage: Stage) -> None:
     edition, frozen = stage.in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
     stage.sandbox.set_fault("search_503", calls=None)
     frozen.freeze()
     stage.sandbox.gate.release()
     other = stage.worker("--concurrency", "1")
-    eventually(
-        lambda: stage.newsroom.outcomes(edition) == ["unknown"] * READERS, "all were unknown"
-    )
+    eventually(lambda: stage.newsroom.outcomes(edition) == ["unknown"] * READERS, "all are unknown")
 
     woken(frozen, "claim was lost")
 
     kept = Evidence.objects.filter(issue_id=edition.issue_id, source=Evidence.Source.REPLY)
     assert kept.count() == READERS
     stage.sandbox.faults.clear()
-    assert other.stop() == 0, other.said
+    assert other.stop() == 0, other.output
     stage.the_rest_goes_out()
     stage.all_got_one(edition, READERS)
 
 
-def test_frozen_in_the_middle_of_settling(stage: Stage) -> None:
+def test_frozen_while_settling(stage: Stage) -> None:
     edition, frozen = stage.in_a_call("--concurrency", "1", DELIVERY_HTTP_DEADLINE_S="3")
     with stage.hold("SELECT 1 FROM delivery ORDER BY recipient_id LIMIT 1 FOR UPDATE"):
         stage.sandbox.gate.release()
@@ -110,7 +108,7 @@ def test_frozen_in_the_middle_of_settling(stage: Stage) -> None:
     woken(frozen, "claim was lost")
 
     stage.all_got_one(edition, READERS)
-    assert "could not be written down" in frozen.said
+    assert "could not be written down" in frozen.output
     assert not Alarm.objects.exists()
     assert len(stage.newsroom.attempts(edition)) == 1
 

@@ -1,8 +1,7 @@
-"""
-A whole Homing outside debug, with real processes and much that goes wrong; then its logs are read.
+"""Logs of a complete Homing outside debug, with real processes and many faults.
 
 No log holds a secret of the settings, a name, an address, a word of a letter or a token. Each line
-is an object of JSON, and what the worker logged of a call belongs to what the site published.
+is a JSON object, and each logged call belongs to an issue that the site published.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ BAD_HOST = "balthasar.nightjar.example.net"
 
 
 class Visitor:
-    """A browser behind the proxy; its cookies travel as over TLS."""
+    """Browser behind the proxy; its cookies travel as over TLS."""
 
     def __init__(self, homing: Homing) -> None:
         self._homing = homing
@@ -78,7 +77,7 @@ class Visitor:
         return self.post(form.action or path, {**form.fields, **changes})
 
     def _asked(self, method: str, path: str, headers: Mapping[str, str], **more: Any) -> Page:
-        said = {
+        headers = {
             "Host": HOST,
             "X-Forwarded-Proto": "https",
             "X-Forwarded-For": "203.0.113.77",
@@ -88,7 +87,7 @@ class Visitor:
         answer = requests.request(
             method,
             self._homing.url + path,
-            headers=said,
+            headers=headers,
             timeout=PATIENCE_S,
             allow_redirects=False,
             **more,
@@ -102,7 +101,7 @@ class Visitor:
 
 @dataclass
 class Homing:
-    """Everything that runs, and what it wrote."""
+    """All running processes, and their output."""
 
     environment: dict[str, str]
     url: str
@@ -118,7 +117,7 @@ class Homing:
         return psycopg.connect(self.environment["DATABASE_URL"], autocommit=True)
 
     def run(self, *command: str, may_fail: bool = False) -> None:
-        """Run a command to its end and keep what it printed."""
+        """Run a command to its end and keep its output."""
         done = subprocess.run(
             [sys.executable, "manage.py", *command],
             cwd=ROOT,
@@ -133,7 +132,7 @@ class Homing:
 
     @contextmanager
     def worker(self, name: str) -> Iterator[WatchedWorker]:
-        """A worker that runs meanwhile."""
+        """Run a worker for the block."""
         keys = (*SECRETS, "LOG_LEVEL", "POSTMARK_WEBHOOK_USER")
         settings = {key: self.environment[key] for key in keys}
         one = WatchedWorker(self.environment["DATABASE_URL"], self.provider.url, **settings)
@@ -143,14 +142,14 @@ class Homing:
                 assert one.stop() == 0
         finally:
             one.kill()
-            self.services[name] = one.said
+            self.services[name] = one.output
 
     @contextmanager
     def site(self, listener: socket.socket) -> Iterator[None]:
-        """gunicorn as it is deployed."""
-        said = self.folder / "site.log"
+        """Run gunicorn as deployed."""
+        site_log = self.folder / "site.log"
         gunicorn = (sys.executable, "-m", "gunicorn", "--config", "deploy/gunicorn.conf.py")
-        with said.open("wb") as file:
+        with site_log.open("wb") as file:
             process = subprocess.Popen(
                 [*gunicorn, "--bind", f"fd://{listener.fileno()}"],
                 cwd=ROOT,
@@ -164,10 +163,10 @@ class Homing:
         finally:
             process.terminate()
             process.wait(timeout=PATIENCE_S)
-            self.services["site"] = said.read_text()
+            self.services["site"] = site_log.read_text()
 
     def mailed_link(self, pattern: str) -> str:
-        """Wait for a mail with a link like it; the link of the newest."""
+        """Wait for a mail with a matching link; return the newest link."""
         outbox = self.provider.sandbox.outbox
         links: list[re.Match[str]] = []
 
@@ -180,7 +179,7 @@ class Homing:
                         return True
             return False
 
-        eventually(came, f"a mail had {pattern}")
+        eventually(came, f"a mail has a link like {pattern}")
         self.tokens.append(links[0][2])
         return links[0][1]
 
@@ -197,7 +196,7 @@ class Homing:
 def homing(
     server: OwnServer, django_db_blocker: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Homing]:
-    """The whole story, once."""
+    """Run the whole scenario once."""
     with ExitStack() as stack:
         stack.enter_context(django_db_blocker.unblock())
         database = server.url(stack.enter_context(server.fresh_database()))
@@ -206,7 +205,7 @@ def homing(
         environment = {
             **os.environ,
             **TIMES,
-            # Small batches, so that some are left after a worker was killed or met its faults.
+            # Small batches, so that some remain after a worker was killed or met its faults.
             "DELIVERY_BATCH_SIZE": "20",
             **SECRETS,
             "DATABASE_URL": database,
@@ -232,7 +231,7 @@ def homing(
 
 
 def a_day_of_it(homing: Homing, server: OwnServer) -> None:
-    """All that is done with Homing, and much that goes wrong with it."""
+    """Use every part of Homing, with many faults."""
     author = Visitor(homing)
     for password, status in ((WRONG_PASSWORD, 200), (PASSWORD, 302)):
         address = "/admin/login/?next=/admin/newsletters/"
@@ -246,7 +245,7 @@ def a_day_of_it(homing: Homing, server: OwnServer) -> None:
     with homing.worker("after the killed one") as worker:
         worker.wait_for("is recovered; its lease expired sending")
         the_database_refuses(homing, author, worker)
-        # Of the calls that could not be settled the provider is asked; this has an ordinary end.
+        # Unsettled calls are looked up; this one ends in the ordinary way.
         publish(author, "A fifth flock")
         homing.run("deliver", "--until-empty")
         webhooks(homing)
@@ -275,7 +274,7 @@ def sign_up(homing: Homing) -> None:
 
 
 def publish(author: Visitor, title: str, presses: int = 1) -> list[int]:
-    """Publish by so many presses of the same button; how they were answered."""
+    """Publish with several requests of the same form; return their statuses."""
     letter = {
         "title": title,
         "html_content": f"<p>Dear {{{{ name|reader }}}}, {WORDS}.</p>",
@@ -287,7 +286,7 @@ def publish(author: Visitor, title: str, presses: int = 1) -> list[int]:
 
 
 def publish_through_faults(homing: Homing, author: Visitor, worker: WatchedWorker) -> str:
-    """An issue that meets every answer that goes wrong; its id."""
+    """Send an issue through every faulty answer; return its id."""
     fault = homing.provider.sandbox.set_fault
     fault("unauthorized_401")
     assert publish(author, TITLE, presses=2) == [303, 303]
@@ -308,7 +307,7 @@ def publish_through_faults(homing: Homing, author: Visitor, worker: WatchedWorke
 
 
 def stopped_issue(homing: Homing) -> str:
-    """Wait until the account's or the content's fault stops an edition; its issue."""
+    """Wait until a fault of the account or content stops an edition; return its issue."""
     found: list[Any] = []
 
     def is_stopped() -> bool:
@@ -317,7 +316,7 @@ def stopped_issue(homing: Homing) -> str:
             found.extend(database.execute(question).fetchall())
         return bool(found)
 
-    eventually(is_stopped, "the edition was stopped")
+    eventually(is_stopped, "the edition has stopped")
     return str(found[0][0])
 
 
@@ -334,7 +333,7 @@ def a_worker_is_killed(homing: Homing, author: Visitor) -> None:
 
 
 def the_database_refuses(homing: Homing, author: Visitor, worker: WatchedWorker) -> None:
-    """It repeats in its words the whole row that it does not take."""
+    """Cause a database error, whose message repeats the rejected row."""
     tables = ("subscriber", "edition", "provider_event", "consent_record")
     closed = "ALTER TABLE {} ADD CONSTRAINT closed CHECK (false) NOT VALID"
     with homing.database as operator:
@@ -418,7 +417,7 @@ def what_no_browser_sends(homing: Homing) -> None:
 
 
 def in_confidence(homing: Homing, server: OwnServer) -> dict[str, list[str]]:
-    """Everything that no log may hold, by what it is."""
+    """Return every value that no log may hold, by its kind."""
     return {
         "a secret": [
             *SECRETS.values(),
@@ -428,7 +427,7 @@ def in_confidence(homing: Homing, server: OwnServer) -> dict[str, list[str]]:
         "a password": [PASSWORD, WRONG_PASSWORD],
         "an author": [AUTHOR, *AUTHOR_NAME.split()],
         "a letter": [TITLE, WORDS, "flock", "Thrushes"],
-        "a person": [*NAMES, NEWCOMER_NAME, "Balthasar", "balthasar"],
+        "a reader": [*NAMES, NEWCOMER_NAME, "Balthasar", "balthasar"],
         "an address": [*ADDRESSES, *map(str.lower, ADDRESSES), NEWCOMER, "@aviary", "reader199"],
         "a token": [each for each in homing.tokens if len(each) > 8],
         "where somebody is": ["203.0.113"],
@@ -436,7 +435,7 @@ def in_confidence(homing: Homing, server: OwnServer) -> dict[str, list[str]]:
 
 
 def services(homing: Homing) -> list[tuple[str, str]]:
-    return [(name, line) for name, said in homing.services.items() for line in said.splitlines()]
+    return [(name, line) for name, text in homing.services.items() for line in text.splitlines()]
 
 
 def printed(homing: Homing) -> list[tuple[str, str]]:
@@ -448,20 +447,20 @@ def printed(homing: Homing) -> list[tuple[str, str]]:
 
 
 def logged(homing: Homing) -> list[dict[str, Any]]:
-    """Every line of the log of every process."""
+    """Return every log line of every process."""
     lines = [line for _, line in services(homing)]
     lines += [line for _, errors in homing.commands.values() for line in errors.splitlines()]
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
 def test_no_process_wrote_anything_confidential(homing: Homing, server: OwnServer) -> None:
-    told = in_confidence(homing, server)
+    secrets = in_confidence(homing, server)
     assert len({token for token in homing.tokens if len(token) > 20}) >= 5
 
     def found_in(lines: list[tuple[str, str]]) -> list[tuple[str, ...]]:
         return [
             (what, value, name, line)
-            for what, values in told.items()
+            for what, values in secrets.items()
             for value in values
             for name, line in lines
             if value in line
@@ -470,18 +469,18 @@ def test_no_process_wrote_anything_confidential(homing: Homing, server: OwnServe
     lines = services(homing) + [each for each in printed(homing) if each[1].startswith("{")]
     assert len(lines) > 100
     assert found_in(lines) == []
-    # A command tells its caller what is on the page: a title, Postmark's own words.
-    for what in ("a letter", "a person", "an address"):
-        del told[what]
+    # A command shows its caller what pages show: a title, Postmark's own text.
+    for what in ("a letter", "a reader", "an address"):
+        del secrets[what]
     assert found_in(printed(homing)) == []
     pages = [answer for answer in homing.answers if answer.status_code >= 400]
     assert {answer.status_code for answer in pages} >= {400, 401, 403, 404, 500, 503}
     for answer in pages:
-        shown = (*told["a secret"], *NAMES, "violates", "closed")
+        shown = (*secrets["a secret"], *NAMES, "violates", "closed")
         assert not [each for each in shown if each in answer.text]
 
 
-def test_every_line_of_a_service_is_an_object_with_fields_that_are_listed(homing: Homing) -> None:
+def test_every_line_of_a_service_is_json_with_known_fields(homing: Homing) -> None:
     for name, line in services(homing):
         assert line.startswith("{"), f"{name} wrote a line that is no JSON: {line}"
         assert set(json.loads(line)) <= set(FIELDS), line
@@ -493,7 +492,7 @@ def test_every_line_of_a_service_is_an_object_with_fields_that_are_listed(homing
     assert by_process >= {"web", "worker", "publish"}
 
 
-def test_every_answer_has_the_id_of_its_line(homing: Homing) -> None:
+def test_every_answer_has_the_id_of_its_log_line(homing: Homing) -> None:
     lines = {line["request"]: line for line in logged(homing) if "route" in line}
     ids = [answer.headers.get("X-Request-ID") for answer in homing.answers]
     assert len(ids) == len(set(ids) - {None}) > 30
@@ -503,18 +502,18 @@ def test_every_answer_has_the_id_of_its_line(homing: Homing) -> None:
         assert "?" not in line["route"]
 
 
-def test_a_command_prints_its_result_apart_from_the_log(homing: Homing) -> None:
-    said = {name.partition(" ")[2]: both for name, both in homing.commands.items()}
-    output, progress = said["deliver"]
+def test_command_prints_its_result_apart_from_the_log(homing: Homing) -> None:
+    commands = {name.partition(" ")[2]: both for name, both in homing.commands.items()}
+    output, progress = commands["deliver"]
     assert len(output.splitlines()) == 1
     assert json.loads(output)["audience"] >= 0
     assert progress
-    output, errors = said["import_subscribers"]
+    output, errors = commands["import_subscribers"]
     assert json.loads(output.splitlines()[-1])["rejected"] == 1
     assert not [line for line in errors.splitlines() if line.startswith("{")]
 
 
-def test_each_logged_call_belongs_to_an_issue_that_was_published(homing: Homing) -> None:
+def test_each_logged_call_belongs_to_a_published_issue(homing: Homing) -> None:
     lines = logged(homing)
     published = {
         (line["issue"], line["version"]) for line in lines if "was published" in line["event"]
@@ -525,29 +524,31 @@ def test_each_logged_call_belongs_to_an_issue_that_was_published(homing: Homing)
             "SELECT attempt.id, issue_id, version, worker FROM attempt JOIN edition"
             " ON edition.id = attempt.edition_id WHERE kind = 'newsletter'"
         ).fetchall()
-    # Who is killed between settling a call and its line writes none.
+    # A worker killed between a settlement and its log line writes none.
     truth = {
         attempt.hex: (str(issue), version)
         for attempt, issue, version, worker in rows
         if worker.hex not in homing.services["killed"]
     }
-    told = {
+    logged_calls = {
         line.get("attempt"): (line["issue"], line["version"])
         for line in lines
         if "issue" in line and "version" in line
     }
-    assert {attempt: told.get(attempt) for attempt in truth} == truth
+    assert {attempt: logged_calls.get(attempt) for attempt in truth} == truth
     assert set(truth.values()) == published
 
 
-def test_lines_of_a_sweep_and_of_a_webhook_name_the_call(homing: Homing) -> None:
+def test_lines_of_the_reaper_and_webhooks_name_the_call(homing: Homing) -> None:
     recovered = "is recovered; its lease expired sending"
     swept = [line for line in logged(homing) if recovered in line["event"]]
     assert swept
     assert all(re.fullmatch(r"[0-9a-f]{32}", line["attempt"]) for line in swept)
     assert all(line["issue"] and line["batch"] > 0 for line in swept)
     webhooks = [line for line in logged(homing) if line.get("route") == "/webhooks/postmark/"]
-    (told,) = [line for line in webhooks if "attempt" in line]
-    assert told["status"] == 200
+    (call_line,) = [line for line in webhooks if "attempt" in line]
+    assert call_line["status"] == 200
     sent = [line for line in logged(homing) if line["logger"] == "delivery.worker.step"]
-    assert (told["attempt"], told["issue"]) in {(line["attempt"], line["issue"]) for line in sent}
+    assert (call_line["attempt"], call_line["issue"]) in {
+        (line["attempt"], line["issue"]) for line in sent
+    }

@@ -1,4 +1,4 @@
-"""The tables are changed while workers send: nobody waits long, and nothing is half done."""
+"""Migrations while workers send: short waits, and nothing half done."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,11 +18,10 @@ Migrates = Callable[..., WatchedMigrate]
 WAITS = "Waiting for a lock on table"
 
 
-def test_while_a_lock_is_not_to_be_had_workers_go_on_and_all_is_sent(
+def test_workers_continue_while_a_migration_cannot_get_its_lock(
     stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
-    # Whoever has read a table keeps it from being changed, and whoever comes after the change
-    # that waits would wait with it.
+    # A reader of a table blocks the change, and later readers would wait behind the change.
     with stage.hold("SELECT count(*) FROM batch"):
         run = migrates()
         run.wait_for(WAITS)
@@ -33,24 +32,24 @@ def test_while_a_lock_is_not_to_be_had_workers_go_on_and_all_is_sent(
     assert everything_is_there(onlooker)
 
 
-def test_what_a_migration_waits_for_is_said_without_the_words_of_anybodys_statement(
+def test_migration_names_lock_holders_without_their_statements(
     stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     with stage.hold("SELECT 'swift@example.net' FROM batch") as session:
         pid = session.info.backend_pid
         run = migrates("--patience", "6", "--lock-timeout", "2")
         run.end(exit_code=1)
-    first = next(line for line in run.said.splitlines() if line.startswith("Waiting for"))
+    first = next(line for line in run.output.splitlines() if line.startswith("Waiting for"))
     assert f'{WAITS} "batch", held by session {pid} (transaction open for ' in first
     assert " s, idle after SELECT). Next try in 0.25 s, for at most " in first
-    assert 's. Waiting for a lock on table "batch", held by session' in run.said
-    assert "Applied migrations stay, and none is half done" in run.said
-    assert "swift@example.net" not in run.said
+    assert 's. Waiting for a lock on table "batch", held by session' in run.output
+    assert "Applied migrations stay, and none is half done" in run.output
+    assert "swift@example.net" not in run.output
     assert onlooker.applied == []
 
 
-def test_what_is_set_for_a_migration_ends_with_it(stage: Stage, migrates: Migrates) -> None:
-    # One session is the guard's; all else goes over the other.
+def test_settings_of_a_migration_end_with_it(stage: Stage, migrates: Migrates) -> None:
+    # One session is the guard's; all else uses the other.
     with stage.behind_a_pooler(2) as url:
         migrates().end()
         with (
@@ -67,7 +66,7 @@ def test_what_is_set_for_a_migration_ends_with_it(stage: Stage, migrates: Migrat
 
 @pytest.fixture
 def a_vacuum_that_takes_long(stage: Stage, onlooker: Onlooker) -> Iterator[None]:
-    """The server's own vacuum of a table, which rests after each page of it."""
+    """Run the server's own vacuum of a table with a pause after each page."""
     stage.newsroom.publish(200)
     onlooker.do(
         "ALTER TABLE batch SET (autovacuum_vacuum_threshold = 0, autovacuum_vacuum_scale_factor = 0"
@@ -90,38 +89,38 @@ def a_vacuum_that_takes_long(stage: Stage, onlooker: Onlooker) -> Iterator[None]
         onlooker.do("SELECT pg_reload_conf()")
 
 
-def test_a_vacuum_of_the_server_makes_way_for_a_migration(
+def test_autovacuum_yields_to_a_migration(
     a_vacuum_that_takes_long: None, migrates: Migrates, onlooker: Onlooker, settings: Any
 ) -> None:
-    # As it is set for everybody: the server asks its vacuum to go only after deadlock_timeout.
+    # The server's default: it cancels its vacuum only after deadlock_timeout.
     migrates("--patience", "20", "--lock-timeout", str(settings.MIGRATE_LOCK_TIMEOUT_S)).end()
     assert everything_is_there(onlooker)
 
 
-def test_of_two_that_start_at_once_one_migrates_and_the_other_finds_it_done(
+def test_second_of_two_runs_finds_the_migration_done(
     stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     with stage.hold("SELECT FROM batch"):
-        # An index is built only once the other has stopped waiting in its transaction.
+        # An index is built only once the other run no longer waits in its transaction.
         one = migrates("--lock-timeout", "10")
-        eventually(lambda: onlooker.waiting == 1, "the first waited for its lock")
+        eventually(lambda: onlooker.waiting == 1, "the first waits for its lock")
         other = migrates("--lock-timeout", "10")
-        eventually(lambda: onlooker.waiting == 2, "the second waited")
+        eventually(lambda: onlooker.waiting == 2, "the second waits")
     one.end()
     other.end()
     assert everything_is_there(onlooker)
-    assert (one.said + other.said).count("later_1_a_column... OK") == 1
-    assert "No migrations to apply." in other.said
+    assert (one.output + other.output).count("later_1_a_column... OK") == 1
+    assert "No migrations to apply." in other.output
 
 
-def test_another_run_at_work_is_said_to_be_waited_for(stage: Stage, migrates: Migrates) -> None:
+def test_waiting_for_another_run_is_reported(stage: Stage, migrates: Migrates) -> None:
     with stage.hold(f"SELECT pg_advisory_xact_lock({ONE_RUN})"):
         run = migrates()
         run.wait_for("Waiting for another migrate")
     run.end()
 
 
-def test_a_migration_is_on_record_in_the_transaction_that_did_it(
+def test_migration_is_recorded_in_its_own_transaction(
     stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     onlooker.do(
@@ -138,12 +137,12 @@ def test_a_migration_is_on_record_in_the_transaction_that_did_it(
         )
         run = migrates()
         run.end(exit_code=2)
-        assert "not recorded" in run.said
+        assert "not recorded" in run.output
         assert onlooker.one(f"SELECT NOT EXISTS ({done})"), name
         onlooker.do("DROP TRIGGER refuse ON django_migrations")
 
 
-def test_a_database_that_does_not_answer_yet_is_waited_for(stage: Stage) -> None:
+def test_migrate_waits_for_a_starting_database(stage: Stage) -> None:
     with stage.server.away("fast"):
         run = migrate_in_a_process(stage.url)
         try:
@@ -151,12 +150,12 @@ def test_a_database_that_does_not_answer_yet_is_waited_for(stage: Stage) -> None
         except AssertionError:
             run.kill()
             raise
-    assert run.end() == 0, run.said
+    assert run.end() == 0, run.output
     with psycopg.connect(stage.url, autocommit=True) as session:
         assert everything_is_there(Onlooker(session))
 
 
-def test_a_database_that_goes_away_is_waited_for(stage: Stage, migrates: Migrates) -> None:
+def test_migrate_waits_for_a_database_that_went_away(stage: Stage, migrates: Migrates) -> None:
     with closing(psycopg.connect(stage.url)) as session:
         session.execute("SELECT FROM batch")
         run = migrates()
@@ -168,9 +167,7 @@ def test_a_database_that_goes_away_is_waited_for(stage: Stage, migrates: Migrate
         assert everything_is_there(Onlooker(session))
 
 
-def test_an_unusable_database_ends_the_run_with_a_sentence(
-    stage: Stage, migrates: Migrates
-) -> None:
+def test_unusable_database_ends_the_run_with_a_sentence(stage: Stage, migrates: Migrates) -> None:
     url = stage.url
     for wrong in (
         url.replace("postgres:", "postgres:not_", 1),
@@ -178,29 +175,32 @@ def test_an_unusable_database_ends_the_run_with_a_sentence(
     ):
         run = migrates(url=wrong)
         run.end(exit_code=1)
-        assert "The database cannot be used: " in run.said
+        assert "The database cannot be used: " in run.output
 
 
-def test_a_database_that_never_answers_ends_the_run_with_one_sentence() -> None:
+def test_silent_database_ends_the_run_with_one_sentence() -> None:
     url = "postgres://nobody:secret@127.0.0.1:9/homing"
     run = migrate_in_a_process(url, "--patience", "0.3")
-    assert run.end() == 1, run.said
-    last = run.said.strip().splitlines()[-1]
+    assert run.end() == 1, run.output
+    last = run.output.strip().splitlines()[-1]
     assert "Gave up after" in last
     assert "connection refused" in last.lower()
-    assert "secret" not in run.said
-    assert "Traceback" not in run.said
+    assert "secret" not in run.output
+    assert "Traceback" not in run.output
 
 
 LetGo = Callable[[], None]
 
-# Whoever has written to the table has to end before an index of it is whole.
+# Transactions that have written to the table must end before its new index is complete.
 A_ROW_WRITTEN = "UPDATE delivery SET name = name WHERE version = 0"
 
 
 @pytest.fixture
 def killed_in_the_build(stage: Stage) -> Iterator[LetGo]:
-    """A run of which nothing is left but what the server goes on with; ends what holds that up."""
+    """Kill a run during its index build, which the server continues.
+
+    Ends the transaction that holds the build up.
+    """
     with stage.hold(A_ROW_WRITTEN) as blocking:
         cut = migrate_in_a_process(stage.url)
         try:
@@ -210,7 +210,7 @@ def killed_in_the_build(stage: Stage) -> Iterator[LetGo]:
         yield blocking.rollback
 
 
-def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
+def test_build_that_waits_too_long_leaves_no_invalid_index(
     stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     with stage.hold(A_ROW_WRITTEN):
@@ -219,26 +219,26 @@ def test_a_build_that_waits_too_long_is_cut_and_leaves_no_invalid_index(
         stage.an_issue_goes_out()
         run.wait_for("Gave up after")
         run.end(exit_code=1)
-        eventually(lambda: onlooker.index != "valid", "the build was cut")
+        eventually(lambda: onlooker.index != "valid", "the build was cancelled")
     assert [name[:7] for name in onlooker.applied] == ["later_1"]
     migrates().end()
     assert everything_is_there(onlooker)
 
 
-def test_an_index_that_a_killed_run_left_invalid_is_built_anew(
+def test_invalid_index_of_a_killed_run_is_rebuilt(
     stage: Stage, killed_in_the_build: LetGo, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     onlooker.do(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
         "WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND state = 'active'"
     )
-    eventually(lambda: onlooker.index == "invalid", "the build was cut")
+    eventually(lambda: onlooker.index == "invalid", "the build was cancelled")
     killed_in_the_build()
     migrates().end()
     assert everything_is_there(onlooker)
 
 
-def test_a_build_that_goes_on_after_its_run_was_killed_is_waited_for_and_built_anew(
+def test_index_build_outliving_its_run_is_awaited_and_repeated(
     stage: Stage, killed_in_the_build: LetGo, migrates: Migrates, onlooker: Onlooker
 ) -> None:
     run = migrates()

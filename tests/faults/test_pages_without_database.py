@@ -1,4 +1,4 @@
-"""Pages and probes while the database is away, hangs, or lets nobody in: 503, come again."""
+"""Pages and probes while the database is down, hangs or refuses: 503."""
 
 import json
 import threading
@@ -27,7 +27,7 @@ from tests.deployment.served_site import FROM_THE_PROXY, ServedSite, served_site
 from tests.faults.servers.postgres_server import OwnServer
 from tests.faults.wait_until import eventually
 
-# Well formed, and nobody's: whether it is anybody's only the database knows.
+# A well-formed token; only the database knows whether it is valid.
 TOKEN = build_token("a" * 43)
 AWAY = {"status": "unavailable", "reasons": ["The database does not answer."]}
 
@@ -44,7 +44,7 @@ def ask(check: str) -> tuple[int, Any]:
 
 
 def come_again(answer: HttpResponse) -> str:
-    """The page, which says so."""
+    """Check that the response is the page that asks to try again."""
     assert answer.status_code == 503, (answer.status_code, answer.content[:300])
     assert answer["Retry-After"] == str(RETRY_AFTER_S)
     assert answer["Cache-Control"] == "no-store"
@@ -53,7 +53,7 @@ def come_again(answer: HttpResponse) -> str:
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
-def test_pages_say_come_again_without_a_database(server: OwnServer, here: str, mode: str) -> None:
+def test_pages_ask_to_try_again_without_a_database(server: OwnServer, here: str, mode: str) -> None:
     author = visitor()
     author.force_login(get_user_model().objects.create_superuser(username="author"))
     (reader,) = Newsroom().confirm(1)
@@ -91,7 +91,7 @@ def test_pages_say_come_again_without_a_database(server: OwnServer, here: str, m
     assert reader.state == "unsubscribed"
 
 
-def test_a_database_that_hangs_hangs_no_probe(server: OwnServer, here: str) -> None:
+def test_hanging_database_does_not_hang_probes(server: OwnServer, here: str) -> None:
     def asking() -> list[threading.Thread]:
         return [one for one in threading.enumerate() if one.name == "bounded query"]
 
@@ -99,27 +99,27 @@ def test_a_database_that_hangs_hangs_no_probe(server: OwnServer, here: str) -> N
     with server.frozen(here):
         began = time.monotonic()
         assert ask("ready") == (503, AWAY)
-        # Generous for a busy machine, and far below what a connection would wait by itself.
+        # Generous for a busy machine, and far below a connection's own time-out.
         assert time.monotonic() - began < TIMEOUT_S + 5
         first = asking()
         assert ask("ready") == (503, AWAY)
-        # However often they come, no second one hangs beside the first.
+        # At any frequency, no second probe hangs beside the first.
         assert asking() == first
         assert len(first) == 1
-    eventually(lambda: ask("ready")[0] == 200, "the probe is well again")
+    eventually(lambda: ask("ready")[0] == 200, "the probe succeeds again")
 
 
-def test_a_database_that_lets_nobody_in_is_not_ready(server: OwnServer, here: str) -> None:
+def test_database_that_refuses_connections_is_not_ready(server: OwnServer, here: str) -> None:
     connection.close()
     with server.admin() as admin:
-        # A limit on connections would not hold for a superuser, as this one is.
+        # A connection limit would not apply to a superuser, as this one is.
         admin.execute(f"ALTER DATABASE {here} ALLOW_CONNECTIONS false")
         assert ask("ready") == (503, AWAY)
         admin.execute(f"ALTER DATABASE {here} ALLOW_CONNECTIONS true")
 
 
 MANY = MAX_CONCURRENT_REQUESTS + 12
-# Far longer than a refusal takes, and short enough for a test that sees none to end by itself.
+# Far longer than a refusal takes, and short enough to end a test that sees none.
 REFUSED_WITHIN_S = 30
 
 
@@ -132,7 +132,7 @@ def says_come_again(answer: requests.Response) -> bool:
 
 
 def pages_that_wait(server: OwnServer, database: str) -> int:
-    """How many sessions stand before a table that is locked."""
+    """Return how many sessions wait for a locked table."""
     with server.admin() as admin:
         row = admin.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = %s AND wait_event_type = 'Lock'",
@@ -142,7 +142,7 @@ def pages_that_wait(server: OwnServer, database: str) -> int:
     return int(row[0])
 
 
-def test_a_hanging_database_leaves_room_for_probes(server: OwnServer, here: str) -> None:
+def test_hanging_database_leaves_room_for_probes(server: OwnServer, here: str) -> None:
     with (
         served_site(server.url(here)) as site,
         ThreadPoolExecutor(MAX_CONCURRENT_REQUESTS + MANY) as visitors,
@@ -169,10 +169,10 @@ def test_a_hanging_database_leaves_room_for_probes(server: OwnServer, here: str)
                 assert site.get("/health/ready/").status_code == 503
                 assert site.get("/static/homing.css").status_code == 200
                 assert not any(one.done() for one in held)
-        # What waited is done in the end; whoever comes in a rush now waits and is answered.
+        # Waiting requests are completed in the end; a burst of requests now waits and is answered.
         assert [one.result().status_code for one in held] == [200] * MAX_CONCURRENT_REQUESTS
-        # The first page of its kind also waits for code and templates to be read. After a quick
-        # page, others may wait again.
+        # The first page of its kind also waits for code and templates to load. After a quick page,
+        # others may wait again.
         assert [site.get("/archive/").status_code for _ in range(2)] == [200, 200]
         rush = visits(MANY, "/archive/")
         assert [one.result().status_code for one in rush] == [200] * MANY

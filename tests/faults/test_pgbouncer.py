@@ -1,8 +1,7 @@
-"""
-Behind PgBouncer in transaction mode: fewer sessions than clients, each lent for a transaction.
+"""Behind PgBouncer in transaction mode: sessions are lent per transaction.
 
-What one client leaves on a session the next one meets, and what it relied on is gone. So nothing
-may be left, and nothing relied on: no session state, no start-up options.
+There are fewer sessions than clients. A client meets what another left on a session, and loses what
+it left itself. So Homing must use no session state and no start-up options.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,7 @@ from tests.publishing.author_browser import WindowOf
 
 READERS = 500
 
-# PgBouncer follows these for each client by itself, and sets them on the session it lends.
+# PgBouncer tracks these for each client, and sets them on the session that it lends.
 FOLLOWED = (
     "application_name",
     "client_encoding",
@@ -42,7 +41,7 @@ LEFT_ON_A_SESSION = """
 """
 
 
-def test_few_sessions_and_a_restarted_pooler_cost_nobody_a_copy(stage: Stage) -> None:
+def test_few_sessions_and_a_restarted_pooler_lose_no_copy(stage: Stage) -> None:
     with stage.behind_a_pooler(2) as url:
         edition = stage.newsroom.publish(readers=READERS)
         stage.sandbox.latency_s = 0.02
@@ -61,22 +60,22 @@ def test_few_sessions_and_a_restarted_pooler_cost_nobody_a_copy(stage: Stage) ->
             stage.pooler.restart()
 
         for worker in three[1:]:
-            assert worker.end() == 0, worker.said
+            assert worker.end() == 0, worker.output
         stage.all_got_one(edition, READERS)
 
 
 def test_nothing_is_left_on_a_session_of_the_pooler(stage: Stage) -> None:
     with stage.server.admin() as admin:
-        # Another zone than Django's, so that Django has something to set on its connections.
+        # Another zone than Django's, so that Django must set it on its connections.
         admin.execute(f"ALTER DATABASE {stage.database} SET timezone = 'Asia/Tokyo'")
-    # One session for everybody, so that whoever comes next meets what was left on it.
+    # One session for all, so that the next client meets what was left on it.
     with (
         stage.behind_a_pooler(1) as url,
         psycopg.connect(url, autocommit=True, prepare_threshold=None) as stranger,
     ):
 
         def session() -> int:
-            """Which session it is; the stranger finds nothing on it but its own zone."""
+            """Return the session's id; the stranger finds only its own zone on it."""
             found = stranger.execute(LEFT_ON_A_SESSION, [list(FOLLOWED)]).fetchall()
             assert found == []
             assert stranger.execute("SHOW timezone").fetchone() == ("Asia/Tokyo",)
@@ -94,7 +93,7 @@ def test_nothing_is_left_on_a_session_of_the_pooler(stage: Stage) -> None:
         for share in (20, 40, 60, 80):
             accepted(stage.provider, share)
             assert session() == first
-        assert worker.end() == 0, worker.said
+        assert worker.end() == 0, worker.output
         assert session() == first
 
         assert stage.newsroom.counts(edition).sent == 40
@@ -103,7 +102,7 @@ def test_nothing_is_left_on_a_session_of_the_pooler(stage: Stage) -> None:
 
 
 def author_of(stage: Stage) -> WindowOf:
-    """A window in which the author may publish."""
+    """Open a client in which the author may publish."""
     author = stage.newsroom.author
     author.is_staff = True
     author.save()
@@ -111,7 +110,7 @@ def author_of(stage: Stage) -> WindowOf:
     return WindowOf(author)
 
 
-def test_a_form_posted_again_and_at_once_publishes_once(stage: Stage) -> None:
+def test_repeated_and_parallel_form_posts_publish_once(stage: Stage) -> None:
     with stage.behind_a_pooler(2):
         stage.newsroom.confirm(20)
         window = author_of(stage)

@@ -1,4 +1,4 @@
-"""Workers, answers and sweeps that are after the same batch at the same moment."""
+"""Workers, answers and reapers that race for the same batch."""
 
 import threading
 from collections import Counter
@@ -23,7 +23,7 @@ def raced(race: Callable[[], object]) -> None:
         connection.close()
 
 
-def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(stage: Stage) -> None:
+def test_answer_two_reapers_and_two_lookups_race_for_one_batch(stage: Stage) -> None:
     stage.newsroom.confirm(READERS)
     won_by: Counter[str | None] = Counter()
     for _ in range(ROUNDS):
@@ -44,7 +44,7 @@ def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(stage: Stage) 
         with ThreadPoolExecutor(4) as pool:
             caller = pool.submit(raced, stage.newsroom.step)
             held(stage.provider)
-            # The lease of the call in the air is over, and the look-up after a sweep is due.
+            # The lease of the call in flight has ended, and the look-up after a reaper is due.
             stage.newsroom.let_time_pass(1000)
             others = (answer, sweep_and_go_on, sweep_and_go_on)
             for racer in [caller, *(pool.submit(raced, each) for each in others)]:
@@ -64,22 +64,22 @@ def test_an_answer_two_sweeps_and_two_look_ups_race_for_one_batch(stage: Stage) 
     assert not Alarm.objects.exists()
 
 
-def test_living_workers_whose_batches_are_swept_send_nobody_two(stage: Stage) -> None:
+def test_live_workers_with_reaped_batches_send_nothing_twice(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=200)
     leases = {"DELIVERY_LEASE_S": "0.5", "DELIVERY_HTTP_DEADLINE_S": "0.5"}
     stage.sandbox.set_fault("hold", moment="after_accept", calls=6)
-    # Both have claimed, and wait for what frames the letters, until a sweep took one away.
+    # Both have claimed, and wait for the letters' frame until a reaper took a batch.
     with stage.hold("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE"):
         both = [stage.worker("--until-empty", **leases) for _ in range(2)]
-        eventually(lambda: Batch.objects.filter(crashes__gt=0).exists(), "a batch was swept")
+        eventually(lambda: Batch.objects.filter(crashes__gt=0).exists(), "a batch was reaped")
 
-    # Calls that outlast their leases, as their workers give them up and the sweeps come.
-    eventually(lambda: stage.sandbox.gate.held > 0, "calls were held")
+    # Calls that outlast their leases, while workers give them up and reapers come.
+    eventually(lambda: stage.sandbox.gate.held > 0, "calls are held")
     eventually(
-        lambda: Attempt.objects.filter(result="unknown").count() > 2, "calls came to be in doubt"
+        lambda: Attempt.objects.filter(result="unknown").count() > 2, "calls became unconfirmed"
     )
     stage.sandbox.gate.release()
 
     for worker in both:
-        assert worker.end() == 0, worker.said
+        assert worker.end() == 0, worker.output
     stage.all_got_one(edition, 200)

@@ -1,4 +1,4 @@
-"""Workers that are told to stop: at any moment, in a storm, and while something hangs."""
+"""Stopping workers: at any moment, repeatedly, and while something hangs."""
 
 import os
 import random
@@ -19,12 +19,12 @@ READERS = 200
 
 
 def nothing_held() -> bool:
-    """Whether no batch is under a lease or in doubt."""
+    """Return whether no batch has a lease or is unconfirmed."""
     return not Batch.objects.exclude(state__in=["ready", "done"]).exists()
 
 
 @pytest.mark.timeout(60 + SIGTERMS * 2)
-def test_a_storm_of_signals_leaves_nothing_behind_and_costs_nobody_a_copy(stage: Stage) -> None:
+def test_many_random_signals_leave_nothing_behind_and_lose_no_copy(stage: Stage) -> None:
     stage.newsroom.confirm(READERS)
     stage.sandbox.latency_s = 0.03
     editions = [stage.newsroom.publish()]
@@ -43,7 +43,7 @@ def test_a_storm_of_signals_leaves_nothing_behind_and_costs_nobody_a_copy(stage:
     stage.the_rest_goes_out()
     for edition in editions:
         assert stage.newsroom.counts(edition).sent == READERS
-    # It was a storm over work, not over workers that had nothing to do yet.
+    # The signals hit workers at work, not idle ones.
     assert Attempt.objects.values("worker").distinct().count() > SIGTERMS / 5
     copies = READERS * len(editions)
     summary = stage.sandbox.summary()
@@ -51,21 +51,21 @@ def test_a_storm_of_signals_leaves_nothing_behind_and_costs_nobody_a_copy(stage:
 
 
 @pytest.mark.parametrize("database_is_away", [False, True], ids=["there", "away"])
-def test_an_idle_worker_ends_with_0(stage: Stage, database_is_away: bool) -> None:
+def test_idle_worker_ends_with_0(stage: Stage, database_is_away: bool) -> None:
     worker = stage.worker()
     eventually(lambda: WorkerHeartbeat.objects.exists(), "it arrived")
 
     if database_is_away:
         with stage.server.away("immediate"):
             worker.wait_for("the database is away")
-            assert worker.stop() == 0, worker.said
+            assert worker.stop() == 0, worker.output
     else:
-        assert worker.stop() == 0, worker.said
+        assert worker.stop() == 0, worker.output
         assert not WorkerHeartbeat.objects.exists()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
-def test_a_signal_lets_the_call_in_flight_finish_and_begins_no_other(
+def test_signal_lets_the_call_finish_and_starts_no_other(
     stage: Stage, number: signal.Signals
 ) -> None:
     edition, worker = stage.in_a_call("--concurrency", "1", readers=60)
@@ -74,13 +74,13 @@ def test_a_signal_lets_the_call_in_flight_finish_and_begins_no_other(
     worker.wait_for("The worker stops")
     stage.sandbox.gate.release()
 
-    assert worker.end() == 0, worker.said
+    assert worker.end() == 0, worker.output
     assert stage.newsroom.outcomes(edition).count("sent") == 20
     assert len(stage.newsroom.attempts(edition)) == 1
     assert nothing_held()
     assert not WorkerHeartbeat.objects.exists()
-    assert "All its calls are finished" in worker.said
-    assert "Traceback" not in worker.said
+    assert "All its calls are finished" in worker.output
+    assert "Traceback" not in worker.output
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_signal_lets_the_call_in_flight_finish_and_begins_no_other(
     [(signal.SIGTERM, signal.SIGINT), (signal.SIGINT, signal.SIGTERM)],
     ids=["SIGTERM and SIGINT", "SIGINT and SIGTERM"],
 )
-def test_a_second_signal_of_either_kind_ends_it_at_once(
+def test_second_signal_of_either_kind_ends_it_at_once(
     stage: Stage, signals: tuple[signal.Signals, signal.Signals]
 ) -> None:
     edition, worker = stage.in_a_call(readers=5)
@@ -96,7 +96,7 @@ def test_a_second_signal_of_either_kind_ends_it_at_once(
     for each in signals:
         worker.signal(each)
 
-    # Both waited at the same time, and which of them is taken first is the system's choice.
+    # Both are pending at the same time, and the system chooses which is delivered first.
     assert worker.end() in {128 + each for each in signals}
     stage.sandbox.gate.release("close")
     stage.newsroom.let_time_pass(100)
@@ -104,38 +104,38 @@ def test_a_second_signal_of_either_kind_ends_it_at_once(
     stage.all_got_one(edition, 5)
 
 
-def test_a_worker_whose_look_up_hangs_ends_with_0(stage: Stage, line: StallingLine) -> None:
+def test_worker_whose_lookup_hangs_ends_with_0(stage: Stage, line: StallingLine) -> None:
     edition = stage.newsroom.publish(readers=5)
     stage.sandbox.set_fault("accept_then_close", calls=1)
     line.stall_at(b"/messages/outbound")
     worker = stage.worker(POSTMARK_BASE_URL=line.url)
     line.wait_until_stalled()
 
-    assert worker.stop() == 0, worker.said
+    assert worker.stop() == 0, worker.output
 
     assert Batch.objects.get().state == "unknown"
     stage.the_rest_goes_out()
     stage.all_got_one(edition, 5)
 
 
-def test_a_worker_that_asks_about_its_stream_ends_with_0(stage: Stage, line: StallingLine) -> None:
+def test_worker_that_checks_its_stream_ends_with_0(stage: Stage, line: StallingLine) -> None:
     line.stall_at(b"/message-streams/")
     worker = stage.worker(POSTMARK_BASE_URL=line.url)
     line.wait_until_stalled()
 
-    assert worker.stop() == 0, worker.said
+    assert worker.stop() == 0, worker.output
 
 
-def test_a_signal_during_the_start_leaves_nothing_behind(stage: Stage) -> None:
+def test_signal_during_the_start_leaves_nothing_behind(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=5)
     dice = random.Random(SEED)
     for _ in range(4):
         worker = stage.worker()
-        # The pace of the starts: from before Python itself is up to well after the first claim.
+        # Signals at intervals of the start: from before Python runs to well after the first claim.
         worker.ends_within(dice.uniform(0, 1))
         code = worker.stop()
         # Before it waits for signals it holds nothing, and ends as any program does.
-        assert code == 0 or (code == -signal.SIGTERM and "is running" not in worker.said)
+        assert code == 0 or (code == -signal.SIGTERM and "is running" not in worker.output)
         assert nothing_held()
         connection.close()
 

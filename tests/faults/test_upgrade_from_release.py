@@ -1,8 +1,7 @@
-"""
-Tables are upgraded from every release while workers and pages of that release continue.
+"""Upgrades from every release while its workers and pages continue.
 
-The code of the release runs as its commit has it, with the libraries of today. Until there is a
-release, today's code is upgraded to the made-up one of tests/faults/next_release/.
+The release's code runs from its commit, with the libraries of today. Until there is a release,
+today's code is upgraded to the made-up one of tests/faults/next_release/.
 """
 
 import json
@@ -28,10 +27,10 @@ from tests.newsletter_site.migrating.releases import Release, releases
 
 ROOT = Path(__file__).resolve().parents[2]
 READERS = 120
-PASSWORD = "swifts sleep in the air"
-# Calls are held until a test lets them go, however long the machine takes for what it does.
+PASSWORD = "swifts sleep while they fly"
+# Calls are held until a test releases them, however long the machine needs.
 SETTINGS = TIMES | {
-    # A release need not have the settings of the tests.
+    # A release may lack the settings of the tests.
     "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
     "DEBUG": "on",
     "DELIVERY_BATCH_SIZE": "10",
@@ -48,17 +47,17 @@ def git(*arguments: str) -> bytes:
         ["git", "-c", "safe.directory=*", *arguments], cwd=ROOT, capture_output=True, check=False
     )
     if done.returncode:
-        # A copy without history cannot show it, and says so; what checks every commit has it all.
+        # A shallow copy cannot run it, and says so; the check of every commit has the history.
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
-            "The history of this checkout is not there, and the code of a release is taken from "
-            f"it: clone all of it to run this too ({done.stderr.decode().strip()})."
+            "This checkout has no history, from which the test takes the release's code. "
+            f"Clone the whole repository to run it ({done.stderr.decode().strip()})."
         )
     return done.stdout
 
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """From the code in `old` to that in `ROOT` with the settings module `new_settings`."""
+    """Upgrade from the code in `old` to that in `ROOT` with `new_settings`."""
 
     old: Path
     new_settings: str = SETTINGS["DJANGO_SETTINGS_MODULE"]
@@ -73,7 +72,7 @@ MADE_UP = "tests.faults.next_release.settings"
     ids=lambda release: release.name if release else "to a made-up release",
 )
 def upgrade(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Upgrade:
-    """An upgrade from the code of a release, unpacked in a folder of its own."""
+    """Yield an upgrade from the code of a release, unpacked in a folder of its own."""
     release: Release | None = request.param
     if release is None:
         return Upgrade(ROOT, MADE_UP)
@@ -85,7 +84,7 @@ def upgrade(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture
 def empty_database(server: OwnServer) -> Iterator[str]:
-    """The address of a database without a table."""
+    """Yield the URL of a database without tables."""
     with server.fresh_database(template="template0") as name:
         yield server.url(name)
 
@@ -118,7 +117,7 @@ class TwoReleases:
         )
 
     def published(self, folder: Path) -> str:
-        """The tables, an author, readers and an issue of the release; its id."""
+        """Create the release's tables, an author, readers and an issue; return its id."""
         readers, letter = folder / "readers.csv", folder / "issue.txt"
         readers.write_text("email\n" + "".join(f"reader{n}@example.net\n" for n in range(READERS)))
         letter.write_text("Swifts are back.")
@@ -134,7 +133,7 @@ class TwoReleases:
         return str(json.loads(done.stdout.strip().splitlines()[-1])["issue"])
 
 
-def test_workers_and_pages_of_a_release_go_on_while_and_after_its_tables_are_upgraded(
+def test_workers_and_pages_of_a_release_continue_during_an_upgrade(
     upgrade: Upgrade, empty_database: str, provider: SandboxServer, tmp_path: Path
 ) -> None:
     both = TwoReleases(upgrade, empty_database, provider)
@@ -151,11 +150,11 @@ def test_workers_and_pages_of_a_release_go_on_while_and_after_its_tables_are_upg
         workers = [both.worker(both.old_place) for _ in range(2)]
         for one in workers:
             stack.callback(one.kill)
-        # In the middle of sending: a call of each is in the air while the tables change.
+        # Mid-send: a call of each worker is in flight while the tables change.
         held(provider, 2)
         new.run("migrate", "--noinput")
         new.run("migrate", "--check")
-        # And of all the code that there is now each sends, on the new tables.
+        # All workers, of either code, now send on the new tables.
         workers.append(both.worker(both.new_place))
         stack.callback(workers[-1].kill)
         held(provider, 3)
@@ -165,16 +164,16 @@ def test_workers_and_pages_of_a_release_go_on_while_and_after_its_tables_are_upg
         _pages_of_the_release_answer(author, Browser(site.url), issue)
         _publish_by_form(author)
         provider.sandbox.gate.release("answer")
-        # What the pages of the release made goes out too, by whichever worker.
+        # Issues that the release's pages published are sent too, by any worker.
         old.run("deliver", "--until-empty")
         for one in workers:
-            assert one.stop() == 0, one.said
-            assert "Traceback" not in one.said
+            assert one.stop() == 0, one.output
+            assert "Traceback" not in one.output
     new.run("audit")
     old.run("audit")
     with psycopg.connect(empty_database) as session:
         sent = session.execute("SELECT sum(sent) FROM batch").fetchone()
-    # Two issues to every reader, and one letter to whoever signed up meanwhile.
+    # Two issues to every reader, and one letter to each reader who signed up meanwhile.
     assert sent == (2 * READERS + 1,)
     copies = provider.sandbox.outbox.copies(lambda size: size > 0)
     assert set(copies.values()) == {1}
@@ -182,7 +181,7 @@ def test_workers_and_pages_of_a_release_go_on_while_and_after_its_tables_are_upg
 
 
 def _pages_of_the_release_answer(author: Browser, stranger: Browser, issue: str) -> None:
-    """Sign-up, the form, the progress of an issue: on tables that are newer than they are."""
+    """Check the release's sign-up, form and progress page on the newer tables."""
     signing_up = stranger.hidden_fields("/")
     answer = stranger.send("/subscriptions/", {**signing_up, "email": "newcomer@example.net"})
     assert answer.status_code in (200, 302, 303), answer

@@ -1,4 +1,4 @@
-"""Waits for what another process does, by looking until it is so."""
+"""Waits for another process, by polling."""
 
 import threading
 import time
@@ -11,13 +11,13 @@ LOOK_EVERY_S = 0.02
 
 
 def held(provider: SandboxServer, calls: int = 1) -> None:
-    """Wait until the provider holds so many calls."""
+    """Wait until the provider holds `count` calls."""
     gate = provider.sandbox.gate
     assert gate.wait_until(lambda: gate.held == calls, PATIENCE_S)
 
 
 def accepted(provider: SandboxServer, copies: int) -> None:
-    """Wait until the provider has accepted so many copies."""
+    """Wait until the provider has accepted `count` copies."""
     sandbox = provider.sandbox
     assert sandbox.gate.wait_until(
         lambda: bool(sandbox.outbox.counts()["accepted"] >= copies), PATIENCE_S
@@ -25,9 +25,9 @@ def accepted(provider: SandboxServer, copies: int) -> None:
 
 
 def eventually(so: Callable[[], bool], what: str) -> None:
-    """Look until it is so; fails the test if it never is."""
+    """Wait until a condition is true; fail the test otherwise."""
     nothing = threading.Event()
     end = time.monotonic() + PATIENCE_S
     while not so():
-        assert time.monotonic() < end, f"It never came to pass that {what}."
+        assert time.monotonic() < end, f"Not in time: {what}."
         nothing.wait(LOOK_EVERY_S)

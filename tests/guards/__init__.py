@@ -1,5 +1,4 @@
-"""
-Take out each guard of the protocol once: a test has to fail without it.
+"""Take out each guard of the protocol once: a test must fail without it.
 
     python -m tests.guards [WORDS …] [--changed-since REV] [--at-most N] [--share K/N --seed S]
 

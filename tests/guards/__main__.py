@@ -1,7 +1,7 @@
 """
 Take out guards, one at a time, and check that a test fails without each.
 
-The last line is the summary. Exit code 1: no test noticed that a guard was missing.
+The last line is the summary. Exit code 1: the tests did not notice a missing guard.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return 0 if chosen.changed_since else 2
     ready = [_made_ready(guard, tree, tests) for guard in guards]
-    # Exit through the `finally` blocks on SIGTERM, so that copies and processes are removed.
+    # Exit through the `finally` blocks on SIGTERM, which removes copies and processes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     began = time.monotonic()
     cluster = KeptCluster()
@@ -111,7 +111,7 @@ def _options() -> argparse.ArgumentParser:
     )
     parser.add_argument("--at-most", type=int, metavar="N", help="at most N, drawn by the seed")
     parser.add_argument(
-        "--seed", type=int, default=_seed(), help="of --share and --at-most (default: the commit)"
+        "--seed", type=int, default=_seed(), help="for --share and --at-most (default: the commit)"
     )
     parser.add_argument("--list", action="store_true", help="print the promises and stop")
     return parser

@@ -62,7 +62,7 @@ class Tree:
 
     @classmethod
     def at(cls, root: Path) -> Tree:
-        """The product in a checkout: its packages, the entry script and what deploys it."""
+        """Read the product in a checkout: its packages, entry script and deployment."""
         packages = [p.parent.name for p in root.glob("*/__init__.py")]
         product = [name for name in packages if name not in NOT_THE_PRODUCT]
         paths = [root / "homing", root / "manage.py", *root.glob("deploy/**/*.conf")]
@@ -87,13 +87,13 @@ class Tree:
             likely = renamed if len(renamed) == 1 != len(moved) else moved | renamed
             place = _only_one(change, likely or _renamed(words, everywhere))
         if place is None:
-            there = "is not in it" if named else "is nowhere, and no function has that name"
+            there = "is not in it" if named else "is nowhere, and its function is missing"
             fault = f"{change.where} has lost its anchor: `{change.plain}` {there}."
             raise LostError(f"{fault} Update the entry.")
         names = dict(zip(words, place.source.words_at(place.first, len(words)), strict=True))
         other = {was: now for was, now in names.items() if was != now}
-        said = f", with {', '.join(f'{now} for {was}' for was, now in other.items())}"
-        note = f"{change.where} is now {place.name}{said if other else ''}"
+        renamed_text = f", with {', '.join(f'{now} for {was}' for was, now in other.items())}"
+        note = f"{change.where} is now {place.name}{renamed_text if other else ''}"
         return _found(place, change, other, note)
 
     def _named(self, where: str) -> Iterator[tuple[Source, Scope]]:

@@ -1,7 +1,6 @@
-"""
-Read entries of the catalogue: a promise, how to break it, and its tests.
+"""Read entries of the catalogue: a promise, how to break it, and its tests.
 
-    a call that ended in time is let go by its deadline
+    a call that ends in time is released from its deadline
         Deadlines.cancel: self._ends.«pop(number, None) → get(number)»
         test_what_was_taken_back_is_not_ended
 

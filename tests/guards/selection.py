@@ -34,7 +34,7 @@ class Share:
         return cls(number, of)
 
     def drawn_from(self, guards: Sequence[Guard], seed: int) -> list[Guard]:
-        """This part, in the order of the catalogue."""
+        """Return this part, in the order of the catalogue."""
         drawn = random.Random(seed).sample(range(len(guards)), len(guards))
         return [guards[place] for place in sorted(drawn[self.number - 1 :: self.of])]
 
@@ -54,8 +54,7 @@ class NamedTests:
                     self._by_name[test].append(names)
 
     def node(self, name: str) -> str:
-        """
-        The node id of a test that the catalogue names.
+        """Return the node id of a test that the catalogue names.
 
         `file::test_x` or `folder::test_x` is one of several with that name. Raises `LostError`.
         """
@@ -78,7 +77,7 @@ class NamedTests:
 def changed_since(
     revision: str, catalogue: Iterable[Guard], tree: Tree, tests: NamedTests, root: Path
 ) -> list[Guard]:
-    """The guards whose function, test, constraint or entry is in a file that changed."""
+    """Return guards whose function, test, constraint or entry is in a changed file."""
     listed = _git(root, "diff", "--name-only", revision).split()
     files = {*listed, *_git(root, "ls-files", "--others", "--exclude-standard").split()}
     migrated = "".join(
@@ -111,12 +110,12 @@ def changed_since(
 
 
 def names_in(sql: str) -> list[str]:
-    """The constraints, triggers, indexes and functions that a statement drops."""
+    """Return constraints, triggers, indexes and functions that a statement drops."""
     return re.findall(r"DROP (?:CONSTRAINT|TRIGGER|INDEX|FUNCTION) (\w+)", sql)
 
 
 def _entries(text: str) -> list[Guard]:
-    """The entries of a file of the catalogue at another time."""
+    """Return the entries of a catalogue file at another time."""
     texts = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
     try:
         return guards(max((one for one in texts if isinstance(one, str)), key=len))

@@ -43,7 +43,7 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The tokens of a fragment or a file whose comments are blanked out."""
+    """Return the tokens of a fragment, or of a file with its comments blanked out."""
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         is_quote = match["quote"] is not None
@@ -107,7 +107,7 @@ class Source:
         return [whole, *_named_in(ast.parse(self.text, self.path).body, "", starts)]
 
     def innermost(self, offset: int) -> str:
-        """The name of the smallest scope around a place in the text."""
+        """Return the name of the smallest scope around a place in the text."""
         around = [one for one in self.scopes if one.start <= offset < one.end]
         return min(around, key=lambda one: one.end - one.start).name
 
@@ -124,7 +124,7 @@ class Source:
                 yield first
 
     def words_at(self, first: int, count: int) -> list[str]:
-        """The words of `count` firm tokens."""
+        """Return the words of `count` firm tokens."""
         return self._words[first : first + count]
 
     @cached_property
@@ -161,7 +161,7 @@ class Source:
 
 
 def _searchable(words: Sequence[str]) -> tuple[str, list[int]]:
-    """The words as one line, and where in it the blank before each word is."""
+    """Join the words to one line; also return the place of each space in it."""
     offsets, at = [], 0
     for word in words:
         offsets.append(at)
@@ -170,7 +170,7 @@ def _searchable(words: Sequence[str]) -> tuple[str, list[int]]:
 
 
 def _without_comments(text: str, is_python: bool) -> str:
-    """The text with blanks in place of comments."""
+    """Return the text with spaces instead of comments."""
 
     def blank(match: re.Match[str]) -> str:
         return " " * len(match[0])

@@ -1,4 +1,4 @@
-"""A guard is found after its code was moved, laid out anew or renamed; otherwise that is said."""
+"""Guards are found in moved, reformatted or renamed code, or reported as lost."""
 
 import pytest
 
@@ -16,7 +16,7 @@ TAKEN_OUT = AS_BUILT.replace('row.state == "ready"', "True")
 
 
 def taken_out(change: Change, **files: str) -> str:
-    """The only changed text."""
+    """Return the only changed text."""
     tree = Tree({f"delivery/{name}.py": text for name, text in files.items()})
     (text,) = without([tree.find(change)]).values()
     return text
@@ -51,7 +51,7 @@ def test_sql_matches_however_it_is_laid_out() -> None:
     assert taken_out(change, sql=text.format("AND due_at<=now()")) == text.format("")
 
 
-def test_what_a_block_consists_of_leaves_a_pass() -> None:
+def test_empty_block_gets_a_pass() -> None:
     change = Change("take", "if row: «close(row)»")
 
     assert taken_out(change, line="def take(row):\n    if row:\n        close(row)\n") == (
@@ -82,7 +82,7 @@ def test_lines_are_added_with_the_indentation_around_them() -> None:
         ),
     ],
 )
-def test_renamed_code_is_found_and_the_new_names_are_said(moved: str, said: str) -> None:
+def test_renamed_code_is_found_and_new_names_are_reported(moved: str, said: str) -> None:
     text = taken_out(CLAIM, queue=moved)
 
     assert "if True:" in text
@@ -101,14 +101,14 @@ def test_the_replacement_has_the_new_names_too() -> None:
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({"line": "def take():\n    return None\n"}, "is nowhere, and no function has that name"),
+        ({"line": "def take():\n    return None\n"}, "is nowhere, and its function is missing"),
         ({"line": "class Line:\n    def take(self): ...\n"}, "is not in it"),
         ({"a": AS_BUILT, "b": AS_BUILT}, "is in 2 places, delivery/a.py: Line.take, delivery/b.py"),
         # One name for two, and two for one, is another function.
         ({"line": AS_BUILT.replace("cursor)", "row)")}, "is not in it"),
     ],
 )
-def test_a_lost_anchor_is_said_in_a_sentence(files: dict[str, str], said: str) -> None:
+def test_lost_anchor_is_reported_in_a_sentence(files: dict[str, str], said: str) -> None:
     with pytest.raises(LostError) as lost:
         taken_out(CLAIM, **files)
 

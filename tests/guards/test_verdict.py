@@ -1,4 +1,4 @@
-"""A guard counts as missed only where a test itself fails, and shares leave no guard out."""
+"""A guard counts as missed only if a test itself fails; shares cover all guards."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.guards.verdict import Case, Run, read
 IT = "tests/delivery/test_x.py::test_it[one]"
 
 
-def test_a_test_that_fails_has_noticed() -> None:
+def test_failing_test_has_noticed() -> None:
     run = read([Case(IT), Case(IT, "call", "assert 2 == 1\n  and more")])
 
     assert (run.failed, run.words) == (("tests/delivery/test_x.py::test_it",), "assert 2 == 1")
@@ -27,7 +27,7 @@ def test_a_test_that_fails_has_noticed() -> None:
         ([Case(IT, "call", "Failed: Timeout (>90.0s) from pytest-timeout.")], "ran out of time"),
     ],
 )
-def test_what_proves_nothing_is_not_taken_for_a_failure(cases: list[Case], reason: str) -> None:
+def test_inconclusive_results_are_not_failures(cases: list[Case], reason: str) -> None:
     run = read(cases)
 
     assert not run.failed
@@ -35,12 +35,12 @@ def test_what_proves_nothing_is_not_taken_for_a_failure(cases: list[Case], reaso
     assert reason in run.broken
 
 
-def test_tests_that_pass_say_nothing_is_wrong() -> None:
+def test_passing_tests_show_no_notice() -> None:
     assert read([Case(IT)], 1.0) == Run(seconds=1.0)
 
 
 @pytest.mark.parametrize("seed", [0, 206_397_160])
-def test_all_shares_together_are_all_guards_and_none_twice(seed: int) -> None:
+def test_all_shares_together_hold_each_guard_once(seed: int) -> None:
     drawn = [guard for n in (1, 2, 3) for guard in Share(n, 3).drawn_from(GUARDS, seed)]
 
     assert len(drawn) == len(GUARDS)
@@ -48,11 +48,11 @@ def test_all_shares_together_are_all_guards_and_none_twice(seed: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["0/3", "4/3", "1", "a/b"])
-def test_a_share_that_does_not_exist_is_refused(text: str) -> None:
+def test_nonexistent_share_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         Share.read(text)
 
 
-def test_a_line_that_is_no_part_of_an_entry_is_refused() -> None:
+def test_line_outside_the_notation_is_refused() -> None:
     with pytest.raises(ValueError, match="a promise: this line is no change"):
         guards("a promise\n    take: nothing is marked here\n")

@@ -65,5 +65,5 @@ def read(cases: Iterable[Case], seconds: float = 0.0) -> Run:
 
 
 def without_case(test: str) -> str:
-    """The node id of a test without the case that it was given."""
+    """Return a test's node id without its parameters."""
     return test.partition("[")[0]

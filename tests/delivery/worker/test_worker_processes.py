@@ -54,7 +54,7 @@ def start_worker(database_url: str, provider: SandboxServer) -> Iterator[StartWo
 def test_until_empty_delivers_and_counts_all(newsroom: Newsroom, start_worker: StartWorker) -> None:
     edition = newsroom.publish(readers=500, hold_s=2)
     worker = start_worker("--until-empty")
-    assert worker.end() == 0, worker.said
+    assert worker.end() == 0, worker.output
     totals = worker.totals()
     assert totals == dict.fromkeys(totals, 0) | {"editions": 1, "audience": 500, "sent": 500}
     assert newsroom.state(edition) == "succeeded"
@@ -67,7 +67,7 @@ def test_until_empty_ends_with_3_if_stopped(newsroom: Newsroom, start_worker: St
     worker = start_worker("--until-empty")
     assert worker.end() == 3
     assert worker.totals()["waiting"] == 5
-    assert "POSTMARK_SERVER_TOKEN" in worker.said
+    assert "POSTMARK_SERVER_TOKEN" in worker.output
 
 
 def test_until_empty_applies_all_pending_events(
@@ -76,7 +76,7 @@ def test_until_empty_applies_all_pending_events(
     event_inbox.store_all([b"%d" % number for number in range(event_inbox.READ_AT_ONCE + 20)])
     ProviderEvent.objects.update(received_at="2000-01-01T00:00:00Z")
     worker = start_worker("--until-empty")
-    assert worker.end() == 0, worker.said
+    assert worker.end() == 0, worker.output
     assert not ProviderEvent.objects.filter(applied_at=None).exists()
 
 
@@ -91,7 +91,7 @@ def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(
     assert len(threads) > 1
     assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {15}
     newsroom.sandbox.gate.release()
-    assert worker.end() == 0, worker.said
+    assert worker.end() == 0, worker.output
 
 
 def test_another_unsubscribe_handling_of_the_stream_is_a_warning(
@@ -105,9 +105,9 @@ def test_another_unsubscribe_handling_of_the_stream_is_a_warning(
     # Pages show the warning while the worker runs.
     (warning,) = load_warnings()
     newsroom.sandbox.gate.release()
-    assert worker.end() == 0, worker.said
+    assert worker.end() == 0, worker.output
     assert "UNSUBSCRIBE_HANDLING is “postmark”" in warning
-    assert "UNSUBSCRIBE_HANDLING does not match the stream" in worker.said
+    assert "UNSUBSCRIBE_HANDLING does not match the stream" in worker.output
     assert load_warnings() == []
 
 

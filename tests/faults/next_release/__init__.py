@@ -1,1 +1,1 @@
-"""A Homing of some later release, for tests: what its migrations will look like."""
+"""A made-up later release of Homing, with its migrations."""

@@ -1,4 +1,4 @@
-"""The settings of that release: of today, with migrations of delivery that are still to come."""
+"""Settings of that release: today's, with later migrations of delivery."""
 
 from newsletter_site.settings import *  # noqa: F403
 from newsletter_site.settings import MIGRATION_MODULES

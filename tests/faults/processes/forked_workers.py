@@ -1,8 +1,7 @@
-"""
-Workers that are begun, killed and stopped many times: real `deliver` processes.
+"""Workers that are started and killed many times: real `deliver` processes.
 
-child_processes.py forks them. It has everything loaded, so a worker that is killed after a second
-or two has spent that time at work.
+child_processes.py forks them. It has loaded all code, so a worker that is killed after a second or
+two has spent that time at work.
 """
 
 import contextlib
@@ -21,26 +20,26 @@ LAST_WORDS = 30
 
 
 class Crew:
-    """Any number of workers with these options and settings. `log` gets what they say."""
+    """Any number of workers with these options and settings. `log` gets their output."""
 
     def __init__(
         self, database_url: str, provider_url: str, log: Path, *options: str, **settings: str
     ) -> None:
         self.kills = 0
-        self.running: list[int] = []  # those that nobody has killed or stopped
+        self.running: list[int] = []  # workers that were neither killed nor stopped
         self._log = log
         self._news = threading.Condition()
         self._begun: list[int] = []
         self._statuses: dict[int, int] = {}
         addresses = {"DATABASE_URL": database_url, "POSTMARK_BASE_URL": provider_url}
-        with log.open("a") as said:
+        with log.open("a") as output_file:
             self._nursery = subprocess.Popen(
                 [sys.executable, "-m", "tests.faults.processes.worker_fork_server", *options],
                 cwd=ROOT,
                 env=os.environ | {"POSTMARK_SERVER_TOKEN": "sandbox"} | addresses | settings,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=said,
+                stderr=output_file,
                 text=True,
             )
         self._listener = threading.Thread(target=self._listen, daemon=True)
@@ -59,19 +58,19 @@ class Crew:
                     self._news.notify_all()
 
     def begin(self, workers: int = 1) -> list[int]:
-        """Begin so many more workers; their process ids."""
+        """Start `count` more workers; return their process ids."""
         assert self._nursery.stdin is not None
         with self._news:
             known = len(self._begun)
             self._nursery.stdin.write("\n" * workers)
             self._nursery.stdin.flush()
             if not self._news.wait_for(lambda: len(self._begun) == known + workers, PATIENCE_S):
-                raise RuntimeError("no worker began")
+                raise RuntimeError("no worker started")
             self.running += self._begun[known:]
             return self._begun[known:]
 
     def kill_one(self, dice: random.Random) -> None:
-        """Kill one of them with SIGKILL and begin another in its place."""
+        """Kill one worker with SIGKILL and start another in its place."""
         unlucky = self.running.pop(dice.randrange(len(self.running)))
         with contextlib.suppress(ProcessLookupError):  # one that has ended on its own
             os.kill(unlucky, signal.SIGKILL)
@@ -80,32 +79,32 @@ class Crew:
         self.begin()
 
     def send_signal(self, pid: int, number: signal.Signals) -> None:
-        """Send one a signal that ends it."""
+        """Send one worker a signal that ends it."""
         self.running.remove(pid)
         os.kill(pid, number)
 
     def ended_alone(self) -> int:
-        """How many workers have ended that nobody killed or stopped."""
+        """Return how many workers ended without being killed or stopped."""
         with self._news:
             return sum(pid in self._statuses for pid in self.running)
 
     def stop(self) -> list[int]:
-        """SIGTERM for all; their exit statuses."""
+        """Send SIGTERM to all; return their exit statuses."""
         stopping = list(self.running)
         for pid in stopping:
             self.send_signal(pid, signal.SIGTERM)
         return self.statuses(stopping)
 
     def statuses(self, pids: list[int]) -> list[int]:
-        """Wait until these have ended; their exit statuses."""
+        """Wait until these have ended; return their exit statuses."""
         with self._news:
             if not self._news.wait_for(lambda: set(pids) <= set(self._statuses), PATIENCE_S):
                 left = sorted(set(pids) - set(self._statuses))
-                raise RuntimeError(f"workers that were told to end are still there: {left}")
+                raise RuntimeError(f"workers still run after the signal to end: {left}")
             return [self._statuses[pid] for pid in pids]
 
     def close(self) -> None:
-        """Kill what is left, and end the nursery."""
+        """Kill the remaining workers, and end the fork server."""
         with self._news:
             left = set(self._begun) - set(self._statuses)
         for pid in left:
@@ -117,5 +116,5 @@ class Crew:
         self._listener.join(PATIENCE_S)
 
     def last_words(self) -> str:
-        """The last lines of what they said."""
+        """Return the last lines of their output."""
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-LAST_WORDS:])

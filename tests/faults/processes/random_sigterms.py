@@ -1,7 +1,6 @@
-"""
-A storm of signals: workers are told to stop at random moments, one after another, under load.
+"""Workers that get SIGTERM at random moments, one after another, under load.
 
-Seeded: the same seed draws the same moments. What they meet in them is the machine's doing.
+Moments are seeded; the machine decides what the worker is doing then.
 """
 
 import os
@@ -18,17 +17,17 @@ from tests.faults.processes.forked_workers import Crew
 from tests.faults.processes.watched_worker import TIMES
 
 AT_ONCE = 6
-# Of all signals, the share that meets the youngest worker.
+# The share of all signals that hits the newest worker.
 YOUNGEST = 0.2
 MOST_COPIES = 100
 LONGEST_MOMENT_S = 0.05
 LONGEST_WAIT_S = 2.0
-# Nothing may come back by itself: whatever is left behind is seen.
+# Nothing is recovered automatically, so every leftover is visible.
 SETTINGS = TIMES | {"DELIVERY_HTTP_DEADLINE_S": "60", "DELIVERY_LEASE_S": "60"}
 
 
 def workers_to_stop(database_url: str, provider: SandboxServer) -> closing[Crew]:
-    """The workers of a storm, which say nothing to anybody."""
+    """Start workers that log nothing."""
     silence = Path(os.devnull)
     return closing(Crew(database_url, provider.url, silence, "--concurrency", "2", **SETTINGS))
 
@@ -41,12 +40,11 @@ def blow(
     *,
     seed: int,
 ) -> list[int]:
-    """
-    Stop so many workers, `AT_ONCE` of them running at any time; return their exit statuses.
+    """Stop `count` workers, with `AT_ONCE` running; return their exit statuses.
 
-    Most often it is the oldest, a random number of copies and a random moment after the last one;
-    sometimes the youngest, which is only about to begin. `keep_loaded` is called between any two,
-    so that there is always work.
+    Most signals hit the oldest worker, a random number of copies and a random moment after the last
+    signal. Some hit the newest worker, which is only starting. `keep_loaded` is called between any
+    two signals, so that there is always work.
     """
     dice = random.Random(seed)
     sandbox, moment = provider.sandbox, threading.Event()

@@ -1,4 +1,7 @@
-"""A `migrate` of a later release, in a thread or a process, whose words are read as they come."""
+"""A `migrate` of a later release, whose output is read as it comes.
+
+It runs in a thread or a process.
+"""
 
 import io
 import threading
@@ -16,7 +19,7 @@ LOCK_TIMEOUT_S, PATIENCE_S = "0.2", "100"
 
 
 def migrate_in_a_process(database_url: str, *options: str) -> WatchedProcess:
-    """A run that can be killed, and whose first words are heard."""
+    """Start a run that can be killed, and wait for its first output."""
     settings = {
         "DATABASE_URL": database_url,
         "DJANGO_SETTINGS_MODULE": "tests.faults.next_release.settings",
@@ -28,7 +31,10 @@ def migrate_in_a_process(database_url: str, *options: str) -> WatchedProcess:
 
 
 class WatchedMigrate(Heard):
-    """One run in a thread, on Django's database or that of `url`. `said` is all that it wrote."""
+    """One run in a thread, on Django's database or that of `url`.
+
+    `output` is all of its output.
+    """
 
     def __init__(self, server: OwnServer, *options: str, url: str = "") -> None:
         super().__init__()
@@ -48,7 +54,7 @@ class WatchedMigrate(Heard):
             except CommandError as error:
                 self._exit_code = 1
                 words.write(str(error))
-            except BaseException:  # noqa: BLE001 -- it is read in what was said
+            except BaseException:  # noqa: BLE001 -- it is part of the output
                 self._exit_code = 2
                 words.write(traceback.format_exc())
             finally:
@@ -56,10 +62,10 @@ class WatchedMigrate(Heard):
                 self.hear(b"")
 
     def end(self, exit_code: int = 0, timeout_s: float = 100) -> None:
-        """Wait for its end; fails the test if it ends otherwise than expected."""
+        """Wait for its end; fail the test if it does not end as expected."""
         self._thread.join(timeout_s)
-        assert not self._thread.is_alive(), self.said
-        assert self._exit_code == exit_code, self.said
+        assert not self._thread.is_alive(), self.output
+        assert self._exit_code == exit_code, self.output
 
 
 class _Words(io.TextIOBase):

@@ -1,4 +1,7 @@
-"""A real `manage.py` command whose every word is read as it comes, however much it has to say."""
+"""A real `manage.py` command whose output is read as it comes.
+
+Its output cannot fill a pipe.
+"""
 
 import os
 import signal
@@ -14,40 +17,42 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 class Heard:
-    """What something says, as it comes."""
+    """Output as it comes."""
 
     def __init__(self) -> None:
         self._news = threading.Condition()
-        self._said = b""
+        self._output = b""
         self._has_ended = False
 
     def hear(self, words: bytes) -> None:
-        """Add words; none at its end."""
+        """Add text; an empty one ends it."""
         with self._news:
-            self._said += words
+            self._output += words
             self._has_ended = not words
             self._news.notify_all()
 
     @property
-    def said(self) -> str:
-        """All that it said so far."""
+    def output(self) -> str:
+        """Return all output so far."""
         with self._news:
-            return self._said.decode(errors="replace")
+            return self._output.decode(errors="replace")
 
     def wait_for(self, words: str, times: int = 1, timeout_s: float = 60) -> None:
-        """Wait until so many of its lines held `words`; fails the test if they do not."""
+        """Wait until enough lines contain `words`; fail the test if they do not."""
         wanted = words.encode()
 
         def heard() -> bool:
-            return sum(wanted in line for line in self._said.splitlines()) >= times
+            return sum(wanted in line for line in self._output.splitlines()) >= times
 
         with self._news:
             self._news.wait_for(lambda: heard() or self._has_ended, timeout_s)
-            assert heard(), f"It did not say {words!r} {times} times:\n{self._said.decode()}"
+            assert heard(), (
+                f"These words did not appear {words!r} {times} times:\n{self._output.decode()}"
+            )
 
 
 class WatchedProcess(Heard):
-    """One process. `said` is what it wrote to stderr, and where asked to stdout too."""
+    """One process. `output` is its stderr, and also its stdout on request."""
 
     def __init__(
         self,
@@ -77,19 +82,19 @@ class WatchedProcess(Heard):
         self.hear(b"")
 
     def freeze(self) -> None:
-        """SIGSTOP, and wait until it stands still."""
+        """Send SIGSTOP, and wait until the process is stopped."""
         freeze(self._process.pid)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
+        """Send a signal."""
         self._process.send_signal(number)
 
     def is_running(self) -> bool:
-        """Whether it is still there."""
+        """Return whether it still runs."""
         return self._process.poll() is None
 
     def ends_within(self, seconds: float) -> bool:
-        """Whether it ends within so many seconds."""
+        """Return whether it ends within this time in seconds."""
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -97,17 +102,17 @@ class WatchedProcess(Heard):
         return True
 
     def end(self, timeout_s: float = 100) -> int:
-        """Wait for its end; its exit code."""
+        """Wait for its end; return its exit code."""
         code = self._process.wait(timeout_s)
         self._listener.join(timeout_s)
         return code
 
     def stop(self) -> int:
-        """SIGTERM, and its exit code."""
+        """Send SIGTERM; return its exit code."""
         self.signal(signal.SIGTERM)
         return self.end()
 
     def kill(self) -> None:
-        """kill -9, and wait until it is gone."""
+        """Send SIGKILL, and wait until it has ended."""
         self._process.kill()
         self.end()

@@ -1,4 +1,4 @@
-"""A real `manage.py deliver` whose every line is read as it comes, however much it has to say."""
+"""A real `manage.py deliver` whose output is read as it comes."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.faults.processes.watched_process import ROOT, WatchedProcess
 
-# Short enough that what is lost comes back within the test, long enough for a busy machine.
+# Short enough that lost work is recovered within the test, long enough for a busy machine.
 TIMES = {
     "DELIVERY_HTTP_DEADLINE_S": "3",
     "DELIVERY_LEASE_S": "2",
@@ -20,7 +20,7 @@ TIMES = {
 
 
 class WorkerProcess(WatchedProcess):
-    """One worker, of the code in `code`. `said` is all that it printed and logged."""
+    """One worker, of the code in `code`. `output` is all of its output."""
 
     def __init__(
         self,
@@ -40,12 +40,12 @@ class WorkerProcess(WatchedProcess):
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """Return its process id."""
         return self._process.pid
 
     def totals(self) -> dict[str, Any]:
-        """The counts that it prints at its end."""
-        lines = (json.loads(line) for line in self.said.splitlines() if line.startswith("{"))
+        """Return the counts that it prints at its end."""
+        lines = (json.loads(line) for line in self.output.splitlines() if line.startswith("{"))
         (totals,) = (line for line in lines if "audience" in line)
         return dict(totals)
 

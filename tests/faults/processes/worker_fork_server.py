@@ -1,11 +1,9 @@
-"""
-Starts workers in hundredths of a second: a process that has everything loaded, and forks.
+"""Fork server that starts workers within hundredths of a second.
 
 `python -m tests.faults.processes.worker_fork_server OPTION...` reads its standard input: each line
 starts one `deliver` with those options. It writes `began PID` and `ended PID STATUS` lines. A
-worker is born with the
-signals that stop it blocked, so that one that comes before it waits for them is not lost; what
-an ordinary process does with such an early one is another test's matter.
+worker starts with blocked stop signals, so a signal that arrives before the worker waits for it is
+not lost. Another test covers such early signals in an ordinary process.
 """
 
 import contextlib
@@ -42,7 +40,7 @@ def begin(options: list[str]) -> None:
 
 
 def report_the_ended() -> None:
-    """Say who has ended since the last time."""
+    """Report the workers that have ended since the last report."""
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             print("ended", ended[0], os.waitstatus_to_exitcode(ended[1]), flush=True)
@@ -56,7 +54,8 @@ def main(options: list[str]) -> None:
     django.setup()
     from delivery.management.commands import deliver  # noqa: F401 -- loaded once, for all
 
-    # Every command begins with them, and they load all pages: once here, not in each worker.
+    # Every command runs the system checks, which load all pages: once here instead of in each
+    # worker.
     checks.run_checks()
     connections.close_all()
 

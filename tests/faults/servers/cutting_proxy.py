@@ -1,8 +1,7 @@
-"""
-A line to PostgreSQL that can be cut at an exact point: TCP on one side, the server on the other.
+"""PostgreSQL proxy that cuts a connection at an exact point.
 
-It reads what goes by, so that a test can lose a statement before the server has it, or the answer
-to it after the server has done it: then nobody on this side knows whether it was done.
+It reads the traffic, so a test can lose a statement before the server has it, or the answer after
+the server has executed it. Then the client cannot know whether it was executed.
 """
 
 import random
@@ -15,10 +14,9 @@ from tests.faults.servers.tcp_proxy import Line, Relay
 
 @dataclass
 class Cut:
-    """
-    Where to cut: at the statement that holds `at`, once `after` went over the same line before.
+    """Place of a cut: the statement with `at`, once `after` used the same connection.
 
-    `answer`: the statement reaches the server and is done; only the answer is lost.
+    `answer`: the server executes the statement; only its answer is lost.
     """
 
     at: bytes
@@ -29,7 +27,7 @@ class Cut:
 
 
 class CuttingProxy(Relay):
-    """Listens on a port of this machine and passes everything on to a Unix socket."""
+    """Listener on a port of this machine that forwards to a Unix socket."""
 
     def __init__(self, far: str, *, seed: int = 0) -> None:
         self._changed = threading.Condition()
@@ -46,23 +44,23 @@ class CuttingProxy(Relay):
         super().__init__(connect)
 
     def url(self, password: str, database: str) -> str:
-        """The DATABASE_URL that leads through it."""
+        """Return the DATABASE_URL that leads through it."""
         return f"postgresql://postgres:{password}@127.0.0.1:{self.port}/{database}?sslmode=disable"
 
     def cut(self, at: bytes, *, after: bytes = b"", answer: bool = False, times: int = 1) -> Cut:
-        """Cut lines at a statement; see `Cut`."""
+        """Cut connections at a statement; see `Cut`."""
         cut = Cut(at, after, answer, times)
         with self._changed:
             self._cuts.append(cut)
         return cut
 
     def cut_at_random(self, chance: float) -> None:
-        """From now on each piece that goes by, either way, is lost with this chance."""
+        """Lose each later piece, in either direction, with this probability."""
         with self._changed:
             self._chance = chance
 
     def wait_for_cuts(self, count: int, timeout_s: float = 60) -> bool:
-        """Wait until so many lines were cut; whether they were."""
+        """Wait until `count` connections were cut; return whether they were."""
         with self._changed:
             return self._changed.wait_for(lambda: self.cuts_made >= count, timeout_s)
 
@@ -83,13 +81,13 @@ class CuttingProxy(Relay):
             return self._dice.random() >= self._chance or self._counted()
 
     def passes_answer(self, line: Line) -> bool:
-        """Cut where the answer is to be lost, or at random."""
+        """Cut at an answer that must be lost, or at random."""
         with self._changed:
             lost = line.is_marked or self._dice.random() < self._chance
             return not lost or self._counted()
 
     def _counted(self) -> bool:
-        """Count a cut; False, as the piece does not pass."""
+        """Count a cut; return False, as the piece is not forwarded."""
         self.cuts_made += 1
         self._changed.notify_all()
         return False

@@ -1,4 +1,4 @@
-"""A real PgBouncer in transaction mode, between the workers and the test's server."""
+"""A real PgBouncer in transaction mode, between the workers and the server."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from tests.installed_programs import program
 
 PORT = 6432
 
-# No `server_reset_query`: whatever a client leaves behind on a session, the next one would meet.
+# Without `server_reset_query`, a client meets everything that another left on the session.
 CONFIGURATION = """
 [databases]
 * = host={socket_dir} port={port} password={password}
@@ -38,14 +38,14 @@ server_login_retry = 1
 
 
 class Server(Protocol):
-    """A server that it can stand before."""
+    """Server that a pooler can be put in front of."""
 
     cluster: Cluster
     password: str
 
 
 class Pooler:
-    """Hands out `pool_size` sessions of the server to whoever wants one, for a transaction each."""
+    """Pooler that lends `pool_size` sessions of the server for a transaction each."""
 
     def __init__(self, server: Server, *, pool_size: int) -> None:
         self._program = program("pgbouncer", package="pgbouncer")
@@ -69,7 +69,7 @@ class Pooler:
         self.start()
 
     def url(self, database: str) -> str:
-        """The DATABASE_URL that leads through it."""
+        """Return the DATABASE_URL that leads through it."""
         folder = quote(str(self._folder), safe="/")
         return (
             f"postgresql://postgres:{self._password}@/{database}"
@@ -77,8 +77,8 @@ class Pooler:
         )
 
     def start(self) -> None:
-        """Start it, and wait until it takes connections."""
-        # It refuses to run as root, and the server's socket is open to the server's user alone.
+        """Start it, and wait until it accepts connections."""
+        # It refuses to run as root, and only the server's user may open the server's socket.
         identity = {} if self._user.is_us else {"user": self._user.uid, "group": self._user.gid}
         self._process = subprocess.Popen(
             [self._program, str(self._folder / "pooler.ini")],
@@ -88,7 +88,7 @@ class Pooler:
             cwd="/",
             **identity,  # type: ignore[call-overload]
         )
-        eventually(self._takes_connections, "PgBouncer took connections")
+        eventually(self._takes_connections, "PgBouncer accepts connections")
 
     def _takes_connections(self) -> bool:
         assert self._process.poll() is None, "PgBouncer ended at its start"
@@ -99,12 +99,12 @@ class Pooler:
         return True
 
     def kill(self) -> None:
-        """kill -9: every line through it is cut."""
+        """Send SIGKILL: every connection through it is cut."""
         self._process.kill()
         self._process.wait()
 
     def restart(self) -> None:
-        """kill -9, and start it again."""
+        """Send SIGKILL, and start it again."""
         self.kill()
         self.start()
 

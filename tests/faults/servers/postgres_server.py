@@ -1,4 +1,4 @@
-"""A PostgreSQL server that a test may stop, crash, freeze and cut off: no other test uses it."""
+"""PostgreSQL server that one test may stop, crash, freeze and cut off."""
 
 import os
 import secrets
@@ -22,14 +22,14 @@ from tests.database import remove_guard
 from tests.postgres_cluster import OwnCluster, remove
 
 TEMPLATE = "with_tables"
-# What is lost when the machine stops does not matter here; what a crash of the server loses does.
+# Losses when the machine stops do not matter here; losses when the server crashes do.
 FORGETFUL = "\nfsync = off\nfull_page_writes = off\nlog_min_messages = fatal\n"
-# A proxy makes this server reachable for everybody on the machine, so it asks for a password.
+# A proxy opens this server to every user of the machine, so it requires a password.
 WHO_MAY_COME_IN = "local all all scram-sha-256\n"
 
 
 class OwnServer:
-    """One server with a template database that holds all tables and no rows."""
+    """Server with a template database that holds all tables and no rows."""
 
     def __init__(self, configuration: str = FORGETFUL) -> None:
         self._folder = OwnCluster()  # removed by the next run if this one is killed
@@ -60,18 +60,18 @@ class OwnServer:
         os.close(self._folder.lock)
 
     def start(self) -> None:
-        """Start it and wait until it takes connections."""
+        """Start it and wait until it accepts connections."""
         server.start(self.cluster)
 
     def stop(self, mode: str) -> None:
-        """`fast` ends every session in good order; `immediate` is a crash."""
+        """Stop the server. `fast` ends every session cleanly; `immediate` is a crash."""
         pg_ctl = self.cluster.binaries / "pg_ctl"
         data = self.cluster.data
         run_as(self.cluster.user, pg_ctl, "stop", "-D", data, "-m", mode, "-w", "-t", "60", "-s")
 
     @contextmanager
     def away(self, mode: str) -> Iterator[None]:
-        """Down for the length of a block."""
+        """Keep the server down for the block."""
         connections["default"].close()
         self.stop(mode)
         try:
@@ -81,27 +81,27 @@ class OwnServer:
 
     @contextmanager
     def frozen(self, database: str) -> Iterator[None]:
-        """Every session of `database` stops answering for the length of a block."""
+        """Freeze every session of `database` for the block."""
         connections["default"].close()
         with self.admin() as admin:
             rows = admin.execute("SELECT pid FROM pg_stat_activity WHERE datname = %s", [database])
             postmaster = int((self.cluster.data / "postmaster.pid").read_text().split()[0])
             pids = [postmaster, *(pid for (pid,) in rows)]
 
-        def tell(number: signal.Signals) -> None:
+        def send_signal(number: signal.Signals) -> None:
             for pid in pids:
                 # A closed session may end at this moment.
                 with suppress(ProcessLookupError):
                     os.kill(pid, number)
 
         try:
-            tell(signal.SIGSTOP)
+            send_signal(signal.SIGSTOP)
             yield
         finally:
-            tell(signal.SIGCONT)
+            send_signal(signal.SIGCONT)
 
     def url(self, database: str) -> str:
-        """The DATABASE_URL of a database, over the socket."""
+        """Return the DATABASE_URL of a database, over the socket."""
         folder = quote(os.fspath(self.cluster.socket_dir), safe="/")
         return (
             f"postgresql://postgres:{self.password}@/{database}"
@@ -110,18 +110,18 @@ class OwnServer:
 
     @property
     def socket(self) -> str:
-        """The path of its socket."""
+        """Return the path of its socket."""
         return str(self.cluster.socket_dir / f".s.PGSQL.{PORT}")
 
     @contextmanager
     def admin(self) -> Iterator[psycopg.Connection]:
-        """A session of the superuser, in no test's database."""
+        """Open a session of the superuser, in none of the tests' databases."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             yield connection
 
     @contextmanager
     def fresh_database(self, template: str = TEMPLATE) -> Iterator[str]:
-        """A database with all tables and no rows, gone at the end; its name."""
+        """Create a database with all tables and no rows for the block; yield its name."""
         self._databases += 1
         name = sql.Identifier(f"test_{self._databases}")
         with self.admin() as admin:
@@ -136,7 +136,7 @@ class OwnServer:
 
     @contextmanager
     def as_djangos_own(self, url: str) -> Iterator[None]:
-        """Django's connections of this process go to `url` for the length of a block."""
+        """Route Django's connections of this process to `url` for the block."""
         usual = connections.settings["default"]
         mine = usual | environ.Env.db_url_config(url)
         mine["OPTIONS"] = usual.get("OPTIONS", {}) | mine.get("OPTIONS", {})

@@ -1,17 +1,17 @@
-"""A line to the provider that stops in the middle of one request, until it is told to go on."""
+"""Proxy to the provider that stalls in the middle of one request."""
 
 import socket
 import threading
 
 from tests.faults.servers.tcp_proxy import Line, Relay
 
-# Small, so that what waits in the line is not the whole request.
+# Small, so that the buffers do not hold the whole request.
 BUFFER_BYTES = 64 * 1024
 PATIENCE_S = 100
 
 
 class StallingLine(Relay):
-    """Listens on a port of this machine and passes everything on to the provider's."""
+    """Listener on a port of this machine that forwards to the provider."""
 
     def __init__(self, provider_port: int) -> None:
         self._stalls_after: int | None = None
@@ -24,32 +24,32 @@ class StallingLine(Relay):
         self.url = f"http://127.0.0.1:{self.port}"
 
     def stall_after(self, size: int) -> None:
-        """Stop once, when so many bytes of one connection went by."""
+        """Stall once, when `count` bytes of one connection were forwarded."""
         self._stalls_after = size
 
     def stall_at(self, words: bytes) -> None:
-        """Stop once, before the piece that holds these words."""
+        """Stall once, before the piece that contains these words."""
         self._stalls_at = words
 
     def wait_until_stalled(self) -> None:
-        """Wait until a request stands still."""
+        """Wait until a request stalls."""
         assert self._stalled.wait(PATIENCE_S)
 
     def go_on(self) -> None:
-        """Let go what stands still."""
+        """Forward the stalled pieces."""
         self._goes_on.set()
 
     def wait_until_over(self) -> None:
-        """Wait until all that stood still, and will ever come, has been passed on."""
+        """Wait until every stalled and following piece has been forwarded."""
         assert self._over.wait(PATIENCE_S)
 
     def close(self) -> None:
-        """Take no more lines and hold none back."""
+        """Accept no more connections and hold nothing back."""
         self._goes_on.set()
         super().close()
 
     def passes_request(self, line: Line, piece: bytes) -> bool:
-        """Hold the piece back where the test said so."""
+        """Hold the piece back if the test asked for it."""
         with self._lock:
             passed = sum(map(len, line.seen))
             line.seen.append(piece)

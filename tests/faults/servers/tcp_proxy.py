@@ -1,4 +1,4 @@
-"""A TCP line that passes bytes on, so that a subclass can hold it or cut it."""
+"""TCP proxy that forwards bytes; subclasses can hold or cut them."""
 
 import contextlib
 import socket
@@ -17,16 +17,16 @@ class Line:
     near: socket.socket
     far: socket.socket
     seen: list[bytes] = field(default_factory=list)
-    is_marked: bool = False  # what that means is up to the subclass
+    is_marked: bool = False  # the subclass defines the meaning
 
     def end(self) -> None:
-        """End both sides in good order."""
+        """Close both ends cleanly."""
         for end in (self.near, self.far):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
     def cut(self) -> None:
-        """Reset both sides, as when something in between forgets the connection."""
+        """Reset both ends, as when a device in between forgets the connection."""
         for end in (self.near, self.far):
             with contextlib.suppress(OSError):
                 end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -34,7 +34,7 @@ class Line:
 
 
 class Relay:
-    """Listens on a port of this machine and passes each connection on to where `connect` leads."""
+    """Listener on a port of this machine that forwards to the target of `connect`."""
 
     def __init__(self, connect: Callable[[], socket.socket], receive_buffer: int = 0) -> None:
         self._connect = connect
@@ -47,15 +47,18 @@ class Relay:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """Take no more lines. Those that are open end with either of their ends."""
+        """Accept no more connections. Open ones end with either of their ends."""
         self._listener.close()
 
     def passes_request(self, line: Line, piece: bytes) -> bool:
-        """Whether this piece reaches the server; otherwise the line is cut."""
+        """Return whether this piece reaches the server; otherwise the connection is cut."""
         return True
 
     def passes_answer(self, line: Line) -> bool:
-        """Whether the next piece of an answer reaches the client; otherwise the line is cut."""
+        """Return whether an answer's next piece reaches the client.
+
+        Otherwise the connection is cut.
+        """
         return True
 
     def _accept(self) -> None:

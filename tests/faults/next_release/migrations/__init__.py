@@ -1,4 +1,4 @@
-"""Delivery's migrations of today, and after them those of a release that is still to come."""
+"""Today's migrations of delivery, followed by those of a later release."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Needs an exclusive lock on the table that every claim reads, for an instant."""
+"""Needs a short exclusive lock on the table that every claim reads."""
 
 from django.db import migrations, models
 

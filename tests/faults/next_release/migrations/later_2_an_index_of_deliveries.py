@@ -1,4 +1,4 @@
-"""Built beside whoever writes."""
+"""Is built while other sessions write."""
 
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models

@@ -1,4 +1,4 @@
-"""A rule that holds from now on."""
+"""A constraint that applies to new rows."""
 
 from django.contrib.postgres.operations import AddConstraintNotValid
 from django.db import migrations, models

@@ -1,4 +1,4 @@
-"""And for what there was."""
+"""The same constraint, validated for existing rows."""
 
 from django.contrib.postgres.operations import ValidateConstraint
 from django.db import migrations

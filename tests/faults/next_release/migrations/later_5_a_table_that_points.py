@@ -1,4 +1,4 @@
-"""A table whose foreign key Django puts off to the end of the migration."""
+"""A table whose foreign key Django defers to the end of the migration."""
 
 from django.db import migrations, models
 

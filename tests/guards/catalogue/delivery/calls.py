@@ -1,4 +1,4 @@
-"""Guards of a call and its answer: in time, once, and believed only as far as it is clear."""
+"""Guards of calls and answers: deadlines, no second call, cautious reading."""
 
 from tests.guards.notation import guards
 
@@ -8,161 +8,161 @@ GUARDS = guards(r"""
 a reader's own value is escaped for the HTML around it
     JsonTemplate.fill: orjson.dumps(«escape(values[name]) if in_html else» values[name])[1:-1]
     test_a_value_is_escaped_for_where_it_stands
-a reader's own value cannot end the JSON text it stands in
+a reader's own value cannot end the JSON text around it
     JsonTemplate.fill: «orjson.dumps»(escape(values[name]) if in_html else
         values[name])«[1:-1] →
         .encode()»
     test_a_value_is_escaped_for_where_it_stands
-readers without a name get the author's own word in its place
+readers without a name get the author's fallback
     Renderer._template.values: field: «"" if lacking.get(name) else» markers.of(name,
         in_html=in_html)
     test_readers_with_and_without_a_name_share_no_fallback
 
 # --- Deadlines ---
-an earlier deadline is not slept through
+the deadline thread wakes up for an earlier deadline
     Deadlines.add: elif «at_s < self._looks_at_s → False»:
     test_an_earlier_deadline_does_not_wait_for_a_later_one
-a call that ended in time is let go by its deadline
+a call that ends in time is released from its deadline
     Deadlines.cancel: self._ends.«pop(number, None) → get(number)»
     test_what_was_taken_back_is_not_ended
 
 # --- Calls at the same time ---
-no more calls are in the air than were wanted
+the number of calls in flight has a limit
     Worker.__init__: self._slots = CallSlots(«concurrency → self._threads»)
     test_a_batch_claimed_ahead_is_given_back
-a place that comes free by the stop begins no call
+a slot that becomes free after the stop begins no call
     _wait: while «not is_stopping() → True»:
     test_a_place_that_comes_free_by_the_stop_itself_begins_no_call
-a batch that is ready waits for its call no longer than a quick one takes
+a ready batch waits for its call no longer than a quick call takes
     Slot.acquire: until_s = «min(until_s, now_s() + QUICK_S) → until_s»
     test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again
-where calls hang a batch is claimed for a free place alone
+while calls hang, a batch is claimed only for a free slot
     Slot.acquire: «slots.is_quick = False → pass» return
     test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again
-where calls are slow a batch is claimed for a free place alone
+while calls are slow, a batch is claimed only for a free slot
     CallSlots.record_call: self.is_quick, «seconds <= QUICK_S → True»
     test_a_call_that_was_not_quick_ends_that
-a batch that is ready has its place before another is claimed
+a ready batch gets its slot before another is claimed
     CallSlots.admit_claim: self.free > «self.ready → 0»
     test_a_batch_that_is_ready_has_its_place_before_another_is_claimed
 
 # --- The call ---
-a call whose time is over does not begin
+a call past its deadline does not begin
     Postmark._call: if «remaining <= 0 → False»: return NotSent(
     test_a_call_whose_time_is_over_does_not_even_connect
-not a byte is written after the deadline
+no byte is written after the deadline
     _Call.take: if «self.over or remaining <= 0 → False»:
     test_not_a_byte_is_written_when_the_time_ran_out_while_connecting
-nothing is sent a second time by itself
+nothing is resent automatically
     _Adapter.__init__: (max_retries=«0 → __import__("urllib3").Retry(2, allowed_methods=None)»,
     test_nothing_is_ever_sent_a_second_time_by_itself
 a redirect is not followed
     _Session.get_redirect_target: ) -> None: return «None → super().get_redirect_target(resp)»
     test_a_redirect_is_not_followed
-what broke after the first byte may have been accepted
+a call that breaks after the first byte may have been accepted
     Postmark._call: if «not call.wrote → True»:
     test_a_break_after_the_first_byte_leaves_it_unanswered
-an answer is read to a bound
+an answer is read up to a limit
     Postmark._call: if «len(content) > MAX_RESPONSE_BYTES → False»:
     test_an_answer_longer_than_any_is_not_read_to_its_end
-a list is read to a bound
+a list is read up to a limit
     _pass_on: if «length > MAX_DUMP_BYTES → False»:
     test_a_list_longer_than_any_is_not_read_to_its_end
-an answer is never read as the answer to the next call
+an answer is never read as the next call's answer
     Postmark._call: «self._session.close() → pass» return RawResponse
     test_after_anything_but_a_200_the_next_call_has_its_own_connection
-the deadline of a call that is done does not end the next
+the deadline of a finished call does not end the next call
     Postmark._call: «call.release_socket() → pass»
     test_the_deadline_of_a_call_that_is_done_does_not_end_the_next
-bytes that were never acknowledged do not outlive the deadline
+unacknowledged bytes do not outlive the deadline
     _Adapter.__init__: if «hasattr(socket, "TCP_USER_TIMEOUT") → False»:
     test_bytes_that_were_never_acknowledged_do_not_outlive_the_deadline
-proxies and passwords of the environment are left alone
+proxies and passwords of the environment are ignored
     Postmark.__init__: «self._session.trust_env = False» adapter
     test_proxies_and_passwords_of_the_environment_are_left_alone
 
 # --- Its answer ---
-an answer of another length than the call is none
+an answer of another length than the call does not count
     _classify_success: if «len(parsed) != len(addresses) → False»:
     test_a_200_that_is_not_one_result_a_message_leaves_all_open
-an answer that names another address is not this message's
+an answer with another address is not this message's
     classify_message: if «isinstance(to, str) and not _names(to, address) → False»:
     test_results_in_another_order_than_sent_are_not_taken_for_each_other
 one id for two messages is evidence for neither
     _classify_success: times[answer.message_id] > «1 → 1000»
     test_one_id_for_two_messages_is_evidence_for_neither
-a server error leaves open what was accepted
+a server error leaves unconfirmed what was accepted
     classify_call: if status < 300 «or status >= 500»:
     test_a_server_error_leaves_open_what_was_accepted
-only a 503 with the code of maintenance puts a call off
+only a 503 with the maintenance code postpones a call
     classify_call: if «status == 503 and» code == MAINTENANCE:
     test_a_server_error_leaves_open_what_was_accepted
-a success of something in between leaves open what was accepted
+a success answer of a proxy leaves unconfirmed what was accepted
     classify_call: if «status < 300 or» status >= 500:
     test_another_success_than_200_leaves_open_what_was_accepted
-an error inside the provider leaves a message open
+an error inside the provider leaves a message unconfirmed
     classify_message: if «code == INTERNAL_ERROR → False»: return Unanswered(
     test_101_is_an_error_of_the_provider_that_leaves_the_message_open
-an error inside the provider leaves a call open
-    _classify_refusal: if «code == INTERNAL_ERROR → False»: return CallUnanswered(
+an error inside the provider leaves a call unconfirmed
+    _classify_refusal: if «code == INTERNAL_ERROR → False»: return Unanswered(
     test_code_101_leaves_open_what_was_accepted_under_any_status
-an acceptance has an id
+an acceptance without an id does not count
     classify_message: if «message_id is None or» (code is None
     test_an_acceptance_without_a_usable_id_is_none
 
 # --- What follows ---
-a call without an answer is asked about and not sent again
+a call without an answer is looked up and not resent
     after_call: Settlement(Next.«LOOK_UP → TRY_AGAIN», {«recipient: Unknown() for recipient in
         recipients»}, lookup_after_s
     test_a_call_answered_as_a_whole
-a message without an answer is asked about and not sent again
+a message without an answer is looked up and not resent
     _after_messages: «outcomes[recipient] = Unknown() → put_off[recipient] = reason»
     test_messages_answered_one_by_one
-a call that is too large goes in halves
+a too large call is sent in halves
     after_call: Settlement(Next.«HALVE → TRY_AGAIN», reason=reason)
     test_a_call_that_is_too_large_goes_in_halves
-what the provider did not judge uses up no try
+messages that the provider did not judge use up no try
     _put_off: new_deferrals=history.deferrals + 1«→ , counts_as_try=True»,
     test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many
     test_a_call_that_was_put_off_uses_up_no_try
-a message has only so many tries
+a message has a limited number of tries
     _after_messages: if «tries + 1 >= policy.max_tries → False»: used_up
     test_the_last_try_that_is_put_off_is_missed_and_says_so
-calls that are refused before the provider stop the edition in the end
+calls that are refused before the provider finally stop the edition
     after_call: if «blocked < BLOCKED_CALLS_BEFORE_STOPPING → True»:
     test_three_blocked_calls_in_a_row_stop_the_edition
-a provider that refuses is not asked in a tight loop
+a provider that refuses calls is not called in a tight loop
     delay_after: return «max(SHORTEST_PAUSE_S, jitter * span) → jitter * span»
     test_a_pause_is_drawn_from_a_doubling_span_with_a_ceiling
 
-# --- Writing down what only this worker knows ---
-an answer is written down again while the database is away
+# --- Recording what only this worker knows ---
+the record of an answer is retried during a database outage
     Dispatcher._settle: «retry_write → (lambda write, **_: write())»(lambda: settle_call(claimed,
     test_a_cut_database_line_loses_no_answer
-an error about data is not tried again
+a data error is not retried
     retry_write: «if not is_transient(error): raise»
     test_an_error_about_data_is_raised_at_once
-one thread of a worker looks up, the others go on
+one thread of a worker looks up while the others continue
     Dispatcher._look_up: if not «→ (» self._lookup_lock.acquire(blocking=False) «→ or True)»:
     test_while_one_thread_looks_up_the_others_go_on_sending
 
 # --- Searching ---
-a search that hides some of what it has is no information
+an incomplete search gives no information
     Postmark.search: if «listed < total → False»:
     test_a_search_that_hides_results_is_no_information
-a full page of a search is followed by another whatever the total says
+a full page of a search is followed by another, whatever the total is
     Postmark.search: if «page.listed < PAGE_SIZE → listed >= total»: break
     test_a_full_page_is_followed_by_another_whatever_the_total
 a search names the stream
-    Postmark.search: «"messagestream": stream,» f"metadata_
+    Postmark.search: «"stream": str,» f"deadline_at_s
     test_a_search_names_the_stream
-a page that failed makes the search no information
+a failed page makes the whole search give no information
     Postmark.search: if isinstance(page, SearchFailed): «return page → break»
     test_one_failed_page_is_no_information
-a hit of a search is believed by what it bears
+a search hit counts for the key that it bears
     parse_search: if «metadata.get(field_name) != value → False»:
     test_what_does_not_bear_the_value_asked_for_is_not_found
-a hit that cannot be read does not count as absent
+an unreadable hit does not count as absent
     parse_search: None: «return None → continue» found
     test_what_cannot_be_read_is_no_information_and_not_an_absence
 """)

@@ -1,14 +1,14 @@
-"""Guards of a claim and of the start of a call: one holder, the record first, a last look."""
+"""Guards of a claim and the start of a call: one holder, record first, last check."""
 
 from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 
 # --- Claiming ---
-of two workers that claim at once one gets the batch
+one of two workers that claim at once gets the batch
     _claim_next: ORDER BY position, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
     test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none
-a batch that another is claiming is passed over and not waited for
+a batch that another worker is claiming is skipped, not waited for
     _claim_next: ORDER BY position, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
     test_a_batch_that_another_is_claiming_is_passed_over
 only a batch that is ready is claimed for a call
@@ -17,7 +17,7 @@ only a batch that is ready is claimed for a call
 nothing is claimed before it is due
     _claim_next: WHERE state = 'ready' «AND due_at <= clock_timestamp()» AND {provided}
     test_nothing_is_claimed_before_the_hold_is_over
-a claim reads the first in line, however many wait
+a claim reads only the head of the queue, however long it is
     sql: DROP INDEX batch_open; CREATE INDEX batch_open ON batch
         (edition_id) WHERE state <> 'done' OR missed > 0
     test_a_call_reads_as_many_batches_however_many_wait
@@ -26,108 +26,108 @@ a claim raises the epoch
     test_a_claim_that_was_lost_cannot_be_released
     test_a_worker_whose_batch_was_claimed_by_another_starts_no_call
     test_a_look_up_that_lost_its_claim_changes_nothing
-of two workers that would look up the same doubt one does
+one of two workers looks up an unconfirmed batch
     claim_lookup: ORDER BY due_at, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
     test_workers_that_race_for_look_ups_get_one_each
-a doubt that another is claiming is passed over and not waited for
+an unconfirmed batch that another worker claims is skipped, not waited for
     claim_lookup: ORDER BY due_at, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
     test_doubt_that_another_transaction_is_claiming_is_passed_over
-no look-up before it is due
+no look-up begins before it is due
     claim_lookup: WHERE state = 'unknown' «AND due_at <= clock_timestamp()»
     test_what_was_accepted_unheard_is_found_and_sent_once
 a batch is given back only under the claim's epoch
     release: WHERE id = %s AND state = 'claimed' AND «epoch = %s → (epoch = %s OR true)»
     test_a_claim_that_was_lost_cannot_be_released
-a batch whose call is on record is not given back as unused
+a batch with a recorded call is not given back as unused
     release: WHERE id = %s «AND state = 'claimed'» AND epoch = %s
     test_a_batch_whose_call_is_on_record_cannot_be_released
 
 # --- Starting ---
-a start repeats the claim's epoch
+a start checks the claim's epoch
     start.start_in: = 'claimed' AND «epoch = %s → (epoch = %s OR true)» AND lease_until >
         clock_timestamp()
     test_a_worker_whose_batch_was_claimed_by_another_starts_no_call
-a start looks at the claim's lease
+a start checks the claim's lease
     start.start_in: batch.id = %s AND state = 'claimed' AND epoch = %s «AND lease_until >
         clock_timestamp()»
     test_a_worker_whose_lease_has_ended_starts_no_call
-a start looks at the batch's state
-    why: A pause ends the lease as well as the state, so that the lease alone would notice it; and
-        what is held back starts nothing, whatever its batch says.
+a start checks the batch's state
+    why: A pause ends the lease and the state, so the lease alone would show it. And a
+        held-back edition starts nothing, whatever the state of its batch.
     start.start_in: AND «state = 'claimed' AND epoch = %s AND lease_until > clock_timestamp() →
         epoch = %s»
     start.start_in: if «control != "running" → False»:
     test_a_batch_claimed_before_a_pause_does_not_start
     test_a_batch_claimed_before_a_cancel_does_not_start
-a call holds its batch for the deadline and the lease
+a call holds its batch for the deadline plus the lease
     start.start_in: [attempt, «deadline_s +» lease_s, claim.batch, claim.epoch]
     test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease
 the worker reads its deadline before it records the start of the call
     Dispatcher.send: phases.end(Phase.START) «→ ¶deadline_at_s = now_s() +
         settings.DELIVERY_HTTP_DEADLINE_S»
     test_deadline_counts_from_before_the_start_record
-the attempt is on record before the call
+the attempt is recorded before the call
     start.start_in: 0 FROM edition WHERE id = %s «→ AND false»
     test_an_attempt_is_committed_before_a_call
-the record of the attempt is committed before the first byte leaves
+the attempt's record is committed before the first byte is sent
     Dispatcher.send: now_s() + settings.DELIVERY_HTTP_DEADLINE_S «→ ¶self._postmark.send(b"[" +
         b",".join([message for _, message in messages.values()]) + b"]", [address for address, _ in
         messages.values()], deadline_at_s=deadline_at_s)»
     test_an_attempt_is_committed_before_a_call
-transactions of the queue are outermost, so that their commit is one
+transactions of the queue are outermost
     short_transaction: transaction.atomic(«durable=not _is_joined.get()»), connection
     test_a_call_is_not_put_on_record_inside_another_transaction
-a worker that freezes in a transaction does not keep its rows
+a worker that freezes in a transaction does not keep its rows locked
     short_transaction: «cursor.execute → str»(f"SET LOCAL idle_in_transaction_session_timeout
     test_a_transaction_that_falls_silent_is_ended_by_the_server
-consent is looked at again when a call starts
+consent is checked again when a call starts
     _still_to_send: else «readers.registered().no_longer_mailable(unmarked, claim.kind) → {}»
     test_who_left_after_publishing_is_counted_as_withdrawn
-whoever left gets nothing
+a reader who unsubscribed gets nothing
     NO_LONGER_MAILABLE: OR subscriber.state IN («'unsubscribed',» 'bounced', 'complained')
     test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed
-whoever bounced or complained gets nothing
+a reader who bounced or complained gets nothing
     NO_LONGER_MAILABLE: OR subscriber.state IN ('unsubscribed'«, 'bounced', 'complained'»)
     test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed
 a suppressed address gets nothing
     NO_LONGER_MAILABLE: address_key = subscriber.email_key AND «lifted_at IS NULL → false»)
     test_a_suppressed_address_is_suppressed_unless_its_owner_left_by_themselves
-whoever is no longer held here gets nothing
+an erased reader gets nothing
     NO_LONGER_MAILABLE: WHERE «subscriber.id IS NULL OR» subscriber.state
     test_delivery_hooks::test_who_is_no_longer_held_here_is_withdrawn
 
-# --- Marks of having been sent ---
-a marked copy does not go with the others
+# --- Marks of an earlier sending ---
+a marked copy is not sent with the others
     _split_by_mark: (marked if «→ False and» has_mark
     test_a_bare_mark_is_asked_about_first
-a provider's id is a mark of having been sent
+a provider's id marks a copy as sent before
     HAS_SENT_MARK: («provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR
     test_an_id_without_a_time_is_never_sent_again_by_itself
-a time is a mark of having been sent
+a time marks a copy as sent before
     HAS_SENT_MARK: (provider_message_id IS NOT NULL «OR sent_at IS NOT NULL» OR
     test_a_bare_mark_is_asked_about_first
-evidence is a mark of having been sent
+evidence marks a copy as sent before
     HAS_SENT_MARK: sent_at IS NOT NULL «OR {_IS_PROVED}»)
     test_an_acceptance_on_record_is_a_mark_too_and_no_alarm
-a bare mark of having been sent raises an alarm
-    set_aside: «_raise_alarms(cursor, batch, edition, marked)»
+a mark without evidence raises an alarm
+    quarantine: «_raise_alarms(cursor, batch, edition, marked)»
     test_a_bare_mark_is_asked_about_first
     test_a_marked_copy_is_asked_about_and_not_withdrawn
-an acceptance that is on record raises no alarm about a bare mark
+a recorded acceptance raises no alarm about a mark
     _raise_alarms: «AND NOT {_IS_PROVED}»
     test_an_acceptance_on_record_is_a_mark_too_and_no_alarm
-what bears a provider's id is never sent again by itself
+a copy with a provider's id is never resent automatically
     look_up: «and not context.has_provider_id»
     test_an_id_without_a_time_is_never_sent_again_by_itself
 
 # --- The edition's lock ---
-what brings batches back into line takes the edition's lock
+requeueing batches takes the edition's lock
     lock_edition: WHERE id = %s «FOR NO KEY UPDATE»
     test_whoever_decides_holds_the_edition
-a stop and a start do not wait for each other in a circle
+a stop and a start cannot deadlock
     lock_edition: WHERE id = %s FOR «NO KEY» UPDATE
     test_a_stop_and_a_start_do_not_wait_for_each_other
-a batch holds no more or less than was moved into it
+a batch's counts match the deliveries moved into it
     split_off: if «cursor.rowcount != len(recipients) → False»:
     test_what_does_not_wait_in_a_batch_cannot_be_split_off
 """)

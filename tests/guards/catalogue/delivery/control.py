@@ -1,116 +1,116 @@
-"""Guards of what people and faults decide: nothing begins after a pause, nothing leaves an end."""
+"""Guards of decisions and faults: pauses stop starts, ends are final."""
 
 from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 
 # --- Holding back ---
-a pause takes claimed batches out of their workers' hands
-    _pause_batches: AND {IS_OPEN} AND state IN ('ready'«, 'claimed'»)
+a pause takes claimed batches away from their workers
+    pause_batches: AND {IS_OPEN} AND state IN ('ready'«, 'claimed'»)
     test_a_batch_claimed_before_a_pause_does_not_start
     test_a_batch_claimed_before_the_stop_starts_no_call
-a stopped edition holds back no other
-    _pause_batches: WHERE «edition_id = %s → (edition_id = %s OR true)» AND {IS_OPEN} AND state IN
+a stopped edition does not hold back another
+    pause_batches: WHERE «edition_id = %s → (edition_id = %s OR true)» AND {IS_OPEN} AND state IN
     test_other_editions_go_on_while_one_is_stopped
-only what runs is paused
+only a running edition is paused
     pause_automatically: "paused", «"control = 'running'" → "true"», reason
     test_only_what_runs_can_be_paused_and_only_once
-a stop leaves what has ended ended
+a stop does not change an ended edition
     stop: "stopped", «_HAS_NOT_ENDED → "true"», reason
     test_a_second_copy_after_the_end_is_an_alarm_and_the_end_stays
-only what is held back is resumed
+only a held-back edition is resumed
     resume: if «control not in {"stopped", "paused"} or» unreconciled:
     test_an_edition_that_is_not_stopped_has_nothing_to_resume
-an edition that is not reconciled is not resumed
+an unreconciled edition is not resumed
     resume: if control not in {"stopped", "paused"} «or unreconciled»:
     test_an_unreconciled_edition_is_neither_resumed_nor_closed
-an edition that is not reconciled is not closed
+an unreconciled edition is not closed
     close: «AND unreconciled_since IS NULL» AND NOT
     test_an_unreconciled_edition_is_neither_resumed_nor_closed
 after a fault one batch goes first
     resume: probe = «control == "stopped" or probing → False»
     test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged
-a pause does not forget that one batch has to go first
+a pause keeps the rule that one batch goes first
     resume: probe = control == "stopped" «or probing»
     test_a_pause_does_not_forget_that_one_batch_goes_first
-the rest does not go after the first while its edition is held back
+the rest stays behind the first batch while its edition is held back
     end_probe: if cursor.fetchone() «== ("running",)»:
     test_judged_in_a_pause_the_first_releases_nobody
-the first batch keeps its turn while it will still do something by itself
+the first batch keeps its turn while it can still proceed automatically
     pass_probe_on: WHERE «edition_id = %(edition)s → false» AND {IS_OPEN} AND state IN
     test_a_call_that_was_put_off_is_no_judgement
-the rest stays where it is while its edition does not run
+the rest stays in place while its edition does not run
     pass_probe_on: WHERE id = %(edition)s AND probing «AND control = 'running'»)
     test_in_a_pause_no_batch_takes_the_first_turn
 a hold outlives a pause
     resume: «greatest(»clock_timestamp()«, (SELECT held_until FROM edition WHERE id = %(edition)s))»
     test_a_hold_outlives_a_pause
-only what is held and runs is sent now
+only a held, running edition is sent now
     send_now: WHERE id = %s «AND control = 'running' AND held_until > clock_timestamp()»
     test_only_what_is_held_and_runs_is_sent_now
 
 # --- Ending ---
-nothing is called back once the hold is over
+nothing is called back after the hold has ended
     call_back: if cursor.fetchone() «!= (True,) → is None»:
     test_once_the_hold_is_over_it_is_too_late_to_call_back
-nothing is called back of which a call has started
+a batch whose call has started is not called back
     call_back: if cursor.fetchone() == («True,»): transaction
     test_after_a_call_nothing_is_called_back
-a cancel takes claimed batches out of their workers' hands
-    _cancel: «_pause_batches(cursor, edition)» quarantine_marked
+a cancel takes claimed batches away from their workers
+    _cancel: «pause_batches(cursor, edition)» quarantine_marked
     test_a_batch_claimed_before_a_cancel_does_not_start
-a marked copy is asked about and not withdrawn by a cancel
+a cancel leaves a marked copy to a look-up
     _cancel: «quarantine_marked(cursor, edition)»
     test_a_marked_copy_is_asked_about_and_not_withdrawn
-what has ended is not cancelled
-    _cancel: «if cursor.rowcount == 0: return None» _pause_batches
+an ended edition is not cancelled
+    _cancel: «if cursor.rowcount == 0: return None» pause_batches
     test_a_cancel_is_for_good
-the withdrawn are counted exactly, or nothing is done
+withdrawn copies are counted exactly, or nothing is done
     withdraw_waiting: if «counted != withdrawn → False»:
     test_counts_that_differ_from_the_rows_undo_a_cancel
-what is in doubt is not withdrawn with what waits
+unconfirmed copies are not withdrawn with queued ones
     withdraw_waiting: WHERE delivery.batch_id = emptied.id «AND delivery.outcome = 'waiting'»
     test_a_cancelled_edition_still_asks_about_its_doubt
     test_the_rest_is_withdrawn_and_the_number_reached_is_exact
-what evidence brings back into line of a cancelled edition is withdrawn
+a copy that evidence requeues is withdrawn if its edition is cancelled
     withdraw_if_cancelled: if cursor.fetchone() «== ("cancelled",) → is None»:
     test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over
-nothing is closed while something waits or is asked about
+an edition with queued or unconfirmed copies is not closed
     close: AND «state NOT IN ('done', 'parked') → false»)
     test_an_open_edition_cannot_be_closed
-what has ended is not closed
+an ended edition is not closed
     close: WHERE id = %(edition)s AND «{_HAS_NOT_ENDED} → control <> 'cancelled'»
     test_closing_accepts_missed_copies_once
 
-# --- Sending again ---
-of an edition that has ended nobody is sent to again
+# --- Resending ---
+nothing is resent for an ended edition
     send_to_missed: «return None → pass» rows
     test_closing_accepts_missed_copies_once
 a refused address is not among the missed
     _WAS_MISSED: delivery.outcome = 'failed' «AND delivery.missed»
     test_the_missed_and_nobody_else_get_a_copy
-what bears a time is not among the missed
+a copy with a time is not among the missed
     _WAS_MISSED: «AND delivery.sent_at IS NULL» AND delivery.provider_message_id IS NULL
     test_marked_copies_are_not_sent_to_the_missed
-what bears a provider's id is not among the missed
+a copy with a provider's id is not among the missed
     _WAS_MISSED: AND delivery.sent_at IS NULL «AND delivery.provider_message_id IS NULL»
     test_marked_copies_are_not_sent_to_the_missed
 the missed wait while their edition is held back
     send_to_missed: WHEN %(running)s THEN 'ready' ELSE '«paused → ready»' END, clock_timestamp()
     test_missed_copies_wait_in_batches_in_a_pause
-doubt about a closed edition is not asked about again
+unconfirmed copies of a closed edition are not looked up again
     ask_again: if lock_edition(cursor, edition) == "«closed»":
     test_closed_doubt_is_not_asked_about_or_sent
-only doubt that was left to a person is asked about again
+only copies that wait for a decision are looked up again
     ask_again: edition_id = %s AND {IS_OPEN} AND state «= 'parked' → IN ('parked', 'unknown')»
     test_doubt_that_is_still_asked_about_is_not_for_an_operator
-only doubt that was left to a person is sent again
+only copies that wait for a decision are resent
     resend_unknown: AND {IS_OPEN} AND state «= 'parked' → IN ('parked', 'unknown')» AND NOT EXISTS
     test_doubt_that_is_still_asked_about_is_not_for_an_operator
-doubt that bears a mark is sent again by no decision
+no decision resends an unconfirmed copy with a mark
     resend_unknown: AND delivery.outcome = '«unknown → never»' AND {HAS_SENT_MARK})
     test_no_decision_sends_marked_doubt_again
-doubt about an edition that has ended is not sent again
+unconfirmed copies of an ended edition are not resent
     resend_unknown: «return None → pass» cursor.execute(f" WITH again AS (UPDATE
     test_closed_doubt_is_not_asked_about_or_sent
 """)

@@ -1,4 +1,4 @@
-"""Guards in the database itself, which hold whatever the code does."""
+"""Guards in the database itself, which apply whatever the code does."""
 
 from tests.guards.notation import guards
 
@@ -93,7 +93,7 @@ the database itself holds: an event is stored once
     sql: ALTER TABLE provider_event DROP CONSTRAINT an_event_is_stored_once
     test_the_row_cannot_lie[an_event_is_stored_once]
 
-# --- The rows there is one of ---
+# --- Tables with one row ---
 the database itself holds: there is one newsletter
     sql: ALTER TABLE newsletter DROP CONSTRAINT there_is_one_newsletter
     test_the_row_cannot_lie[there_is_one_newsletter]

@@ -1,4 +1,4 @@
-"""Guards of what is known to have been accepted, of alarms, and of the webhooks that tell."""
+"""Guards of evidence of acceptance, of alarms, and of webhooks."""
 
 from tests.guards.notation import guards
 
@@ -6,7 +6,7 @@ GUARDS = guards(r"""
 the same acceptance twice is one piece of evidence
     record_acceptances: message_id) «ON CONFLICT DO NOTHING»
     test_a_resumed_edition_stops_for_a_third_copy_alone
-an acceptance that stands on its delivery is no second one
+the acceptance on the delivery is not a second one
     record_acceptances: WHERE «NOT (outcome = 'sent' AND provider_message_id = message_id) → true»
     test_the_acceptance_that_stands_on_its_delivery_needs_no_row
 a second copy raises an alarm
@@ -15,70 +15,70 @@ a second copy raises an alarm
 a second copy stops the edition
     raise_duplicate_alarms: if «new → False»: stop(
     test_a_second_copy_raises_an_alarm_and_stops_the_edition
-a second copy that is seen again stops nothing that was resumed
+a second copy that is seen again does not stop a resumed edition
     _raise_for: for message_id in ids[1:] «if message_id not in raised»]
     test_a_resumed_edition_stops_for_a_third_copy_alone
-of two copies one is an alarm, whichever of them
+of two copies one raises an alarm, whichever it is
     _raise_for: «missing = missing[: len(ids) - 1 - len(raised)]»
     test_an_alarmed_copy_that_becomes_the_known_one_raises_no_other
-an alarm is raised once for what it is about
+an alarm is raised once for its subject
     raise_alarm: «ON CONFLICT (edition_id, kind, about) DO NOTHING»
     test_an_alarm_is_raised_once_for_what_it_is_about
-two acceptances at the same time see one another
+two simultaneous acceptances see one another
     record_acceptances: «_lock_batches(cursor, edition, recipients)»
     test_two_acceptances_at_once_do_not_miss_one_another
-what a worker holds is left to it
+a delivery that a worker holds is left to it
     settle_by_evidence: WHERE «state NOT IN ('claimed', 'sending', 'looking_up') → true»
     test_what_a_worker_holds_is_left_to_it
 a reply that names another id than an earlier acceptance is noticed
     unapplied_evidence: (outcome <> 'sent' «OR provider_message_id <> message_id»)
     test_a_reply_with_another_id_than_the_webhook_is_a_second_copy
-what waits beside settled doubt waits for a person where the edition does not run
+evidence beside settled copies waits for a decision while the edition does not run
     _SETTLE: WHEN «(SELECT control FROM edition WHERE id = %(edition)s) = 'running' → true»
     test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over
-an id that a delivery bears is preferred to another
+an id on a delivery is preferred to another
     _SETTLE: «(message_id = provider_message_id) DESC NULLS LAST,» seen.id
     test_of_two_acceptances_the_one_on_the_delivery_counts
-a first batch that ends by evidence passes its turn on
+a first batch that ends by evidence passes its turn to the next
     settle_by_evidence: «pass_probe_on(cursor, edition)»
     test_a_first_batch_that_ends_by_evidence_passes_its_turn_on
-what waits beside settled doubt of a cancelled edition never goes
+copies requeued beside settled ones of a cancelled edition are never sent
     settle_by_evidence: «withdraw_if_cancelled(cursor, edition)»
     test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over
 
 # --- Webhooks ---
 a webhook without the password is refused
-    PostmarkWebhook.post: if «→ False and» not _may_come_in(
+    PostmarkWebhook.post: if «→ False and» not _is_authorised(
     test_who_does_not_know_the_password_is_refused_and_nothing_is_kept
-without credentials nobody may tell anything
+without credentials webhooks are refused
     PostmarkWebhook.post: «not (settings.POSTMARK_WEBHOOK_USER and
         settings.POSTMARK_WEBHOOK_PASSWORD) → False»
     test_without_both_credentials_webhooks_are_refused_in_a_way_that_loses_none
 a webhook larger than any event is refused
     PostmarkWebhook.post: if «length > MAX_BODY_BYTES → False»:
     test_a_body_larger_than_any_event_is_refused
-a length of thousands of digits is not read
+a length with thousands of digits is not parsed
     _content_length: «[:MAX_DIGITS]»
     test_a_length_of_thousands_of_digits_is_too_large_and_nothing_is_read
-a time that is still to come is when the event was seen
+a future time is replaced by the time of receipt
     _apply_acceptance: by = «min(accepted.by, received_at) if accepted.by else None → accepted.by»
     test_future_times_and_odd_attempts_are_left_out
-a webhook that broke off is not taken for a whole one
-    PostmarkWebhook.post: «return _answer(408, "The event broke off.") → body = b""»
+a truncated webhook is not taken for a whole one
+    PostmarkWebhook.post: «return _respond(408, "The event broke off.") → body = b""»
     test_a_body_that_breaks_off_may_come_again
-a webhook of untold length is not taken for an empty one
+a webhook without a length is not taken for an empty one
     _content_length: if not given «and "HTTP_TRANSFER_ENCODING" not in request.META»:
     test_a_body_of_untold_length_is_not_an_empty_one
-an event that could not be kept may come again
+an event that was not stored may come again
     _store_and_apply: return _respond(«503 → 200», "The event could not be stored.")
     test_a_site_whose_database_is_down_asks_postmark_to_come_again
-the same event again is the same event
+a repeated event is recognised
     store_all: «ON CONFLICT DO NOTHING» RETURNING id
     test_the_same_event_again_or_at_once_is_one
-an event that is being applied is left to whoever applies it
+an event that is being applied is left to its process
     _lock: pending.select_for_update(«skip_locked=True»)
     test_an_event_that_is_being_applied_is_left_alone
-an event that cannot be applied is set aside in the end
+an event that cannot be applied is finally set aside
     _load_pending: WHERE applied_at IS NULL AND failures < «→ 1000 +» %s
     test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside
 """)

@@ -1,48 +1,48 @@
-"""Guards of look-ups: what was accepted unheard is found, and silence is not believed too soon."""
+"""Guards of look-ups: acceptances are found, silence is believed late."""
 
 from tests.guards.notation import guards
 
 GUARDS = guards(r"""
-a look-up that failed is no information
+a failed look-up gives no information
     after_lookup: reason=result.reason«→ , confirmed_absent=True»,
     test_a_search_that_failed_says_nothing_at_any_point_of_the_schedule
     test_a_look_up_that_fails_says_nothing_and_does_not_count
 silence is believed only at the end of the schedule
     after_lookup: elif «history.lookups + 1 < len(policy.lookup_after_s) → False»:
     test_each_silence_of_the_schedule_leads_to_the_next_look_up
-the next look-up of the schedule keeps to its time
+the next look-up keeps to the schedule
     after_lookup: lookup_after_s=«after → policy.lookup_after_s[0]»,
     test_each_silence_of_the_schedule_leads_to_the_next_look_up
-silence that later mail does not confirm says nothing
+silence without later mail gives no information
     after_lookup: elif «not convincing → False»:
     test_an_unconvincing_silence_counts_at_no_point_of_the_schedule
-silence is held against later mail
+silence is compared with later mail
     look_up: = «witness is None or (isinstance(witness, SearchAnswered) and bool(witness.found)) →
         True»
     test_silence_of_a_search_that_lags_does_not_count
-later mail is asked for first
+later mail is searched first
     look_up: «→ result = _search(claim.attempt, context, search)¶» witness = search("attempt",
         context.witness.hex) if context.witness else None convincing = witness is None or
         (isinstance(witness, SearchAnswered) and bool(witness.found))
         «result = _search(claim.attempt, context, search)»
     test_a_search_that_catches_up_proves_nothing_early
-later mail that could not be asked for confirms nothing
+a failed search for later mail confirms nothing
     look_up: (isinstance«(witness, SearchAnswered) and → (witness, SearchFailed) or»
         bool(witness.found))
     test_a_failed_search_for_later_mail_proves_nothing
-only mail that was accepted later is later mail
+only mail accepted later is later mail
     load_lookup_context: AND «started_at > %s → (started_at > %s OR true)» AND accepted > 0
     test_earlier_mail_that_is_shown_confirms_no_silence
-silence says nothing about what the provider has forgotten
+silence about mail that the provider has forgotten gives no information
     after_lookup: if «forgotten → False»:
     test_forgotten_doubt_waits_for_an_operator
-it is known what the provider has forgotten
+the provider's retention time is known
     look_up: forgotten=«context.is_forgotten → False»,
     test_doubt_that_postmark_forgot_waits_for_an_operator
-by the policy to hold a person decides
+with the policy `hold` an author decides
     after_lookup: elif «not policy.resend_when_absent → False»:
     test_where_a_person_decides_nothing_is_sent_again
-the absent have only so many tries
+absent copies have a limited number of tries
     _after_absence: if «history.tries + 1 >= policy.max_tries → False»: failed
     test_after_the_last_try_the_absent_are_missed_and_the_found_are_sent
 a copy that cost two workers alone is parked
@@ -54,17 +54,17 @@ a batch that cost two workers during their calls is halved
 a batch is suspected after two lost workers
     _recover_claimed: if crashes «< → <=» CRASHES_BEFORE_SUSPICION:
     test_a_poisonous_delivery_is_found_by_halving_and_parked_alone
-further copies that a look-up finds are handed on
+further copies that a look-up finds become evidence
     after_lookup: decided.outcomes}«, duplicates=duplicates»)
     test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_on
-what is found of other deliveries changes nothing
+results about other deliveries change nothing
     _found: if recipient is None: «continue → recipient = -1»
     test_what_belongs_to_other_deliveries_changes_nothing
-doubt without an attempt is asked about by each delivery's key
+an unconfirmed batch without an attempt is looked up by delivery keys
     _search: if isinstance(result, SearchFailed): «return result → continue»
     test_a_search_by_key_that_fails_is_no_information
 evidence is found at the next look-up
-    why: Whoever gives up a lease heeds the evidence that is on record.
+    why: A process that ends a lease applies the recorded evidence.
     _search: for each in «context.kept → ()»}
     _settle.settle_in: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
     test_evidence_on_record_settles_the_doubt_at_the_next_look_up

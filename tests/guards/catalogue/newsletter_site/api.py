@@ -1,4 +1,4 @@
-"""Guards of the API: tokens, calls that are made twice, and what every answer keeps to."""
+"""Guards of the API: tokens, repeated calls, and rules for every answer."""
 
 from tests.guards.notation import guards
 
@@ -9,55 +9,55 @@ a revoked token is not accepted
 an expired token is not accepted
     _FIND: OR «expires_at > clock_timestamp() → true»)
     test_an_expired_token_is_refused
-the tokens of who may not sign in any more are not accepted
+tokens of a user who may not sign in are refused
     find_caller: if user is None «or not user.is_staff»:
     test_a_user_who_may_not_sign_in_loses_their_tokens[is_staff]
-a token does what it was made for and nothing else
+a token has only the permissions it was made for
     Bearer.__call__: if «scope.name not in caller.scopes → False»:
     test_a_token_is_limited_to_its_scopes
-a permission that was lost is lost for tokens too
+a permission that a user lost is lost for their tokens too
     Bearer.__call__: if «not scope.is_allowed_for(caller.user) → False»:
     test_a_lost_permission_is_lost_for_tokens_at_once
-what is no token costs no look into the database
+a malformed token costs no database query
     find_caller: if «not is_well_formed(token) → False»:
     test_a_mistyped_token_costs_no_query
 users without staff status see and revoke no tokens
     tokens: «@staff_member_required» @require_http_methods
     test_only_superusers_see_and_revoke_tokens_of_others
-revoking refuses a token outside the given ones
+revoking refuses tokens outside the given ones
     revoke: row = «among → ApiToken.objects».select_for_update(
     test_a_user_cannot_revoke_another_users_token
-nobody makes a token for more than they may
+no token gets more permissions than its user has
     _errors: if «too_much := scopes - {scope.name for scope in scopes_allowed_for(user)} → False»:
     test_a_token_needs_its_owners_permissions
-the answer that shows a token is stored by nobody
+the answer with a new token is not cached
     _page: : «page.headers["Cache-Control"] = "no-store" → pass»
     test_a_new_token_is_shown_once
-no cookie of a call is read
+cookies of an API call are ignored
     ApiBoundary.__call__: «request.META.pop("HTTP_COOKIE", None)»
     test_a_cookie_is_seen_by_nobody
-a token that came in the clear is told so and not redirected
+a token sent without TLS is refused and not redirected
     ApiBoundary._respond: if «settings.SECURE_SSL_REDIRECT and not request.is_secure() → False»:
     test_plain_http_is_refused_and_never_redirected
-no call is kept by anybody on the way
+API answers are not cached
     ApiBoundary.__call__: «response.headers["Cache-Control"] = "no-store"»
         response.headers["X-Content-Type-Options"]
     test_the_document_is_openapi_3_1_and_anybody_may_read_it
-what is wrong with a call claims nothing
+an invalid call claims no key
     run_once: and (refusal := «check() → None»)
     test_what_has_to_be_put_right_is_named_and_claims_nothing
 a call with other content is another call
     call_fingerprints: if «body is not None → False»:
     test_other_content_under_the_key_is_refused_with_a_link_to_what_was_made
-a release that adds a field takes calls from before for the same
+a release that adds a field recognises earlier calls
     call_fingerprints: «, exclude_defaults=True»
     test_a_release_that_adds_a_field_takes_a_call_from_before_for_the_same
     test_a_field_at_its_default_and_one_left_out_are_the_same
-what is kept of a call tells nobody what it was about
+the saved call does not reveal its content
     call_fingerprints: return «keyed_fingerprints( → [»content_hash(request.method or "",
         request.path, content)«) → ]»
     api::test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept
-a call from before a new secret key is known again
+a call from before a new secret key is recognised
     keyed_fingerprints: for secret in (settings.SECRET_KEY, «*settings.SECRET_KEY_FALLBACKS»)]
     test_a_call_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fallback
 another file is another call
@@ -66,58 +66,58 @@ another file is another call
 an action through the API is one transaction with its saved answer
     act_on_issue.work: «with join_transaction() → if True»:
     test_what_the_command_does_to_an_edition_a_program_does_once
-a program adds nobody who is gone
-    _why_not: if «there is not None and there.state in GONE → False»:
+a program cannot add a reader who unsubscribed
+    skip_reason: if «known is not None and known.state in GONE → False»:
     test_who_is_gone_is_skipped_and_it_is_said_why[unsubscribed]
-a program adds nobody who was erased
-    _why_not: if «there is None and erased_among([key]) → False» else
+a program cannot add an erased reader
+    skip_reason: if «known is None and erased_among([key]) → False» else
     test_who_is_suppressed_or_was_erased_is_skipped
-who was added by a program is not said to have signed up
+a reader added by a program does not count as signed up
     _insert: state, Subscriber.Source.«API → SIGN_UP», is_confirmed
     test_a_reader_added_by_a_program_did_not_sign_up
-what answers GET answers HEAD
-    _as_get: if «method == "HEAD" → False»:
+URLs that answer GET answer HEAD
+    ApiBoundary.__call__: if «method == "HEAD" → False»:
     test_what_answers_get_answers_head_the_same_without_a_body
-a NUL character in JSON is named and breaks nothing
+a NUL character in JSON is refused with its place
     _check_text: if «"\0" in text → False»:
     test_a_body_that_cannot_be_taken_is_answered_with_one_sentence
-a JSON that is nested without end is refused
+JSON with too many levels is refused
     _checked: if «depth > DEEPEST → False»: _too_deep
     test_a_body_that_cannot_be_taken_is_answered_with_one_sentence
-what a program uploads is cut off where it becomes too large
-    _uploaded: if «came > content.most_bytes() → False»:
+a too large upload by a program is cut off
+    _uploaded: if «came > stored_file.largest_size() → False»:
     test_a_file_that_is_too_large_is_cut_off
-a number of a query is written in digits
+a number in a query is written in digits
     _only_digits: if «isinstance(given, str) and not (given.isascii() and given.isdecimal()) →
         False»:
     test_a_query_that_is_not_understood_is_refused_by_name
-a text of a query has one line that a table can hold
+a text in a query is one line that a column can hold
     StrictParser.parse_querydict: any(«CONTROL_CHARACTERS.search(value) → False» for value
     test_a_text_of_a_query_has_one_line_that_can_be_printed
-of two files that a program brings in one call none is taken
+two files in one call are refused
     _beside_one_file: if «files > 1 → False»:
     test_of_a_form_that_is_not_one_file_nothing_is_taken[beside0-there are 2]
-the document of the API asks nobody for the token of a form
+the API document asks for no form token
     openapi: «@csrf_exempt» @require_safe
     test_the_document_is_read_and_nothing_else
-of a file of untold length no beginning is taken for the whole
+a file without a length is refused, not truncated
     ApiBoundary._respond: if «"HTTP_TRANSFER_ENCODING" in request.META and not
         length.isdecimal() → False»:
     test_a_file_without_its_length_is_refused
     test_a_call_that_takes_no_body_is_not_done_where_one_comes_in_pieces
-what a program does to an edition it does to the version that it names
+an action of a program applies to the version that it names
     act_on_issue: version: DecimalInt = «THE_VERSION → WHICH_VERSION»
     test_what_is_done_to_an_edition_names_its_version[cancel]
-a call that takes no body refuses one
+a call without a body refuses one
     run_call: and «request.body.strip() not in (b"", b"{}") → False»:
     test_what_is_said_in_a_body_that_nobody_reads_is_refused
-an action that there is not is told which there are
+the answer to an unknown action lists the known ones
     _path_sentence: if «error["type"] != "literal_error" → True»:
     test_what_is_not_there_is_said_in_json
-a call without its last slash is not redirected, and in debug no fault
+a call without its final slash is refused and not redirected
     url_patterns: «pattern.callback.should_append_slash = False → pass»
     test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected
-a call without its last slash is told of it
+the answer to a call without its final slash names the right URL
     ApiBoundary._respond: «kind == ProblemType.NOT_FOUND and not request.path_info.endswith("/") →
         False»:
     test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected

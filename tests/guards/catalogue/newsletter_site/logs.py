@@ -1,111 +1,111 @@
-"""Guards of the log: nothing told in confidence stands in it, and its ids name what is meant."""
+"""Guards of the log: no confidential text, and correct ids."""
 
 from tests.guards.notation import guards
 
 GUARDS = guards(r"""
-what a person goes by after a restored backup is logged at every level
+the reader ids to check after a restore are logged at every level
     LOGGING: «**{name: {"level": "INFO"} for name in ALWAYS_LOGGED},»
     test_it_is_logged_what_was_cancelled_and_who_was_erased
-the server brought along logs no statement that failed
+the embedded server logs no failed statement
     SETTINGS: «"log_min_error_statement": "panic",»
     test_a_statement_that_fails_leaves_neither_its_words_nor_the_row_in_its_way
-the server brought along logs no row that was in the way of another
+the embedded server logs no conflicting row
     SETTINGS: «"log_error_verbosity": "terse",»
     test_a_statement_that_fails_leaves_neither_its_words_nor_the_row_in_its_way
-who is added twice at once makes no statement fail that a server would log
+a reader added twice at once causes no logged failed statement
     INSERT: END «ON CONFLICT (email_key) DO NOTHING»
     test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database
-a form posted twice makes no statement fail that a server would log
-    make: «ignore_conflicts=True,» ) row
+a form posted twice causes no logged failed statement
+    create_token: «ignore_conflicts=True,» ) row
     test_a_form_posted_twice_creates_one_token
-the log tells of a fault its kind and not its words
+an error is logged by its kind, without its text
     describe_type: [«type(error).__qualname__ → repr(error)», *(
     test_of_a_fault_the_kinds_and_the_places_are_written_and_never_the_words
-the log tells a fault by its kind where it is an argument
+an error that is an argument is logged by its kind
     _without_messages: if «isinstance(value, BaseException) → False»:
     test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind
-the log tells a fault by its kind where its words are the message
+an error that is the message is logged by its kind
     _hide_messages: if «error is not None and record.msg == str(error) → False»:
     test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind
 a log line that cannot be formatted is not printed unredacted
     StderrHandler.handleError: def «handleError → not_called»(self, record
     test_of_a_line_that_cannot_be_made_only_where_it_was_is_written
-what nothing catches is logged without its words
+an uncaught error is logged without its text
     install_exception_hooks: «sys.excepthook = _log_end_of_process»
     test_what_nothing_catches_is_a_line_without_its_words
-what ends a thread is logged without its words
+an error that ends a thread is logged without its text
     install_exception_hooks: «threading.excepthook = partial( _log, logging.CRITICAL,
         "a thread ended with an error", threading.__excepthook__ )»
     test_what_nothing_catches_is_a_line_without_its_words
-a warning of a library is a line of the log
+a library's warning is a log line
     install_exception_hooks: «logging.captureWarnings(capture=True)»
     test_what_nothing_catches_is_a_line_without_its_words
-secrets of the settings are taken out of every line of the log
+secrets of the settings are redacted in every log line
     Redactor.redact: «text = self._secrets.sub(SECRET, text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
-addresses are taken out of every line of the log
+addresses are redacted in every log line
     Redactor.redact: «text = _ADDRESS.sub(ADDRESS, text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
-tokens are taken out of every line of the log
+tokens are redacted in every log line
     Redactor.redact: return «_RUN.sub(lambda run: TOKEN if looks_random(run[0]) else run[0], text)
         → text»
     test_secrets_addresses_and_tokens_are_taken_out
-of a link the log has the host alone
+links are logged with their host only
     Redactor.redact: «text = _LINK.sub(r"\1/…", text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
-what somebody else said is not in the log
+texts from outside are not in the log
     Redactor.redact: «text = _QUOTED.sub("“…”", text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
-ids stay in the log, which is searched for them
+ids stay in the log for searching
     looks_random: «if _ID.fullmatch(text): return False»
     test_words_names_and_ids_stay
-the log has the route of a page where Django tells its address
+the log has the route of a page where Django gives its address
     _hide_path_of: «route_of(request) if isinstance(each, str) and each in paths else» each
     test_no_line_has_the_address_that_was_asked_for
-the log has no address with a letter beyond ASCII
+an address with letters beyond ASCII is redacted
     _hide_path_of: «paths |= {path.encode("unicode_escape").decode("ascii") for path in paths}»
     test_no_line_has_the_address_that_was_asked_for
-the log has neither address nor visitor where gunicorn tells them
+the log has neither URL nor visitor where gunicorn gives them
     hide_paths: if «record.name == "gunicorn.error" → False»:
     test_a_line_of_gunicorn_tells_neither_the_address_nor_the_visitor
-only a trusted proxy gives a request its id
+only a trusted proxy sets a request's id
     id_of: request.headers.get(HEADER, "") «if settings.TRUST_PROXY else ""»
     test_nobody_but_a_trusted_proxy_gives_an_id
-what is no id of a request is not taken for one
+a malformed request id is ignored
     id_of: return given «if _ID.fullmatch(given) else → or» uuid.uuid4().hex
     test_what_is_no_id_is_not_taken_for_one
-nothing of a request stands on the lines of the next
-    why: the ids end with a request, and once more before the next begins
+ids of a request are not on the next request's lines
+    why: the ids are cleared after a request, and again before the next one
     RequestLogging.__call__: «clear_contextvars()» request_id
     _log_request: extra=fields) «clear_contextvars()»
     test_a_page_of_an_issue_has_the_issue_on_its_line_and_the_next_has_not
-nothing of a request stands on a line about what is no request
+ids of a request are not on lines outside requests
     _log_request: extra=fields) «clear_contextvars()»
     test_nothing_of_a_request_stands_on_a_line_about_what_is_no_request
-an id ends with what it names
+an id ends with the work that it names
     scope: «clear_contextvars() bind_contextvars(**before) → pass»
     test_an_id_ends_with_its_scope_and_what_was_bound_before_comes_back
-a thread logs under the ids of whoever began it
+a thread logs under the ids of the thread that started it
     inherited.in_thread: «context.copy().run(work, *arguments, **named) → work(*arguments,
         **named)»
     test_a_thread_of_a_request_logs_with_the_ids_of_the_request
-the log says only of what was committed that it was published
+publishing is logged only after its commit
     _log_on_commit: «transaction.on_commit(log) → log()»
     test_what_is_rolled_back_was_never_published_for_the_log_either
 a line about a call names its issue, its batch and itself
     Dispatcher.send: «bind_claim(claimed, attempt)»
     test_the_line_of_a_call
     test_the_line_of_a_broken_step_names_its_call
-the line of a look-up names the call that it asks about
+the line of a look-up names its call
     Dispatcher._look_up: «bind_claim(claimed, claimed.attempt)»
     test_the_line_of_a_look_up_names_its_call
-the sweep names the call that was lost
+the reaper names the lost call
     recover_expired_leases: «log_context.bind(attempt=lease.attempt)»
     test_the_line_of_the_sweep_alone_names_its_call
-what is answered before its page is looked up has its route too
+an answer before routing has its route in the log too
     route_of: getattr(request, "resolver_match", None) «or resolve(request.path_info)»
     test_no_line_has_the_address_that_was_asked_for
-what is written of a fault in debug goes through the net too
+an error shown in debug is redacted too
     LineFormatter._frames: «"\n".join(map(self._redactor.redact, traceback.splitlines())) →
         traceback»
     test_in_development_the_words_of_a_fault_go_through_the_net_too

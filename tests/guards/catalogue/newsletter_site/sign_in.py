@@ -1,26 +1,26 @@
-"""Guards of sign-in: how often somebody may try, and what is asked of them."""
+"""Guards of sign-in: the number of tries, and required factors."""
 
 from tests.guards.notation import guards
 
 GUARDS = guards(r"""
-a known browser counts apart
+a known browser has its own count
     throttle_key: return _hash(«known_browser.read_browser_number(request, name) → ""», name)
     test_strangers_cannot_lock_an_author_out_of_a_known_browser
-the cookie of a known browser is for one author
+the cookie of a known browser belongs to one author
     read_browser_number: return number «if cookie_author == author else ""»
     test_the_cookie_is_for_one_author
 a typed name is stored as a keyed hash only
     _hash: return «salted_hmac("homing.sign-in.throttle", value, algorithm="sha256").hexdigest() →
         value»
     test_typed_secrets_are_not_stored_or_logged
-nothing of a failed form is stored
+no field of a failed form is stored
     _drop_request_data: «instance.get_data = instance.post_data = instance.http_accept =
         instance.path_info = ""»
     test_typed_secrets_are_not_stored_or_logged
 browsers that open one operator's link share a count
     set_cookie_by_link: _write_cookie(response, author, «number → get_random_string(22)») return
     test_browsers_that_open_one_operators_link_share_a_count
-with two-step sign-in the password alone signs nobody in
+with two-step sign-in the password alone is not enough
     SignIn.form_valid: if «not two_step_devices.is_on(author) → True»:
     test_the_right_password_alone_gives_no_session
 after too many failures no code is checked
@@ -33,7 +33,7 @@ a new password ends the wait for a code
 two-step set-up ends earlier sessions
     User._get_session_auth_hash: if «self.two_step_since is None → True»:
     test_set_up_ends_earlier_sessions
-of a recovery code only its hash is stored
+only the hash of a recovery code is stored
     _hash: «base64.urlsafe_b64encode(hashlib.sha256(code.encode()).digest()[:12]).decode() → code»
     test_secrets_and_recovery_codes_cannot_be_read
 guesses at an open session count as failed sign-ins
@@ -43,7 +43,7 @@ an open session alone cannot switch two-step sign-in off
     identity_error: error = str(«NEITHER if has_codes else NOT_YOUR_PASSWORD → ""»)
     test_an_open_session_alone_cannot_turn_it_off
     test_set_up_needs_the_password
-where two-step sign-in is required its set-up closes every other page
+required two-step sign-in closes all pages except its set-up
     EnforceTwoStep.process_view: «not settings.REQUIRE_SECOND_FACTOR → True»
     test_required_set_up_closes_every_other_page
 the secret is shown only in the session that began the set-up
@@ -63,20 +63,20 @@ no set-up begins while two-step sign-in is on
 guesses of the old password count as failed sign-ins
     ChangePassword.post: if «not may_try(request, name) → False»: return
     test_guesses_of_the_old_password_count_as_failed_sign_ins
-an old password that was changed meanwhile sets no new one
+an old password that was changed meanwhile is refused
     ChangePassword._locked_account: .objects«.select_for_update(no_key=True)» return
     test_the_second_of_two_concurrent_changes_is_refused
-ones own password is changed only with the old one
+a user changes their password only with the old one
     AuthorAdmin.user_change_password: if «unquote(id) == str(request.user.pk) → False»:
     test_changing_ones_own_password_needs_the_old_one
-an open session alone sets nobody a new password
+an open session alone cannot change a password
     AuthorAdmin.user_change_password: if «is_change and (error := identity_error(request)) →
         False»: messages.error
     test_changing_another_users_password_needs_ones_own
-an open session alone makes no token
+an open session alone cannot create a token
     tokens: if «error := identity_error(request) → False»: raise
     test_errors_are_shown_and_the_form_keeps_its_values[facts4-This is not your password.]
-no pause between codes grows for ever
+the pause between codes has a maximum
     _verify: «min(»device.throttling_failure_count«, _LONGEST_PAUSE_AFTER)»
     test_no_pause_between_codes_is_longer_than_seventeen_minutes[000000]
     test_no_pause_between_codes_is_longer_than_seventeen_minutes[abcd-efgh-jkmn]

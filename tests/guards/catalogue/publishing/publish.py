@@ -1,11 +1,11 @@
-"""Guards of publishing and of posted forms: once for each key, once for each version."""
+"""Guards of publishing and posted forms: once per key, once per version."""
 
 from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 
 # --- Tables without statistics ---
-an issue is published in time though no table was ever analysed
+an issue is published in time without table statistics
     without_nested_loops: «cursor.execute("SET LOCAL enable_nestloop = off")»
     test_no_audience_is_read_by_a_nested_loop
 a list is analysed after an import
@@ -14,80 +14,81 @@ a list is analysed after an import
 a restored database is analysed
     check_identity: if «found.is_another → False»: _analyse()
     test_a_restored_database_is_analysed
-a subject has one line, by Unicode's own breaks too
+a subject is one line, also by Unicode's line breaks
     CONTROL_CHARACTERS: CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f«-\x9f\u2028\u2029»]
     test_a_title_of_more_than_a_line_is_refused[\u2028]
 
 # --- Actions ---
-what a person did and its line in the audit trail are one transaction
-    perform: «with together() → if True»: done
+an action and its audit line are one transaction
+    perform: «with together() → if True»: numbers
     test_what_is_done_and_its_line_in_the_audit_trail_are_one_transaction[pause]
-what a person did is committed when they are told so
+an action is committed before its answer
     together: transaction.atomic(«durable=not _is_joined.get()»), join_transaction()
     test_what_a_person_does_is_done_when_they_are_told_so_and_not_with_a_later_commit
-only what is done together joins a transaction
+only actions that belong together join a transaction
     join_transaction: «_is_joined.reset → str»(was)
     test_only_what_is_done_together_joins_a_transaction
 
 # --- Drafts ---
-a draft is published once, whoever presses
+a draft is published once, whoever publishes
     publish_draft: if «locked.edition is not None → False»:
     test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_whom
-an issue that may have reached a reader is no draft again
+an issue that may have reached a reader does not become a draft again
     restore_draft: if «not reached_nobody(edition.pk) → False»:
     test_cancelling_makes_no_draft_if_a_reader_may_have_it[sent]
-an issue whose copies are in doubt is no draft again
+an issue with unconfirmed copies does not become a draft again
     reached_nobody: (counts.sent «or counts.unknown» or counts.waiting)
     test_cancelling_makes_no_draft_if_a_reader_may_have_it[doubt]
-a body that breaks off is not taken for a shorter one
+a truncated body is not taken for a shorter one
     CompleteBody._take: if «len(piece) < wanted → False» and
     test_half_a_letter_is_never_published[application/x-www-form-urlencoded]
     test_a_call_that_breaks_off_is_refused_and_made_under_the_same_key
     test_half_a_file_is_refused_and_the_whole_is_taken_under_the_same_key
-a form that broke off is not taken for an empty one
+a truncated form is not taken for an empty one
     FormErrors.process_view: return «defaults.bad_request(request, error) → None» return
     test_half_a_letter_is_never_published[application/x-www-form-urlencoded]
-nobody saves a draft while it becomes an edition
+no draft is saved while it becomes an edition
     publish_draft: Draft.objects.«select_for_update(of=("self",)).»filter(pk=draft)
     test_words_that_change_between_the_look_and_the_claim_are_not_published
-the words are published that somebody saw
-    publish_draft: «(held.revision, content.sha256) != (agreed.revision, agreed.content_hash) →
-        False»
+the text that an author saw is published
+    publish_draft: «(locked.revision, content.sha256) != (confirmed.revision,
+        confirmed.content_hash) → False»
     test_words_that_change_between_the_look_and_the_claim_are_not_published
 
 # --- Publishing ---
-a key stands for what it was first used for
-    _standing: if «not asked.is_answered_by(edition) → False»:
+a key belongs to its first use
+    _find_earlier: if «not request.is_answered_by(edition) → False»:
     test_a_key_stands_for_its_words_its_version_and_its_readers
-a key stands for its words
-    Asked.is_answered_by: «and has_content(edition, self.content)»
+a key belongs to its text
+    PublishRequest.is_answered_by: «and has_content(edition, self.content)»
     test_a_key_stands_for_its_words_its_version_and_its_readers
-a key stands for its readers
-    Asked.is_answered_by: same_place «and self.goes_to in (None, edition.goes_to)»
+a key belongs to its audience
+    PublishRequest.is_answered_by: same_version «and self.goes_to in (None, edition.goes_to)»
     test_a_key_stands_for_its_words_its_version_and_its_readers
-a key stands for its version
-    Asked.is_answered_by: «same_place and» self.goes_to in (None, edition.goes_to)
+a key belongs to its version
+    PublishRequest.is_answered_by: «same_version and» self.goes_to in (None, edition.goes_to)
     test_the_key_of_a_correction_is_no_key_for_a_new_issue_and_the_other_way_round
     test_a_key_stands_for_its_words_its_version_and_its_readers
-a version that is there is not published again
-    _standing: «versions_of(asked.issue).filter(version=asked.version).defer(None).first() → None»
+an existing version is not published again
+    _find_earlier: «versions_of(request.issue).filter(version=request.version).defer(None).first() →
+        None»
     test_a_version_that_exists_sends_nothing_and_returns_what_happened_the_first_time
 only the next version is published
     publish: : if «refusal → False»:
     test_a_version_that_is_neither_there_nor_the_next_is_refused_with_what_there_is
-of two who publish one version at once the second finds the first's
-    publish: if «_constraint(error) in (ONE_PER_KEY, ONE_PER_VERSION, ADDRESS_STAYS) → False»:
+of two authors who publish one version the second gets the first's
+    publish: if «constraint_of(error) in (ONE_PER_KEY, ONE_PER_VERSION, ADDRESS_STAYS) → False»:
     test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs
-an issue whose copies may have left stays at its address
-    _issue_of: if issue.slug not in addresses and «not _address_is_fixed(issue) → True»:
+an issue that may have been sent keeps its URL
+    update_address: if issue.slug not in addresses and «not _is_address_fixed(issue) → True»:
     test_an_address_stays_once_a_copy_may_have_left[sent]
-of two who rename a called-back issue at once the second finds the first's version
+of two who rename a called-back issue the second gets the first's version
     publish: in (ONE_PER_KEY, ONE_PER_VERSION«, ADDRESS_STAYS»):
     test_renaming_a_called_back_issue_twice_publishes_once
-publishing is there whole or not at all
+publishing is complete or has no effect
     publish: with «transaction.atomic → __import__('contextlib').nullcontext»(): edition =
     test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs
-a correction goes only to whoever is confirmed now
+a correction goes only to readers confirmed now
     select_audience: «return confirmed() → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( Exists(
     test_who_was_reached_and_has_left_since_gets_no_correction
@@ -95,10 +96,10 @@ a version for the unreached goes only to readers confirmed now
     select_audience: «return confirmed() → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( ~Exists(
     test_who_was_not_reached_and_has_left_since_gets_nothing
-a correction for the reached goes only to whom an earlier copy was sent
+a correction for the reached goes only to readers of an earlier copy
     select_audience: Exists(copies«.filter(outcome=Outcome.SENT)»)
     test_a_correction_for_the_reached_goes_only_to_those_whose_earlier_copy_was_sent
-a correction for the unreached skips copies that were sent or are in doubt
+a correction for the unreached skips sent and unconfirmed copies
     select_audience: Q(outcome__in=[«Outcome.SENT, Outcome.UNKNOWN»])
     test_unreached_leaves_out_readers_with_a_copy_or_in_doubt
 a correction for the unreached skips a copy with a time
@@ -107,84 +108,84 @@ a correction for the unreached skips a copy with a time
 a correction for the unreached skips a copy with the provider's id
     select_audience: «| Q(provider_message_id__isnull=False)»
     test_a_copy_with_a_mark_is_not_unreached[provider_message_id]
-a correction for the unreached skips a copy whose acceptance is on record
+a correction for the unreached skips a copy with a recorded acceptance
     select_audience: copies.filter(may_have_left))«, ~Exists(Evidence.objects.filter(**theirs))»
     test_a_copy_with_a_mark_is_not_unreached[evidence]
-the unreached wait until nothing more is sent of a version that runs
+the unreached wait while a running version is still sent
     unreached_refusal: if «counts.control not in {"cancelled", "closed"} and not is_over → False»:
     test_the_unreached_wait_until_no_earlier_copy_can_go[waits]
 the unreached wait until the calls of a cancelled version have ended
     unreached_refusal: if «counts.control in {"cancelled", "closed"} and counts.waiting → False»:
     test_the_unreached_wait_until_no_earlier_copy_can_go[in_a_call]
-the unreached wait until someone has decided about the missed
+the unreached wait for the decision about the missed
     unreached_refusal: counts.unknown «or counts.missed»
     test_the_unreached_wait_until_no_earlier_copy_can_go[was_missed]
-a draft offers the unreached where copies are in doubt
+a draft offers the unreached if copies are unconfirmed
     offers_reached: return self.is_correction «or self.unreached < self.everyone»
     test_a_draft_offers_the_unreached_where_all_copies_are_in_doubt
-a version for nobody has no copies
+a version for the unreached without readers has no copies
     enqueue_audience: if «edition.goes_to != NOBODY → True»:
     test_a_version_for_nobody_is_in_the_archive_alone[2]
-an audience is whoever is confirmed and may be mailed
+an audience is the confirmed readers who may be mailed
     confirmed: «state=Subscriber.State.CONFIRMED → state__isnull=False»)
     test_nobody_but_the_confirmed_is_in_the_audience
 
 # --- Posted forms ---
-of many posts of one form one does the work
+one of many posts of a form does the work
     claim: if inserted «→ or True»: return None
     test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer
 a post waits for the one before it
     _insert: VALUES (%s, %s, %s) «ON CONFLICT DO NOTHING»",
     test_three_wait_for_the_first_and_the_rest_get_409_at_once
-at one key only a few wait
-    claim: if «not seated → False»:
+only a few posts wait for one key
+    claim: if «not has_slot → False»:
     test_three_wait_for_the_first_and_the_rest_get_409_at_once
 a post waits no longer than allowed
     claim: «_set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")»
     test_posts_that_fail_one_after_the_other_do_not_make_the_wait_longer
-the wait does not bound the work
+the wait's limit does not limit the work
     claim: «_set_statement_timeout(timeout_before)»
     test_the_wait_does_not_bound_the_work
-a key that was used for another form is not answered with that form's answer
+a key of another form does not return that form's answer
     find_earlier: return response if «bytes(fingerprint) in fingerprints → True» else
     test_other_content_under_the_same_key_gets_422_and_changes_nothing
-a claim is made under READ COMMITTED and no other level
+a claim is made only under READ COMMITTED
     _prepare: if «isolation != "read committed" → False»:
     test_the_claim_refuses_a_connection_with_a_stricter_level
-a process that falls silent with a claim is cut off
+a process that holds a claim silently is cut off
     _prepare: «set_config('idle_in_transaction_session_timeout', %s, true) → %s::text», CASE
     test_frozen_while_it_holds_the_claim_it_is_cut_off_and_its_work_undone
 a process that died in a statement frees its key
     _prepare: «set_config('client_connection_check_interval', %s, true) → %s::text»,
     test_killed_in_the_middle_of_a_statement_it_frees_the_key
-work and its answer are one transaction of their own
+work and its answer are one separate transaction
     run_once: with transaction.atomic(«durable=True»):
     test_it_refuses_to_work_inside_another_transaction
-work that was no success is undone and forgotten
+unsuccessful work is rolled back and forgotten
     _work: «transaction.set_rollback(True) → pass» elif used_csrf_token:
     test_an_answer_that_is_no_success_is_passed_on_and_forgotten
-an answer with a token of one browser is not remembered
+an answer with a browser's token is not saved
     _work: elif «used_csrf_token → False»:
     test_an_answer_with_a_csrf_token_is_refused_and_nothing_is_done
 an answer is saved once, in the row that was claimed
     save_response: if «cursor.rowcount != 1 → False»: raise BrokenClaimError
     test_work_that_takes_its_own_claim_away_is_refused
-an answer that was saved is not overwritten
+a saved answer is not overwritten
     SAVE: AND idempotency_key = %s «AND response_status_code IS NULL»
     test_work_that_answers_its_own_claim_is_refused
 a claim without an answer is not taken for an answer
-    load_response: if «status is None → False»:
+    find_earlier: if «status is None → False»:
     test_a_committed_claim_without_an_answer_is_named_and_not_taken_for_one
 keys belong to their user
     READ: FROM idempotency WHERE «user_id = %s → (user_id = %s OR true)» AND idempotency_key = %s
     test_keys_belong_to_their_user
-a draft whose words a script publishes cannot be published again
-    _posted: if «content is not None → False» or revision:
+a draft whose text a script publishes cannot be published again
+    _post: if «content is not None → False» or revision:
     test_draft_published_by_a_script_stays_published
-the words of a script are its draft's without the automatic text part
+a script's text is its draft's, without the automatic plain text
     matching_content: «completed → posted».sha256 == content.sha256
     test_draft_published_by_a_script_stays_published
-the question's fields are the draft's
+the confirmation's fields are the draft's
     matching_content: if «(draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue,
         goes_to, asked.unlisted) → False»:
     test_question_answered_with_other_fields_publishes_nothing[goes to]
@@ -195,9 +196,9 @@ a draft is locked while its key publishes
     lock_by_key: Draft.objects.«select_for_update(of=("self",)).»filter(key=key
     test_script_waits_for_a_colleague_and_publishes_nothing
 a first save and a publication under one key wait for each other
-    lock_by_key: if draft is None: «_hold_key(author, key)»
+    lock_by_key: if draft is None: «_lock_key(author, key)»
     test_first_save_waits_for_a_script_under_its_key
-a draft begun under a used key is published already
+a draft that begins under a used key is already published
     copy: edition=«made → None»,
     test_form_saved_after_its_script_leads_to_the_edition
 the database itself holds: a new draft is linked to the edition of its key

@@ -1,37 +1,37 @@
-"""Guards of imports: one at a time, each row once, nobody brought back, and bounded memory."""
+"""Guards of imports: one run, each row once, no revival, bounded memory."""
 
 from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 
 # --- One process at a time ---
-nobody takes an import while its lease lasts
+an import under a lease is not taken
     claim_import: «AND (lease_until IS NULL OR lease_until < clock_timestamp())»
     test_nobody_else_takes_an_import_while_its_lease_lasts
 
 # Owner and epoch say the same of processes that draw an owner for every hold.
-whoever lost their hold to another writes nothing more
+a process that lost its lease to another writes nothing more
     guard: AND «owner = %s AND epoch = %s → %s IS NOT NULL AND %s IS NOT NULL» AND state = %s
     test_whoever_lost_their_hold_to_another_writes_nothing_more
-each time an import is taken up counts
+each claim of an import counts
     claim_import: epoch = epoch «+ 1», stalled_claims
     test_two_workers_on_one_import_do_the_work_once
-whoever let their lease run out writes nothing
+a process whose lease has expired writes nothing
     guard: «AND lease_until >= clock_timestamp()»
     test_whoever_lets_the_lease_run_out_writes_nothing_even_if_nobody_took_it
-every piece begins with the guard of the hold
+every piece begins with a check of the lease
     _apply_chunk: «guard(cursor, lease)» cursor.execute(ONE_AT_A_TIME)
     test_whoever_loses_their_hold_between_two_pieces_writes_no_more
-only who holds an import ends it
+only the holder of an import ends it
     _finish: with transaction.atomic(), connection.cursor() as cursor: «guard(cursor, lease)»
     test_whoever_loses_their_hold_between_two_pieces_writes_no_more
-a process that freezes in the middle of a piece does not keep everybody out
+a process that freezes in a piece does not block others forever
     guard: SELECT set_config('«idle_in_transaction_session_timeout → application_name»', %s, true)
     test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_lease_ends
-imports take turns by the piece
+imports alternate by the piece
     _apply_chunk: «cursor.execute(ONE_AT_A_TIME)»
     test_a_piece_waits_for_its_turn
-what never comes further is refused and not begun for ever
+an import that never advances is finally refused
     run: if «lease.stalled_claims > MAX_STALLED_CLAIMS → False»:
     test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_refused
 
@@ -40,28 +40,28 @@ the checkpoint is in the transaction of its piece
     _apply_chunk: store_rejected_rows(record.pk, apply_rows(record, validated)) «→
         ¶cursor.execute("COMMIT")¶cursor.execute("BEGIN")»
     test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing
-whoever goes on leaves out what was taken
+a continued import skips finished rows
     _run: «_skip_to_checkpoint(rows, record.rows, lease)»
     test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece
-of two lists in one upload neither is taken
+two lists in one upload are refused
     _imports: if «len(files) > 1 → False»: return _history(
     test_of_two_files_in_one_upload_neither_is_taken
-an import begins without what its check had noted
+an import begins without the notes of its check
     _run: cursor: guard(cursor, lease) «delete_noted_rows(lease.import_id)»
     test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_confirm
-an address that stood further up is taken once, across pieces too
+an earlier address counts once, across pieces too
     REMOVE_DUPLICATES: WHERE «line NOT IN (SELECT line FROM first_time) → false»
     test_duplicates_are_found_across_chunks
-what is not the content that was announced is not kept
+content other than announced is discarded
     store: if «digest.digest() != content_hash → False»:
     test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept
-what was lost of the content on the way is noticed
+content lost on the way is noticed
     _run: if «file.import_hash != bytes(record.content_hash) → False»:
     test_bytes_that_were_lost_on_the_way_are_noticed
-a file of several pieces comes in whole
+a file of several pieces arrives complete
     spooled: «while → if» piece := pieces.filter(number=number)
     test_a_large_file_comes_in_whole_beside_bad_rows
-a NUL byte costs its row and not the import
+a NUL byte rejects its row and not the import
     records: BadRow(number, «excerpt(line) → line[:LONGEST_EXCERPT]», fault)
     test_a_large_file_comes_in_whole_beside_bad_rows
 a file that changes during a dry run is noticed
@@ -75,127 +75,127 @@ the database itself holds: one import per content
 the same content again leads to the first import
     import_file: ().filter(content_hash=file.import_hash«→ , filename=path.name»).first()
     test_the_same_content_creates_nothing_and_gives_the_numbers_of_the_first_time
-what is imported is not begun again
+a finished import does not start again
     start_import: filter(pk=import_id«, state__in=from_states»).update(
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
-what was imported cannot be dropped
+a finished import cannot be discarded
     discard: filter(pk=import_id«, state__in=NOT_IMPORTED»
     test_what_was_imported_cannot_be_dropped
 
-# --- Whom an import brings ---
-an import brings nobody back who left, bounced or complained
+# --- Readers of an import ---
+an import does not revive a reader who unsubscribed, bounced or complained
     SKIP_UNMAILABLE: «subscriber.state IN ('unsubscribed', 'bounced', 'complained')
         OR»
     test_nobody_who_left_bounced_or_complained_is_brought_back
-an import brings nobody whose address is suppressed
+an import adds no reader with a suppressed address
     SKIP_UNMAILABLE: «OR suppression.id IS NOT NULL»)
     test_a_suppressed_address_is_skipped_known_or_not
-a suppression that was lifted keeps nobody out
+a lifted suppression excludes no reader
     SKIP_UNMAILABLE: «AND suppression.lifted_at IS NULL»
     test_a_suppression_that_was_lifted_keeps_nobody_out
-an import brings nobody back who was erased
+an import does not revive an erased reader
     _skip: «cursor.execute(SKIP_ERASED, [list(erased)]) → pass»
     test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in
-an import writes nothing down of who was erased
+an import records nothing about an erased reader
     SKIP_ERASED: RETURNING line, «'' → email», 'erased
     test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in
-an import changes nobody who is known
+an import does not change a known reader
     ADD: ON CONFLICT (email_key) DO «NOTHING → UPDATE SET name = excluded.name» RETURNING id, email
     test_a_known_reader_is_counted_and_left_as_they_were
-a check adds nobody
+a check adds no reader
     _add: if «record.state == State.CHECKING → False»:
     test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has
-whom nobody answers for is asked to confirm
+a reader without stated consent is asked to confirm
     _add: if asked := «_in_slices(cursor, TO_BE_ASKED) → []»:
     test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_confirm
-consent given elsewhere is stated, not clicked past
+consent given elsewhere is stated, not assumed
     _what_is_missing: if «not states_it → False»:
     test_consent_given_elsewhere_needs_the_statement_and_where_and_how
-consent given elsewhere says where and how
+consent given elsewhere has a source
     _what_is_missing: if «not where → False»:
     test_consent_given_elsewhere_needs_the_statement_and_where_and_how
 
-# --- Whom a file calls gone ---
+# --- Rows with a status ---
 a row of a file with statuses is read with its status
     ReaderFile.rows: row_status = «status.of(fields) if status else None → None» if
         isinstance(row_status, InputRefusal)
     test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
-a status that nobody knows stops its row
+an unknown status rejects its row
     ReaderFile.rows: «yield BadRow(line, excerpt(email), row_status) →
         yield Row(line, email, layout.values_in(fields))»
     test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
-of several statuses of a row the gravest counts
+the most severe status of a row counts
     StatusRule.of: gravest = max(statuses, key=«_GRAVITY.__getitem__ → lambda _: 0», default
     test_columns_of_any_product_are_recognised_by_name
-a row without a word of its status is no consent
+a row with an empty status is no consent
     _Product: silence: Status | InputRefusal = Status.«UNCONFIRMED → SUBSCRIBED»
     test_columns_of_any_product_are_recognised_by_name
-status words and a product's marks are known words of a header
+status words and product marks are known header words
     _header_at: status_words = [word for word in keys if «status.is_known(word) → False»]
     test_an_unusual_header_hides_nobody_who_left
-a column of statuses is read without its name
+a column of statuses is recognised without its name
     layout_of: if «rule is None and status_like - others → False»:
     test_a_column_of_statuses_needs_no_header
 a status that the importer ignores is no consent
     layout_of: rule = «SILENT → None»
     test_an_ignored_status_is_no_consent
-a reader who is gone needs no valid name
+an unsubscribed reader needs no valid name
     validate_row: if «row.status is not None and row.status.status.is_gone → False»:
     test_a_row_that_says_gone_needs_nothing_but_an_address
-a row with too many columns still says gone
+a row with too many columns still counts as unsubscribed
     ReaderFile.rows: if «isinstance(row_status, RowStatus) and row_status.status.is_gone → False»:
     test_a_row_that_says_gone_needs_nothing_but_an_address
-a date that cannot be read is no reason to stay
+an unreadable date does not keep a reader subscribed
     _date_in: return max(found, default=«_UNREADABLE_DATE → None»)
     test_a_date_is_read_in_many_forms
 a renamed Mailchimp file is no consent
     _product_of: silence=_RENAMED if is_dated else Status.«UNCONFIRMED → SUBSCRIBED»
     test_a_renamed_mailchimp_file_is_no_consent
-who is not confirmed in the file is asked, whatever is stated
+a reader unconfirmed in the file is asked, whatever is stated
     ADD: %(confirmed)s «AND status IS DISTINCT FROM 'unconfirmed'») AS _
     test_unconfirmed_readers_are_asked_and_the_others_not
-who is gone, as the file says, is not added
+a reader unsubscribed in the file is not added
     SKIP_GONE: AND «candidate.has_left → false» RETURNING
     test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
-who is gone, as the file says, is suppressed
+a reader unsubscribed in the file is suppressed
     _skip: «cursor.execute(SUPPRESS_GONE) → pass»
     test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
-a reader whom the file calls gone is gone
+a known reader unsubscribed in the file is unsubscribed
     _skip: «cursor.execute(UPDATE_GONE) → pass»
     test_who_was_imported_is_mailed_no_more
-a reader whom the file calls gone has it on record
+a known reader unsubscribed in the file has it recorded
     _skip: «cursor.execute(RECORD_GONE, [record.pk]) → pass»
     test_who_was_imported_is_mailed_no_more
-a check suppresses nobody
+a check suppresses no address
     _skip: if «record.state != State.CHECKING → True»:
     test_the_page_says_whose_export_it_is_and_who_left
-a row that says gone is no duplicate
+a row that says unsubscribed is no duplicate
     REMOVE_DUPLICATES: WHERE «excluded.has_left AND NOT seen.has_left → false»
     test_a_row_that_says_gone_counts_wherever_it_stands
-within a piece the row that says gone goes first
+within a piece the unsubscribed rows go first
     REMOVE_DUPLICATES: ORDER BY email_key, «has_left DESC NULLS LAST,» line
     test_a_row_that_says_gone_counts_wherever_it_stands
-their own confirmation here counts more than another product's file
+a confirmation here counts more than another product's file
     SKIP_GONE: coalesce(«subscriber.state = 'confirmed' → false»
     test_who_opted_in_here_stays_unless_they_left_later
-who left after they confirmed here is gone
+a reader who unsubscribed after confirming here is unsubscribed
     SKIP_GONE: coalesce(«candidate.left_at → NULL::timestamptz», '-infinity')
     test_who_opted_in_here_stays_unless_they_left_later
-a graver suppression stays
+a more severe suppression stays
     SUPPRESS_GONE: «OR gravity_of_suppression(excluded.reason, excluded.origin)
         > gravity_of_suppression(held.reason, held.origin) → OR true»
     test_a_graver_suppression_stays
-nobody is asked to confirm whom a file calls gone and who never asked
+a reader unsubscribed in a file who never signed up gets no confirmation mail
     NOT_TO_BE_MAILED_ON_REQUEST: OR origin = 'import' AND «NOT EXISTS → EXISTS»
     test_who_is_pending_gets_no_mail_they_never_asked_for
-their own opt-in lifts what a file said
+a reader's own opt-in lifts a file's suppression
     _make_a_reader: suppressions.«exclude(origin=Suppression.Origin.OPERATOR) → filter(
         origin=Suppression.Origin.PROVIDER)»
     test_who_is_pending_gets_no_mail_they_never_asked_for
-what an operator lets in stays suppressed by a file
+an address that an operator unblocks stays suppressed by a file
     reported_reasons: how__in=(How.PROVIDER, «How.IMPORT»)
     test_only_their_own_opt_in_brings_them_back
-what an operator lets in stays blocked by a file
+an address that an operator unblocks stays blocked by a file
     reported_reasons: if «reported.filter(act=Act.BLOCKED, how=How.IMPORT).exists() → False»:
     test_an_operator_does_not_undo_a_block_from_elsewhere
 another mapping is another import
@@ -203,78 +203,78 @@ another mapping is another import
     test_another_mapping_is_a_new_import
 
 # --- Bounds ---
-a file goes in by pieces
+a file is processed in pieces
     _run: list(«islice(rows, CHUNK) → rows»)
     test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece
-a line is read past in pieces, however long it is
+a line is skipped in pieces, however long it is
     lines_of: line = take(«_CUT → -1»)
     test_a_line_of_20_mb_takes_no_more_memory_than_others
-a line that is too long is no row
+a too long line is no row
     _fault: if «len(line) > LONGEST_LINE → False»: return
     test_line_numbers_stay_right_around_the_longest_line
-a quotation that is never closed ends after some lines
+an unclosed quotation ends after some lines
     _quoted.wanted: while «len(row) < MAX_LINES_IN_A_ROW → True»:
     test_a_long_remark_in_quotation_marks_ends_after_40_lines
-an upload is cut off where it becomes too large
+a too large upload is cut off
     BoundedUpload.receive_data_chunk: if «self._left < 0 → False»:
     test_an_upload_is_cut_off_where_it_becomes_too_large
-a file that is too large is refused before it is kept
+a too large file is refused before it is stored
     _get_or_create: if «file.size > stored_file.largest_size() → False»:
     test_a_file_larger_than_the_site_takes_is_refused_before_anything_is_kept
 
-# --- Reports and people ---
-no spreadsheet runs what stands in a rejected row
+# --- Reports and permissions ---
+no spreadsheet runs the content of a rejected row
     csv_line: «f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else»
         value
     test_a_spreadsheet_does_not_run_what_somebody_typed_as_an_address
     test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file
-rejected rows take their name only when the import succeeded
+the file of rejected rows gets its name only after a successful import
     atomic_file: «yield text → try:¶    yield text¶finally:¶    unfinished.replace(file)»
     test_an_import_that_fails_leaves_what_was_there_and_nothing_beside_it
-rejected rows take the place of no device
+the file of rejected rows never replaces a device
     atomic_file: if «file.exists() and not file.is_file() → False»:
     test_where_something_else_has_its_name_nothing_is_imported_and_nothing_replaced
-a form from elsewhere uploads nothing
+a form from another site uploads nothing
     _imports: «@csrf_protect» def _imports
     test_no_form_is_taken_without_the_token_of_its_session
-who may not manage readers cannot upload
+users without permission for readers cannot upload
     imports: csrf_exempt «@may_manage_readers» @require_http_methods(["GET", "HEAD", "POST"])
     test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:imports]
-who may not manage readers cannot see an import
+users without permission for readers cannot see an import
     show_import: «@may_manage_readers» @require_safe def show_import(
     test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:import]
-who may not manage readers cannot download rejected rows
+users without permission for readers cannot download rejected rows
     rejects_csv: «@may_manage_readers» @require_safe def rejects_csv(
     test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:rejects]
-who may not manage readers cannot import
+users without permission for readers cannot import
     decide_import: «@may_manage_readers» @require_POST def decide_import(
     test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:decide]
-who may not manage readers cannot drop a file
+users without permission for readers cannot discard a file
     discard_import: «@may_manage_readers» @require_POST def discard_import(
     test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:discard]
-who imported what is in the log of the admin
+the admin's log has the user who imported
     decide_import: «record_import_activity("import", user_id_of(request),
         _import_or_404(import_id)) →
         pass»
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
 
-# --- Files that nobody imports ---
-only what was checked and not imported expires
+# --- Unused files ---
+only a checked, unimported file expires
     _expired: filter(«state=State.CHECKED,» checked_at__lt
     test_nothing_else_expires
-nothing expires before its time
+no file expires before its time
     _expired: Now() «- → +» timedelta
     test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it
-the content of what expires goes
+the content of an expired file is deleted
     expire_file: «stored_file.delete(record.pk)»
     test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it
-the rejected rows of what expires go
+the rejected rows of an expired file are deleted
     expire_file: «delete_noted_rows(record.pk)»
     test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it
-whoever brings a file again has its whole time again
+a repeated upload restarts the time
     store_for_check: if «record.state == State.CHECKED → False»: SubscriberImport
     test_the_time_counts_from_the_check_and_from_the_last_time_it_was_brought
-what expired is brought anew
+an expired file can be uploaded again
     existing_imports: SubscriberImport.objects.«exclude(state=State.EXPIRED) → all()»
     test_the_same_file_then_begins_anew_and_the_old_line_stays
 the database itself holds: a checked import says since when
