@@ -154,7 +154,7 @@ a full page of a search is followed by another, whatever the total is
     Postmark.search: if «page.listed < PAGE_SIZE → listed >= total»: break
     test_a_full_page_is_followed_by_another_whatever_the_total
 a search names the stream
-    Postmark.search: «"stream": str,» f"deadline_at_s
+    Postmark.page: "offset": offset, «"messagestream": stream,»
     test_a_search_names_the_stream
 a failed page makes the whole search give no information
     Postmark.search: if isinstance(page, SearchFailed): «return page → break»

@@ -142,7 +142,8 @@ metrics without migrations do not report a database outage
     _read: if «result.is_healthy → True»: raise
     test_where_it_cannot_be_measured_because_migrations_lack_that_is_said
 missing migrations do not stop other metrics
-    _read: gauges = read_gauges(cursor) «→ ¶if gauges:¶    return migrations_result(gauges)»
+    _read: checks.find_pending_migrations(cursor) «→ ¶if pending:¶    return
+        checks.migrations_result(pending)»
     test_what_can_be_measured_without_the_migrations_that_lack_is_measured
 only missing migrations are reported as such
     _read: if «result.is_healthy → False»: raise
