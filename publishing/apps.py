@@ -1,9 +1,9 @@
-"""The app with the author's side: issues, editions, publishing, the desk, the archive."""
+"""The app of issues, editions, publishing, the desk and the archive."""
 
 from django.apps import AppConfig
 
 
 class PublishingConfig(AppConfig):
-    """Issues and how they are published."""
+    """Configuration of the publishing app."""
 
     name = "publishing"

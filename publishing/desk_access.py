@@ -1,4 +1,4 @@
-"""Who may open which page of the desk."""
+"""Guards of the desk's pages by permission."""
 
 from django.http import HttpRequest
 
@@ -13,12 +13,12 @@ may_write = Guard(*MAY_WRITE, what="Writing")
 may_look = Guard(*MAY_LOOK, what="Looking at issues")
 may_take_readers_away = Guard(*TAKE_READERS_AWAY, what="Downloading the readers of an issue")
 may_operate = Guard(*MAY_ACT, what="Operating")
-# Each user sees the parts that they have to do with.
+# Each user sees the parts for which they have a permission.
 may_see_the_desk = Guard(*MAY_LOOK, MANAGE, what="The desk")
-# What a user may see there, the page itself decides.
+# The page decides what a user may see.
 signed_in = Guard()
 
 
 def sees_readers(request: HttpRequest) -> bool:
-    """Whether the user may see readers, in the list or on the page of an issue."""
+    """Return whether the user may see readers, in the list or on an issue's page."""
     return any(map(request.user.has_perm, TAKE_READERS_AWAY))

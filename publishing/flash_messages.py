@@ -1,4 +1,4 @@
-"""The messages after a publication, each with a link to what it is about."""
+"""The messages after a publication, with links to their issue or test letter."""
 
 import uuid
 
@@ -6,41 +6,48 @@ from django.contrib import messages
 from django.contrib.messages.storage.base import Message
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.models import Edition
 from delivery.reports.edition_words import ARCHIVE_ONLY, AUDIENCE_WORDS
+from delivery.rules.edition_state import EditionState
 from publishing.editions.audience import REACHED, UNREACHED
 from publishing.editions.listing import archive_sentence
 from publishing.editions.status import load_status
 from publishing.scheduling.local_time import scheduled_time_of
 
-ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly."
-TO_NOBODY = "This issue goes to nobody: there is no confirmed reader yet."
-NONE_LEFT = "This version goes to nobody: whoever was sent an earlier one is no longer confirmed."
-ALL_REACHED = "This version goes to nobody: every confirmed reader was reached by an earlier one."
-# What a message is about is in its tags, so that a replay leads to the same page as the first.
-# `until` is when its words are out of date: copies have `left`, or all is `at_rest`.
+ACCEPTED = gettext_lazy("The newsletter issue has been accepted - emails will go out shortly.")
+TO_NOBODY = gettext_lazy("This issue goes to nobody: there are no confirmed readers yet.")
+NONE_LEFT = gettext_lazy(
+    "This version goes to nobody: no reader of an earlier version is still confirmed."
+)
+ALL_REACHED = gettext_lazy(
+    "This version goes to nobody: every confirmed reader got an earlier version."
+)
+# The tags name the subject of a message, so a replay leads to the same page as the first answer.
+# `until` is when the message is outdated: copies have `left`, or all is settled (`at_rest`).
 UNTIL_LEFT, UNTIL_AT_REST = "until:left", "until:at_rest"
 
 
 def tag_of(edition: Edition) -> str:
-    """The tag of a message that is about this edition's issue."""
+    """Return the tag of messages about this edition's issue."""
     return f"issue:{edition.issue_id}"
 
 
 def tag_of_test(number: int, draft: uuid.UUID | None = None) -> str:
-    """The tag of a message that is about this test letter, of that draft."""
+    """Return the tag of messages about this test letter of a draft."""
     return f"test:{number}{f' draft:{draft}' if draft else ''}"
 
 
 def page_of_test(number: int, draft: uuid.UUID | str | None = None) -> str:
-    """The page of a test letter, which leads back to that draft."""
+    """Return the URL of a test letter's page, which links back to the draft."""
     address = reverse("desk:test_letter", args=[number])
     return f"{address}?draft={draft}" if draft else address
 
 
 def to_nobody(edition: Edition) -> str:
-    """The sentence about an edition without an audience."""
+    """Return the message about an edition without an audience."""
     nobody = {REACHED.value: NONE_LEFT, UNREACHED.value: ALL_REACHED}.get(
         edition.goes_to, TO_NOBODY
     )
@@ -48,21 +55,32 @@ def to_nobody(edition: Edition) -> str:
 
 
 def in_the_archive(edition: Edition) -> str:
-    """The sentence about an edition that is not mailed."""
+    """Return the message about an edition that is not mailed."""
     sentence = archive_sentence(unlisted=edition.issue.unlisted)
-    return f"The newsletter issue has been accepted. {ARCHIVE_ONLY} {sentence}"
+    return f"{_('The newsletter issue has been accepted.')} {ARCHIVE_ONLY} {sentence}"
 
 
 def there_already(edition: Edition) -> str:
-    """The sentence for a second publication of the same words as the same version."""
-    moment = scheduled_time_of(edition)
-    done, when = ("scheduled", f"for {moment.words}, ") if moment else ("published", "")
-    taken_back = load_status(edition.pk).taken_back
-    return (
-        f"Version {edition.version} was {done} before, with these same words, {when}to "
-        f"{AUDIENCE_WORDS[edition.goes_to]}{f', and {taken_back} since' if taken_back else ''}. "
-        "Nothing was sent now and nothing was changed."
-    )
+    """Return the message about a second publication of the same version and content."""
+    moment, status = scheduled_time_of(edition), load_status(edition.pk)
+    version, whom = edition.version, AUDIENCE_WORDS[edition.goes_to]
+    if moment:
+        sentences = [
+            _(
+                "Version {version} was already scheduled with this content for {moment}, to {whom}."
+            ).format(version=version, moment=moment.words, whom=whom)
+        ]
+    else:
+        sentences = [
+            _("Version {version} was already published with this content, to {whom}.").format(
+                version=version, whom=whom
+            )
+        ]
+    if status.counts.is_called_back:
+        sentences.append(_("It was called back since then."))
+    elif status.state is EditionState.CANCELLED:
+        sentences.append(_("It was cancelled since then."))
+    return " ".join([*sentences, _("Nothing was sent now and nothing was changed.")])
 
 
 _LOOKS = {
@@ -73,7 +91,7 @@ _LOOKS = {
 
 
 def notes_of(request: HttpRequest) -> list[dict[str, str]]:
-    """The messages that wait for this author. They are shown once."""
+    """Return the pending messages of this author. Each is shown once."""
     return [_shown(message) for message in messages.get_messages(request)]
 
 

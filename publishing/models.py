@@ -18,15 +18,15 @@ models.BinaryField.register_lookup(Length)
 
 
 class Issue(models.Model):
-    """A title, and the address of its page in the archive."""
+    """An issue: its title and the address of its archive page."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     title = models.CharField(max_length=500)
     slug = models.SlugField(max_length=80)
     created_at = models.DateTimeField(db_default=Now())
-    # Its page exists, but no list leads to it.
+    # The page exists, but no list links to it.
     unlisted = models.BooleanField(default=False, db_default=False)
-    # What was asked for when it was published; a repeated post is compared with it.
+    # The choice at publication, for comparing repeated posts.
     published_unlisted = models.BooleanField(default=False, db_default=False)
 
     class Meta:
@@ -45,10 +45,10 @@ class Issue(models.Model):
 
 
 class Draft(models.Model):
-    """What an author writes; published once, under `key`. Every save counts up `revision`."""
+    """The text of an author, published once under `key`. Every save increments `revision`."""
 
     class Format(models.TextChoices):
-        """How the letter is written."""
+        """The format of the letter."""
 
         MARKDOWN = "markdown", "Markdown"
         HTML = "html", "HTML"
@@ -93,7 +93,7 @@ class Draft(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     saved_at = models.DateTimeField(db_default=Now())
 
-    # The second person, and the hash of what they approved.
+    # The approver and the hash of the approved version.
     approved_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
     )
@@ -135,14 +135,14 @@ class Draft(models.Model):
 
     @property
     def fields(self) -> DraftFields:
-        """All that a save of this draft holds."""
+        """The fields of a save."""
         return DraftFields(
             **{field.name: getattr(self, field.name) for field in fields(DraftFields)}
         )
 
 
 class Receipt(models.Model):
-    """What went out, to how many, when. It outlives the deliveries, which may be dropped."""
+    """The record of a sent edition. It is kept when deliveries are dropped."""
 
     edition = models.OneToOneField(
         "delivery.Edition", on_delete=models.CASCADE, related_name="receipt"
@@ -160,7 +160,7 @@ class Receipt(models.Model):
 
 
 class UploadedImage(models.Model):
-    """An image, small enough for mail and without metadata. It is kept while a letter shows it."""
+    """An image resized for mail, without metadata. It is kept while a letter uses it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     sha256 = models.BinaryField()
@@ -200,7 +200,7 @@ class UploadedImage(models.Model):
 
 
 class UploadAttempts(models.Model):
-    """How many images an author tried to upload in the hour that began with the first try."""
+    """The upload attempts of an author in the hour since the first attempt."""
 
     author = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+"
@@ -217,10 +217,10 @@ class UploadAttempts(models.Model):
 
 
 class ExternalCheck(models.Model):
-    """The latest result about one subject, kept so that pages need not wait for it."""
+    """The latest result about one subject, cached so that pages need not wait."""
 
     class Kind(models.TextChoices):
-        """What was looked at."""
+        """The kind of subject."""
 
         DOMAIN = "domain", "the records of a sender's domain"
         LINK = "link", "where a link in a letter leads"

@@ -1,4 +1,4 @@
-"""The permissions of the desk by name, and who has them."""
+"""The permissions of the desk by name, and their check."""
 
 import uuid
 
@@ -11,7 +11,7 @@ PUBLISH = "publishing.publish_edition"
 OPERATE = "publishing.operate_sending"
 LOOK = "publishing.view_issue"
 
-# Of which any one is enough. Whoever may publish may write; whoever may do anything may look.
+# Any one permission of a group is enough. Publishing includes writing, and all include looking.
 MAY_WRITE = (WRITE, PUBLISH)
 MAY_ACT = (PUBLISH, OPERATE)
 MAY_LOOK = (WRITE, PUBLISH, OPERATE, LOOK)
@@ -19,6 +19,6 @@ TAKE_READERS_AWAY = (PUBLISH, MANAGE, OPERATE)
 
 
 def may(user: uuid.UUID, permission: str) -> bool:
-    """Whether somebody may sign in and has this permission, as it is now."""
+    """Return whether a user may sign in and has this permission now."""
     found = get_user_model().objects.filter(pk=user, is_active=True).first()
     return found is not None and found.has_perm(permission)

@@ -1,17 +1,30 @@
-"""The bar over a ledger: how wide each outcome is drawn. Pure."""
+"""The progress bar of an edition: the width of each outcome. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from delivery.humanise import digits
+
 # Outcomes have this order on every page.
 ORDER = ("sent", "unknown", "failed", "suppressed", "withdrawn", "waiting")
-# Per cent, so that 3 failed of 52,418 can be seen. The exact numbers are in the ledger.
+# Per cent. It makes 3 failed of 52,418 visible; the exact numbers are in the table.
 NARROWEST = 0.8
+_LABELS = {
+    "sent": gettext_lazy("sent: {n}"),
+    "unknown": gettext_lazy("unconfirmed: {n}"),
+    "failed": gettext_lazy("failed: {n}"),
+    "suppressed": gettext_lazy("suppressed: {n}"),
+    "withdrawn": gettext_lazy("withdrawn: {n}"),
+    "waiting": gettext_lazy("queued: {n}"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One outcome of a bar; `x` and `width` are attributes of a rect, such as 75.94%."""
+    """One outcome of a bar; `x` and `width` are attributes of a `rect`, such as 75.94%."""
 
     outcome: str
     x: str
@@ -19,7 +32,7 @@ class Part:
 
 
 def parts_of(counts: Mapping[str, int], *, whole: int | None = None) -> list[Part]:
-    """A bar's parts in the order of the counts. None but zero is narrower than `NARROWEST`."""
+    """Return the parts in the order of the counts. Only zero is narrower than `NARROWEST`."""
     total = sum(counts.values()) if whole is None else whole
     widths = {
         outcome: max(NARROWEST, 100 * count / total) if count else 0.0
@@ -36,6 +49,6 @@ def parts_of(counts: Mapping[str, int], *, whole: int | None = None) -> list[Par
 
 
 def label_of(counts: Mapping[str, int], audience: int) -> str:
-    """The bar in words, for those who do not see it; what is zero is left out."""
-    counted = [f"{outcome} {counts[outcome]:,}" for outcome in ORDER if counts[outcome]]
-    return f"{', '.join(counted) or 'nobody'}; audience {audience:,}"
+    """Describe the bar for screen readers, without outcomes that are zero."""
+    texts = [_LABELS[one].format(n=digits(counts[one])) for one in ORDER if counts[one]]
+    return ", ".join([*texts, _("audience: {n}").format(n=digits(audience))])

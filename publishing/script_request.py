@@ -1,8 +1,8 @@
-"""Whether a page's own script sent a request, which then gets JSON instead of a page."""
+"""Recognise requests from a page's script, which get JSON instead of a page."""
 
 from django.http import HttpRequest
 
 
 def wants_json(request: HttpRequest) -> bool:
-    """Whether it is the page's script that asks."""
+    """Return whether the page's script sent the request."""
     return "application/json" in request.headers.get("Accept", "")

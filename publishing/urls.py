@@ -1,4 +1,4 @@
-"""The author's addresses, below /admin/newsletters/."""
+"""The URLs of the desk, below /admin/newsletters/."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-// Runs the external checks without keeping the page waiting, and shows what the server found.
+// Runs the external checks after the page is shown, and shows their results.
 const place = document.querySelector("[data-findings]");
 
 async function look(form) {
@@ -15,10 +15,10 @@ async function look(form) {
     place.innerHTML = found.html;
     const sentence = document.querySelector("[data-sentence]");
     if (sentence.textContent !== found.sentence) sentence.textContent = found.sentence;
-    // If the focused element is gone, focus the heading, not the top of the document.
+    // If the focused element is gone, focus the heading instead of the top of the document.
     if (held) document.querySelector("h1").focus();
   } catch {
-    // Signed out, or not to be reached just now: the button can be pressed again.
+    // The author is signed out or the server is unreachable: allow another press.
     button.removeAttribute("aria-disabled");
     form.querySelector("[data-looking]").hidden = true;
   }

@@ -1,4 +1,4 @@
-// Joins the parts of the composer. The server keeps a save from replacing another.
+// Connects the parts of the composer. The server refuses a save that would replace a newer one.
 import { Device } from "./composer/device.js";
 import { Images } from "./composer/images.js";
 import { Preview } from "./composer/preview.js";
@@ -6,6 +6,7 @@ import { csrfToken, post, refusalSentence } from "./composer/request.js";
 import { Saving } from "./composer/saving.js";
 import { testLetter } from "./composer/test-letter.js";
 import { TextPart } from "./composer/text-part.js";
+import { textOf } from "./composer/texts.js";
 import { tools } from "./composer/tools.js";
 import { put, wordsOf } from "./composer/words.js";
 
@@ -23,33 +24,22 @@ let conflict = {};
 let leaving = false;
 let isKept = true;
 
-const STATES = {
-  saved: ["sent", "done", "Saved"],
-  offline: ["doubt", "attention",
-    "You are offline. Every word is kept on this device and will be saved when the connection returns."],
-  unanswered: ["doubt", "attention",
-    "Homing does not answer. Every word is kept on this device and will be saved when it does."],
-  signed_out: ["doubt", "attention", "Not saved: you are signed out"],
-  not_allowed: ["doubt", "attention", "Not saved"],
-  conflict: ["doubt", "attention", "Not saved: the draft was changed elsewhere"],
-  published: ["doubt", "attention", "Not saved: the draft is an issue now"],
-  gone: ["doubt", "attention", "Not saved: the draft was deleted"],
-  refused: ["fault", "failed", "Not saved"],
-};
+const TONES = { saved: ["sent", "done"], refused: ["fault", "failed"] };
+const OTHER_TONE = ["doubt", "attention"];
 
 function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
 function showState(kind, facts) {
-  const [tone, glyph, words] = STATES[kind];
+  const [tone, glyph] = TONES[kind] ?? OTHER_TONE;
   state.className = `state ${tone}`;
   state.querySelector("use").setAttribute("href", `#${glyph}`);
-  setText(state.querySelector("[data-words]"), words);
+  setText(state.querySelector("[data-words]"), textOf(kind));
   const isSaved = kind === "saved";
   setText(document.querySelector("[data-clock]"), isSaved ? facts.saved_at : "");
-  setText(document.querySelector("[data-more]"),
-    isSaved ? `automatically${isKept ? "; also kept on this device" : ""}` : "");
+  const more = document.querySelector("[data-more]");
+  setText(more, isSaved ? textOf(isKept ? "also_on_device" : "automatically") : "");
   showNote(kind, facts);
   if (isSaved) saved(facts);
   else conflict = facts;
@@ -71,17 +61,18 @@ function saved(facts) {
   setText(form.querySelector("[data-count]"), facts.count);
   for (const place of form.querySelectorAll("[data-hints]")) showHints(place, facts.hints[place.dataset.hints]);
   const title = form.elements.title.value.trim();
-  document.title = document.title.replace(/^.*(?= · )/, title ? `Writing: ${title}` : "Write an issue");
+  const name = title ? textOf("writing", { title }) : textOf("write");
+  document.title = document.title.replace(/^.*(?= · )/, () => name);
 }
 
-// Unchanged hints stay: a button in them may have the focus.
+// Unchanged hints stay, because a button in them may have the focus.
 function showHints(place, html) {
   const rendered = document.createElement("template");
   rendered.innerHTML = html;
   if (place.textContent.trim() !== rendered.content.textContent.trim()) place.replaceChildren(rendered.content);
 }
 
-// Selects the words that a hint is about, and scrolls the field to them.
+// Select the text that a hint is about, and scroll the field to it.
 function find(button) {
   const field = form.elements[button.closest("[data-hints]").dataset.hints];
   const at = field.value.indexOf(button.dataset.find);
@@ -89,7 +80,7 @@ function find(button) {
   field.focus();
   field.setSelectionRange(at, at + button.dataset.find.length);
   if (field.type !== "textarea") return;
-  // A hidden copy of the field measures how tall the words before the hint are.
+  // A hidden copy of the field measures the height of the text before the hint.
   const above = field.cloneNode();
   above.removeAttribute("name");
   above.value = field.value.slice(0, at);
@@ -116,8 +107,8 @@ function showNote(kind, facts) {
 function notCopied(answer, facts) {
   const isSignedOut = answer?.type === "opaqueredirect";
   const sentence = isSignedOut
-    ? "The copy was not saved: you are signed out. Sign in in another tab, come back and press again."
-    : (refusalSentence(answer, facts) ?? "The copy could not be saved just now; press again.");
+    ? textOf("copy_signed_out")
+    : (refusalSentence(answer, facts) ?? textOf("copy_failed"));
   const place = Object.assign(document.createElement("p"), { role: "alert", textContent: sentence });
   note.querySelector(".note > div").append(place);
 }
@@ -143,7 +134,7 @@ const DO = {
     const fields = { ...saving.fields(wordsOf(form)), idempotency_key: conflict.copy_key, beside: "on" };
     const answer = await post(form.dataset.begin, fields).catch(() => null);
     const facts = await answer?.json().catch(() => null);
-    // An earlier press arrived, with other words, and its answer did not: these are a copy of their own.
+    // An earlier press saved other text, but its answer was lost: save this text as another copy.
     if (answer?.status === 409 && facts) {
       conflict.copy_key = facts.copy_key;
       return DO.copy();
@@ -180,11 +171,11 @@ form.addEventListener("input", (event) => {
   saving.edited();
 });
 
-// Everything is saved before a button leads away; the words that go with it are those.
+// Submit the form after everything is saved, so that it posts the saved text.
 function pass(button) {
   form.elements.csrfmiddlewaretoken.value = csrfToken() || form.elements.csrfmiddlewaretoken.value;
   leaving = true;
-  // Not at once: while a form is still being submitted, a browser takes no second submission of it.
+  // Wait a moment: a browser ignores a second submission while the first is still being handled.
   setTimeout(() => form.requestSubmit(button));
 }
 
@@ -194,7 +185,6 @@ form.addEventListener("submit", async (event) => {
   const button = event.submitter;
   const isSaved = await saving.save();
   if (button?.value === "save" || !isSaved) return;
-  // A letter that was never begun has no draft to lead to: its first save is this one.
   pass(button);
 });
 
@@ -212,14 +202,15 @@ if (saving.isDirty) {
 }
 form.dataset.ready = "";
 
-// What an earlier opening of this page kept and never saved is offered, not forced upon anybody.
+// Offer text that an earlier opening of this page kept and never saved.
 const left = await device.left();
 if (left && JSON.stringify(left.words) !== JSON.stringify(wordsOf(form))) {
   found.replaceChildren(document.querySelector("template[data-note=found]").content.cloneNode(true));
-  const since = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
-  found.querySelector("[data-since]").textContent = `, from ${since.format(left.at)}`;
+  const options = { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" };
+  const time = new Intl.DateTimeFormat(document.documentElement.lang, options).format(left.at);
+  found.querySelector("[data-since]").textContent = textOf("found_since", { time });
   found.querySelector("[data-beginning]").textContent =
-    `${left.words.title || "Untitled"}: ${left.words.letter.slice(0, 120)}`;
+    `${left.words.title || textOf("untitled")}: ${left.words.letter.slice(0, 120)}`;
   found.addEventListener("click", (event) => DO[event.target.dataset.do]?.(left));
   showNotices();
 } else if (left) {

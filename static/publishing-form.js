@@ -1,5 +1,5 @@
-// Keeps the words with their key for this place in the tab's history. A browser that comes back
-// could put old words into a form with a fresh key: pressed again, they would be another issue.
+// Keeps the text and its key for this entry of the tab's history. Without it, a browser that goes back could put
+// old text into a form with a new key, and pressing the button again would publish a second issue.
 const PREFIX = "homing-letter:";
 
 for (const form of document.querySelectorAll("form[data-once]")) {
@@ -15,7 +15,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
     field[field.type === "checkbox" ? "checked" : "value"] = words;
   };
 
-  // Words may have been typed before this script ran.
+  // The author may have typed before this script ran.
   const delivered = (field) => (field.type === "checkbox" ? field.defaultChecked : field.defaultValue);
   const isTyped = written
     .filter((name) => !(form.elements[name] instanceof RadioNodeList))
@@ -28,7 +28,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
       if (name in words) put(form.elements[name], words[name]);
     }
   } else {
-    // Without words of its own an old key is worth nothing, and the page may hold words of its key.
+    // Nothing is kept for the old key, and the page may hold text that belongs to its own key.
     history.replaceState({ key: key.value }, "");
   }
 
@@ -37,7 +37,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
       const words = Object.fromEntries(written.map((name) => [name, valueOf(form.elements[name])]));
       sessionStorage.setItem(PREFIX + key.value, JSON.stringify(words));
     } catch {
-      // The letter is longer than this browser keeps. The form still has it.
+      // The letter is too long for the browser's storage. The form still has it.
     }
   }
 
@@ -48,7 +48,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   form.addEventListener("input", touch);
   if (isTyped) touch();
   form.addEventListener("submit", (event) => {
-    // A test letter opens in a window of its own, and the words stay here to be published.
+    // A test letter opens in a new window, and the form stays here to be published.
     if (event.submitter?.hasAttribute("formaction")) return;
     if (pressed) return event.preventDefault();
     pressed = true;
@@ -58,7 +58,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   addEventListener("beforeunload", (event) => {
     if (touched && !pressed) event.preventDefault();
   });
-  // Back from the next page, the form may be pressed again.
+  // After going back from the next page, the button works again.
   addEventListener("pageshow", () => {
     pressed = false;
     button.removeAttribute("aria-disabled");

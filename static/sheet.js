@@ -1,5 +1,5 @@
-// Opens the page that asks before an action as a dialog over this one. Without scripts, and whenever
-// anything is out of the ordinary, the link or the form leads to that page itself.
+// Opens the confirmation page of an action as a dialog. Without scripts, or if anything fails, the link or form
+// opens that page itself.
 const READ_AGAIN_MS = 1000;
 
 async function read(address) {
@@ -10,8 +10,8 @@ async function read(address) {
   return block;
 }
 
-// Copies leave while the dialog is open: its numbers are read again until it is closed. If they
-// cannot be read, the last ones stay with their time. The answer of the action is exact anyway.
+// Copies are sent while the dialog is open, so its numbers are refreshed until it is closed. If they cannot be
+// read, the last ones stay with their time. The answer of the action has the exact numbers.
 async function keepTrue(dialog, address) {
   await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS));
   if (!dialog.open) return;
@@ -43,12 +43,12 @@ async function open(address, opener) {
   });
   let pressed = false;
   dialog.querySelector("form").addEventListener("submit", (event) => {
-    if (pressed) event.preventDefault(); // pressed twice is pressed once
+    if (pressed) event.preventDefault(); // a second press does nothing
     pressed = true;
   });
   dialog.addEventListener("close", () => {
     dialog.remove();
-    // The browser leads back to the link, unless that has gone meanwhile.
+    // The browser returns the focus to the link, unless the link has gone.
     if (!opener.checkVisibility()) document.querySelector("h1").focus();
   });
   document.body.append(dialog);
@@ -78,7 +78,7 @@ document.addEventListener("click", (event) => {
   ask(link.href, link);
 });
 
-// A GET form: the URL holds what is chosen.
+// In a GET form, the URL holds the choices.
 document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-sheet]");
   if (!form) return;

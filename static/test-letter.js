@@ -1,4 +1,4 @@
-// Polls the state of a test letter until it is settled, less and less often.
+// Polls the state of a test letter until it is settled, at growing intervals.
 const place = document.querySelector("[data-test-letter=open]");
 const FIRST_MS = 1000;
 const LONGEST_MS = 15000;

@@ -1,13 +1,13 @@
-// Shows a local time in UTC while it is typed, and asks which of two where the clocks go back.
-// The server reads the time again.
+// Shows a local time in UTC while it is typed. If the clocks go back over that time, it asks which of two is meant.
+// The server checks the time again.
 const DAY_MS = 86_400_000;
 
-function partsOf(moment, timeZone, options) {
-  const format = new Intl.DateTimeFormat("en-GB", { timeZone, hourCycle: "h23", ...options });
+function partsOf(moment, timeZone, options, language = "en") {
+  const format = new Intl.DateTimeFormat(language, { timeZone, hourCycle: "h23", ...options });
   return Object.fromEntries(format.formatToParts(moment).map(({ type, value }) => [type, value]));
 }
 
-// How far the clocks of a zone are ahead of UTC at a moment, in milliseconds.
+// The offset of a zone from UTC at a moment, in milliseconds.
 function offsetAt(moment, zone) {
   const names = ["year", "month", "day", "hour", "minute", "second"];
   const parts = partsOf(moment, zone, Object.fromEntries(names.map((name) => [name, "numeric"])));
@@ -15,7 +15,7 @@ function offsetAt(moment, zone) {
   return there - Math.floor(moment / 1000) * 1000;
 }
 
-// The moments that a local time may mean: one, none over which the clocks go, or two.
+// The moments that a local time may mean: none or two around a change of the clocks, otherwise one.
 function momentsOf(local, zone) {
   const asUtc = Date.parse(`${local}Z`);
   const offsets = new Set([offsetAt(asUtc - DAY_MS, zone), offsetAt(asUtc + DAY_MS, zone)]);
@@ -27,9 +27,8 @@ function momentsOf(local, zone) {
 
 const dayAndTime = (moment) => {
   const parts = partsOf(moment, "UTC", { weekday: "short", day: "numeric", month: "short", year: "numeric",
-    hour: "2-digit", minute: "2-digit" });
-  // As the server writes it: Sep, and not Sept.
-  return `${parts.weekday} ${parts.day} ${parts.month.slice(0, 3)} ${parts.year}, ${parts.hour}:${parts.minute}`;
+    hour: "2-digit", minute: "2-digit" }, document.documentElement.lang);
+  return `${parts.weekday} ${parts.day} ${parts.month} ${parts.year}, ${parts.hour}:${parts.minute}`;
 };
 
 function words(moment, zone) {
@@ -44,7 +43,7 @@ for (const part of document.querySelectorAll("[data-when]")) {
   const form = part.closest("form");
   const at = form.elements.at;
   const zone = form.elements.zone;
-  const choice = form.elements.when; // a scheduled issue has none: it goes out at a time
+  const choice = form.elements.when; // a scheduled issue has none, because it always has a time
   const said = part.querySelector("[data-when-said]");
   const which = part.querySelector("[data-when-which]");
 
@@ -57,7 +56,7 @@ for (const part of document.querySelectorAll("[data-when]")) {
     try {
       moments = isAt && at.value ? momentsOf(at.value, zone.value) : null;
     } catch {
-      // A zone that this browser does not know; the server does.
+      // This browser does not know the zone, but the server does.
     }
     const twice = moments?.length === 2;
     which.hidden = which.disabled = !twice;
@@ -68,16 +67,17 @@ for (const part of document.querySelectorAll("[data-when]")) {
     if (moments === null) {
       said.textContent = said.dataset.unsaid;
     } else if (moments.length === 0) {
-      said.textContent = "This time does not exist there: the clocks go forward over it.";
+      said.textContent = part.dataset.never;
     } else if (twice && !form.elements.which.value) {
-      said.textContent = "This time comes twice there, because the clocks go back; choose which.";
+      said.textContent = part.dataset.twice;
     } else {
       const moment = moments[form.elements.which.value === "second" && twice ? 1 : 0];
-      said.textContent = `${words(moment, zone.value)}${moment <= Date.now() ? " is past" : ""}.`;
+      const sentence = moment <= Date.now() ? part.dataset.past : part.dataset.future;
+      said.textContent = sentence.replace("{time}", () => words(moment, zone.value));
     }
   }
 
-  // Typing a time chooses “Schedule”. Choosing “Now” puts the time aside until they change back.
+  // Typing a time chooses “Schedule”. Choosing “Now” clears the time until “Schedule” is chosen again.
   let named = "";
   function choose(field) {
     if (choice && field === at && at.value) choice.value = "at";
@@ -92,10 +92,10 @@ for (const part of document.querySelectorAll("[data-when]")) {
       say();
     });
   }
-  // It may have been typed before this script came.
+  // The time may have been typed before this script ran.
   if (at.value !== at.defaultValue) choose(at);
   say();
-  // The page begins above what was found wrong here.
+  // The page opens at its top, so scroll to the error.
   const wrong = part.querySelector(".error");
   if (wrong) {
     at.focus({ preventScroll: true });

@@ -1,1 +1,1 @@
-"""API calls about issues. They run no SQL and decide nothing about an edition."""
+"""API calls about issues. The rules and the SQL are in other modules."""

@@ -48,11 +48,11 @@ ActionName = Literal[
 ]
 Which = Literal["all", "sent", "waiting", "unknown", "suppressed", "withdrawn", "failed", "missed"]
 
-# Left out, and not null: a query has no null.
+# The parameter is omitted instead of null, because a query string has no null.
 WHICH_VERSION = Query(
-    None, ge=1, le=HIGHEST_VERSION, description="The version; without it the newest.", example=1
+    None, ge=1, le=HIGHEST_VERSION, description="The version; the newest if omitted.", example=1
 )
-WHICH_OUTCOME = Query("all", description="Of copies with this outcome alone.")
+WHICH_OUTCOME = Query("all", description="Only copies with this outcome.")
 AFTER = Query(
     None,
     pattern=r"^[0-9]{1,18}\.[0-9]{1,18}$",
@@ -69,7 +69,7 @@ AFTER = Query(
 def list_issues(
     request: HttpRequest, limit: DecimalInt = LIMIT, before: DecimalInt = BEFORE
 ) -> IssuePageBody:
-    """Lists issues by their newest versions, newest first, with their status."""
+    """List issues by their newest versions, newest first, with their status."""
     editions, following = newest_before(before, limit=limit)
     return IssuePageBody(
         issues=[
@@ -90,7 +90,7 @@ def list_issues(
 def issue_status(
     request: HttpRequest, issue: uuid.UUID, version: DecimalInt = WHICH_VERSION
 ) -> IssueStatus:
-    """The keys of `./homing issue_status`, of the newest version or of the one that is named."""
+    """Return the keys of `./homing issue_status` for the newest or the named version."""
     return IssueStatus(**load_status(edition_named(issue, version).pk).as_json())
 
 
@@ -98,7 +98,7 @@ def issue_status(
     "/{uuid:issue}/copies/",
     auth=Bearer(scopes.COPIES),
     response={200: CopyPage, **problem_responses(404, 410)},
-    summary="What became of each copy",
+    summary="Outcome of each copy",
 )
 def list_copies(
     request: HttpRequest,
@@ -108,7 +108,7 @@ def list_copies(
     limit: DecimalInt = LIMIT,
     after: str = AFTER,
 ) -> CopyPage:
-    """Reader by reader, those with one outcome or all; `missed` may be sent to once more."""
+    """List copies reader by reader, with one outcome or all; `missed` can be sent again."""
     edition = edition_named(issue, version)
     try:
         copies, following = outcome_page(edition.pk, outcome, after or "", limit=limit)
@@ -146,7 +146,7 @@ def list_copies(
 def issue_receipt(
     request: HttpRequest, issue: uuid.UUID, version: DecimalInt = WHICH_VERSION
 ) -> HttpResponse:
-    """The signed receipt of an edition that has come to rest; 409 before that."""
+    """Return the signed receipt of a finished edition; 409 before that."""
     try:
         receipt = receipt_of(edition_named(issue, version))
     except NoReceiptError as error:
@@ -158,18 +158,18 @@ def issue_receipt(
     "/{uuid:issue}/{action}/",
     auth=Bearer(scopes.OPERATE),
     response={200: ActionDone, **problem_responses(404, *CHANGE_STATUSES)},
-    summary="Do something to an edition",
+    summary="Act on an edition",
     openapi_extra=KEY_PARAMETER,
 )
 def act_on_issue(
     request: HttpRequest, issue: uuid.UUID, action: ActionName, version: DecimalInt = THE_VERSION
 ) -> HttpResponse:
-    """Does an action of `./homing edition` to a version; answers what was done."""
+    """Run an action of `./homing edition` on a version, and return its result."""
     edition = edition_named(issue, version)
     caller = get_caller(request)
     if not any(map(caller.user.has_perm, MAY_ACT)):
         raise ProblemError(
-            ProblemType.NOT_ALLOWED, "This takes a permission that the person of this token lacks."
+            ProblemType.NOT_ALLOWED, "The user of this token lacks the permission for this action."
         )
 
     def work(_: str) -> HttpResponse:

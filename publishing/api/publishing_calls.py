@@ -60,10 +60,10 @@ _ANSWERS = {201: Published, 200: Published, **problem_responses(*CHANGE_STATUSES
 )
 def publish_issue(request: HttpRequest, content: Body[NewIssue]) -> HttpResponse:
     """
-    Publishes an issue as its version 1, now or at a time.
+    Publish an issue as its version 1, now or at a scheduled time.
 
-    It goes to everyone who is confirmed, or appears in the archive only. The same call with the
-    same key never publishes again: a key belongs to one edition.
+    It goes to all confirmed readers, or appears only in the archive. A key belongs to one edition,
+    so the same call with the same key never publishes again.
     """
     return _publish(request, content, None)
 
@@ -80,8 +80,9 @@ def publish_version(
     request: HttpRequest, issue: uuid.UUID, content: Body[NewVersion]
 ) -> HttpResponse:
     """
-    Publishes the next version: a correction, if an earlier one reached somebody. A version that
-    exists sends nothing and is returned.
+    Publish the next version. It is a correction if a reader got an earlier one.
+
+    If the version already exists, it is returned and nothing is sent.
     """
     if not versions_of(issue).exists():
         raise ProblemError(ProblemType.NOT_FOUND, f"There is no issue {issue}.")
@@ -102,7 +103,7 @@ def reschedule_issue(
     content: Body[NewTime],
     version: DecimalInt = THE_VERSION,
 ) -> HttpResponse:
-    """Gives a scheduled issue another time, before it is due; answers with its status."""
+    """Change the time of a scheduled issue before it is due, and return its status."""
     edition, author = edition_named(issue, version), get_caller(request).user.pk
 
     def check(_: str) -> None:
@@ -145,7 +146,7 @@ def _publish(
         is_known = edition_by_key(author, key) is not None
         _moment(words, is_known=is_known)
         if needs_approval() and not is_known:
-            raise ProblemError(ProblemType.TAKES_TWO, NEEDS_TWO)
+            raise ProblemError(ProblemType.TAKES_TWO, str(NEEDS_TWO))
 
     def work(key: str) -> HttpResponse:
         at = _moment(words, is_known=True)
@@ -170,11 +171,11 @@ def _publish(
             raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
         edition, created = published.edition, published.created
         if not created and not asked.is_answered_by(edition):
-            otherwise = "otherwise" if has_content(edition, content) else "with other content"
+            difference = "options" if has_content(edition, content) else "content"
             raise ProblemError(
                 ProblemType.OTHER_CONTENT,
-                f"Version {edition.version} is there already, {otherwise}; nothing was sent and "
-                "nothing was changed.",
+                f"Version {edition.version} already exists with other {difference}. Nothing was "
+                "sent and nothing was changed.",
                 earlier_url=address_of(edition),
             )
         version_made, audience = edition.version, edition.audience
@@ -192,7 +193,7 @@ def _moment(words: Words, *, is_known: bool) -> ScheduledTime | None:
     if words.at is None:
         if words.zone is not None or words.which is not None:
             field = "zone" if words.zone is not None else "which"
-            raise field_problem(field, f"“{field}” is about a time; name it as “at”.")
+            raise field_problem(field, f"“{field}” needs a time in “at”.")
         return None
     return _read(words.at, words, is_known=is_known)
 

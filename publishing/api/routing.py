@@ -1,4 +1,4 @@
-"""The router of the calls about issues, and the addresses of editions."""
+"""The router of the calls about issues, and the URLs of editions."""
 
 import uuid
 
@@ -12,14 +12,14 @@ from publishing.editions.edition_name import HIGHEST_VERSION
 from publishing.editions.status import NoSuchEditionError, load_edition
 
 router = Router(tags=["Issues"])
-# An action is for the version that the caller saw, whatever was published meanwhile.
+# An action needs the version that the caller saw, because a newer one may exist now.
 THE_VERSION = Query(
     ..., ge=1, le=HIGHEST_VERSION, description="The version that the call acts on.", example=1
 )
 
 
 def address_of(edition: Edition) -> str:
-    """Return the address of an edition's status."""
+    """Return the URL of an edition's status."""
     return f"{reverse('api:issue_status', args=[edition.issue_id])}?version={edition.version}"
 
 

@@ -11,7 +11,7 @@ from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from publishing.content.edition_content import LONGEST_PART, LONGEST_PREHEADER, LONGEST_TITLE
 from publishing.editions.edition_name import HIGHEST_VERSION
 
-# Anything longer is a schedule.
+# For a longer wait, schedule the issue.
 LONGEST_HOLD_S = 86_400
 
 Version = Annotated[
@@ -25,23 +25,23 @@ ISSUE = "5b7c0f4e-3b0a-4c39-9d0e-0d1b8c1c7a11"
 
 
 class Clock(RequestBody):
-    """How a local time is read."""
+    """The zone of a local time."""
 
     zone: str | None = Field(
         default=None,
         max_length=64,
-        description="The zone of that time; null: the newsletter’s own.",
+        description="The zone of that time; null: the newsletter’s zone.",
         examples=[None],
     )
     which: Literal["first", "second"] | None = Field(
         default=None,
-        description="Which of two, where the clocks go back and that time comes twice.",
+        description="Which one, if the clocks go back and the time occurs twice.",
         examples=[None],
     )
 
 
 class NewTime(Clock):
-    """Another time for an issue that is scheduled."""
+    """A new time for a scheduled issue."""
 
     at: str = Field(
         max_length=40,
@@ -51,11 +51,11 @@ class NewTime(Clock):
 
 
 class Words(Clock):
-    """The words of an issue and when it goes out. Text or HTML is needed, or both."""
+    """The content of an issue and its time. It needs text, HTML or both."""
 
     title: str = Field(
         max_length=LONGEST_TITLE,
-        description=f"The subject. You can use {TITLE_FIELDS_SHOWN} in it.",
+        description=f"The subject. You can use {TITLE_FIELDS_SHOWN}.",
         examples=["Tide tables for October"],
     )
     html: str = Field(
@@ -73,17 +73,17 @@ class Words(Clock):
     preheader: str = Field(
         default="",
         max_length=LONGEST_PREHEADER,
-        description="What an inbox shows beside the subject; empty: the letter’s first words.",
+        description="Inboxes show it beside the subject; empty: the letter’s first words.",
         examples=["High water on the 12th"],
     )
     unlisted: bool = Field(
-        default=False, description="Whether it is kept out of the archive’s lists."
+        default=False, description="True: hidden from archive, feed and search engines."
     )
     hold_s: float | None = Field(
         default=None,
         ge=0,
         le=LONGEST_HOLD_S,
-        description="Seconds in which it can still be called back; null: PUBLISH_HOLD_S.",
+        description="Seconds in which it can be called back; null: PUBLISH_HOLD_S.",
         examples=[30],
     )
     at: str | None = Field(
@@ -99,18 +99,18 @@ class NewIssue(Words):
 
     goes_to: Literal["everyone", "nobody"] = Field(
         default="everyone",
-        description="Everyone confirmed now; or nobody: then it appears in the archive only.",
+        description="everyone: all readers confirmed now. nobody: only in the archive.",
     )
 
 
 class NewVersion(Words):
-    """The next version of an issue: a correction, if an earlier one reached somebody."""
+    """The next version of an issue. It is a correction if a reader got an earlier one."""
 
     version: Version
     goes_to: Literal["everyone", "reached", "unreached", "nobody"] | None = Field(
         default=None,
-        description="everyone: all readers confirmed now. reached: those of them who were sent an "
-        "earlier version. unreached: those whom no version has reached. nobody: only the archive "
+        description="everyone: all readers confirmed now. reached: only those who were sent an "
+        "earlier version. unreached: only those who got no version. nobody: only the archive "
         "changes. Null: everyone, or unreached after a cancelled version.",
         examples=["everyone"],
     )
@@ -122,13 +122,11 @@ class Published(ResponseBody):
     issue: UUID = Field(examples=[ISSUE])
     version: int = Field(examples=[1])
     audience: int = Field(examples=[5060], description="How many readers; 0 while scheduled.")
-    created: bool = Field(
-        description="Whether it was made by this call; false where it was there before."
-    )
+    created: bool = Field(description="True if this call created it; false if it already existed.")
 
 
 class IssueStatus(ResponseBody):
-    """The status of an edition, as `./homing issue_status` prints it. The counts add up."""
+    """The status of an edition, as in `./homing issue_status`. The counts add up."""
 
     issue: UUID = Field(examples=[ISSUE])
     version: int = Field(examples=[1])
@@ -144,11 +142,11 @@ class IssueStatus(ResponseBody):
 
 
 class ActionDone(IssueStatus):
-    """The status of an edition after an action, and what the action did."""
+    """The status of an edition after an action, and the result of the action."""
 
     done: str = Field(
         examples=["Paused. 268 copies wait until you resume."],
-        description="What was done, in one sentence with exact numbers.",
+        description="The result in one sentence, with exact numbers.",
     )
 
 
@@ -156,7 +154,7 @@ class Listed(IssueStatus):
     """The newest edition of an issue in the list, with its title."""
 
     title: str = Field(examples=["Tide tables for October"])
-    published_at: datetime = Field(description="When it was published, or is to go out.")
+    published_at: datetime = Field(description="When it was published, or will be sent.")
 
 
 class IssuePageBody(ResponseBody):
@@ -167,16 +165,16 @@ class IssuePageBody(ResponseBody):
 
 
 class Copy(ResponseBody):
-    """One reader’s copy, and what became of it."""
+    """One reader’s copy and its outcome."""
 
     reader: int = Field(examples=[17], description="The reader’s number.")
     address: str = Field(examples=["ada@posthouse.example.org"], description="Empty once erased.")
     name: str = Field(examples=["Ada"])
     outcome: Outcome
     sent_at: datetime | None = Field(description="When the provider accepted it.")
-    message_id: str | None = Field(description="The provider’s id of it.")
-    evidence: str | None = Field(description="What proves that it was accepted.")
-    reason: str = Field(description="Why it was not sent; empty for what was.")
+    message_id: str | None = Field(description="The provider’s id of the copy.")
+    evidence: str | None = Field(description="The proof that it was accepted.")
+    reason: str = Field(description="Why it was not sent; empty if it was sent.")
 
 
 class CopyPage(ResponseBody):
@@ -189,7 +187,7 @@ class CopyPage(ResponseBody):
 
 
 class ReceiptBody(ResponseBody):
-    """The receipt of an edition that has come to rest: what it says, and our signature of that."""
+    """The receipt of a finished edition, and its signature."""
 
-    receipt: dict[str, Any] = Field(description="What it says.")
+    receipt: dict[str, Any] = Field(description="The facts of the receipt.")
     signature: str = Field(examples=["9f86d081884c7d65"])

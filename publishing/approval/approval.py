@@ -1,4 +1,4 @@
-"""The second person's approval of a draft. An edit invalidates it, by its hash."""
+"""A second person's approval of a draft. Any edit invalidates it, by its hash."""
 
 import hashlib
 import uuid
@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.models import Newsletter
 from publishing.activity import record_activity
@@ -16,22 +18,22 @@ from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.permissions import PUBLISH, may
 
-NEEDS_TWO = (
-    "Publishing takes two here: somebody else who may publish has to approve exactly these words "
-    "first. Write it as a draft, and it can be approved there."
+NEEDS_TWO = gettext_lazy(
+    "This newsletter requires a second person's approval. Save the issue as a draft, and ask "
+    "another author who may publish to approve it."
 )
 
 
 class NeedsApprovalError(Exception):
-    """Publishing needs a second person, and nobody else has approved this."""
+    """Publishing requires approval, and no second person has approved this."""
 
 
 class CannotApproveError(Exception):
-    """Nothing was approved; the sentence says why."""
+    """The draft cannot be approved; the message is the reason."""
 
 
 def needs_approval() -> bool:
-    """Whether publishing needs a second person now."""
+    """Return whether publishing requires approval now."""
     return Newsletter.objects.get_current().second_person
 
 
@@ -45,18 +47,21 @@ def approval_hash(draft: Draft, content: Content | None = None) -> bytes:
 def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
     """Approve a draft as `seen`, its `approval_hash`. Raises `CannotApproveError`."""
     if not may(by, PUBLISH):
-        raise CannotApproveError("Approving takes the permission to publish.")
+        raise CannotApproveError(_("You need the permission to publish before you can approve."))
     with transaction.atomic():
         found = Draft.objects.filter(pk=draft).first()
         if found is None:
-            raise CannotApproveError("This draft is gone; there is nothing to approve.")
+            raise CannotApproveError(_("This draft was deleted. Nothing was approved."))
         if found.edition_id is not None:
-            done = load_status(found.edition_id).was_done
-            raise CannotApproveError(f"This draft was {done} meanwhile.")
+            if load_status(found.edition_id).counts.has_started:
+                raise CannotApproveError(_("This draft was already published."))
+            raise CannotApproveError(_("This draft was already scheduled."))
         content = build_content(found.fields)
         if approval_hash(found, content) != seen:
             raise CannotApproveError(
-                "This draft was changed after you looked at it. Nothing was approved; look again."
+                _(
+                    "This draft was changed after you opened it. Nothing was approved. Check it again."
+                )
             )
         if approver_of(found, content) == by:
             return
@@ -64,19 +69,19 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
         unchanged = Draft.objects.filter(pk=draft, revision=found.revision, edition__isnull=True)
         if not unchanged.update(approved_by=by, approved_hash=seen, approved_at=Now()):
             raise CannotApproveError(
-                "This draft was changed at this very moment. Nothing was approved; look again."
+                _("This draft was changed just now. Nothing was approved. Check it again.")
             )
         record_activity.record_draft_activity("approve_draft", by, found)
 
 
 def approver_of(draft: Draft, content: Content | None = None) -> uuid.UUID | None:
-    """Return whose approval counts for the draft as it is now."""
+    """Return the user whose approval is valid for the present draft."""
     by = draft.approved_by_id
     return by if by and _is_current(draft, content) and may(by, PUBLISH) else None
 
 
 def approved_drafts(drafts: Iterable[Draft]) -> frozenset[uuid.UUID]:
-    """Return which of these drafts have an approval that counts, with one query for each giver."""
+    """Return the drafts with a valid approval, with one query for each approver."""
     given = {draft.pk: draft.approved_by_id for draft in drafts if _is_current(draft)}
     givers = {by for by in given.values() if by is not None and may(by, PUBLISH)}
     return frozenset(draft for draft, by in given.items() if by in givers)
@@ -89,30 +94,33 @@ def _is_current(draft: Draft, content: Content | None = None) -> bool:
 
 
 def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None = None) -> str:
-    """Return why `publisher` may not publish this draft without a second person, or nothing."""
+    """Return why `publisher` needs a second person for this draft; empty if not."""
     if not needs_approval():
         return ""
     approver = approver_of(draft, content)
     if approver not in (None, publisher):
         return ""
     if approver is not None:
-        return (
-            "You approved these words yourself. Publishing takes two here: somebody else who may "
-            "publish presses the button."
+        return _(
+            "You approved this version, so another author must publish it. This newsletter "
+            "requires a second person's approval."
         )
     if draft.approved_by_id is not None and draft.approved_hash is not None:
-        return (
-            f"{named(draft.approved_by_id)} approved earlier words, or may no longer publish. "
-            "Somebody else who may publish has to approve it as it is now."
-        )
-    return "Publishing takes two here. Somebody else who may publish has to approve it first."
+        return _(
+            "The approval by {name} is no longer valid: the draft was changed, or {name} may no "
+            "longer publish. Another author who may publish must approve it again."
+        ).format(name=named(draft.approved_by_id))
+    return _(
+        "This newsletter requires a second person's approval. Another author who may publish must "
+        "approve this draft first."
+    )
 
 
 def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID | None:
-    """Return who approved an edition, with the setting locked. Raises `NeedsApprovalError`."""
+    """Return the approver of an edition and lock the setting. Raises `NeedsApprovalError`."""
     newsletter = Newsletter.objects.get_current()
     with connection.cursor() as cursor:
-        # A statement of its own sees the change that it waited for.
+        # A separate statement sees the change that it waited for.
         cursor.execute(
             "SELECT second_person FROM newsletter WHERE id = %s FOR SHARE", [newsletter.pk]
         )
@@ -121,5 +129,5 @@ def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID 
     if second is not None and not may(second, PUBLISH):
         second = None
     if needs_second and second is None:
-        raise NeedsApprovalError(NEEDS_TWO)
+        raise NeedsApprovalError(str(NEEDS_TWO))
     return second

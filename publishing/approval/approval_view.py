@@ -1,4 +1,4 @@
-"""Approve a draft: the section of its check sheet, and the post behind its button."""
+"""Approve a draft: the section on the check sheet, and the view of its button."""
 
 import uuid
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from publishing.approval.approval import (
@@ -25,7 +26,7 @@ from subscribers.links.see_other import see_other
 
 
 def approval_context(request: HttpRequest, draft: Draft, content: Content) -> dict[str, Any]:
-    """What `publishing/approval.html` needs. `content` is the draft's."""
+    """Return the context of `publishing/approval.html`. `content` is the draft's."""
     if not needs_approval():
         return {"takes_two": False}
     author = user_id_of(request)
@@ -43,14 +44,14 @@ def approval_context(request: HttpRequest, draft: Draft, content: Content) -> di
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """POST approves the words that were `seen`; either way it leads back to the check sheet."""
+    """Approve the version that was `seen`, if posted, and return to the check sheet."""
     if not Draft.objects.filter(pk=draft).exists():
-        raise Http404("There is no such draft.")
+        raise Http404(_("There is no such draft."))
     if request.method == "POST":
         try:
             approve(draft, user_id_of(request), parse_hash(request.POST.get("seen")))
         except CannotApproveError as error:
             messages.warning(request, str(error))
         else:
-            messages.success(request, "Approved. Somebody else may publish it as it is.")
+            messages.success(request, _("Approved. Another author may publish this version."))
     return see_other(reverse("desk:check", args=[draft]))

@@ -1,8 +1,11 @@
-"""What the composer shows beside the words: previewed reader, size, and problems."""
+"""The facts that the composer shows beside the letter: reader, size, and problems."""
 
 from dataclasses import dataclass, replace
 
-from delivery.humanise import counted, kilobytes
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from delivery.humanise import digits, kilobytes
 from delivery.mail.merge_fields import BODY_FIELDS, FIELD_PATTERN, TITLE_FIELDS, unknown_fields
 from publishing.content.draft_content import DraftFields, build_content
 from publishing.content.edition_content import Content, find_problems
@@ -14,7 +17,7 @@ from publishing.models import Draft
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A problem of a field, with its line and the words to find it by, if known."""
+    """A problem of a field, with its line and the text to search for, if known."""
 
     sentence: str
     place: str = ""
@@ -24,21 +27,25 @@ class Hint:
 def composer_stats(
     draft: DraftFields, saved: Draft | None, *, sees_readers: bool
 ) -> tuple[dict[str, str], dict[str, list[Hint]]]:
-    """Return what is shown about these words, by the names that page and script use, and the hints
-    by field; `saved` is their draft, if they have one."""
+    """
+    Return the facts by the names that page and script use, and the hints by field.
+
+    `saved` is the draft of these fields, if it exists.
+    """
     slug = saved.issue.slug if saved is not None and saved.issue is not None else ""
     content = build_content(draft)
     preview = render_preview(content, sees_readers=sees_readers, slug=slug)
     automatic = content.text
     if draft.text.strip():
         automatic = build_content(replace(draft, text="")).text
-    words = counted(count_words(automatic or content.text), "word")
+    words = count_words(automatic or content.text)
+    count = ngettext("{n} word, {size} kB as mail.", "{n} words, {size} kB as mail.", words)
     stats = {
         "sender": preview.sender,
         "reader": preview.reader,
         "subject": preview.subject,
         "preheader": preview.preheader,
-        "count": f"{words}, {kilobytes(preview.size):,} kB as mail.",
+        "count": count.format(n=digits(words), size=digits(kilobytes(preview.size))),
         "automatic_text": automatic,
     }
     return stats, _hints(draft, content)
@@ -69,5 +76,6 @@ def _locate_unknown_fields(text: str, *, has_lines: bool) -> dict[str, Hint]:
         line, end = line + text.count("\n", end, match.start()), match.start()
         sentence = sentences.get(match[1].strip())
         if sentence is not None and sentence not in hints:
-            hints[sentence] = Hint(sentence, f"Line {line:,}" if has_lines else "", match[0])
+            place = _("Line {n}").format(n=digits(line)) if has_lines else ""
+            hints[sentence] = Hint(sentence, place, match[0])
     return hints

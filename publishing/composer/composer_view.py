@@ -1,4 +1,4 @@
-"""The composer: every POST saves a draft first, and then does what its button says."""
+"""The composer: every POST saves a draft first, then does what its button says."""
 
 import uuid
 from dataclasses import replace
@@ -9,6 +9,8 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from delivery.humanise import clock
@@ -51,21 +53,29 @@ from publishing.test_letters.test_letters import last_test_address
 from subscribers.confirmed_readers import confirmed
 from subscribers.links.see_other import see_other
 
-PREVIEWS = ("desktop", "phone", "text", "dark")
+PREVIEWS = {
+    "desktop": gettext_lazy("Desktop"),
+    "phone": gettext_lazy("Phone"),
+    "text": gettext_lazy("Plain text"),
+    "dark": gettext_lazy("Dark"),
+}
+DEFAULT_PREVIEW = "desktop"
 MERGE_FIELDS = (
     *(f"{{{{ {name} }}}}" for field in READER_FIELDS for name in (field.name, field.with_fallback)),
     "{{ email }}",
     "{{ archive_url }}",
 )
 EMPTY = DraftFields("", "", MARKDOWN, "", "")
-DELETED = "This draft was deleted meanwhile. Your words are still here; save them as a new one."
-OTHER_WRITER = "Somebody else is signed in by now. Nothing was saved under their name."
+DELETED = gettext_lazy(
+    "Somebody deleted this draft. Your text is still here. Save it as a new draft."
+)
+OTHER_WRITER = gettext_lazy("Another author is now signed in. Nothing was saved under their name.")
 
 
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def write(request: HttpRequest) -> HttpResponse:
-    """Show a fresh composer, or the draft of a named issue; POST begins that draft."""
+    """Show an empty composer, or the draft of a named issue; POST creates that draft."""
     named = request.POST.get("issue") or request.GET.get("issue")
     if not named:
         return composer_page(request, EMPTY)
@@ -88,7 +98,7 @@ def write(request: HttpRequest) -> HttpResponse:
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def begin(request: HttpRequest) -> HttpResponse:
-    """Save a fresh form for the first time, under its key; `beside` saves a copy of a draft."""
+    """Save a new form for the first time, under its key; `beside` saves a copy of a draft."""
     if request.method != "POST":
         return see_other(reverse("desk:write"))
     fields = parse_draft_fields(request.POST.dict())
@@ -112,7 +122,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """GET shows a draft; POST saves the form over the revision that it names."""
+    """Show a draft, or on POST save the form over the revision that it names."""
     if request.method != "POST":
         found = get_draft_or_404(draft)
         if found.edition is not None:
@@ -127,27 +137,27 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """GET asks, POST deletes the draft."""
+    """Ask before deleting a draft, or on POST delete it."""
     if request.method != "POST":
         found = get_draft_or_404(draft)
         if found.edition is not None:
             return see_other(progress_url(found.edition))
         return desk_page(request, "publishing/draft_delete.html", {"draft": found})
-    title = drafts.load_draft(pk=draft) or "Untitled"
+    title = str(drafts.load_draft(pk=draft) or _("Untitled"))
     if drafts.delete_draft(draft, by=user_id_of(request)):
-        messages.info(request, f"The draft “{title}” is deleted.")
+        messages.info(request, _("The draft “{title}” was deleted.").format(title=title))
     else:
-        messages.warning(request, "There was no such draft to delete; nothing was changed.")
+        messages.warning(request, _("There is no such draft. Nothing was changed."))
     return see_other(reverse("desk:issues"))
 
 
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """GET asks whether a letter in HTML becomes Markdown; POST changes the format."""
+    """Ask before making an HTML letter Markdown, or on POST change its format."""
     found = drafts.load_draft(pk=draft)
     if found is None or found.edition_id is not None:
-        raise Http404("There is no such draft. It was deleted, or published.")
+        raise Http404(_("There is no such draft. It was deleted or published."))
     if request.method != "POST":
         return desk_page(request, "publishing/draft_to_markdown.html", {"draft": found})
     fields = replace(found.fields, format=MARKDOWN)
@@ -165,7 +175,7 @@ def composer_page(
     notice: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """Render the composer; `preview` is the address that renders the words, without its part."""
+    """Render the composer; `preview` is the URL of the preview without its part."""
     if draft is not None:
         issue = draft.issue_id
         preview = f"{reverse('desk:draft_preview', args=[draft.pk])}?part="
@@ -193,7 +203,7 @@ def composer_page(
             "merge_fields": MERGE_FIELDS,
             "previews": PREVIEWS,
             "preview": preview,
-            "shown": shown if shown in PREVIEWS else PREVIEWS[0],
+            "shown": shown if shown in PREVIEWS else DEFAULT_PREVIEW,
             "signed_out": "signed_out" in request.GET,
             "notes": notes_of(request),
             "notice": notice,
@@ -204,12 +214,12 @@ def composer_page(
 
 
 def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpResponse:
-    """Show the posted words in the composer again, with why nothing was saved."""
+    """Show the posted fields in the composer again, with the reason why nothing was saved."""
     key = read_key(request.POST.getlist(FIELD), None)
     named = draft_in_url(request)
     draft = drafts.load_draft(pk=named) if named else None
     if draft is not None:
-        # A save from this page must not pass for one that was made from the newest words.
+        # A save from this page must not look as if it was based on the newest revision.
         draft.revision = parse_revision(request.POST.get("revision"))
     return composer_page(
         request,
@@ -233,8 +243,8 @@ def _respond(request: HttpRequest, result: drafts.SaveResult, fields: DraftField
         respond = _saved if result.is_saved else _conflict
         return respond(request, result.draft, fields)
     if wants_json(request):
-        return _json(404, sentence=DELETED, gone=True, copy_key=fresh_key())
-    return composer_page(request, fields, notice=DELETED, status=404)
+        return _json(404, sentence=str(DELETED), gone=True, copy_key=fresh_key())
+    return composer_page(request, fields, notice=str(DELETED), status=404)
 
 
 def _json(status: int, **values: Any) -> JsonResponse:
@@ -274,17 +284,10 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRespo
 
 
 def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
-    """409: the draft has other words by now, or was published. The page shows both wordings."""
+    """Answer 409: somebody changed or published the draft. The page shows both versions."""
     edition, present = draft.edition, draft.fields
-    done = load_status(edition.pk).was_done if edition else ""
     progress = progress_url(edition) if edition else ""
-    sentence = (
-        f"This draft was {done} meanwhile, as version {edition.version} of its issue. What you "
-        "wrote since is not in it. It is still here; save it as a copy."
-        if edition
-        else f"This draft was changed in another tab at {_clock(draft)[:5]}. Neither version is "
-        "lost. Compare them, or save yours as a copy."
-    )
+    heading, sentence, other_heading = _describe_conflict(draft)
     if wants_json(request):
         return _json(
             409,
@@ -301,10 +304,9 @@ def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRe
         {
             "draft": draft,
             "sentence": sentence,
-            "was_done": done,
+            "heading": heading,
             "progress": progress,
-            "other_heading": done.capitalize()
-            or f"The other, saved {_clock(draft)} by {called(draft.saved_by)}",
+            "other_heading": other_heading,
             "parts": diff_fields(fields_to_compare(present), fields_to_compare(fields)),
             "fields": form_values(fields),
             "copy_key": fresh_key(),
@@ -314,11 +316,44 @@ def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRe
     )
 
 
+def _describe_conflict(draft: Draft) -> tuple[str, str, str]:
+    """Return the heading, the sentence and the name of the other version."""
+    edition = draft.edition
+    if edition is None:
+        return (
+            _("Two versions of one draft"),
+            _(
+                "This draft was changed in another tab at {time}. Both versions are kept. Compare "
+                "them, or save yours as a copy."
+            ).format(time=_clock(draft)[:5]),
+            _("The other, saved {time} by {author}").format(
+                time=_clock(draft), author=called(draft.saved_by)
+            ),
+        )
+    if load_status(edition.pk).counts.has_started:
+        return (
+            _("This draft was published"),
+            _(
+                "This draft was published as version {version} of its issue. Your newer text is "
+                "not in it, but it is still here. Save it as a copy."
+            ).format(version=edition.version),
+            _("Published"),
+        )
+    return (
+        _("This draft was scheduled"),
+        _(
+            "This draft was scheduled as version {version} of its issue. Your newer text is not in "
+            "it, but it is still here. Save it as a copy."
+        ).format(version=edition.version),
+        _("Scheduled"),
+    )
+
+
 def _refusal(request: HttpRequest, fields: DraftFields) -> HttpResponse | None:
     writer = read_writer(request.POST.get(WRITER_FIELD, ""))
     if wants_json(request) and writer not in (None, user_id_of(request)):
-        # A script saves the words of an author who was signed in before.
-        return _json(403, sentence=OTHER_WRITER)
+        # The script would save the text of the author who was signed in before.
+        return _json(403, sentence=str(OTHER_WRITER))
     sentence = length_error(fields)
     return _refused(request, sentence) if sentence else None
 

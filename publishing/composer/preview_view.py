@@ -1,4 +1,4 @@
-"""Previews of a letter, with a policy that runs and posts nothing (docs/decisions/0020)."""
+"""Previews of a letter, with a policy that blocks scripts and forms (docs/decisions/0020)."""
 
 import re
 import uuid
@@ -20,7 +20,7 @@ from publishing.models import Issue
 from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
 
-# The same as on the page's frame: a link opens a window of its own. No script, form or plug-in.
+# The same as on the page's frame: links open a new window; no scripts, forms or plug-ins.
 SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
 
@@ -39,7 +39,7 @@ def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @require_safe
 @xframe_options_sameorigin
 def next_version_preview(request: HttpRequest) -> HttpResponse:
-    """Render the newest words of an issue (`?issue=`), with which its next version begins."""
+    """Render the newest version of an issue (`?issue=`), from which the next one starts."""
     try:
         issue = Issue.objects.get(pk=parse_issue_id(request.GET.get("issue", "")))
         fields = drafts.fields_for_next_version(issue.pk)
@@ -82,7 +82,7 @@ def _render(request: HttpRequest, fields: DraftFields, *, slug: str = "") -> Htt
 
 
 def _policy() -> str:
-    # Images of ours have the site's address, under whichever name the desk was opened.
+    # Uploaded images have the site's address, even if the desk was opened under another name.
     site = urlsplit(settings.SITE_URL)
     return (
         "default-src 'none'; style-src 'unsafe-inline'; "

@@ -1,4 +1,4 @@
-"""The mail of some content, composed with the newsletter's settings of now."""
+"""Compose the mail of a content with the newsletter's current settings."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def compose_content(content: Content) -> MailParts:
 
 
 def edition_columns(content: Content) -> dict[str, Any]:
-    """Return the columns of a newsletter edition that follow from its content."""
+    """Return the columns of a newsletter edition that depend on its content."""
     mail = compose_content(content)
     return {
         "stream": settings.POSTMARK_BROADCAST_STREAM,

@@ -1,4 +1,4 @@
-"""The fields of a draft, and the content that previews and mails make of them. Pure."""
+"""The fields of a draft, and the content of its previews and mails. Pure."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,13 @@ from publishing.content.markdown import render_markdown
 from publishing.content.text_part import html_to_text
 
 MARKDOWN, HTML = "markdown", "html"
-# Hostile Markdown of this length takes seconds to render. Gmail clips a mail at half of it.
+# Hostile Markdown of this length takes seconds to render. Gmail clips a mail at half this size.
 LONGEST_MARKDOWN = 250_000
 
 
 @dataclass(frozen=True, slots=True)
 class DraftFields:
-    """All that a save holds. `format` is that of the letter; an empty `text` is automatic."""
+    """The fields of a save. `format` is that of the letter; an empty `text` is automatic."""
 
     title: str
     preheader: str
@@ -26,12 +26,12 @@ class DraftFields:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was written."""
+        """True if nothing was written."""
         return not (self.title or self.preheader or self.letter or self.text)
 
 
 def build_content(draft: DraftFields) -> Content:
-    """Return the content that the words in these fields make."""
+    """Build the content of these fields."""
     html = render_markdown(draft.letter) if draft.format == MARKDOWN else draft.letter
     text = draft.text if draft.text.strip() else html_to_text(html)
     return Content.from_input(draft.title, html, text, draft.preheader)

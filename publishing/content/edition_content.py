@@ -1,4 +1,4 @@
-"""The content of an edition in canonical form. Pure: equal words have equal hashes."""
+"""The content of an edition in canonical form: equal content has equal hashes. Pure."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ import json
 import re
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.humanise import digits
 from delivery.mail import merge_fields
 from delivery.models import Edition
 
 LONGEST_TITLE = 500
 LONGEST_PREHEADER = 300
-# A megabyte of characters is at most 4 MB of bytes; Postmark takes 5 MB for each part.
+# A million characters have at most 4 MB; Postmark accepts 5 MB for each part.
 LONGEST_PART = 1_000_000
-# XML 1.0 (fifth edition), section 2.2, production Char; everything else is illegal, and one such
-# character would break the feed.
+# The complement of Char in XML 1.0 (fifth edition), section 2.2. One illegal character would
+# break the feed.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-# A word processor's line break and page break: removing them would join two words.
+# Line breaks and page breaks of word processors. Removing them would join two words.
 _BREAKS = re.compile("[\x0b\x0c]")
 
 
 def only_xml_characters(text: str) -> str:
-    """Return `text` without what XML cannot hold; vertical tabs and form feeds become newlines."""
+    """Remove illegal XML characters; vertical tabs and form feeds become newlines."""
     return _ILLEGAL.sub("", _BREAKS.sub("\n", text))
 
 
 def remove_invisible(text: str) -> str:
-    """Return text with LF line ends and only XML characters. NUL stays, to be reported."""
+    """Return text with LF line ends and only XML characters. NUL is kept, to be reported."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return "\x00".join(map(only_xml_characters, lines.split("\x00")))
 
@@ -44,7 +47,7 @@ class Content:
 
     @classmethod
     def from_input(cls, title: str, html: str, text: str, preheader: str = "") -> Content:
-        """Return the content of what was posted or read from files."""
+        """Build the content from posted texts or files."""
         title, html, text, preheader = map(remove_invisible, (title, html, text, preheader))
         return cls(title.strip(), html, text, preheader.strip())
 
@@ -57,14 +60,14 @@ class Content:
 
     @property
     def plain_title(self) -> str:
-        """The title as the archive shows it: merge fields by their fallbacks."""
+        """The title as the archive shows it, with merge fields as their fallbacks."""
         filled = merge_fields.FieldTemplate(self.title, html=False).fill({})
-        return " ".join(only_xml_characters(filled).split()) or "Untitled"
+        return " ".join(only_xml_characters(filled).split()) or _("Untitled")
 
 
 @dataclass(frozen=True, slots=True)
 class ContentProblem:
-    """Why content cannot be published: field, sentence, and the unknown merge field if any."""
+    """A reason why content cannot be published, with its unknown merge field if any."""
 
     field: str
     sentence: str
@@ -72,7 +75,7 @@ class ContentProblem:
 
 
 def find_problems(content: Content) -> list[ContentProblem]:
-    """Return everything that prevents publishing."""
+    """Return all problems that prevent publishing."""
     title, preheader = ("title", content.title), ("preheader", content.preheader)
     parts = (("text_content", content.text), ("html_content", content.html))
     problems = [
@@ -86,28 +89,34 @@ def find_problems(content: Content) -> list[ContentProblem]:
     ]
     found = []
     if not content.title:
-        found.append(("title", "The title is empty; it becomes the subject of the mail."))
+        found.append(("title", _("The title is empty. Write one; it becomes the mail's subject.")))
     if CONTROL_CHARACTERS.search(content.title):
-        found.append(("title", "The title has more than one line; a subject has one."))
+        found.append(("title", _("The title has more than one line. Write it on one line.")))
     if CONTROL_CHARACTERS.search(content.preheader):
-        found.append(("preheader", "The preheader has more than one line; an inbox shows one."))
-    for (field, line), most in ((preheader, LONGEST_PREHEADER), (title, LONGEST_TITLE)):
-        if len(line) > most:
-            found.append((field, _too_long(f"The {field}", line, most)))
+        sentence = _("The preview text has more than one line. Write it on one line.")
+        found.append(("preheader", sentence))
+    if len(content.preheader) > LONGEST_PREHEADER:
+        sentence = _("The preview text has {length} characters; the limit is {most}.")
+        found.append(("preheader", _too_long(sentence, content.preheader, LONGEST_PREHEADER)))
+    if len(content.title) > LONGEST_TITLE:
+        sentence = _("The title has {length} characters; the limit is {most}.")
+        found.append(("title", _too_long(sentence, content.title, LONGEST_TITLE)))
     if not content.html.strip() and not content.text.strip():
-        found.append(("html_content", "Both parts are empty; write the text, the HTML, or both."))
-    nul = "This part holds a NUL character, which no mail can carry; remove it."
+        sentence = _("The letter is empty. Write the HTML, the plain text, or both.")
+        found.append(("html_content", sentence))
+    nul = _("This part has a NUL character, which mails cannot contain. Remove it.")
     for field, part in parts:
         if len(part) > LONGEST_PART:
-            found.append((field, _too_long("This part", part, LONGEST_PART)))
+            sentence = _("This part has {length} characters; the limit is {most}.")
+            found.append((field, _too_long(sentence, part, LONGEST_PART)))
     found += [(field, nul) for field, part in parts if "\x00" in part]
     return problems + [ContentProblem(*problem) for problem in found]
 
 
-def _too_long(name: str, text: str, most: int) -> str:
-    return f"{name} has {len(text):,} characters; at most {most:,} are possible."
+def _too_long(sentence: str, text: str, most: int) -> str:
+    return sentence.format(length=digits(len(text)), most=digits(most))
 
 
 def plain_title(edition: Edition) -> str:
-    """Return the title as a page shows it, with merge fields by their fallbacks."""
+    """Return the title as pages show it, with merge fields as their fallbacks."""
     return Content(edition.title, "", "").plain_title

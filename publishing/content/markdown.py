@@ -17,7 +17,7 @@ def render_markdown(markdown: str) -> str:
     """Return the letter as a fragment of HTML."""
     placeholders = FieldPlaceholders(markdown)
     tokens = _MARKDOWN.parse(placeholders.text)
-    # Fields go back into the tokens, so the renderer escapes them for their context.
+    # The renderer escapes fields for their context, so they return into the tokens first.
     _restore_fields(tokens, placeholders)
     return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
 
@@ -25,7 +25,7 @@ def render_markdown(markdown: str) -> str:
 def _restore_fields(tokens: Iterable[Token], placeholders: FieldPlaceholders) -> None:
     for token in tokens:
         token.content = placeholders.restore(token.content)
-        # Mail shows no language of code, and a class could cut a field in two.
+        # Mail does not show the language of code, and a class could cut a field in two.
         token.info = ""
         if token.attrs:
             token.attrs = {
@@ -40,7 +40,7 @@ def _restore_fields(tokens: Iterable[Token], placeholders: FieldPlaceholders) ->
 
 
 def _is_safe_address(address: str) -> bool:
-    """Whether the address is harmless, also once a field has become its fallback."""
+    """Return whether the address is harmless, also with each field as its fallback."""
     return _MARKDOWN.validateLink(FieldTemplate(address, html=False).fill({}).strip())
 
 

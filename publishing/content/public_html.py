@@ -1,4 +1,4 @@
-"""Render a letter for the archive, sanitised: it must not run with the rights of our site."""
+"""Render a letter for the archive. It is sanitised, so that it cannot act for our site."""
 
 import re
 from html import unescape
@@ -36,7 +36,7 @@ DROPPED_WHOLE = {"script", "style", "title", "template", "noscript", "iframe", "
 SCHEMES = {"http", "https", "mailto", "tel", "data"}
 IMAGE_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,", re.IGNORECASE)
 
-# Smaller images are ornaments, or count readers.
+# Smaller images are decorations or tracking pixels.
 SMALLEST_IMAGE_PX = 100
 
 _IMAGE = re.compile(r"<img\b[^>]*>")
@@ -48,7 +48,7 @@ _H1 = re.compile(r"<(/?)h1\b")
 def render_public_issue(
     title: str, html: str, text: str, *, leave_url: str, archive_url: str
 ) -> SafeString:
-    """Return a letter with fields as their fallbacks; text alone becomes paragraphs with links."""
+    """Return a letter with fields as their fallbacks; plain text becomes paragraphs."""
     values = {"unsubscribe_url": leave_url, "archive_url": archive_url}
     if html.strip():
         body = FieldTemplate(html, html=True).fill(values)
@@ -59,7 +59,7 @@ def render_public_issue(
 
 
 def first_image(body: str, site_url: str) -> str:
-    """Return the absolute address of the first image in a sanitised body that is no ornament."""
+    """Return the absolute URL of the first image in a sanitised body, without decorations."""
     for image in _IMAGE.findall(body):
         attributes = {name: unescape(value) for name, value in _ATTRIBUTE.findall(image)}
         sizes = [
@@ -76,11 +76,11 @@ def first_image(body: str, site_url: str) -> str:
 
 
 def sanitise_html(html: str) -> str:
-    """Return HTML without scripts, styles, forms, frames and characters that a feed cannot hold."""
-    # Normalise first: parsing elements that nest without bound takes quadratic time.
+    """Remove scripts, styles, forms, frames and illegal XML characters."""
+    # Normalise first, because parsing unlimited nesting takes quadratic time.
     clean = _clean(normalise(html))
     legal = only_xml_characters(clean)
-    # An address may have passed as harmless only because of a removed character.
+    # An address may have looked harmless only because of a removed character.
     return clean if legal == clean else _clean(legal)
 
 
@@ -98,7 +98,7 @@ def _clean(html: str) -> str:
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    """Return the attribute or None. Images come over https, from this site, or as data."""
+    """Return the attribute or None. Images use https, this site, or data."""
     if name not in {"src", "href"}:
         return value
     address = urlsplit(value.strip())
@@ -110,7 +110,7 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def _under_title(title: str, body: str) -> str:
-    """Drop the heading of a sanitised body that repeats the title; make other `h1` into `h2`."""
+    """Drop a first heading that repeats the title; make every other `h1` an `h2`."""
     first = _HEADING.search(body)
     if first and _words(strip_tags(first[1])) == _words(title):
         body = body[: first.start()] + body[first.end() :]

@@ -1,4 +1,4 @@
-"""Render a letter as one reader will get it, through the code that sends."""
+"""Render a letter as one reader gets it, with the code that sends."""
 
 import uuid
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ INVALID_TOKEN = "preview"  # noqa: S105
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What the inbox shows, both parts, and the mail's size in bytes before fields are filled."""
+    """The inbox line, both parts, and the mail's size in bytes before fields are filled."""
 
     sender: str
     reader: str
@@ -36,7 +36,7 @@ class Preview:
 
 
 def sample_reader(*, sees_readers: bool) -> Recipient:
-    """Return the first confirmed reader; an invented one if there is none or none may be seen."""
+    """Return the first confirmed reader, or an invented one if none may be shown."""
     first = confirmed().order_by("id").first() if sees_readers else None
     return ADA if first is None else Recipient(first[0], first[1], first[2:])
 

@@ -9,7 +9,7 @@ from delivery.mail.merge_fields import FieldTemplate
 from publishing.content.public_html import sanitise_html
 
 LONGEST = 180
-# Whatever is shorter is a greeting, a date or “view in browser”.
+# A shorter paragraph is a greeting, a date or “view in browser”.
 ENOUGH = 40
 
 _PARAGRAPH = re.compile(r"<p\b[^>]*>(.*?)</p>", re.DOTALL)
@@ -33,7 +33,7 @@ def _of_html(content: str) -> list[str]:
     clean = sanitise_html(FieldTemplate(content, html=True).fill({}))
     inner = (_BREAK.sub(" ", found) for found in _PARAGRAPH.findall(clean))
     found = [words for part in inner if (words := _plain(strip_tags(part)))]
-    # A letter without paragraphs: whatever it says.
+    # A letter without paragraphs is summarised from all its text.
     return found or [words for words in [_plain(_TAG.sub(" ", clean))] if words]
 
 

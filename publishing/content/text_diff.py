@@ -1,4 +1,4 @@
-"""Compare two states of a letter, field by field and line by line. Pure."""
+"""Compare two versions of a letter by field and by line. Pure."""
 
 import difflib
 from collections.abc import Mapping
@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 # Equal lines shown around a difference.
 CONTEXT = 2
-# Comparing costs the product of the lines; longer texts are shown as one difference.
+# The time grows with the product of the lines, so longer texts are shown as one difference.
 MOST_LINES = 2000
 
 
 class LinePair(NamedTuple):
-    """One row: the line on either side, or None where that side has no such line."""
+    """One row: the line of each side, or None if that side has no such line."""
 
     other: str | None
     mine: str | None
@@ -21,14 +21,14 @@ class LinePair(NamedTuple):
 def diff_fields(
     other: Mapping[str, str], mine: Mapping[str, str]
 ) -> dict[str, list[LinePair | None]]:
-    """Return the lines of each field that differs; None marks lines left out."""
+    """Return the lines of each field that differs; None marks omitted lines."""
     return {
         name: diff_lines(text, mine[name]) for name, text in other.items() if text != mine[name]
     }
 
 
 def diff_lines(other: str, mine: str) -> list[LinePair | None]:
-    """Return the lines of both; equal lines far from any difference are left out."""
+    """Return the lines of both, without equal lines far from any difference."""
     one, two = other.split("\n"), mine.split("\n")
     if max(len(one), len(two)) > MOST_LINES:
         return list(starmap(LinePair, zip_longest(one, two)))

@@ -1,4 +1,4 @@
-"""Make the text part of a letter from its HTML. Pure, and linear in its length."""
+"""Make the plain text of a letter from its HTML. Pure, in linear time."""
 
 import re
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.
 
 
 def html_to_text(html: str) -> str:
-    """Return the words of a letter in HTML, a fragment or a whole document, as plain text."""
+    """Convert a fragment or a complete document of HTML to plain text."""
     placeholders = FieldPlaceholders(html)
     clean = nh3.clean(
         _TAG_OR_COMMENT.sub(_keep_shaping_tag, normalise(placeholders.text)),
@@ -60,12 +60,12 @@ def html_to_text(html: str) -> str:
 
 
 def _keep_shaping_tag(tag: re.Match[str]) -> str:
-    """Keep a tag that shapes the text. nh3 would drop the words within SVG or MathML."""
+    """Keep tags that shape the text. nh3 would drop the text within SVG or MathML."""
     return tag[0] if tag[1] in _SHAPING else ""
 
 
 def _in_text(placeholder: str) -> str:
-    """Return a merge field whose fallback, which is HTML, has become words."""
+    """Return a merge field with its HTML fallback as plain text."""
     name, bar, fallback = placeholder.partition("|")
     if not bar or not ("<" in fallback or "&" in fallback):
         return placeholder
@@ -84,9 +84,9 @@ class _Page:
     lines: list[str] = field(default_factory=list)
     containers: list[_Container] = field(default_factory=list)
     gap: bool = False
-    """Whether a blank line comes before the next block."""
+    """True if a blank line comes before the next block."""
     shared: int = 0
-    """How many containers the blocks since then have in common."""
+    """The number of containers that all blocks since then share."""
 
     def put(self, block: list[str]) -> None:
         if self.lines and self.gap:
@@ -143,7 +143,7 @@ class _Writer:
         return "\n".join(self._pages[0].lines).strip("\n")
 
     def take(self, words: str, tag: str, rest: str) -> None:
-        """Take some words, and the tag after them."""
+        """Process some text and the tag after it."""
         if words and not self._hidden:
             self._words[-1].append(words)
         if tag.startswith("/"):
@@ -272,7 +272,7 @@ class _Writer:
             self._tables[-1] = rows
 
     def _lay_out(self, rows: list[list[_Cell]]) -> list[list[str]]:
-        """Return columns if they fit, otherwise one cell after the other."""
+        """Return columns if they fit, otherwise one cell below the other."""
         columns = max(map(len, rows), default=0)
         cells = [cell for row in rows for cell in row]
         if columns < 2 or any(len(cell.lines) > 1 for cell in cells):

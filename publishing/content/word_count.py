@@ -1,10 +1,10 @@
-"""Count the words of a text. Pure. A merge field is one word; an address is none."""
+"""Count the words of a text. A merge field is one word, a URL is none. Pure."""
 
 import re
 
 from delivery.mail import merge_fields
 
-# What lets two runs of letters be one word: well-known, it’s, 1,000, 10:30, ada@posthouse.example.
+# Examples of one word: well-known, it’s, 1,000, 10:30, ada@posthouse.example.
 _WORD = re.compile(r"[^\W_]+(?:(?:['’.@_-]|(?<=\d)[,:](?=\d))[^\W_]+)*")
 _ADDRESS = re.compile(r"\b(?:https?://|mailto:|tel:)[^\s<>]+", re.IGNORECASE)
 _POSTMARK_FIELD = re.compile(r"\{\{\{[^{}]*\}\}\}")
@@ -13,14 +13,14 @@ _ADDRESSES = frozenset({"unsubscribe_url", "archive_url"})
 
 
 def count_words(text: str) -> int:
-    """Return how many words a plain text has."""
-    # Fields come first, because addresses may contain fields with blanks.
+    """Count the words of a plain text."""
+    # Replace fields first, because URLs may contain fields with spaces.
     filled = merge_fields.FIELD_PATTERN.sub(_placeholder, _POSTMARK_FIELD.sub("", text))
     return len(_WORD.findall(_ADDRESS.sub(" ", filled)))
 
 
 def estimate_word_count(letter: str) -> int:
-    """Return about how many words an unrendered letter has, in Markdown or HTML."""
+    """Estimate the number of words of an unrendered letter, in Markdown or HTML."""
     return count_words(_TAG.sub(" ", letter))
 
 

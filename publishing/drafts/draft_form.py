@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from dataclasses import astuple
 
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from delivery.humanise import digits
 from delivery.reports.edition_words import AUDIENCE_WORDS, audience_words
 from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftFields
 from publishing.content.edition_content import LONGEST_PART, remove_invisible
@@ -13,16 +16,21 @@ from publishing.editions.audience import EVERYONE
 from publishing.editions.versions import versions_of
 
 FIELDS = ("title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted")
-_LABELS = {"title": "title", "preheader": "preheader", "letter": "letter", "text": "text part"}
+_TOO_LONG = {
+    "title": gettext_lazy("The title has {length} characters; the limit is {most}."),
+    "preheader": gettext_lazy("The preview text has {length} characters; the limit is {most}."),
+    "letter": gettext_lazy("The letter has {length} characters; the limit is {most}."),
+    "text": gettext_lazy("The plain text has {length} characters; the limit is {most}."),
+}
 
 
 def is_html_form(posted: Mapping[str, str]) -> bool:
-    """Whether the form for finished HTML was posted: only the composer has `letter`."""
+    """Return whether the form for finished HTML was posted. Only the composer has `letter`."""
     return "letter" not in posted
 
 
 def parse_draft_fields(posted: Mapping[str, str]) -> DraftFields:
-    """Return the fields of either form. An impossible choice becomes the default."""
+    """Return the fields of either form. An invalid choice becomes the default."""
 
     def words(field: str) -> str:
         # PostgreSQL stores no NUL.
@@ -51,26 +59,26 @@ def form_values(fields: DraftFields) -> dict[str, str]:
 
 
 def fields_to_compare(fields: DraftFields) -> dict[str, str]:
-    """Return the values as the page that compares two drafts names them."""
+    """Return the values by their labels on the page that compares two drafts."""
     return {
-        "Title": fields.title,
-        "Preview text": fields.preheader,
-        "Written in": "HTML" if fields.format == HTML else "Markdown",
-        "Letter": fields.letter,
-        "Text part": fields.text or "made from the letter",
-        "Goes to": audience_words(fields.goes_to),
-        "Listing": "unlisted" if fields.unlisted else "listed",
+        _("Title"): fields.title,
+        _("Preview text"): fields.preheader,
+        _("Written in"): "HTML" if fields.format == HTML else "Markdown",
+        _("Letter"): fields.letter,
+        _("Plain text"): fields.text or _("automatic"),
+        _("Goes to"): audience_words(fields.goes_to),
+        _("Listing"): _("unlisted") if fields.unlisted else _("listed"),
     }
 
 
 def parse_revision(text: str | None) -> int:
-    """Return the revision that the words were made from; 0, which no draft has, if none."""
+    """Return the base revision of a form; 0, which no draft has, if it names none."""
     text = text or ""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 def issue_posted(request: HttpRequest) -> uuid.UUID | None:
-    """Return the issue that the form names, if something of it was published."""
+    """Return the issue that the form names, if a version of it was published."""
     try:
         issue = uuid.UUID(request.POST.get("issue", ""))
     except ValueError:
@@ -87,18 +95,20 @@ def parse_hash(text: str | None) -> bytes:
 
 
 def too_long(fields: DraftFields) -> dict[str, str]:
-    """Return a sentence for each part that is longer than any letter may be, by its name."""
+    """Return a sentence for each part that is too long, by its name."""
     found = {}
-    for name, label in _LABELS.items():
+    for name, sentence in _TOO_LONG.items():
         length, most = len(getattr(fields, name)), LONGEST_PART
         if (name, fields.format) == ("letter", MARKDOWN):
             most = LONGEST_MARKDOWN
         if length > most:
-            found[name] = f"The {label} has {length:,} characters; at most {most:,} are possible."
+            found[name] = sentence.format(length=digits(length), most=digits(most))
     return found
 
 
 def length_error(fields: DraftFields) -> str:
     """Return a sentence about the first part that is too long; empty if none is."""
     sentence = next(iter(too_long(fields).values()), "")
-    return sentence and f"{sentence} Nothing was saved; your words are still here."
+    if not sentence:
+        return ""
+    return f"{sentence} {_('Nothing was saved, and your text is still here.')}"

@@ -1,4 +1,4 @@
-"""Create, save, copy and delete drafts. A save names the revision it was made from."""
+"""Create, save, copy and delete drafts. Each save names its base revision."""
 
 import uuid
 from dataclasses import asdict, replace
@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.translation import ngettext
 
 from delivery.models import Edition
 from idempotency.key import fresh_key
@@ -16,12 +17,12 @@ from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_
 from publishing.editions.versions import default_goes_to, versions_of
 from publishing.models import Draft, Issue
 
-# An author with this many drafts that were saved once only gets no further one while signed out.
+# With this many drafts that were saved only once, a signed-out author gets no further draft.
 MOST_UNTOUCHED = 20
 
 
 class SaveResult(NamedTuple):
-    """The draft as it is now, None if deleted; whether it holds the fields, and only since now."""
+    """The present draft (None if deleted), whether it holds the fields, and if this changed it."""
 
     draft: Draft | None
     is_saved: bool = False
@@ -48,9 +49,9 @@ def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
 
 
 def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | None) -> None:
-    """Link a locked draft to its edition; words that it lacks go on in a copy for `copy_for`."""
+    """Link a locked draft to its edition; unpublished text continues in a copy for `copy_for`."""
     Draft.objects.filter(pk=draft.pk, edition=None).update(edition=edition)
-    # The form for finished HTML has posted newer words than those of its last save.
+    # The form for finished HTML posted newer text than its last save.
     if copy_for is None or draft.revision == draft.html_form_revision:
         return
     if not _makes(draft.fields, edition):
@@ -66,7 +67,7 @@ def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
 def create(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """Save a fresh form once under its key; an issue has one open draft for its next version."""
+    """Save a new form once under its key. An issue has one open draft for its next version."""
     with transaction.atomic():
         if issue is not None:
             # Publishing locks the draft or its key before the issue. Another order could deadlock.
@@ -81,7 +82,7 @@ def create(
 def save_html_form(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """Save the form for finished HTML as one draft, unless that was edited since."""
+    """Save the form for finished HTML as one draft, unless the draft was edited since."""
     with transaction.atomic():
         result = create(author, key, fields, issue=issue)
         found = result.draft
@@ -97,7 +98,7 @@ def save_html_form(
 def copy(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """Create a draft under that key, beside any other; published already if the key was."""
+    """Create a draft under a key, beside any other; it is published if the key was."""
     with transaction.atomic():
         _lock_key(author, key)
         made = Edition.objects.filter(author_id=author, idempotency_key=key).first()
@@ -128,7 +129,7 @@ def keep_signed_out(
     issue: uuid.UUID | None = None,
     shown: uuid.UUID | None = None,
 ) -> Draft:
-    """Return a draft of these words of a signed-out author. Raises `TooManyUntouchedError`."""
+    """Return a draft of a signed-out author's text. Raises `TooManyUntouchedError`."""
     with transaction.atomic():
         # The lock keeps two concurrent posts from both finding room for one.
         get_user_model().objects.select_for_update(no_key=True).get(pk=author)
@@ -139,18 +140,23 @@ def keep_signed_out(
             return found
         if still_open.filter(created_by=author, revision=1).count() >= MOST_UNTOUCHED:
             raise TooManyUntouchedError(
-                f"{MOST_UNTOUCHED} drafts of yours wait that were never saved again, and no more "
-                "are kept for somebody who is signed out."
+                ngettext(
+                    "You have {n} draft that was saved only once. Homing keeps no more while you "
+                    "are signed out.",
+                    "You have {n} drafts that were saved only once. Homing keeps no more while "
+                    "you are signed out.",
+                    MOST_UNTOUCHED,
+                ).format(n=MOST_UNTOUCHED)
             )
         for free in (key, fresh_key()):
             draft = copy(author, free, fields, issue=issue).draft
             if draft is not None and draft.fields == fields:
                 return draft
-        raise AssertionError("a fresh key met a draft")
+        raise AssertionError("a new key already has a draft")
 
 
 def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.UUID) -> SaveResult:
-    """Save over the revision that the words were made from, and over no other."""
+    """Save over the base revision `from_revision`, and over no other."""
     with transaction.atomic():
         before = Draft.objects.filter(pk=draft).values_list("saved_by_id", flat=True).first()
         changed = (
@@ -158,7 +164,7 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
             .exclude(**asdict(fields))
             .update(revision=F("revision") + 1, saved_by=by, saved_at=Now(), **asdict(fields))
         )
-        # The update locks the row until the end: what is read is what was written.
+        # The update locks the row until the end, so this reads what was written.
         present = load_draft(pk=draft)
         if present is None:
             return SaveResult(None)
@@ -189,7 +195,7 @@ def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
 
 
 def fields_for_next_version(issue: uuid.UUID) -> DraftFields:
-    """Return the newest words of an issue as they were written. Raises `Issue.DoesNotExist`."""
+    """Return the fields of an issue's newest version. Raises `Issue.DoesNotExist`."""
     newest = versions_of(issue).defer(None).select_related("draft").first()
     if newest is None:
         raise Issue.DoesNotExist(f"There is no issue {issue}.")
@@ -208,7 +214,7 @@ def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
 
 
 def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
-    """The fields of the form that made this edition: the words posted now, if they did."""
+    """Return the fields that made this edition: those `posted`, if they match it."""
     return replace(
         posted if _makes(posted, edition) else _words_behind(edition),
         goes_to=edition.goes_to,
@@ -217,7 +223,7 @@ def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
 
 
 def _words_behind(edition: Edition) -> DraftFields:
-    """What an author wrote to make this edition, as far as it is known."""
+    """Return the fields from which this edition was made, as far as known."""
     draft: Draft | None = getattr(edition, "draft", None)
     if draft is not None and _makes(draft.fields, edition):
         return draft.fields
@@ -225,7 +231,7 @@ def _words_behind(edition: Edition) -> DraftFields:
     if not html.strip():
         return DraftFields(edition.title, edition.preheader, MARKDOWN, "", text)
     automatic = DraftFields(edition.title, edition.preheader, HTML, html, "")
-    # An automatic text part continues to follow the letter.
+    # An automatic plain text continues to follow the letter.
     if build_content(automatic).text.split() == text.split():
         return automatic
     return DraftFields(edition.title, edition.preheader, HTML, html, text)

@@ -1,4 +1,4 @@
-"""Keep what an author posts after their session ended, as a draft; a signed note names them."""
+"""Save posts after the end of a session as drafts. A signed field names their author."""
 
 import uuid
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from publishing.script_request import wants_json
 
 WRITER_FIELD = "writer"
 _SALT = "publishing.drafts.keep_signed_out"
-# A form may stay open over a long holiday, and no longer.
+# A form may stay open during a long holiday.
 _MAX_AGE_S = 90 * 24 * 3600
 
 P = ParamSpec("P")
@@ -29,12 +29,12 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponse]
 
 
 def sign_writer(user: AbstractBaseUser | AnonymousUser) -> str:
-    """Return the signed note of a form's author, for its hidden field."""
+    """Return the signed name of a form's author, for its hidden field."""
     return signing.dumps(str(user.pk), salt=_SALT)
 
 
 def read_writer(note: str) -> uuid.UUID | None:
-    """Return the author that a signed note names; None if it is invalid or too old."""
+    """Return the author that a signed field names; None if it is invalid or too old."""
     try:
         return uuid.UUID(signing.loads(note, salt=_SALT, max_age=_MAX_AGE_S))
     except signing.BadSignature:
@@ -42,7 +42,7 @@ def read_writer(note: str) -> uuid.UUID | None:
 
 
 def keep_when_signed_out(view: View[P]) -> View[P]:
-    """Store a post after the session's end as a draft; a script keeps its words itself."""
+    """Save a post after the session's end as a draft. Scripts keep their text themselves."""
 
     @wraps(view)
     def kept(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
@@ -72,12 +72,12 @@ def keep_when_signed_out(view: View[P]) -> View[P]:
 
 
 def draft_in_url(request: HttpRequest) -> uuid.UUID | None:
-    """Return the draft that the address names, if any."""
+    """Return the draft that the URL names, if any."""
     return request.resolver_match.kwargs.get("draft") if request.resolver_match else None
 
 
 def _not_kept(request: HttpRequest, sentence: str) -> HttpResponse:
-    """429: all that was posted, hidden, in a form that posts it again after signing in."""
+    """Answer 429 with a form that posts the same hidden fields again after signing in."""
     page = render(
         request,
         "publishing/signed_out_not_kept.html",

@@ -1,6 +1,7 @@
-"""Make an issue that was withdrawn before anybody got it a draft again."""
+"""Reopen an issue as a draft if it was cancelled before any reader got it."""
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
 from delivery.models import Edition
 from publishing.display_name import is_there
@@ -9,22 +10,22 @@ from publishing.editions.status import load_status
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Issue
 
-IS_A_DRAFT = "It reached nobody. The issue is a draft again, with every word in it."
-HAS_A_DRAFT = (
-    "It reached nobody. The issue has an open draft already; the words that were taken back stay "
+IS_A_DRAFT = _("No reader got it. The issue is a draft again, with all its content.")
+HAS_A_DRAFT = _(
+    "No reader got it. The issue already has an open draft. The content that was called back stays "
     "with this version."
 )
 
 
 def reached_nobody(edition: int) -> bool:
-    """Whether an edition was cancelled and no copy of it went out, or may have."""
+    """Return whether an edition was cancelled and certainly no copy of it was sent."""
     counts = load_status(edition).counts
     is_cancelled = counts.control == "cancelled" and not counts.is_transactional
     return is_cancelled and not (counts.sent or counts.unknown or counts.waiting)
 
 
 def restore_draft(edition: Edition) -> str:
-    """Reopen the newest edition as a draft if it reached nobody; return what to say about it."""
+    """Reopen the newest edition as a draft if it reached nobody; return a sentence about it."""
     if not reached_nobody(edition.pk):
         return ""
     with transaction.atomic():
@@ -34,8 +35,8 @@ def restore_draft(edition: Edition) -> str:
         if newest is None or newest.pk != edition.pk:
             return ""
         if drafts.open_draft_of_issue(edition.issue_id) is not None:
-            return HAS_A_DRAFT
+            return str(HAS_A_DRAFT)
         author = newest.author_id if is_there(newest.author_id) else None
         draft = drafts.open_for_issue(author, edition.issue_id)
         Draft.objects.filter(pk=draft.pk).update(goes_to=newest.goes_to)
-    return IS_A_DRAFT
+    return str(IS_A_DRAFT)

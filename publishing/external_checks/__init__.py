@@ -1,1 +1,1 @@
-"""Check domain records and links outside, within the time that a page may take."""
+"""Check domain records and links within the time that a page may take."""

@@ -1,4 +1,4 @@
-"""Save the results of external checks for a while, so that pages need not wait for them."""
+"""Cache the results of external checks, so that pages need not wait for them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,7 +19,7 @@ DOMAIN, LINK = ExternalCheck.Kind.DOMAIN.value, ExternalCheck.Kind.LINK.value
 
 @dataclass(frozen=True, slots=True)
 class CachedResults:
-    """The fresh results and the time of the oldest; None or empty without a fresh result."""
+    """Fresh results with the time of the oldest; None or empty without a fresh result."""
 
     domain: DomainRecords | None
     domain_at: datetime | None
@@ -44,7 +44,7 @@ def load_fresh(domain: str, links: Sequence[str]) -> CachedResults:
 
 
 def expired_results() -> OldRows:
-    """The results that are too old to be shown."""
+    """Return the results that are too old to be shown."""
     days = _SAVED_FOR.total_seconds() / 86400
     return OldRows("external_check", ["id"], "looked_at", days, in_order=False)
 

@@ -1,4 +1,4 @@
-"""Check what a letter refers to outside: its sender's domain and its links, concurrently."""
+"""Check the sender's domain and the links of a letter, concurrently."""
 
 import time
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ CONCURRENCY = 8
 
 
 def check_letter(domain: str, links: Sequence[str]) -> None:
-    """Check and save what has no fresh result, in no transaction; an empty `domain` is skipped."""
+    """Check what has no fresh result, and save it outside a transaction. `domain` may be empty."""
     opener, cached = LinkOpener(NameServers()), cached_results.load_fresh(domain, links)
-    # Links without an answer are tried again immediately.
+    # Links without an answer are tried again at once.
     answered = {url for url, result in cached.links.items() if result.is_ok or result.is_dead}
     left = [url for url in links if url not in answered]
     with ThreadPoolExecutor(1, thread_name_prefix="domain-check") as pool:
@@ -46,5 +46,5 @@ def open_links(
         done, _ = wait(opened, timeout=timeout_s)
         return {opened[future]: future.result() for future in done}
     finally:
-        # Those that still run end at the same deadline; nobody waits for them.
+        # Threads that still run end at the same deadline.
         pool.shutdown(wait=False, cancel_futures=True)

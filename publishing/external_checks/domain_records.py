@@ -1,5 +1,8 @@
-"""Look up the records of a sender's domain: SPF, DKIM, return path, DMARC. “No answer” says nothing
-about the domain."""
+"""
+Look up the records of a sender's domain: SPF, DKIM, return path, DMARC.
+
+`NO_ANSWER` is about the name servers and says nothing about the domain.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ logger = logging.getLogger(__name__)
 TOTAL_TIMEOUT_S = 6.0
 QUERY_TIMEOUT_S = 3.0
 _ATTEMPT_TIMEOUT_S = 1.5
-# A text is sent in pieces of at most 255 bytes, which are joined without blanks.
+# A text has parts of at most 255 bytes, which are joined without spaces.
 _VALUE_OF: dict[str, Callable[[Any], str]] = {
     "TXT": lambda row: b"".join(row.strings).decode("utf-8", "replace").replace("\x00", ""),
     "CNAME": lambda row: str(row.target).rstrip(".").lower(),
@@ -48,7 +51,7 @@ class Records:
 
     @property
     def is_known(self) -> bool:
-        """Whether a name server answered."""
+        """True if a name server answered."""
         return self.status is not DnsStatus.NO_ANSWER
 
 
@@ -65,24 +68,24 @@ class DomainRecords:
 
     @property
     def is_known(self) -> bool:
-        """Whether every query was answered."""
+        """True if every query was answered."""
         return all(one.is_known for one in (self.texts, self.dkim, self.return_path, self.dmarc))
 
     @property
     def has_dkim_key(self) -> bool:
-        """Whether a key was found. An empty one was revoked (RFC 6376, 3.6.1)."""
+        """True if there is a key. An empty key is revoked (RFC 6376, 3.6.1)."""
         return any(_tags(text).get("p") for text in self.dkim.values)
 
     @property
     def dmarc_records(self) -> tuple[str, ...]:
-        """The DMARC records. Receivers ignore them if there are more than one."""
+        """The DMARC records. Receivers ignore all if there is more than one."""
         return tuple(
             text for text in self.dmarc.values if _tags(text).get("v", "").upper() == "DMARC1"
         )
 
     @property
     def dmarc_policy(self) -> str:
-        """What the first DMARC record asks for this domain: “none”, “quarantine” or “reject”."""
+        """The policy of the first DMARC record: “none”, “quarantine” or “reject”."""
         tags = _tags(self.dmarc_records[0]) if self.dmarc_records else {}
         above = self.dmarc_at != self.domain
         return ((tags.get("sp") if above else None) or tags.get("p") or "none").lower()
@@ -98,7 +101,7 @@ class DomainRecords:
 
 
 def domain_of(sender: str) -> str:
-    """The domain of a sender, which may have a name before the address."""
+    """Return the domain of a sender, which may have a name before the address."""
     return sender.rstrip("> ").rpartition("@")[2].lower()
 
 
@@ -114,16 +117,16 @@ class NameServers:
         try:
             self._resolver = dns.resolver.Resolver(configure=servers is None)
         except dns.resolver.NoResolverConfiguration:
-            self._resolver = dns.resolver.Resolver(configure=False)  # asks nobody
+            self._resolver = dns.resolver.Resolver(configure=False)  # without name servers
         if servers is not None:
             self._resolver.nameservers = servers
             self._resolver.port = port
         self._resolver.timeout = _ATTEMPT_TIMEOUT_S
-        # Names are complete: the search domains of this machine are not tried.
+        # All names are complete, so the search domains of this machine are not used.
         self._resolver.search = []
 
     def query(self, name: str, kind: str, *, deadline: float) -> Records:
-        """The records of a kind at a name, by `deadline` of `time.monotonic`. Never raises."""
+        """Query one kind of record by `deadline` of `time.monotonic`. Never raises."""
         lifetime = min(QUERY_TIMEOUT_S, deadline - time.monotonic())
         if lifetime <= 0:
             return Records(DnsStatus.NO_ANSWER)
@@ -140,7 +143,7 @@ class NameServers:
 
 
 def look_up_domain(domain: str, servers: NameServers) -> DomainRecords:
-    """Query SPF, DKIM, return path and DMARC at once, within `TOTAL_TIMEOUT_S`. Never raises."""
+    """Query all records concurrently within `TOTAL_TIMEOUT_S`. Never raises."""
     deadline = time.monotonic() + TOTAL_TIMEOUT_S
 
     @inherited
@@ -159,7 +162,7 @@ def look_up_domain(domain: str, servers: NameServers) -> DomainRecords:
 
 
 def _query_dmarc(domain: str, servers: NameServers, deadline: float) -> tuple[Records, str]:
-    """The policy of the domain, or of the nearest domain above it that has one."""
+    """Return the policy of the domain, or of the nearest parent domain that has one."""
     labels = domain.split(".")
     for first in range(max(1, len(labels) - 1)):
         name = ".".join(labels[first:])

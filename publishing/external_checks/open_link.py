@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
 from delivery.control_characters import CONTROL_CHARACTERS
@@ -26,11 +28,11 @@ from publishing.external_checks.ssrf_guard import AddressFilter, IPAddress, is_p
 
 LINK_TIMEOUT_S = 5.0
 MAX_REDIRECTS = 3
-# A browser percent-encodes blanks and everything beyond ASCII.
+# Browsers percent-encode spaces and all characters outside ASCII.
 _KEPT = "".join(map(chr, range(ord("!"), ord("~") + 1)))
 _PORTS = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# Servers that refuse HEAD, or answer it otherwise than GET, use these statuses.
+# Statuses of servers that refuse HEAD or answer it differently from GET.
 _RETRY_WITH_GET = frozenset({400, 403, 404, 405, 406, 410, 500, 501, 503})
 _HEADERS = {
     "User-Agent": "Homing (opens the links of a letter before it is published)",
@@ -40,12 +42,12 @@ _HEADERS = {
 }
 
 
-# Servers that answer these mean it.
+# These statuses mean that the page does not exist.
 _GONE = frozenset({404, 410})
 
 
 class LinkError(StrEnum):
-    """Why a link led to no response; the values are shown to authors."""
+    """Why a link gave no response. Saved results contain the values."""
 
     NONE = ""
     NO_SUCH_HOST = "no such host"
@@ -59,7 +61,19 @@ class LinkError(StrEnum):
     INVALID_RESPONSE = "an answer that is none"
 
 
-# Errors that a reader may not meet.
+_ERROR_TEXTS = {
+    LinkError.NO_SUCH_HOST: gettext_lazy("the host does not exist"),
+    LinkError.DNS_FAILED: gettext_lazy("the host could not be looked up"),
+    LinkError.NOT_PUBLIC: gettext_lazy("the address is not public"),
+    LinkError.NOT_A_WEB_URL: gettext_lazy("not a web address"),
+    LinkError.TOO_MANY_REDIRECTS: gettext_lazy("too many redirects"),
+    LinkError.REFUSED: gettext_lazy("the connection was refused"),
+    LinkError.CERTIFICATE: gettext_lazy("the certificate is not valid"),
+    LinkError.TIMEOUT: gettext_lazy("no answer in time"),
+    LinkError.INVALID_RESPONSE: gettext_lazy("the response is not valid"),
+}
+
+# Errors that a reader may not see.
 _MAY_PASS = frozenset(
     {LinkError.NONE, LinkError.DNS_FAILED, LinkError.TIMEOUT, LinkError.INVALID_RESPONSE}
 )
@@ -75,22 +89,24 @@ class LinkResult:
 
     @property
     def is_dead(self) -> bool:
-        """Whether no reader could open it."""
+        """True if no reader can open it."""
         return self.status in _GONE or self.status >= 500 or self.error not in _MAY_PASS
 
     @property
     def is_ok(self) -> bool:
-        """Whether it led to a page."""
+        """True if it leads to a page."""
         return 200 <= self.status < 400
 
     @property
     def words(self) -> str:
-        """The result in words: “answers 404”."""
-        return f"answers {self.status}" if self.status else str(self.error)
+        """The result in words, such as “answers 404”."""
+        if self.status:
+            return _("answers {status}").format(status=self.status)
+        return str(_ERROR_TEXTS.get(self.error, ""))
 
 
 class _LinkFailedError(Exception):
-    """A link led to no response."""
+    """A link gave no response."""
 
     def __init__(self, error: LinkError) -> None:
         super().__init__(error)
@@ -99,7 +115,7 @@ class _LinkFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LinkOpener:
-    """Opens links at addresses that `is_allowed` accepts: by default public ones only."""
+    """Opener of links at addresses that `is_allowed` accepts: by default only public ones."""
 
     servers: NameServers
     is_allowed: AddressFilter = is_public
@@ -108,7 +124,7 @@ class LinkOpener:
     )
 
     def open(self, url: str, *, deadline: float) -> LinkResult:
-        """The result after redirects, by `deadline` and within `LINK_TIMEOUT_S`. Never raises."""
+        """Open a URL by `deadline` and within `LINK_TIMEOUT_S`. Never raises."""
         deadline = min(deadline, time.monotonic() + LINK_TIMEOUT_S)
         try:
             for _ in range(MAX_REDIRECTS + 1):
@@ -187,7 +203,7 @@ class _TimedConnection:
         return left
 
     def _shut_down(self) -> None:
-        with contextlib.suppress(OSError):  # it may have ended just now
+        with contextlib.suppress(OSError):  # the connection may have ended
             self._socket.shutdown(socket.SHUT_RDWR)
 
     def __enter__(self) -> _TimedConnection:
@@ -198,8 +214,8 @@ class _TimedConnection:
         self._socket.close()
 
     def encrypt(self, trusted: ssl.SSLContext, name: str) -> None:
-        """Start TLS with a server that proves to be `name`."""
-        # In two steps, so that the timer can cut the handshake too.
+        """Start TLS with a server whose certificate is for `name`."""
+        # Two steps let the timer cut the handshake too.
         self._socket = encrypted = trusted.wrap_socket(
             self._socket, server_hostname=name, do_handshake_on_connect=False
         )
@@ -210,7 +226,7 @@ class _TimedConnection:
     ) -> tuple[int, str | None]:
         """Send one request; read only the head of the response."""
         connection = http.client.HTTPConnection(name, port)
-        connection.default_port = _PORTS[scheme]  # which the Host header leaves out
+        connection.default_port = _PORTS[scheme]  # the Host header omits it
         connection.sock = self._socket
         connection.request(method, target, headers=_HEADERS)
         response = connection.getresponse()

@@ -1,4 +1,4 @@
-"""Guard against server-side request forgery: links may not explore this machine's network."""
+"""Guard against server-side request forgery: links cannot reach this machine's network."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -6,13 +6,13 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 IPAddress = IPv4Address | IPv6Address
 AddressFilter = Callable[[IPAddress], bool]
 
-# IPv6 ranges that carry an IPv4 address and that the library does not know.
+# IPv6 ranges that contain an IPv4 address and that the standard library does not know.
 _NAT64 = ip_network("64:ff9b::/96")
 _LOCAL_NAT64 = ip_network("64:ff9b:1::/48")
 
 
 def is_public(address: IPAddress) -> bool:
-    """Whether anybody on the internet could connect to it."""
+    """Return whether everyone on the internet could connect to it."""
     inner = _embedded_ipv4(address)
     if inner is not None:
         return is_public(inner)

@@ -1,4 +1,4 @@
-"""Store uploaded images in the database, each once, at an address that never shows another."""
+"""Store uploaded images in the database, each once, at an address that never changes."""
 
 import hashlib
 import threading
@@ -8,8 +8,10 @@ from html import escape
 from django.conf import settings
 from django.db import connection
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from delivery.humanise import counted
+from delivery.humanise import digits
 from publishing.content.edition_content import only_xml_characters
 from publishing.images.resize_image import ResizedImage, UnusableImageError, resize_image
 from publishing.models import UploadedImage
@@ -19,7 +21,7 @@ LONGEST_WAIT_S = 10.0
 MEMORY = threading.Lock()
 EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
 
-# Changes no row once the attempts of the hour are used up.
+# Changes no row if the limit of the hour is reached.
 _COUNT_ATTEMPT = """
     INSERT INTO upload_attempts AS counted (author_id, since, tries)
     VALUES (%s, clock_timestamp(), 1)
@@ -32,7 +34,7 @@ _COUNT_ATTEMPT = """
 
 
 def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
-    """Store an image once, made fit for mail. Raises `UnusableImageError`."""
+    """Resize an image for mail and store it once. Raises `UnusableImageError`."""
     sha256 = hashlib.sha256(file).digest()
     same = UploadedImage.objects.filter(sha256=sha256)
     # Clear the mark before reading, so that it is not deleted as unused afterwards.
@@ -58,24 +60,29 @@ def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
 
 
 def count_attempt(author: uuid.UUID) -> None:
-    """Count an upload, outside a transaction: failed ones count. Raises `UnusableImageError`."""
+    """Count an upload outside a transaction, so that failed ones count.
+
+    Raises `UnusableImageError`.
+    """
     most = settings.PICTURES_PER_HOUR
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_ATTEMPT, [author, most])
         if not cursor.rowcount:
-            raise UnusableImageError(
-                f"You have reached the limit of {counted(most, 'upload')} an hour, failed ones "
-                "included (PICTURES_PER_HOUR); wait an hour and choose this one again.",
-                status=429,
+            sentence = ngettext(
+                "You have reached the limit of {n} upload an hour, including failed uploads "
+                "(PICTURES_PER_HOUR). Wait an hour and choose this image again.",
+                "You have reached the limit of {n} uploads an hour, including failed uploads "
+                "(PICTURES_PER_HOUR). Wait an hour and choose this image again.",
+                most,
             )
+            raise UnusableImageError(sentence.format(n=digits(most)), status=429)
 
 
 def _resize_alone(file: bytes) -> ResizedImage:
     """Resize one image at a time: each takes up to 150 MB of this process."""
     if not MEMORY.acquire(timeout=LONGEST_WAIT_S):
         raise UnusableImageError(
-            "Other pictures are being made smaller at the moment; "
-            "wait a minute and choose this one again.",
+            _("Other images are being resized. Wait a minute and choose this one again."),
             status=503,
         )
     try:
@@ -85,18 +92,18 @@ def _resize_alone(file: bytes) -> ResizedImage:
 
 
 def address_of(image: UploadedImage) -> str:
-    """Return the public address of an image, below this site."""
+    """Return the public path of an image on this site."""
     return reverse("image", args=[image.pk, EXTENSIONS[image.content_type]])
 
 
 def in_markdown(image: UploadedImage, alt: str) -> str:
-    """Return what shows the image in a letter in Markdown."""
+    """Return the Markdown that shows the image in a letter."""
     words = " ".join(alt.split()).replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     return f"![{words}]({address_of(image)})"
 
 
 def in_html(image: UploadedImage, alt: str) -> str:
-    """Return what shows the image in a letter in HTML."""
+    """Return the HTML that shows the image in a letter."""
     words = escape(" ".join(alt.split()))
     size = f'width="{image.width}" height="{image.height}"'
     return f'<img src="{address_of(image)}" alt="{words}" {size}>'

@@ -1,4 +1,4 @@
-"""Upload images, and serve them to everybody."""
+"""Upload images, and serve them to everyone."""
 
 import uuid
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified, JsonResponse
 from django.urls import reverse
 from django.utils.http import urlencode
+from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -35,7 +36,7 @@ FOR_A_YEAR = "public, max-age=31536000, immutable"
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def upload_image(request: HttpRequest) -> HttpResponse:
-    """GET shows a form; POST stores an image and returns how a letter shows it."""
+    """Show the upload form, or on POST store an image and return its markup."""
     bounded = BoundedUpload(MOST_BYTES)
     request.upload_handlers = [bounded]
     return _upload(request, bounded)
@@ -51,11 +52,11 @@ def _upload(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     try:
         if bounded.is_over:
             count_attempt(user_id_of(request))
-            return _refused(request, TOO_LARGE)
+            return _refused(request, str(TOO_LARGE))
         if not files:
-            return _refused(request, "Choose a picture first.")
+            return _refused(request, _("Choose an image first."))
         if len(files) > 1:
-            return _refused(request, f"{len(files)} pictures came; choose one after the other.")
+            return _refused(request, _("Upload one image at a time."))
         [file] = files
         image = store_image(file.read(), file.name or "", by=user_id_of(request))
     except UnusableImageError as error:
@@ -70,19 +71,19 @@ def _upload(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
 
 @require_safe
 def serve_image(request: HttpRequest, image: uuid.UUID, extension: str) -> HttpResponse:
-    """Serve the image itself, to mails, the archive and caches. Its bytes never change."""
+    """Serve an image to mails, the archive and caches. Its bytes never change."""
     tag = f'"{image.hex}"'
     headers = {
         "Cache-Control": FOR_A_YEAR,
         "ETag": tag,
         "Content-Security-Policy": POLICY,
         "X-Content-Type-Options": "nosniff",
-        # Webmail shows it within its own pages.
+        # Webmail shows it on pages of another origin.
         "Cross-Origin-Resource-Policy": "cross-origin",
     }
     found = UploadedImage.objects.filter(pk=image).first()
     if found is None or EXTENSIONS[found.content_type] != extension:
-        raise Http404("There is no such picture.")
+        raise Http404(_("There is no such image."))
     if request.headers.get("If-None-Match") == tag:
         return HttpResponseNotModified(headers=headers)
     return HttpResponse(bytes(found.content), content_type=found.content_type, headers=headers)

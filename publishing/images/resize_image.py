@@ -1,4 +1,4 @@
-"""Make an image fit for mail: upright, at most 1200 pixels and 2 MB, without metadata. Pure."""
+"""Resize an image for mail: upright, at most 1200 pixels and 2 MB, no metadata. Pure."""
 
 import io
 import math
@@ -7,9 +7,13 @@ import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from PIL import Image, ImageCms, UnidentifiedImageError
 from PIL.JpegImagePlugin import JpegImageFile
 
+from delivery.humanise import digits
 from publishing.images.image_limits import (
     MOST_BYTES,
     MOST_DECODED_PIXELS,
@@ -24,7 +28,7 @@ from publishing.images.strip_gif_metadata import strip_gif_metadata
 from publishing.models import LARGEST_IMAGE
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP")
-# Telephones append smaller or brighter JPEGs of the same moment; the first is the photograph.
+# Phones append smaller or brighter JPEGs of the same moment; the first is the photo.
 _MULTI_PICTURE = "MPO"
 _ORIENTATION = 0x0112
 _TURNS = {
@@ -41,7 +45,7 @@ _QUARTER_TURNS = frozenset({_TURNS[orientation] for orientation in (5, 6, 7, 8)}
 _BASELINE, _PROGRESSIVE, _SCAN = (0xC0, 0xC1), 0xC2, 0xDA
 _FILL, _ALONE = 0xFF, frozenset({0x01, *range(0xD0, 0xD8)})
 _WITH_LENGTH = frozenset({*range(0xC0, 0xD0), *range(0xDB, 0xF0), 0xFE})
-# Lines that are resized at once, to keep copies of an image small.
+# Lines that are resized in one step, to keep copies of an image small.
 _BAND = 256
 _QUALITIES = (85, 75, 65)
 _SMALLER = 0.8
@@ -49,7 +53,7 @@ _DAMAGED = (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.err
 
 
 class UnusableImageError(Exception):
-    """The file cannot be put into a letter; the sentence says why and what to do."""
+    """The file cannot be used in a letter; the message has the reason and the next step."""
 
     def __init__(self, sentence: str, *, status: int = 400) -> None:
         super().__init__(sentence)
@@ -66,12 +70,12 @@ class ResizedImage(NamedTuple):
 
 
 def resize_image(file: bytes) -> ResizedImage:
-    """Return the image in a file, made fit for mail. Raises `UnusableImageError`."""
+    """Resize the image in a file for mail. Raises `UnusableImageError`."""
     if len(file) > MOST_BYTES:
-        raise UnusableImageError(TOO_LARGE)
+        raise UnusableImageError(str(TOO_LARGE))
     try:
         with warnings.catch_warnings():
-            # Pillow's own pixel limit and broken metadata; our limits follow before decoding.
+            # Pillow warns of its pixel limit and broken metadata; our limits apply before decoding.
             warnings.simplefilter("ignore")
             image = Image.open(io.BytesIO(file), formats=_FORMATS)
             _check_header(image, file)
@@ -83,20 +87,20 @@ def resize_image(file: bytes) -> ResizedImage:
             return _encode(_normalise(image), opaque_format)
     except UnidentifiedImageError:
         raise UnusableImageError(
-            "This is no picture that mail can show; a PNG, JPEG, GIF or WebP file is expected."
+            _("Mail cannot show this file as an image. Choose a PNG, JPEG, GIF or WebP file.")
         ) from None
     except Image.DecompressionBombError:
         raise UnusableImageError(
-            "This picture has far too many pixels; save it smaller and choose it again."
+            _("This image has far too many pixels. Save it smaller and choose it again.")
         ) from None
     except _DAMAGED:
         raise UnusableImageError(
-            "This picture is damaged or cut off; save it anew and choose it again."
+            _("This image is damaged or incomplete. Save it again and choose the new file.")
         ) from None
 
 
 def _check_header(image: Image.Image, file: bytes) -> None:
-    """Refuse by its header what would take too much memory, and let a JPEG be decoded smaller."""
+    """Refuse images that need too much memory, and let a JPEG be decoded smaller."""
     width, height = image.size
     is_jpeg = isinstance(image, JpegImageFile)
     by_lines = is_jpeg and "progressive" not in image.info and _is_one_scan(file)
@@ -110,11 +114,13 @@ def _check_header(image: Image.Image, file: bytes) -> None:
     resized = round(height * min(1, WIDEST / width))
     if resized > TALLEST:
         raise UnusableImageError(
-            f"This picture is {resized:,} pixels tall at a width of {min(width, WIDEST):,}; "
-            f"at most {TALLEST:,} are possible. Cut it into several and choose them one by one."
+            _(
+                "This image is {height} pixels tall at a width of {width}; the limit is {most}. "
+                "Cut it into several images and choose them one by one."
+            ).format(height=digits(resized), width=digits(min(width, WIDEST)), most=digits(TALLEST))
         )
     if is_jpeg:
-        # Both sides, because an image to be turned is as wide as it is high in the file.
+        # Both sides have the limit, because a rotated image has its width as height in the file.
         image.draft(image.mode, (WIDEST, WIDEST))
     if image.width * image.height > MOST_DECODED_PIXELS:
         raise _too_many_pixels(width * height, MOST_DECODED_PIXELS)
@@ -122,13 +128,15 @@ def _check_header(image: Image.Image, file: bytes) -> None:
 
 def _too_many_pixels(pixels: int, most: int) -> UnusableImageError:
     return UnusableImageError(
-        f"This picture has {math.ceil(pixels / 100_000) / 10} megapixels; "
-        f"at most {most // 1_000_000} are possible. Save it smaller and choose it again."
+        _(
+            "This image has {megapixels} megapixels; the limit is {most}. Save it smaller and "
+            "choose it again."
+        ).format(megapixels=number_format(math.ceil(pixels / 100_000) / 10), most=most // 1_000_000)
     )
 
 
 def _is_one_scan(jpeg: bytes) -> bool:
-    """Whether one scan has all components; otherwise all is decoded before the first line."""
+    """Return whether one scan has all components, so that lines can be decoded one by one."""
     at, components = 2, 0
     while jpeg[at] == 0xFF:
         marker = jpeg[at + 1]
@@ -150,19 +158,29 @@ def _is_one_scan(jpeg: bytes) -> bool:
 def _keep_animation(image: Image.Image, file: bytes) -> ResizedImage:
     if image.format != "GIF":
         raise UnusableImageError(
-            "This picture moves, and mail shows moving pictures only as GIF; save it as one."
+            _("Mail shows animations only as GIF. Save this image as a GIF and choose it again.")
         )
     content, frames = strip_gif_metadata(file)
     if frames > MOST_FRAMES:
-        raise UnusableImageError(
-            f"This moving picture has {frames:,} frames; at most {MOST_FRAMES:,} are possible. "
-            "Save it with fewer and choose it again."
+        sentence = ngettext(
+            "This animation has {n} frame; the limit is {most}. Save it with fewer frames and "
+            "choose it again.",
+            "This animation has {n} frames; the limit is {most}. Save it with fewer frames and "
+            "choose it again.",
+            frames,
         )
+        raise UnusableImageError(sentence.format(n=digits(frames), most=digits(MOST_FRAMES)))
     if image.width > WIDEST or len(content) > LARGEST_IMAGE:
         raise UnusableImageError(
-            f"A moving picture is kept as it is, so it may be at most {WIDEST} pixels wide and "
-            f"{LARGEST_IMAGE // 1024 // 1024} MB large. This one has {image.width:,} pixels "
-            f"and {len(content) / 1024 / 1024:.1f} MB; save it smaller."
+            _(
+                "Homing does not resize animations, so the limit is {most_width} pixels in width "
+                "and {most_size} MB. This one has {width} pixels and {size} MB. Save it smaller."
+            ).format(
+                most_width=digits(WIDEST),
+                most_size=LARGEST_IMAGE // 1024 // 1024,
+                width=digits(image.width),
+                size=number_format(len(content) / 1024 / 1024, 1),
+            )
         )
     return ResizedImage(content, "image/gif", image.width, image.height)
 
@@ -174,7 +192,7 @@ def _normalise(image: Image.Image) -> Image.Image:
     is_transparent = image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info
     profile = image.info.get("icc_profile")
     mode = "RGBA" if is_transparent else "RGB"
-    # Before anything else that copies it.
+    # Resize before any other step that copies the image.
     image = _narrow(image, mode, turned=turn in _QUARTER_TURNS)
     if turn is not None:
         image = image.transpose(turn)
@@ -184,7 +202,7 @@ def _normalise(image: Image.Image) -> Image.Image:
 
 
 def _narrow(image: Image.Image, mode: str, *, turned: bool) -> Image.Image:
-    """Return the image at most `WIDEST` pixels wide; a wider one is closed to free its memory."""
+    """Reduce an image to `WIDEST` pixels in width, and close a wider one to free its memory."""
     width = image.height if turned else image.width
     if width <= WIDEST:
         return _to_resizable(image, mode)
@@ -194,7 +212,7 @@ def _narrow(image: Image.Image, mode: str, *, turned: bool) -> Image.Image:
         bottom = min(top + _BAND, image.height)
         band = _to_resizable(image.crop((0, top, image.width, bottom)), mode)
         if mode == band.mode == "RGBA":
-            # Premultiplied, so that transparent pixels do not bleed.
+            # With premultiplied alpha, the colours of transparent pixels do not bleed.
             band = band.convert("RGBa")
         band = band.resize((wide, band.height), Image.Resampling.LANCZOS)
         if narrow is None:
@@ -202,7 +220,7 @@ def _narrow(image: Image.Image, mode: str, *, turned: bool) -> Image.Image:
             narrow.info = band.info
         narrow.paste(band, (0, top))
     assert narrow is not None  # noqa: S101
-    # Callers still hold it.
+    # Callers still refer to the image.
     image.close()
     narrow = narrow.resize((wide, high), Image.Resampling.LANCZOS)
     return narrow.convert("RGBA") if narrow.mode == "RGBa" else narrow
@@ -213,7 +231,7 @@ def _to_resizable(image: Image.Image, mode: str) -> Image.Image:
 
 
 def _orientation(image: Image.Image) -> Image.Transpose | None:
-    """Return the turn that the camera noted. Broken metadata is no reason to refuse."""
+    """Return the rotation from the camera's metadata; None if it is broken."""
     try:
         return _TURNS.get(image.getexif().get(_ORIENTATION, 1))
     except _DAMAGED:
@@ -230,7 +248,7 @@ def _convert_to_srgb(image: Image.Image, profile: bytes) -> Image.Image:
 
 
 def _encode(image: Image.Image, opaque_format: str) -> ResizedImage:
-    """Reduce quality first, and then pixels, until the file is small enough."""
+    """Reduce the quality first, then the size, until the file is small enough."""
     is_photograph = image.mode == "RGB" and opaque_format in ("JPEG", "WEBP")
     while True:
         for content, content_type in _encodings(image, is_photograph=is_photograph):
@@ -244,7 +262,7 @@ def _encodings(image: Image.Image, *, is_photograph: bool) -> Iterator[tuple[byt
     if not is_photograph:
         yield _save(image, "PNG", optimize=True)
     if image.mode == "RGB":
-        # An image that is too large as PNG is most likely a photograph.
+        # An image that is too large as PNG is most likely a photo.
         for quality in _QUALITIES:
             yield _save(image, "JPEG", quality=quality, optimize=True, progressive=True)
     else:
@@ -252,7 +270,7 @@ def _encodings(image: Image.Image, *, is_photograph: bool) -> Iterator[tuple[byt
 
 
 def _save(image: Image.Image, kind: str, **options: Any) -> tuple[bytes, str]:
-    # Without metadata.
+    # Drop all metadata.
     image.info = {key: value for key, value in image.info.items() if key == "transparency"}
     file = io.BytesIO()
     image.save(file, kind, **options)

@@ -3,14 +3,17 @@
 _SCREEN = 13
 _EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
 _CONTROL, _APPLICATION = 0xF9, 0xFF
-# The application blocks that say how often it repeats.
+# The application blocks with the number of repetitions.
 _REPEATS = (b"NETSCAPE2.0", b"ANIMEXTS1.0")
 
 
 def strip_gif_metadata(gif: bytes) -> tuple[bytes, int]:
-    """Return the animation and its number of frames. `ValueError` or `IndexError` if incomplete."""
+    """Return the animation and its number of frames.
+
+    Raises `ValueError` or `IndexError` if the file is incomplete.
+    """
     at = _SCREEN + _table_length(gif[10])
-    # One buffer: a list of millions of tiny blocks would take many times the file.
+    # One buffer needs less memory than a list of millions of small blocks.
     kept, frames = bytearray(gif[:at]), 0
     while gif[at] != _END:
         start = at

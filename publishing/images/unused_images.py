@@ -1,4 +1,4 @@
-"""Delete images that no letter showed at any run for the whole time."""
+"""Delete images that no letter has used for a number of days."""
 
 from collections.abc import Iterator
 from uuid import UUID
@@ -7,10 +7,10 @@ from django.db import connection
 
 from delivery.retention.batched_delete import short_delete
 
-# Each may be two megabytes.
+# Each image may have 2 MB.
 AT_ONCE = 20
 
-# Any UUID counts as an image's id. Editions include tests and versions that were called back.
+# Every UUID counts as an image id. Editions include tests and versions that were called back.
 _IN_USE = """
     SELECT DISTINCT lower(found[1])::uuid FROM (
         SELECT letter FROM draft UNION ALL SELECT text FROM draft
@@ -24,7 +24,7 @@ _IS_OLD = "unused_since < clock_timestamp() - make_interval(secs => %s)"
 
 
 def count_unused(days: float) -> int:
-    """Return how many images were unused for so many days. Reads every letter."""
+    """Count the images that were unused for that many days. Reads every letter."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT count(*) FROM uploaded_image WHERE {_IS_OLD} AND id <> ALL(%s)",  # noqa: S608
@@ -34,7 +34,7 @@ def count_unused(days: float) -> int:
 
 
 def delete_unused(days: float) -> Iterator[int]:
-    """Mark unused images, and delete those that were unused for so many days."""
+    """Mark unused images, and delete those that were unused for that many days."""
     mark_unused()
     yield 0
     while True:
@@ -54,11 +54,11 @@ def delete_unused(days: float) -> Iterator[int]:
 
 
 def mark_unused() -> None:
-    """Mark the images that no letter shows now, and clear the mark of the others."""
+    """Mark the images that no letter uses now, and clear the mark of the others."""
     in_use = _load_ids_in_use()
     with short_delete() as cursor:
-        # Ordered, so that two concurrent runs wait for each other. A concurrent upload is awaited
-        # too: nothing is deleted without the mark of now.
+        # The order lets concurrent runs wait for each other. The lock waits for concurrent
+        # uploads, so every deleted image has a current mark.
         cursor.execute(
             """
             UPDATE uploaded_image AS image

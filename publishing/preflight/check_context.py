@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.formats import date_format
+
 from delivery.mail.html_and_text import MailParts
 from delivery.models import Newsletter
 from publishing.content.edition_content import Content
@@ -45,8 +47,8 @@ class CheckContext:
     worker_seen_at: datetime | None = None
 
     def clock(self, at: datetime) -> str:
-        """A time in the newsletter's zone, with its day unless that is today."""
+        """Write a time in the newsletter's zone, with its day unless that is today."""
         zone = self.newsletter.zone
         there = at.astimezone(zone)
         today = there.date() == self.now.astimezone(zone).date()
-        return f"{there:%H:%M}" if today else f"{there.day} {there:%B %Y, %H:%M}"
+        return f"{there:%H:%M}" if today else date_format(there, "j F Y, H:i")

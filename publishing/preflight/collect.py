@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Max, Min, Sum
+from django.utils.translation import gettext as _
 
 from delivery.models import Attempt, Delivery, Edition, Newsletter
 from delivery.reports.edition_counts import load_all_counts, load_open_newsletters
@@ -17,7 +18,6 @@ from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.editions import versions
 from publishing.editions.audience import EVERYONE, NOBODY
-from publishing.editions.listing import archive_sentence
 from publishing.editions.versions import VersionPlan, plan_version
 from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import CachedResults
@@ -48,7 +48,7 @@ _CHECKS = (
     check_composed_mail,
     check_sender,
 )
-# The pace of long ago says little of today's.
+# Older editions say little about today's pace.
 _SAMPLED_EDITIONS = 3
 
 
@@ -70,19 +70,19 @@ class PreflightResult:
 
     @property
     def refusal(self) -> str:
-        """Why it may not be published; empty if it may."""
+        """The reason why it may not be published; empty if it may."""
         return refuse(self.findings, self.context.clock)
 
 
 def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
-    """What to check outside: the sender's domain, or an empty string, and the links."""
+    """Return what to check externally: the sender's domain, possibly empty, and the links."""
     domain = domain_of(settings.FROM_EMAIL)
     links = links_to_open(letter, settings.SITE_URL)
     return ("" if is_placeholder(domain) else domain), links
 
 
 def is_to_be_unlisted(draft: Draft, plan: VersionPlan | None) -> bool:
-    """Whether the issue will be unlisted: chosen in the draft, or for an earlier version."""
+    """Return whether the issue will be unlisted, by the draft or by an earlier version."""
     return draft.unlisted or (plan is not None and plan.newest.issue.unlisted)
 
 
@@ -157,7 +157,7 @@ def _context(
         adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",
         readers=readers,
         is_mailed=draft.goes_to != NOBODY,
-        archive_note=archive_sentence(unlisted=is_to_be_unlisted(draft, plan), verb="would stand"),
+        archive_note=_archive_note(unlisted=is_to_be_unlisted(draft, plan)),
         without_value={
             field.name: confirmed().filter(**{field.name: ""}).count() for field in fields
         },
@@ -175,9 +175,15 @@ def _context(
     )
 
 
+def _archive_note(*, unlisted: bool) -> str:
+    if unlisted:
+        return _("Anyone with the link can read it in the archive.")
+    return _("Everyone can read it in the archive.")
+
+
 def _recent_duplicates(draft: Draft, content: Content, now: datetime) -> list[dict[str, Any]]:
-    """Other issues with these words or this title, also those that wait for their time."""
-    # What was called back reached nobody.
+    """Return other issues with this content or title, including scheduled ones."""
+    # A cancelled issue does not count.
     lately = Edition.objects.filter(
         kind=Edition.Kind.NEWSLETTER, published_at__gt=now - _DUPLICATES_WITHIN
     ).exclude(control=Edition.Control.CANCELLED)
@@ -208,7 +214,7 @@ def _other_issues_sending(draft: Draft) -> list[dict[str, Any]]:
 
 
 def _sent_test_letter(content: Content) -> tuple[str, datetime] | None:
-    """The newest test letter of these very words that Postmark accepted."""
+    """Return address and time of the newest accepted test of exactly this content."""
     for number, issue in (
         Edition.objects.filter(kind=Edition.Kind.TEST, content_hash=content.sha256)
         .order_by("-pk")

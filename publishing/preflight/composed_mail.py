@@ -1,9 +1,10 @@
-"""Check the mail that is made of the letter: size, text part, what the law asks for. Pure."""
+"""Check the mail that is made from the letter: size, plain text, legal requirements. Pure."""
 
 import re
 from collections.abc import Iterator
 
 from django.conf.locale import LANG_INFO
+from django.utils.translation import gettext as _
 
 from delivery.humanise import KB, kilobytes
 from delivery.mail import merge_fields
@@ -15,7 +16,7 @@ from publishing.preflight.link_address import looks_public
 
 GMAIL_CUTS_AT = 102 * KB
 _NEARLY = 0.9
-# A text part with less than half the words of a letter of some length was perhaps forgotten.
+# The plain text of a longer letter may be outdated if it has less than half the words.
 _MIN_WORDS_TO_COMPARE = 60
 
 
@@ -23,7 +24,7 @@ def check_composed_mail(context: CheckContext) -> Iterator[Finding]:
     """Find problems with the mail itself."""
     yield from _size(context)
     yield from _text_part(context)
-    # A whole document has its own preview text; only Homing's frame shows ours.
+    # A complete HTML document has its own preview text. Only Homing's frame shows this one.
     if context.content.preheader:
         yield passed("preheader_set")
     elif context.mail.html.strip():
@@ -82,5 +83,5 @@ def _language_name(code: str) -> str:
     for key in (code.lower(), re.split(r"[-_]", code.lower())[0]):
         name = LANG_INFO.get(key, {}).get("name")
         if isinstance(name, str):
-            return name
+            return _(name)  # from the catalogue of Django
     return code

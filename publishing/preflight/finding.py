@@ -1,4 +1,4 @@
-"""What a check found, as a code with parameters. `finding_sentences.py` has the words."""
+"""The result of a check: a code with parameters. `finding_texts.py` has the texts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from functools import partial
 
 
 class Severity(StrEnum):
-    """What a finding means for publishing."""
+    """The effect of a finding on publishing."""
 
     STOPS = "stops"
     ADVICE = "advice"

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from django.utils.translation import gettext as _
+
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed
 from publishing.preflight.link_address import absolute_url, is_encrypted, is_web_url, looks_public
@@ -20,7 +22,7 @@ def check_images(context: CheckContext) -> Iterator[Finding]:
         yield passed("images_have_alt", images=len(images))
     urls = [_url(image, context) for image in images]
     if not looks_public(context.site_url):
-        # `site_unreachable` says so already: nothing is wrong with the letter.
+        # `site_unreachable` reports this once. The letter is fine.
         urls = [url for url in urls if not url.startswith(f"{context.site_url.rstrip('/')}/")]
     unreachable = [url for url in urls if not (is_web_url(url) and looks_public(url))]
     if unreachable:
@@ -31,12 +33,12 @@ def check_images(context: CheckContext) -> Iterator[Finding]:
 
 
 def _advice(code: str, urls: list[str]) -> Finding:
-    examples = (url or "(no address)" for url in urls)
+    examples = (url or _("(no address)") for url in urls)
     return advice(code, FixIn.LETTER, examples=examples, images=len(urls))
 
 
 def _lacks_alt(image: Image, context: CheckContext) -> bool:
-    # In HTML an empty alt marks an ornament. Markdown cannot say that.
+    # In HTML an empty alt marks a decoration. Markdown cannot express that.
     return image.alt is None or (context.is_markdown and not image.alt)
 
 

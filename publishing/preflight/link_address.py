@@ -1,10 +1,10 @@
-"""What can be said of a URL in a letter without opening it. Pure."""
+"""Classify the URLs of a letter without opening them. Pure."""
 
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 _WEB_SCHEMES = frozenset({"http", "https"})
-# Names that no public name server knows (RFC 6761, 6762, 9476 and what home networks use).
+# Names outside the public DNS (RFC 6761, 6762, 9476, and names of home networks).
 _PRIVATE = ("localhost", "local", "internal", "intranet", "lan", "home.arpa", "test", "invalid")
 # Reserved for examples (RFC 2606).
 _EXAMPLES = ("example", "example.com", "example.net", "example.org")
@@ -21,24 +21,24 @@ def split_url(address: str) -> SplitResult | None:
 
 
 def is_web_url(address: str) -> bool:
-    """Whether it is a whole URL of http or https."""
+    """Return whether it is a complete URL of http or https."""
     parts = split_url(address)
     return parts is not None and parts.scheme.lower() in _WEB_SCHEMES and bool(parts.hostname)
 
 
 def absolute_url(address: str, site_url: str) -> str:
-    """The URL as the mail has it: an address that begins with one slash is on our own site."""
+    """Return the URL as the mail has it: an address with one leading slash is on our site."""
     is_rooted = address.startswith("/") and not address.startswith("//")
     return urljoin(f"{site_url}/", address) if is_rooted else address
 
 
 def is_encrypted(address: str) -> bool:
-    """Whether it begins with https."""
+    """Return whether it begins with https."""
     return address.strip().lower().startswith("https:")
 
 
 def looks_public(address: str) -> bool:
-    """Whether readers can probably reach its host; it is not looked up."""
+    """Return whether its host looks reachable for readers, without a DNS query."""
     parts = split_url(address)
     host = ((parts.hostname if parts else None) or "").rstrip(".").lower()
     if not host:
@@ -50,7 +50,7 @@ def looks_public(address: str) -> bool:
 
 
 def is_placeholder(domain: str) -> bool:
-    """Whether a domain is reserved for examples."""
+    """Return whether a domain is reserved for examples."""
     return _is_below(domain.rstrip(".").lower(), _EXAMPLES)
 
 

@@ -1,9 +1,11 @@
-"""Check the links of a letter: how they are written, and what opening them resulted in. Pure."""
+"""Check the links of a letter: their addresses, and the results of opening them. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice
 from urllib.parse import unquote
+
+from django.utils.translation import gettext as _
 
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed, unknown
@@ -18,7 +20,7 @@ from publishing.preflight.parse_letter import Link, ParsedLetter
 
 _IGNORED_SCHEMES = ("tel:", "sms:", "#")
 _MAX_URL_BYTES = 2000
-# One run opens 40 of them, so the last are known after the fifth.
+# One run opens 40 of them, so five runs open all.
 MAX_OPENED = 200
 _WRITTEN_WRONG = (
     "links_empty",
@@ -30,7 +32,7 @@ _WRITTEN_WRONG = (
 
 
 def links_to_open(letter: ParsedLetter, site_url: str) -> list[str]:
-    """The first `MAX_OPENED` URLs that can be opened, each once, in order."""
+    """Return the first `MAX_OPENED` distinct URLs that can be opened, in order."""
     return list(islice(_can_be_opened(letter, site_url), MAX_OPENED))
 
 
@@ -60,7 +62,7 @@ def _check_as_written(links: list[Link], site_url: str) -> Iterator[Finding]:
     for link in links:
         url = absolute_url(link.address, site_url)
         if code := _written_wrong(url):
-            found[code].append((link.words or "(no words)") if code == "links_empty" else url)
+            found[code].append((link.words or _("(no text)")) if code == "links_empty" else url)
     for code in _WRITTEN_WRONG:
         if urls := found[code]:
             yield advice(code, FixIn.LETTER, examples=urls, links=len(urls))
@@ -69,7 +71,7 @@ def _check_as_written(links: list[Link], site_url: str) -> Iterator[Finding]:
 
 
 def _written_wrong(url: str) -> str:
-    """The code of what is wrong with a URL; empty if nothing is."""
+    """Return the code of a URL's problem; empty if it has none."""
     lower = url.lower()
     if url in ("", "#"):
         return "links_empty"
@@ -95,7 +97,7 @@ def _check_results(context: CheckContext) -> Iterator[Finding]:
     by_reason: dict[tuple[int, str], list[str]] = defaultdict(list)
     for url, result in results.items():
         if result.is_dead:
-            by_reason[result.status, str(result.error)].append(url)
+            by_reason[result.status, result.words].append(url)
     for (status, error), dead in by_reason.items():
         code, count = "links_failed" if status else "links_dead", len(dead)
         reason = {"status": str(status), "error": error}
@@ -123,7 +125,7 @@ def _is_merge_field(link: Link) -> bool:
 def _is_mailto(url: str) -> bool:
     to = unquote(url[len("mailto:") :].partition("?")[0])
     if not to:
-        return True  # a mail that its sender addresses, such as for sharing
+        return True  # the reader chooses the recipient, as in a sharing link
     return all(
         part.strip().count("@") == 1
         and "." in part.rpartition("@")[2]

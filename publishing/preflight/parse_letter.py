@@ -17,7 +17,7 @@ _BLOCKS = {
 
 @dataclass(frozen=True, slots=True)
 class TextLocation:
-    """Where words are; `number` counts paragraphs from 1, of the letter or of the text part."""
+    """A place in the letter; `number` counts paragraphs from 1."""
 
     kind: str
     number: int = 0
@@ -25,7 +25,7 @@ class TextLocation:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Words that belong together, and their location."""
+    """A piece of text and its location."""
 
     location: TextLocation
     words: str
@@ -33,7 +33,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An address that a reader may open, and the words on it."""
+    """A link's address and its text."""
 
     address: str
     words: str
@@ -41,14 +41,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """An image; `alt` is None if it has none."""
+    """An image; `alt` is None without alt text."""
 
     address: str
     alt: str | None
 
 
 def parse_text(text: str) -> tuple[Passage, ...]:
-    """The passages of a text part: what blank lines divide."""
+    """Split a plain text at blank lines into passages."""
     parts = (part.strip() for part in re.split(r"\n\s*\n", text))
     return tuple(
         Passage(TextLocation("text", number), part)
@@ -75,7 +75,7 @@ class ParsedLetter:
         self._end_passage()
 
     def _take(self, words: str, tag: str, rest: str) -> None:
-        """Some words, and the tag after them."""
+        """Process some text and the tag after it."""
         if words and not self._in_style:
             self._words.append(words)
             if self._link:
@@ -109,7 +109,7 @@ class ParsedLetter:
             self._link[1].append(alt or "")
 
     def _end_passage(self) -> None:
-        """Close the passage that was read so far."""
+        """Close the current passage."""
         self._end_link()
         words, kind = self._one_line(self._words), self._kind
         self._words, self._kind = [], ""

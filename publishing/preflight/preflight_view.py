@@ -1,5 +1,6 @@
-"""The check sheet of a draft, and the external checks that it does not wait for."""
+"""The check sheet of a draft, and its external checks, which run after the page is shown."""
 
+import math
 import uuid
 from typing import Any
 
@@ -7,6 +8,10 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.humanise import kilobytes
@@ -29,22 +34,22 @@ from publishing.script_request import wants_json
 from subscribers.links.see_other import see_other
 from subscribers.permissions import MANAGE
 
-# More examples of a finding are only counted.
+# Further examples of a finding are only counted.
 MAX_EXAMPLES = 5
 
-_FIX_IN_DRAFT = {
-    FixIn.TITLE: ("#id_title", "Fix in the title"),
-    FixIn.PREHEADER: ("#id_preheader", "Write the preview text"),
-    FixIn.LETTER: ("#id_letter", "Fix in the letter"),
-    FixIn.TEXT: ("#id_text_content", "Fix in the text part"),
-    FixIn.TEST: ("", "Send a test from the letter"),
+_FIX_IN_DRAFT: dict[FixIn, tuple[str, Promise]] = {
+    FixIn.TITLE: ("#id_title", gettext_lazy("Fix in the title")),
+    FixIn.PREHEADER: ("#id_preheader", gettext_lazy("Write the preview text")),
+    FixIn.LETTER: ("#id_letter", gettext_lazy("Fix in the letter")),
+    FixIn.TEXT: ("#id_text_content", gettext_lazy("Fix in the plain text")),
+    FixIn.TEST: ("", gettext_lazy("Send a test from the letter")),
 }
 
 
 @may_write
 @require_safe
 def check_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Show the check sheet with the external results that are known by now."""
+    """Show the check sheet with the external results that are known so far."""
     found = get_draft_or_404(draft)
     if found.edition is not None:
         return see_other(progress_url(found.edition))
@@ -81,7 +86,7 @@ def check_page(
     when: ScheduleForm | None = None,
     refusal: str = "",
 ) -> HttpResponse:
-    """Render the check sheet; `refusal` says why nothing was published just now."""
+    """Render the check sheet; `refusal` says why the last attempt published nothing."""
     checked = checked or check(draft, user_id_of(request))
     return desk_page(
         request,
@@ -99,7 +104,7 @@ def check_page(
 
 
 def findings_context(request: HttpRequest, checked: PreflightResult) -> dict[str, Any]:
-    """What `publishing/findings.html` shows."""
+    """Return the context of `publishing/findings.html`."""
     draft, clock = checked.draft, checked.context.clock
     rows = {
         severity: [_finding_row(one, clock, draft, request) for one in found]
@@ -110,13 +115,24 @@ def findings_context(request: HttpRequest, checked: PreflightResult) -> dict[str
 
 
 def schedule_hint(whom: str, *, is_mailed: bool) -> str:
-    """Say what happens at a scheduled time."""
-    then = f"It goes to {whom} by then" if is_mailed else "It appears in the archive then"
-    return f"{then}, and can be called back until then."
+    """Describe what happens at a scheduled time."""
+    if is_mailed:
+        sentence = _("At that time it goes to {whom}. Until then you can call it back.")
+        return sentence.format(whom=whom)
+    return _("At that time it appears in the archive. Until then you can call it back.")
+
+
+def _describe_hold(is_mailed: bool) -> str:
+    """Return how long an edition is held, such as “20 seconds”; empty if it is not."""
+    hold_s = settings.PUBLISH_HOLD_S
+    if not is_mailed or not hold_s:
+        return ""
+    text = ngettext("{n} second", "{n} seconds", math.ceil(hold_s))
+    return text.format(n=number_format(hold_s))
 
 
 def publication_context(checked: PreflightResult) -> dict[str, Any]:
-    """The context of the mail and its readers, for the sheet and for the question after it."""
+    """Return the context of the mail and its readers, for check sheet and confirmation."""
     content, context = checked.context.content, checked.context
     whom, is_mailed = audience_words(checked.draft.goes_to), context.is_mailed
     return {
@@ -126,24 +142,24 @@ def publication_context(checked: PreflightResult) -> dict[str, Any]:
         "schedule_hint": schedule_hint(whom, is_mailed=is_mailed),
         "title": content.plain_title,
         "sender": settings.FROM_EMAIL,
-        "hold_s": settings.PUBLISH_HOLD_S if is_mailed else 0,
+        "hold": _describe_hold(is_mailed),
         "kilobytes": kilobytes(context.mail.size),
         "digest": content.sha256.hex(),
     }
 
 
 def get_draft_or_404(draft: uuid.UUID) -> Draft:
-    """The draft that an address names. Raises `Http404`."""
+    """Return the draft that a URL names. Raises `Http404`."""
     found = drafts.load_draft(pk=draft)
     if found is None:
-        raise Http404("There is no such draft. It was deleted, or never saved.")
+        raise Http404(_("There is no such draft. It was deleted or never saved."))
     return found
 
 
 def _finding_row(
     finding: Finding, clock: Clock, draft: Draft, request: HttpRequest
 ) -> dict[str, Any]:
-    """A finding with a link to where it can be fixed, if this user may go there."""
+    """Return a finding with a link to where this user can fix it."""
     sentence, detail = describe(finding, clock)
     url, label = _fix_link(finding, draft, request)
     return {
@@ -160,13 +176,13 @@ def _finding_row(
 def _fix_link(finding: Finding, draft: Draft, request: HttpRequest) -> tuple[str, str]:
     if finding.fix_in in _FIX_IN_DRAFT:
         anchor, label = _FIX_IN_DRAFT[finding.fix_in]
-        return f"{reverse('desk:draft', args=[draft.pk])}{anchor}", label
+        return f"{reverse('desk:draft', args=[draft.pk])}{anchor}", str(label)
     user = request.user
     if finding.fix_in is FixIn.NEWSLETTER and user.has_perm("delivery.change_newsletter"):
-        return reverse("admin:delivery_newsletter_change", args=[1]), "Set it in the admin"
+        return reverse("admin:delivery_newsletter_change", args=[1]), _("Set it in the admin")
     if finding.fix_in is FixIn.READERS and user.has_perm(MANAGE):
-        return reverse("readers:list"), "See the readers"
+        return reverse("readers:list"), _("View readers")
     issue = finding.params.get("issue") or draft.issue_id
     if finding.fix_in is FixIn.PROGRESS and issue:
-        return reverse("desk:progress", args=[issue]), "View status"
+        return reverse("desk:progress", args=[issue]), _("View status")
     return "", ""

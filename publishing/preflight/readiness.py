@@ -7,7 +7,7 @@ from publishing.preflight.finding import Finding, FixIn, advice, passed
 
 
 def check_readiness(context: CheckContext) -> Iterator[Finding]:
-    """Find everything that may change within an hour though the words stay the same."""
+    """Find everything that may change within an hour although the letter does not."""
     if not context.is_mailed:
         yield passed("archive_only", archive_note=context.archive_note)
     elif not context.readers:

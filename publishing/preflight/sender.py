@@ -1,4 +1,4 @@
-"""Check SPF, DKIM and DMARC. Postmark's DKIM key may exist under a name nobody can guess. Pure."""
+"""Check SPF, DKIM and DMARC. Pure."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""Check the author's words: problems, forgotten notes, merge fields without a value. Pure."""
+"""Check the author's text: problems, forgotten notes, merge fields without a value. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -18,19 +18,19 @@ _FIX_IN = {
     "text_content": FixIn.TEXT,
     "text": FixIn.TEXT,
 }
-# Capitals: “todo” is a word of two languages.
+# Capitals only: “todo” is a word in Spanish and Portuguese.
 _NOTE = re.compile(r"\b(?:TODO|FIXME|XXX|TBD)\b|[Ll]orem ipsum")
 _FOREIGN_FIELD = re.compile(r"\*\|[A-Z][A-Z0-9_:]*\|\*|%%[a-z_]+%%|\[\[[a-z_]+\]\]")
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
-# Three braces are Postmark's own.
+# Postmark uses three braces.
 _POSTMARK_FIELD = re.compile(r"\{\{\{[^{}]*\}\}\}")
 _MAX_SHOWN = 5
-# Characters of a subject that a phone has room for; the narrowest show about 40.
+# Characters of a subject that a phone shows; the narrowest show about 40.
 SHOWN_ON_A_PHONE = 50
 
 
 def check_words(context: CheckContext) -> Iterator[Finding]:
-    """Find problems in the words themselves."""
+    """Find problems in the text."""
     yield from _content_problems(context)
     passages = _passages(context)
     yield from _unmatched_braces(passages)
@@ -55,7 +55,7 @@ def _content_problems(context: CheckContext) -> Iterator[Finding]:
             continue
         is_generated = problem.field == "text_content" and not context.has_own_text
         if is_generated and context.content.html.strip():
-            continue  # reported for the letter, which the text part is made of
+            continue  # reported for the letter, from which this text is made
         yield stop(
             "unknown_field",
             fix_in,
@@ -78,7 +78,7 @@ def _parts(context: CheckContext) -> Iterator[tuple[str, str]]:
 def _locations_of(
     context: CheckContext, wanted: set[tuple[str, str]]
 ) -> dict[tuple[str, str], TextLocation]:
-    """The first location of each wanted field, by part of the letter and name on one line."""
+    """Return the first location of each wanted field, by part of the letter and folded name."""
     found: dict[tuple[str, str], TextLocation] = {}
     for part, passage in _passages_by_part(context):
         if len(found) == len(wanted):
@@ -99,12 +99,12 @@ def _passages_by_part(context: CheckContext) -> Iterator[tuple[str, Passage]]:
 
 
 def _folded(name: str) -> str:
-    # The blanks of a passage are folded.
+    # The spaces of a passage are folded.
     return " ".join(name.split())
 
 
 def _passages(context: CheckContext) -> list[Passage]:
-    """All that readers see, the title first; a text part only if it is the author's own."""
+    """Return all that readers see, title first; plain text only if the author wrote it."""
     passages = [Passage(TextLocation("title"), context.content.title)]
     passages.append(Passage(TextLocation("preheader"), context.content.preheader))
     passages.extend(context.letter.passages)
@@ -142,7 +142,7 @@ def _fix_in(location: TextLocation) -> FixIn:
 
 
 def fields_without_fallback(*parts: str) -> list[ReaderField]:
-    """The reader's fields that leave a gap in one of these parts if a reader has no value."""
+    """Return the reader fields that these parts use without a fallback."""
     names = {
         found.name
         for part in parts
@@ -159,7 +159,7 @@ def _fields_without_value(context: CheckContext) -> Iterator[Finding]:
         if any(field.name in merge_fields.BODY_FIELDS for field in used):
             yield passed("fields_have_values")
     for field in fields:
-        readers, label = context.without_value[field.name], field.label.lower()
+        readers, label = context.without_value[field.name], field.label
         if not readers:
             yield passed("field_has_values", label=label)
             continue
@@ -170,7 +170,6 @@ def _fields_without_value(context: CheckContext) -> Iterator[Finding]:
             "field_without_value",
             _FIX_IN[first],
             readers=readers,
-            label=label,
             with_fallback=field.with_fallback,
             fallback=field.fallback,
             field=field.name,

@@ -1,4 +1,4 @@
-"""Confirm and publish a draft, on a page or in a dialog; pressing twice publishes once."""
+"""Confirm and publish a draft, on a page or in a dialog. Pressing twice publishes once."""
 
 import uuid
 from datetime import timedelta
@@ -10,6 +10,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
@@ -37,14 +39,19 @@ from publishing.scheduling.local_time import scheduled_time_of
 from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
 
-# With the address, which names the draft, these make two posts the same.
+# Posts with the same URL, which names the draft, and the same fields are repetitions.
 FIELDS = ("revision", "content", "version", "when", "at", "zone", "which")
-WRONG_KEY = "The form came without the key of this draft. Nothing was published; look again."
+WRONG_KEY = gettext_lazy(
+    "The form had no valid key of this draft. Nothing was published. Check the draft and try again."
+)
 
 
 class ConfirmForm(forms.Form):
-    """Has `confirmed`; valid if the draft is as its author saw it and nothing refuses it.
-    `checked` is None for a draft that was published."""
+    """
+    The confirmation form; valid if the draft is unchanged and may be published.
+
+    It sets `confirmed`. `checked` is None for a draft that was published.
+    """
 
     confirmed: Confirmation
 
@@ -77,7 +84,7 @@ class ConfirmForm(forms.Form):
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """GET asks whether to publish the draft; POST publishes it once."""
+    """Ask before publishing a draft, or on POST publish it once."""
     found = get_draft_or_404(draft)
     if request.method != "POST":
         if found.edition is not None:
@@ -88,11 +95,11 @@ def publish_one(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
             return _confirm_page(request, checked, when)
         return check_page(request, found, checked=checked, when=when)
     if read_key(request.POST.getlist(FIELD), request.headers.get(HEADER)) != found.key:
-        return show_refusal(request, found, WRONG_KEY)
+        return show_refusal(request, found, str(WRONG_KEY))
     try:
         return _post(request, found)
     except DraftChangedError as error:
-        # It changed between the form's validation and the transaction.
+        # The draft changed between the form's validation and the transaction.
         return show_refusal(request, get_draft_or_404(draft), str(error))
     except PublishedByOtherError as error:
         return lead_to_edition(request, error)
@@ -122,12 +129,16 @@ def _publish(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse
 
 
 def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
-    """Tell the author that the issue was accepted, and what else they should know."""
+    """Add the messages about an accepted issue: acceptance first, then warnings."""
     tag, moment = tag_of(edition), scheduled_time_of(edition)
     if moment:
-        goes = "appears in the archive" if edition.goes_to == NOBODY else "goes out"
-        sentence = f"The newsletter issue has been accepted. It {goes} {moment.words}."
-        messages.success(request, sentence, extra_tags=tag)
+        if edition.goes_to == NOBODY:
+            sentence = _(
+                "The newsletter issue has been accepted. It appears in the archive {time}."
+            )
+        else:
+            sentence = _("The newsletter issue has been accepted. It goes out {time}.")
+        messages.success(request, sentence.format(time=moment.words), extra_tags=tag)
         return
     if edition.goes_to == NOBODY:
         messages.success(request, in_the_archive(edition), extra_tags=tag)
@@ -152,7 +163,7 @@ def _confirm_page(
             "moment": when.moment,
             "starts": checked.context.now + timedelta(seconds=settings.PUBLISH_HOLD_S),
             "posted": posted if when.moment else [("when", "now")],
-            # Finished HTML is posted to its form's own address. The form's fields have no time.
+            # Finished HTML is posted to the URL of its form, which has no field for a time.
             "is_html_form": checked.draft.format == Draft.Format.HTML and when.moment is None,
             "html_form_fields": _html_form_fields(checked),
             "archived": archive_sentence(unlisted=is_to_be_unlisted(checked.draft, checked.plan)),
@@ -161,7 +172,7 @@ def _confirm_page(
 
 
 def _html_form_fields(checked: PreflightResult) -> dict[str, str]:
-    """The fields of the form for finished HTML: a post of either replays the other."""
+    """Return the fields of the form for finished HTML. Each form replays the other's post."""
     draft, content = checked.draft, checked.context.content
     fields = {
         "title": content.title,
@@ -179,13 +190,13 @@ def _html_form_fields(checked: PreflightResult) -> dict[str, str]:
 
 
 def lead_to_edition(request: HttpRequest, error: PublishedByOtherError) -> HttpResponse:
-    """303 to the progress of the edition that somebody else made of the draft."""
+    """Redirect to the edition that another author made of the draft."""
     messages.warning(request, str(error), extra_tags=tag_of(error.edition))
     return see_other(progress_url(error.edition))
 
 
 def show_refusal(request: HttpRequest, draft: Draft, refusal: str) -> HttpResponse:
-    """The check sheet of the draft as it is now, and why nothing was published."""
+    """Show the check sheet of the present draft, with why nothing was published."""
     if draft.edition is not None:
         messages.warning(request, refusal)
         return see_other(progress_url(draft.edition))
@@ -200,7 +211,7 @@ def _form_with_errors(request: HttpRequest, form: ConfirmForm, _key: str) -> Htt
 
 
 def _already_published(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse:
-    """422: what was published, and how to continue from its words."""
+    """Answer 422: show what was published and how to continue from it."""
     found = get_draft_or_404(form.draft.pk)
     edition = found.edition
     return desk_page(
@@ -221,14 +232,14 @@ def _still_working(request: HttpRequest, form: ConfirmForm, key: str) -> HttpRes
         FIELDS,
         title=str(form.draft),
         action=reverse("desk:publish_draft", args=[form.draft.pk]),
-        holds_text="the draft",
+        kept=_("Nothing was lost: the draft has your text."),
     )
 
 
 def still_working_page(
     request: HttpRequest, key: str, fields: tuple[str, ...], **context: str
 ) -> HttpResponse:
-    """409: the posted fields, hidden, in a form with the same key that tries again."""
+    """Answer 409 with a form that posts the same hidden fields and key again."""
     posted = [(name, request.POST[name]) for name in fields if name in request.POST]
     facts_of_form = {"key": key, "fields": posted, "again_in_s": RETRY_AFTER_S}
     return desk_page(request, "publishing/still_working.html", {**context, **facts_of_form})

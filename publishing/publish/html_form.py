@@ -5,6 +5,10 @@ from typing import Any
 
 from django import forms
 from django.forms.boundfield import BoundField
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from delivery.reports.edition_words import AUDIENCE_WORDS
@@ -16,11 +20,11 @@ from publishing.editions.versions import version_refusal
 from publishing.publish.publish import PublishRequest
 
 WRITTEN_FIELDS = ("title", "preheader", "html_content", "text_content")
-# These make two forms the same.
+# Posts with the same values of these fields are repetitions.
 FIELDS = (*WRITTEN_FIELDS, "issue", "version", "goes_to", "unlisted")
 
 
-def _text(label: str, help_text: str, widget: forms.Widget) -> forms.CharField:
+def _text(label: Promise, help_text: Promise, widget: forms.Widget) -> forms.CharField:
     return forms.CharField(
         required=False, strip=False, label=label, help_text=help_text, widget=widget
     )
@@ -31,28 +35,35 @@ def _hidden() -> forms.CharField:
 
 
 class HtmlForm(forms.Form):
-    """An issue in finished HTML, or its next version; a valid form has the `publish_request`."""
+    """An issue in finished HTML, or its next version. A valid form has the `publish_request`."""
 
     title = _text(
-        "Title and subject",
-        f"You can use {TITLE_FIELDS_SHOWN}.",
+        gettext_lazy("Title and subject"),
+        format_lazy(gettext_lazy("You can use {fields}."), fields=TITLE_FIELDS_SHOWN),
         forms.TextInput(attrs={"class": "title-in"}),
     )
     preheader = _text(
-        "Preview text",
-        "What an inbox shows beside the subject; empty: the letter’s first words.",
+        gettext_lazy("Preview text"),
+        gettext_lazy(
+            "Inboxes show it beside the subject. If you leave it empty, they show the letter’s "
+            "first words."
+        ),
         forms.TextInput(),
     )
     html_content = _text(
-        "HTML",
-        "What most readers see. A fragment gets the letter’s frame; a whole document is kept as it "
-        "is.",
+        gettext_lazy("HTML"),
+        gettext_lazy(
+            "Most readers see this part. Homing puts a fragment into the newsletter’s design, and "
+            "sends a complete document unchanged."
+        ),
         forms.Textarea(attrs={"class": "code", "spellcheck": "true"}),
     )
     text_content = _text(
-        "Plain text",
-        "For readers whose mail shows no HTML, and for spam filters. Left empty, it is made from "
-        "the HTML.",
+        gettext_lazy("Plain text"),
+        gettext_lazy(
+            "For readers whose mail program shows no HTML, and for spam filters. If you leave it "
+            "empty, Homing makes it from the HTML."
+        ),
         forms.Textarea(attrs={"spellcheck": "true"}),
     )
     issue = _hidden()
@@ -63,7 +74,7 @@ class HtmlForm(forms.Form):
     publish_request: PublishRequest
 
     def words(self) -> list[BoundField]:
-        """Return the fields that an author writes in."""
+        """Return the fields that an author writes."""
         return [self[name] for name in WRITTEN_FIELDS]
 
     def clean(self) -> dict[str, Any]:
@@ -99,7 +110,7 @@ class HtmlForm(forms.Form):
 
     @property
     def unlisted_is_ticked(self) -> bool:
-        """Whether the box is ticked when the form is shown."""
+        """True if the box is ticked when the form is shown."""
         try:
             return parse_unlisted(str(self["unlisted"].value() or ""))
         except ValueError:
@@ -108,5 +119,7 @@ class HtmlForm(forms.Form):
 
 def _parse_goes_to(text: str) -> str | None:
     if text and text not in AUDIENCE_WORDS:
-        raise ValueError(f"{text[:40]!r} is not whom a version goes to; choose one below.")
+        raise ValueError(
+            _("“{choice}” is not a choice of readers. Choose one below.").format(choice=text[:40])
+        )
     return text or None

@@ -10,6 +10,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
@@ -25,7 +26,7 @@ from publishing.drafts.draft_form import parse_revision
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
 from publishing.editions.audience import EVERYONE
 from publishing.editions.edition_name import parse_issue_id, parse_version, progress_url
-from publishing.editions.status import load_status
+from publishing.editions.status import EditionStatus, load_status
 from publishing.editions.versions import (
     VersionPlan,
     audience_choices,
@@ -68,7 +69,6 @@ LATEST = 5
 
 
 def _return_to_check_sheet(view: View) -> View:
-
     @wraps(view)
     def guarded(request: HttpRequest) -> HttpResponse:
         if request.method == "POST" and not request.user.is_authenticated:
@@ -87,7 +87,7 @@ def _return_to_check_sheet(view: View) -> View:
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def publishing_form(request: HttpRequest) -> HttpResponse:
-    """GET shows a fresh form, for `?issue=` with its newest words; POST publishes what is in it."""
+    """Show the form, for `?issue=` with its newest version, or on POST publish it."""
     if request.method == "POST":
         return _publish(request)
     issue = request.GET.get("issue")
@@ -102,7 +102,7 @@ def _fields_for_next_version(text: str) -> dict[str, str]:
         raise Http404(str(error)) from None
     newest = versions_of(issue).defer(None).first()
     if newest is None:
-        raise Http404(f"There is no issue {issue}.")
+        raise Http404(_("There is no issue {issue}.").format(issue=issue))
     next_version = {"issue": str(issue), "version": str(newest.version + 1)}
     words = {name: getattr(newest, name) for name in WRITTEN_FIELDS}
     return {**words, **next_version, "goes_to": default_goes_to(issue)}
@@ -112,7 +112,7 @@ def _publish(request: HttpRequest) -> HttpResponse:
     try:
         return _post(request)
     except NeedsApprovalError as error:
-        # Everything is rolled back and the key is free.
+        # Everything is rolled back, so the key is free.
         form = HtmlForm(request.POST)
         form.add_error(None, str(error))
         key = request.POST.get(FIELD) or request.headers[HEADER]
@@ -127,7 +127,7 @@ def _publish(request: HttpRequest) -> HttpResponse:
 
 
 def form_again(request: HttpRequest, *, status: int, **notice: str) -> HttpResponse:
-    """Show the posted words in the form again, under the same key if it is valid."""
+    """Show the posted fields in the form again, under the same key if it is valid."""
     key = read_key(request.POST.getlist(FIELD), None)
     form = HtmlForm(initial={name: request.POST.get(name, "") for name in FIELDS})
     key = fresh_key() if isinstance(key, InvalidKey) else key
@@ -181,14 +181,15 @@ def _form_with_errors(request: HttpRequest, form: HtmlForm, key: str) -> HttpRes
 
 
 def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
-    """422: the words in a fresh form, and what was published under the key or as that version."""
+    """Answer 422: show what was published under the key, and the posted text in a new form."""
     asked = form.publish_request
     earlier = edition_by_key(user_id_of(request), key)
     under_key = earlier is not None
     if earlier is None and asked.issue and asked.version:
         earlier = versions_of(asked.issue).defer(None).filter(version=asked.version).first()
+    status = load_status(earlier.pk) if earlier else None
     initial = {name: form[name].value() or "" for name in FIELDS}
-    # A new issue may have been meant as a correction of the first: the author can choose that.
+    # The author may have meant a correction of the first issue, and can choose that.
     issue = asked.issue or (earlier and earlier.issue_id)
     following = plan_version(issue) if issue else None
     if following:
@@ -200,9 +201,9 @@ def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpRe
             **_form_context(request, HtmlForm(initial=initial), fresh_key()),
             "under_key": under_key,
             "earlier": earlier,
-            "status": load_status(earlier.pk) if earlier else None,
+            "status": status,
             "parts": _differences(earlier, asked.content) if earlier else {},
-            "other_heading": f"Already {load_status(earlier.pk).was_done}" if earlier else "",
+            "other_heading": _name_earlier(status),
             "elsewhere": earlier
             and has_content(earlier, asked.content)
             and not asked.is_answered_by(earlier),
@@ -211,8 +212,14 @@ def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpRe
     )
 
 
+def _name_earlier(status: EditionStatus | None) -> str:
+    if status is None:
+        return ""
+    return _("Already published") if status.counts.has_started else _("Already scheduled")
+
+
 def _differences(earlier: Edition, posted: Content) -> dict[str, list[LinePair | None]]:
-    labels = ("Title", "Preview text", "HTML", "Text")
+    labels = (_("Title"), _("Preview text"), _("HTML"), _("Plain text"))
     published = [getattr(earlier, name) for name in WRITTEN_FIELDS]
     words = (posted.title, posted.preheader, posted.html, posted.text)
     return diff_fields(*(dict(zip(labels, side, strict=True)) for side in (published, words)))
@@ -226,7 +233,7 @@ def _still_working(request: HttpRequest, form: HtmlForm, key: str) -> HttpRespon
         title=form.publish_request.content.plain_title,
         action=reverse("desk:publish"),
         writer=sign_writer(request.user),
-        holds_text="this page",
+        kept=_("Nothing was lost: this page has your text."),
     )
 
 
@@ -247,8 +254,8 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
     try:
         if content is not None or revision:
             if draft is None:
-                raise DraftChangedError(DELETED)
-            # No draft has an empty hash: other fields than the draft's publish nothing.
+                raise DraftChangedError(str(DELETED))
+            # No draft has an empty hash, so fields that differ from the draft publish nothing.
             confirmed = Confirmation(
                 revision or draft.revision,
                 content.sha256 if content else b"",

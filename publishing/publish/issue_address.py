@@ -1,5 +1,9 @@
-"""The public address of an issue. It is fixed once copies or pages may hold it; the function
-`the_address_is_fixed` of the database decides that."""
+"""
+The public address of an issue.
+
+It is fixed once copies or pages may contain it. The database function `the_address_is_fixed`
+decides that.
+"""
 
 from django.db import IntegrityError, connection, transaction
 from django.utils.text import slugify
@@ -11,7 +15,7 @@ LONGEST_SLUG = 60
 
 
 def save_new_issue(title: str, *, unlisted: bool) -> Issue:
-    """Create an issue at the address that its title gives it."""
+    """Create an issue with an address from its title."""
     issue = Issue(title=title, unlisted=unlisted, published_unlisted=unlisted)
     _save_at_free_address(issue, _addresses(issue, title))
     return issue
@@ -31,7 +35,7 @@ def _is_address_fixed(issue: Issue) -> bool:
 
 
 def _addresses(issue: Issue, title: str) -> tuple[str, str]:
-    """The addresses an issue may have: its title, alone or with a part of its id."""
+    """Return the possible addresses of an issue: its title, alone or with a part of its id."""
     words = slugify(title)[:LONGEST_SLUG].strip("-") or "issue"
     return words, f"{words}-{issue.pk.hex[:8]}"
 
@@ -46,7 +50,7 @@ def _save_at_free_address(issue: Issue, addresses: tuple[str, str]) -> None:
             with transaction.atomic():
                 issue.save(force_insert=is_new, update_fields=None if is_new else ["slug"])
         except IntegrityError as error:
-            # Two issues of one title at the same moment: the second takes the longer address.
+            # A concurrent issue of the same title took the short address.
             if constraint_of(error) == ONE_PER_ADDRESS:
                 continue
             raise
@@ -55,5 +59,5 @@ def _save_at_free_address(issue: Issue, addresses: tuple[str, str]) -> None:
 
 
 def constraint_of(error: IntegrityError) -> str | None:
-    """The name of the constraint that was broken."""
+    """Return the name of the violated constraint."""
     return getattr(getattr(error.__cause__, "diag", None), "constraint_name", None)

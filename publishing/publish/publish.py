@@ -10,9 +10,9 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from delivery import log_context
-from delivery.humanise import counted_readers
 from delivery.models import Edition
 from delivery.reports.edition_words import AUDIENCE_WORDS
 from delivery.rules.scheduled_time import ScheduledTime
@@ -41,7 +41,11 @@ ADDRESS_STAYS = "the_address_of_an_issue_stays"
 
 @dataclass(frozen=True, slots=True)
 class PublishRequest:
-    """What to publish. None: a new `issue`, `at` once, and `goes_to` the default."""
+    """
+    The content and target of a publication.
+
+    None means a new `issue`, the default `goes_to`, and now for `at`.
+    """
 
     content: Content
     issue: uuid.UUID | None = None
@@ -51,7 +55,7 @@ class PublishRequest:
     at: ScheduledTime | None = None
 
     def is_answered_by(self, edition: Edition) -> bool:
-        """Whether `edition` is what this asks for."""
+        """Return whether `edition` is what this request asks for."""
         same_version = (
             edition.version == 1 and edition.issue.published_unlisted == self.unlisted
             if self.issue is None
@@ -67,7 +71,7 @@ class PublishRequest:
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """The edition under the key or of that version; `created` by this call, or found."""
+    """The edition under the key or of that version, and whether this call `created` it."""
 
     edition: Edition
     created: bool
@@ -77,34 +81,45 @@ class KeyUsedForOtherContentError(Exception):
     """The author has already published something else under this key."""
 
     def __init__(self, edition: Edition, request: PublishRequest) -> None:
-        moment = scheduled_time_of(edition)
-        difference = (
-            f"as version {edition.version} of its issue, to {AUDIENCE_WORDS[edition.goes_to]}"
-            f"{', unlisted' if edition.version == 1 and edition.issue.published_unlisted else ''}"
-            f"{f', for {moment.words}' if moment else ''}"
-            if has_content(edition, request.content)
-            else "with other content"
-        )
-        super().__init__(
-            f"This key was already used to publish “{edition.title}” {difference}; "
-            "nothing was sent and nothing was changed."
-        )
+        same_content = has_content(edition, request.content)
+        sentences = _describe_edition(edition) if same_content else [_describe_other(edition)]
+        nothing_done = _("Nothing was sent and nothing was changed.")
+        super().__init__(" ".join([*sentences, nothing_done]))
         self.edition = edition
 
 
+def _describe_other(edition: Edition) -> str:
+    sentence = _("This key was already used to publish “{title}” with other content.")
+    return sentence.format(title=edition.title)
+
+
+def _describe_edition(edition: Edition) -> list[str]:
+    sentence = _("This key was already used to publish “{title}” as version {version}, to {whom}.")
+    sentences = [
+        sentence.format(
+            title=edition.title, version=edition.version, whom=AUDIENCE_WORDS[edition.goes_to]
+        )
+    ]
+    if edition.version == 1 and edition.issue.published_unlisted:
+        sentences.append(_("It was published unlisted."))
+    if moment := scheduled_time_of(edition):
+        sentences.append(_("It is scheduled for {moment}.").format(moment=moment.words))
+    return sentences
+
+
 def edition_by_key(author: uuid.UUID, key: str) -> Edition | None:
-    """Return the edition under a key of an author, or made of the draft begun under it."""
+    """Return the edition under an author's key, or of the draft created under it."""
     own = Edition.objects.filter(author_id=author, idempotency_key=key).first()
     return own or Edition.objects.filter(draft__created_by=author, draft__key=key).first()
 
 
 def has_content(edition: Edition, content: Content) -> bool:
-    """Whether the edition has this content, to the last character."""
+    """Return whether the edition has exactly this content."""
     return bytes(edition.content_hash) == content.sha256
 
 
 def is_scheduled_for(edition: Edition, at: ScheduledTime | None) -> bool:
-    """Whether the edition was scheduled for this moment, in any zone; None for not scheduled."""
+    """Return whether the edition was scheduled for this moment; None for not scheduled."""
     return edition.scheduled_for == (at.utc if at else None)
 
 
@@ -125,11 +140,11 @@ def publish(
     """
     Publish `content` as the next `version` of `issue`, or as version 1 of a new issue.
 
-    `hold_s` are seconds before the first copy leaves; an edition with `at` has no hold. `draft` is
-    locked; without it, the draft that the author began under this key is linked to the edition.
+    `hold_s` is the number of seconds before sending starts; an edition with `at` has no hold.
+    `draft` is locked. Without it, the author's draft under this key is linked to the edition.
 
-    A known key returns its edition. So does a version that exists, whatever its content. Raises
-    `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
+    A known key returns its edition. An existing version is returned even if its content differs.
+    Raises `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
     """
     goes_to = goes_to and Edition.GoesTo(goes_to).value
     request = PublishRequest(content, issue, version, goes_to, unlisted, at)
@@ -191,7 +206,7 @@ def _publish_new(
         **edition_columns(content),
         **_times(request.at, 0 if request.goes_to == NOBODY else hold_s),
     )
-    # After the edition, where two who publish one version wait for each other.
+    # Update after creating the edition, where concurrent publications of one version wait.
     if edition.version > 1 and request.unlisted:
         Issue.objects.filter(pk=issue.pk).update(unlisted=True)
         issue.unlisted = True
@@ -201,17 +216,22 @@ def _publish_new(
         if edition.version > 1:
             Issue.objects.filter(pk=issue.pk).update(title=content.plain_title)
     record_publication(author, edition, request.at, unlisted=request.unlisted)
-    readers = counted_readers(edition.audience)
-    _log_on_commit(edition, "scheduled" if request.at else f"published to {readers}")
+    _log_on_commit(edition)
     return edition
 
 
-def _log_on_commit(edition: Edition, what: str) -> None:
-    """Log what was done, and bind the ids to the following lines, unless it is rolled back."""
+def _log_on_commit(edition: Edition) -> None:
+    """Log the publication after the commit, and bind the ids to the following lines."""
 
     def log() -> None:
         log_context.bind(issue=edition.issue_id, version=edition.version)
-        logger.info("version %d of an issue was %s", edition.version, what)
+        if edition.scheduled_for:
+            logger.info("version %d of an issue was scheduled", edition.version)
+        else:
+            readers = edition.audience
+            logger.info(
+                "version %d of an issue was published; readers: %d", edition.version, readers
+            )
 
     transaction.on_commit(log)
 
@@ -221,7 +241,7 @@ def _times(at: ScheduledTime | None, hold_s: float) -> dict[str, Any]:
         return {"published_at": Now(), "held_until": cast("Any", Now()) + timedelta(seconds=hold_s)}
     return {
         "control": Edition.Control.SCHEDULED,
-        # After a restore, the provider is asked from this time on.
+        # After a restore, reconciliation queries the provider from this time on.
         "control_at": Now(),
         "published_at": at.utc,
         "held_until": at.utc,

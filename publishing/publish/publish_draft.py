@@ -1,9 +1,11 @@
-"""Publish a draft as its author confirmed it, once, under the draft's key."""
+"""Publish a draft exactly as its author confirmed it, once, under the draft's key."""
 
 import uuid
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.models import Edition
 from delivery.rules.scheduled_time import ScheduledTime
@@ -22,13 +24,15 @@ from publishing.publish.publish import (
     publish,
 )
 
-DELETED = "The draft was deleted meanwhile. Nothing was published."
-CHANGED = "The draft was changed after you looked at it. Nothing was published; look again."
+DELETED = gettext_lazy("The draft was deleted. Nothing was published.")
+CHANGED = gettext_lazy(
+    "The draft was changed after you opened it. Nothing was published. Check it again."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What the author saw and confirmed. `moment` is None for now."""
+    """The version that the author saw and confirmed. `moment` is None for now."""
 
     revision: int
     content_hash: bytes
@@ -37,16 +41,25 @@ class Confirmation:
 
 
 class DraftChangedError(Exception):
-    """The draft, or what surrounds it, is no longer what the author confirmed."""
+    """The draft or its version is no longer what the author confirmed."""
 
 
 class PublishedByOtherError(Exception):
-    """Somebody else published or scheduled the draft before."""
+    """Another author has already published or scheduled the draft."""
 
     def __init__(self, edition: Edition) -> None:
+        if load_status(edition.pk).counts.has_started:
+            sentence = _(
+                "“{title}” was already published by {author}. Your click sent nothing, and readers "
+                "get it once."
+            )
+        else:
+            sentence = _(
+                "“{title}” was already scheduled by {author}. Your click sent nothing, and readers "
+                "get it once."
+            )
         super().__init__(
-            f"{named(edition.author_id)} {load_status(edition.pk).was_done} "
-            f"“{plain_title(edition)}” before you pressed. Nothing was sent now; it goes out once."
+            sentence.format(title=plain_title(edition), author=named(edition.author_id))
         )
         self.edition = edition
 
@@ -58,7 +71,7 @@ def matching_content(draft: Draft, asked: PublishRequest) -> Content | None:
     if (draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue, goes_to, asked.unlisted):
         return None
     content = build_content(fields)
-    # The form may hold the automatic text part, or none.
+    # The form may hold the automatic plain text, or none.
     completed = build_content(
         DraftFields(posted.title, posted.preheader, HTML, posted.html, posted.text)
     )
@@ -72,15 +85,15 @@ def publish_draft(
     *,
     content: Content | None = None,
 ) -> Edition:
-    """Make the edition of a draft, or return the one made of it. Raises an error above."""
+    """Publish a draft, or return its edition. Raises the errors above."""
     locked = Draft.objects.select_for_update(of=("self",)).filter(pk=draft).first()
     if locked is None:
-        raise DraftChangedError(DELETED)
+        raise DraftChangedError(str(DELETED))
     if locked.edition is not None:
         return _check_same(author, locked.edition, confirmed)
     content = content or build_content(locked.fields)
     if (locked.revision, content.sha256) != (confirmed.revision, confirmed.content_hash):
-        raise DraftChangedError(CHANGED)
+        raise DraftChangedError(str(CHANGED))
     try:
         edition = publish(
             author,
@@ -98,13 +111,21 @@ def publish_draft(
     except (NeedsApprovalError, VersionRefusedError) as error:
         raise DraftChangedError(str(error)) from None
     except KeyUsedForOtherContentError:
-        # The author published under the draft's key in another form.
+        # The author published other content under the draft's key.
         raise DifferentContentError from None
     if (edition.author_id, edition.idempotency_key) != (author, locked.key):
-        done = load_status(edition.pk).was_done
+        if load_status(edition.pk).counts.has_started:
+            sentence = _(
+                "Version {version} of this issue was already published by {author}. Nothing was "
+                "published now. Check the draft again."
+            )
+        else:
+            sentence = _(
+                "Version {version} of this issue was already scheduled by {author}. Nothing was "
+                "published now. Check the draft again."
+            )
         raise DraftChangedError(
-            f"Version {edition.version} of this issue was {done} meanwhile by "
-            f"{named(edition.author_id)}. Nothing was published now; look again."
+            sentence.format(version=edition.version, author=named(edition.author_id))
         )
     return edition
 

@@ -1,4 +1,4 @@
-"""Parse the local time at which an issue goes out; one that comes twice is not guessed. Pure."""
+"""Parse the local time of a scheduled issue. An ambiguous time is refused, not guessed. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo, available_timezones
 
+from django.utils.translation import gettext as _
+
 from delivery.humanise import late_duration
 from delivery.rules.scheduled_time import LOCAL, ScheduledTime, day_and_time
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from delivery.models import Edition
 
 FURTHEST = timedelta(days=366)
-# Areas with inhabited zones; the other names are technical or old spellings.
+# Areas with inhabited zones. The other names are technical or obsolete.
 AREAS = {
     *("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe"),
     *("Indian", "Pacific"),
@@ -31,7 +33,7 @@ Which = Literal["", "first", "second"]
 
 
 class InvalidTimeError(ValueError):
-    """A local time that names no moment or two (`choices`); `field` is what is wrong."""
+    """A local time without a moment, or with two (`choices`); `field` has the error."""
 
     def __init__(self, field: str, sentence: str, choices: Sequence[ScheduledTime] = ()) -> None:
         super().__init__(sentence)
@@ -43,7 +45,7 @@ class InvalidTimeError(ValueError):
 def parse_scheduled_time(
     local: str, zone: str, which: str = "", *, now: datetime | None
 ) -> ScheduledTime:
-    """Return the moment of `local` in `zone`, later than any `now`. Raises `InvalidTimeError`."""
+    """Return the moment of `local` in `zone`, later than `now`. Raises `InvalidTimeError`."""
     there = _parse_zone(zone)
     entered = _parse_local(local)
     if now is not None and not now.year - 1 <= entered.year <= now.year + 2:
@@ -61,14 +63,14 @@ def parse_scheduled_time(
 
 
 def scheduled_time_of(edition: Edition) -> ScheduledTime | None:
-    """Return the moment that an edition was scheduled for, as it was entered."""
+    """Return the scheduled time of an edition, as it was entered."""
     if edition.scheduled_for is None:
         return None
     return ScheduledTime(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
 
 
 def fold_choice(moment: ScheduledTime) -> Which:
-    """Return which of two moments it is, if its local time comes twice."""
+    """Return which of two moments it is, if its local time occurs twice."""
     there = ZoneInfo(moment.zone)
     first, second = _both(datetime.fromisoformat(moment.local), there)
     if first == second:
@@ -78,15 +80,20 @@ def fold_choice(moment: ScheduledTime) -> Which:
 
 def _parse_zone(name: str) -> ZoneInfo:
     if name not in known_zones():
-        what = f"“{name[:64]}” is not a time zone" if name else "No time zone is named"
-        raise InvalidTimeError("zone", f"{what}; a name such as Europe/Lisbon is expected.")
+        if not name:
+            sentence = _("The time zone is missing. Choose one such as Europe/Lisbon.")
+        else:
+            sentence = _("“{name}” is not a time zone. Choose one such as Europe/Lisbon.").format(
+                name=name[:64]
+            )
+        raise InvalidTimeError("zone", sentence)
     return ZoneInfo(name)
 
 
 def _parse_local(local: str) -> datetime:
     if not local.strip():
         raise InvalidTimeError(
-            "at", "No time is given; a date and a time such as 2026-10-25 07:30 are expected."
+            "at", _("The time is missing. Enter a date and a time such as 2026-10-25 07:30.")
         )
     found = _LOCAL.fullmatch(local.strip())
     try:
@@ -96,8 +103,10 @@ def _parse_local(local: str) -> datetime:
     except ValueError:
         raise InvalidTimeError(
             "at",
-            f"“{local.strip()[:40]}” is not a time; a date and a time to the minute are expected, "
-            "such as 2026-10-25 07:30.",
+            _(
+                "“{text}” is not a time. Enter a date and a time to the minute such as "
+                "2026-10-25 07:30."
+            ).format(text=local.strip()[:40]),
         ) from None
 
 
@@ -106,7 +115,7 @@ def _choose_time(entered: datetime, zone: str, there: ZoneInfo, which: str) -> S
         first, second = _both(entered, there)
     except OverflowError:
         raise InvalidTimeError(
-            "at", "This is the end of the calendar; a date of our time is expected."
+            "at", _("This date is outside the calendar. Enter a date within the next year.")
         ) from None
     local = f"{entered:{LOCAL}}"
     if first.astimezone(there).replace(tzinfo=None) != entered:
@@ -122,55 +131,53 @@ def _choose_time(entered: datetime, zone: str, there: ZoneInfo, which: str) -> S
 
 
 def _both(entered: datetime, there: ZoneInfo) -> tuple[datetime, datetime]:
-    """Return the moment by the offset before a change and after it; mostly the same."""
+    """Return the moments by the offset before and after a change; usually the same."""
     first, second = (entered.replace(tzinfo=there, fold=fold).astimezone(UTC) for fold in (0, 1))
     return first, second
 
 
 def _past(entered: datetime, zone: str, now: datetime) -> str:
     there = now.astimezone(ZoneInfo(zone))
-    return (
-        f"{day_and_time(entered)} {zone} is past: it is {day_and_time(there)} there now; choose a "
-        "later time, or publish now."
-    )
+    return _(
+        "{time} {zone} is in the past: it is {now} there. Choose a later time, or publish now."
+    ).format(time=day_and_time(entered), zone=zone, now=day_and_time(there))
 
 
 def _too_far(entered: datetime, zone: str) -> str:
-    at = day_and_time(entered)
-    return f"{at} {zone} is more than a year ahead; an issue waits for a year at most."
+    return _("{time} {zone} is more than a year ahead. Choose an earlier time.").format(
+        time=day_and_time(entered), zone=zone
+    )
 
 
 def _never_comes(
     entered: datetime, zone: str, there: ZoneInfo, before: datetime, after: datetime
 ) -> str:
-    """`before` and `after` are moments on either side of the change."""
+    """Explain a skipped time; `before` and `after` are moments around the change."""
     change = _change_between(before, after, there)
     begins = _by_clock_before(change, there)
     ends = change.astimezone(there).replace(tzinfo=None)
     last = begins - timedelta(minutes=1)
     if begins.date() == last.date() == ends.date():
-        gap = f"from {begins:%H:%M} straight to {ends:%H:%M}"
-        nearest = f"{last:%H:%M} and {ends:%H:%M}"
+        times = [f"{at:%H:%M}" for at in (begins, ends, last)]
     else:
-        gap = f"from {day_and_time(begins)} straight to {day_and_time(ends)}"
-        nearest = f"{day_and_time(last)} and {day_and_time(ends)}"
-    return (
-        f"{day_and_time(entered)} does not exist in {zone}: the clocks there go {gap}; the nearest "
-        f"times are {nearest}."
-    )
+        times = [day_and_time(at) for at in (begins, ends, last)]
+    return _(
+        "{time} does not exist in {zone}: the clocks there go from {begins} straight to {ends}. "
+        "The nearest times are {last} and {ends}."
+    ).format(time=day_and_time(entered), zone=zone, begins=times[0], ends=times[1], last=times[2])
 
 
 def _comes_twice(entered: datetime, zone: str, first: datetime, second: datetime) -> str:
     same_day = first.date() == second.date()
-    words = [f"{at:%H:%M}" if same_day else day_and_time(at) for at in (first, second)]
-    return (
-        f"{day_and_time(entered)} comes twice in {zone}, because the clocks there go back: first "
-        f"at {words[0]} UTC and again at {words[1]} UTC; choose which."
-    )
+    times = [f"{at:%H:%M}" if same_day else day_and_time(at) for at in (first, second)]
+    return _(
+        "{time} occurs twice in {zone}, because the clocks there go back: at {first} UTC and at "
+        "{second} UTC. Choose which one."
+    ).format(time=day_and_time(entered), zone=zone, first=times[0], second=times[1])
 
 
 def is_too_late(at: datetime, started: datetime, late_s: float) -> bool:
-    """Whether an operator must decide before it goes out."""
+    """Return whether it starts so late that an operator must decide."""
     return (started - at).total_seconds() > late_s
 
 
@@ -179,14 +186,13 @@ def late_start_sentence(moment: ScheduledTime, started: datetime) -> str:
     late = late_duration((started - moment.utc).total_seconds())
     if not late:
         return ""
-    return (
-        f"It was to go out {moment.words} and started {late} late, because no worker had started "
-        "it before."
-    )
+    return _(
+        "It was scheduled for {moment} and started {late} late, because no worker was running."
+    ).format(moment=moment.words, late=late)
 
 
 def _change_between(before: datetime, after: datetime, there: ZoneInfo) -> datetime:
-    """Find the second of the change between two moments with different offsets."""
+    """Find the exact second of a change of offset between two moments."""
     as_before = _offset(before, there)
 
     def has_changed(seconds: int) -> bool:
@@ -197,7 +203,7 @@ def _change_between(before: datetime, after: datetime, there: ZoneInfo) -> datet
 
 
 def _by_clock_before(change: datetime, there: ZoneInfo) -> datetime:
-    """Return what the clocks would show at a change if they did not change."""
+    """Return the local time of a change by the offset before it."""
     return (change + _offset(change - timedelta(seconds=1), there)).replace(tzinfo=None)
 
 
@@ -207,17 +213,17 @@ def _offset(at: datetime, there: ZoneInfo) -> timedelta:
 
 @cache
 def known_zones() -> frozenset[str]:
-    """Return all zones of the time zone database, old spellings included."""
+    """Return all zones of the time zone database, including obsolete names."""
     return frozenset(available_timezones() - NO_PLACES)
 
 
 def zones(own: str, chosen: str = "") -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the choices of a select: the newsletter's zone, UTC, a `chosen` one; then by area."""
+    """Return the choices of a select: own zone, UTC and `chosen` first, then by area."""
     first = list(dict.fromkeys(zone for zone in (own, "UTC") if zone in known_zones()))
     places = sorted(zone for zone in known_zones() if zone.split("/")[0] in AREAS and "/" in zone)
     if chosen in known_zones() and chosen not in {*first, *places}:
         first.append(chosen)
-    groups = [("The newsletter’s, and UTC", [(zone, zone) for zone in first])]
+    groups = [(_("The newsletter’s zone and UTC"), [(zone, zone) for zone in first])]
     for area, names in groupby(places, key=lambda zone: zone.split("/")[0]):
         groups.append((area, [(zone, zone.replace("_", " ")) for zone in names]))
     return groups

@@ -1,29 +1,30 @@
-"""The fields that say when an issue goes out: now, or at a local time in a named zone."""
+"""The form fields for when an issue goes out: now, or at a local time in a zone."""
 
 from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext_lazy as _
 
 from delivery.models import Newsletter
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_time, zones
 
-TIME_AND_NOW = "A time is named here, and “Now” is chosen: choose “Schedule”, or clear the time."
+TIME_AND_NOW = _("You entered a time but chose “Now”. Choose “Schedule”, or clear the time.")
 
 
 class RescheduleForm(forms.Form):
-    """A time; has the `moment`, or two `choices`. A `now` of None accepts past times."""
+    """A time: sets `moment`, or two `choices`. A `now` of None accepts past times."""
 
     at = forms.CharField(
         required=False,
-        label="Date and time",
+        label=_("Date and time"),
         widget=forms.DateTimeInput(
             attrs={"type": "datetime-local", "step": "60", "aria-describedby": "when-said"}
         ),
     )
-    zone = forms.CharField(required=False, label="Time zone", widget=forms.Select)
-    which = forms.CharField(required=False, label="Which of the two")
+    zone = forms.CharField(required=False, label=_("Time zone"), widget=forms.Select)
+    which = forms.CharField(required=False, label=_("Which of the two"))
 
     moment: ScheduledTime | None = None
     choices: tuple[ScheduledTime, ...] = ()
@@ -55,12 +56,12 @@ class RescheduleForm(forms.Form):
 
 
 class ScheduleForm(RescheduleForm):
-    """Now, or at a time; `moment` is None for now. Scripts post no `when`, which means now."""
+    """Now, or at a time; `moment` is None for now. A missing `when` means now."""
 
     when = forms.ChoiceField(
         required=False,
         initial="now",
-        choices=[("now", "Now"), ("at", "Schedule")],
+        choices=[("now", _("Now")), ("at", _("Schedule"))],
         widget=forms.RadioSelect,
     )
 

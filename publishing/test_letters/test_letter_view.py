@@ -10,6 +10,8 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import Resolver404, resolve, reverse
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.interface import load_test_letter
@@ -38,24 +40,24 @@ from subscribers.links.see_other import see_other
 from subscribers.refusal import InputRefusal, sentence_of
 
 EMAIL = "test_email"
-# These make two test letters the same.
+# Posts with the same values of these fields are repetitions.
 FIELDS = ("title", "preheader", "format", "letter", "html_content", "text_content", EMAIL)
 NEXT, DRAFT = "next", "draft"
-# Fields that a test does not use, posted again for a draft that is kept when signed out.
+# A test does not use these. They are posted again for a draft that is kept when signed out.
 OTHER_FIELDS = ("issue", "version", "goes_to", "unlisted")
-ON_ITS_WAY = "The test letter is on its way."
+ON_ITS_WAY = gettext_lazy("The test letter is on its way.")
 
 
 class SendTestForm(forms.Form):
-    """The posted words and address; a valid form has `content` and `to`."""
+    """The posted letter and address; a valid form has `content` and `to`."""
 
-    title = forms.CharField(required=False, strip=False, label="Title and subject")
-    preheader = forms.CharField(required=False, strip=False, label="Preview text")
-    format = forms.CharField(required=False, label="Format")
-    letter = forms.CharField(required=False, strip=False, label="Letter")
-    html_content = forms.CharField(required=False, strip=False, label="HTML")
-    text_content = forms.CharField(required=False, strip=False, label="Plain text")
-    test_email = forms.CharField(required=False, label="Address for the test")
+    title = forms.CharField(required=False, strip=False, label=gettext_lazy("Title and subject"))
+    preheader = forms.CharField(required=False, strip=False, label=gettext_lazy("Preview text"))
+    format = forms.CharField(required=False, label=gettext_lazy("Format"))
+    letter = forms.CharField(required=False, strip=False, label=gettext_lazy("Letter"))
+    html_content = forms.CharField(required=False, strip=False, label=gettext_lazy("HTML"))
+    text_content = forms.CharField(required=False, strip=False, label=gettext_lazy("Plain text"))
+    test_email = forms.CharField(required=False, label=gettext_lazy("Address for the test"))
 
     content: Content
     to: str = ""
@@ -65,7 +67,8 @@ class SendTestForm(forms.Form):
         letter = "html_content" if from_html_form else "letter"
         kind = self.data.get("format")
         if not from_html_form and kind not in (None, "", MARKDOWN, HTML):
-            self.add_error("format", f"{kind[:40]!r} is no format; choose Markdown or HTML.")
+            sentence = _("“{format}” is not a format. Choose Markdown or HTML.")
+            self.add_error("format", sentence.format(format=kind[:40]))
         written = parse_draft_fields(self.data)
         names = {"letter": letter, "text": "text_content"}
         for part, sentence in too_long(written).items():
@@ -80,7 +83,8 @@ class SendTestForm(forms.Form):
                 self.add_error(name, flaw.sentence)
         address = read_address(self.data.get(EMAIL, ""))
         if isinstance(address, InputRefusal):
-            self.add_error(EMAIL, f"The test cannot go there: {sentence_of(address)}")
+            sentence = _("The test cannot be sent to this address. {reason}")
+            self.add_error(EMAIL, sentence.format(reason=sentence_of(address)))
         else:
             self.to = address
         return self.cleaned_data
@@ -90,7 +94,7 @@ class SendTestForm(forms.Form):
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def send_test_letter(request: HttpRequest) -> HttpResponse:
-    """POST sends the form as one marked mail, once; GET, after a new sign-in, shows the form."""
+    """Send the posted form as one marked mail, once. GET, after a sign-in, shows the form."""
     if request.method != "POST":
         return see_other(reverse("desk:publish"))
     try:
@@ -102,10 +106,10 @@ def send_test_letter(request: HttpRequest) -> HttpResponse:
 @may_write
 @require_safe
 def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
-    """Show a test letter's state, as a page or as JSON."""
+    """Show the state of a test letter, as a page or as JSON."""
     letter = load_test_letter(number)
     if letter is None:
-        raise Http404(f"There is no test letter number {number}.")
+        raise Http404(_("There is no test letter number {number}.").format(number=number))
     sentence = letter_sentence(letter, Newsletter.objects.get_current().zone)
     if wants_json(request):
         body = {
@@ -168,24 +172,24 @@ def _refused(request: HttpRequest, form: SendTestForm, *, status: int = 200) -> 
 
 
 def form_again(request: HttpRequest, sentence: str, *, status: int) -> HttpResponse:
-    """Show the posted words and address again, with one sentence."""
+    """Show the posted letter and address again, with one sentence."""
     form = SendTestForm(request.POST)
     form.add_error(None, sentence)
     return _refused(request, form, status=status)
 
 
 def _still_working(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
-    sentence = "An earlier press of the same button is still at work; press again."
+    sentence = _("Your earlier click is still being processed. Press again.")
     return form_again(request, sentence, status=200)
 
 
 def _other_content(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
-    # The key is made from the words.
+    # The key is made from the content.
     raise AssertionError("two letters under one key of a test")
 
 
 def _key_of_test(key: str, fingerprint: bytes) -> str:
-    """Make a key from the form's, which is for publishing: one form may send many tests."""
+    """Derive a key from the form's key for publishing: one form may send many tests."""
     return f"test-{hashlib.sha256(key.encode() + fingerprint).hexdigest()[:40]}"
 
 
@@ -195,7 +199,9 @@ def _key_of_test(key: str, fingerprint: bytes) -> str:
     show_form=lambda request, form, _: _refused(request, form),
     different_content=_other_content,
     in_progress=_still_working,
-    invalid_key=lambda request, why: form_again(request, f"{why} Nothing was sent.", status=200),
+    invalid_key=lambda request, why: form_again(
+        request, f"{why} {_('Nothing was sent.')}", status=200
+    ),
     key_of=_key_of_test,
 )
 def _post(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
@@ -203,9 +209,9 @@ def _post(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
     back = _where_from(request)
     draft = _draft_at(back)
     address = page_of_test(number, draft)
-    # Without the recipient: the answer is stored for a while, and the reader may be erased.
+    # The answer is stored for a while and the reader may be erased, so it omits the recipient.
     if wants_json(request):
-        return JsonResponse({"test": number, "address": address, "sentence": ON_ITS_WAY})
+        return JsonResponse({"test": number, "address": address, "sentence": str(ON_ITS_WAY)})
     if back:
         messages.success(request, ON_ITS_WAY, extra_tags=tag_of_test(number, draft))
     return see_other(back or address)

@@ -1,4 +1,4 @@
-"""Send the letter in a form as one marked test, on the same path as an issue."""
+"""Send the letter in a form as one marked test, through the same code as an issue."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -10,8 +10,10 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db import transaction
 from django.db.models.functions import Now
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from delivery.humanise import clock, counted
+from delivery.humanise import clock, digits
 from delivery.interface import (
     ReasonCode,
     enqueue_test,
@@ -30,7 +32,7 @@ from subscribers.models import Subscriber
 
 
 class TooManyTestsError(Exception):
-    """The author has used up the test letters of an hour."""
+    """The author has reached the limit of test letters in an hour."""
 
 
 def send_test(author: uuid.UUID, content: Content, to: str) -> int:
@@ -58,11 +60,15 @@ def _check_limit(author: uuid.UUID) -> None:
         issue_id=TEST_ISSUE, author_id=author, published_at__gt=within_the_hour
     )
     if sent.count() >= settings.TESTS_PER_HOUR:
-        letters = counted(settings.TESTS_PER_HOUR, "test letter")
-        raise TooManyTestsError(
-            f"You have sent {letters} within the hour, which is as many as go (TESTS_PER_HOUR); "
-            "wait a while and send it again."
+        limit = settings.TESTS_PER_HOUR
+        sentence = ngettext(
+            "You have sent {n} test letter within an hour, which is the limit (TESTS_PER_HOUR). "
+            "Wait and send it again.",
+            "You have sent {n} test letters within an hour, which is the limit (TESTS_PER_HOUR). "
+            "Wait and send it again.",
+            limit,
         )
+        raise TooManyTestsError(sentence.format(n=digits(limit)))
 
 
 def _reader_of(address: str, author: uuid.UUID) -> tuple[str, ...]:
@@ -86,12 +92,12 @@ def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
 
 
 def is_settled(letter: Delivery) -> bool:
-    """Whether nothing more is awaited."""
+    """Return whether the outcome is final."""
     return letter.outcome not in {Outcome.WAITING, Outcome.UNKNOWN}
 
 
 def tone_of(letter: Delivery) -> str:
-    """The tone of the note about it."""
+    """Return the tone of the note about a test letter."""
     if letter.outcome == Outcome.SENT:
         return "doubt" if letter.bounced_at or letter.complained_at else "sent"
     return "fault" if is_settled(letter) else "held"
@@ -108,33 +114,40 @@ def letter_sentence(letter: Delivery, zone: Any) -> str:
 
     match letter.outcome:
         case Outcome.SENT:
-            accepted = f"Postmark accepted it at {at(letter.sent_at)}"
+            accepted = _("Postmark accepted it at {time}.").format(time=at(letter.sent_at))
             if letter.complained_at:
-                return f"{accepted}; it was called spam at {at(letter.complained_at)}."
-            if letter.bounced_at:
-                return f"{accepted}; it came back at {at(letter.bounced_at)}."
-            if letter.delivered_at:
-                return f"{accepted}; the receiving server took it at {at(letter.delivered_at)}."
-            return f"{accepted}."
+                then = _("It was marked as spam at {time}.").format(time=at(letter.complained_at))
+            elif letter.bounced_at:
+                then = _("It bounced at {time}.").format(time=at(letter.bounced_at))
+            elif letter.delivered_at:
+                then = _("The receiving server accepted it at {time}.").format(
+                    time=at(letter.delivered_at)
+                )
+            else:
+                return accepted
+            return f"{accepted} {then}"
         case Outcome.SUPPRESSED | Outcome.WITHDRAWN:
-            return f"Not sent: {reason_sentence(letter.reason)}"
+            return _("Not sent: {reason}").format(reason=reason_sentence(letter.reason))
         case Outcome.FAILED:
             gave_up = letter.reason is not None and letter.reason.code in _GAVE_UP
-            what = "Not sent" if gave_up else "Postmark refused it"
-            return f"{what}: {reason_sentence(letter.reason)}"
+            sentence = _("Not sent: {reason}") if gave_up else _("Postmark refused it: {reason}")
+            return sentence.format(reason=reason_sentence(letter.reason))
         case Outcome.UNKNOWN:
-            return "It left and no answer came; Postmark is being asked whether it has it."
+            return _("It is unconfirmed: no answer came. Homing asks Postmark whether it was sent.")
     return _why_it_waits(letter, at(letter.batch.due_at))
 
 
 def _why_it_waits(letter: Delivery, due_at: str) -> str:
     batch, edition = letter.batch, letter.batch.edition
     if edition.control != "running":
-        return f"Held back: {reason_sentence(edition.control_reason) or 'it is paused.'}"
+        reason = reason_sentence(edition.control_reason)
+        return _("Paused: {reason}").format(reason=reason) if reason else _("It is paused.")
     if batch.state in {"claimed", "sending"}:
-        return "It is being handed to Postmark."
+        return _("It is being sent.")
     if batch.reason:
-        return f"Put off: {reason_sentence(batch.reason)} It is tried again at {due_at}."
+        return _("Postponed: {reason} The next try is at {time}.").format(
+            reason=reason_sentence(batch.reason), time=due_at
+        )
     if not active_workers().exists():
-        return "Waiting for a worker; none was heard from in the last minute."
-    return "Waiting for a worker."
+        return _("It waits for a worker. No worker is running.")
+    return _("It waits for a worker.")

@@ -1,4 +1,4 @@
-// Keeps the words on this device at every key. Every opening of the page has a copy of its own.
+// Keeps the text on this device after every key. Every opening of the page has its own copy.
 const PREFIX = "homing-draft";
 const FORGET_SAVED_MS = 24 * 3600 * 1000;
 
@@ -9,16 +9,16 @@ export class Device {
     this.belongTo(id);
   }
 
-  // A fresh form has no draft yet; from its first save on its copy is found under the draft's id.
+  // A new form has no draft yet. After its first save, its copy is stored under the draft's id.
   belongTo(id) {
     if (this.key) localStorage.removeItem(this.key);
     this.prefix = `${PREFIX}:${this.user}:${id || "new"}:`;
     this.key = this.prefix + this.opening;
-    // Other pages can see that this copy's page is still open.
+    // The lock shows other pages that this page is still open.
     navigator.locks?.request(this.key, () => new Promise(() => {}));
   }
 
-  // False where this browser keeps no more.
+  // Returns false if the browser's storage is full or disabled.
   keep(copy) {
     try {
       localStorage.setItem(this.key, JSON.stringify({ ...copy, at: Date.now() }));
@@ -28,7 +28,7 @@ export class Device {
     }
   }
 
-  // The latest copy of the same draft that never arrived, of a page that is no longer open.
+  // The latest unsaved copy of the same draft, from a page that is no longer open.
   async left() {
     const open = new Set((await navigator.locks?.query())?.held.map((lock) => lock.name));
     let latest = null;

@@ -1,5 +1,6 @@
 // Uploads images that are chosen, pasted or dropped, and lists those in the letter with their alt texts.
 import { post } from "./request.js";
+import { textOf } from "./texts.js";
 import { insert } from "./tools.js";
 
 const IN_MARKDOWN = /!\[((?:\\.|[^\]\\])*)\]\(\s*<?([^)\s>]+)>?[^)]*\)/g;
@@ -67,12 +68,11 @@ export class Images {
 
   async upload(file) {
     const fields = new FormData();
-    fields.append("image", file, file.name || "picture");
+    fields.append("image", file, file.name || "image");
     const answer = await post(this.form.dataset.images, fields).catch(() => null);
     const facts = await answer?.json().catch(() => null);
     if (!answer?.ok || !facts) {
-      const sentence = "The picture could not be uploaded just now. The letter is as it was; choose it again.";
-      return this.refused(facts?.sentence ?? sentence);
+      return this.refused(facts?.sentence ?? textOf("image_failed"));
     }
     const alt = await this.askForWords(facts);
     if (alt === null) return this.letter.focus();
@@ -121,7 +121,7 @@ export class Images {
     field.className = "field";
     const id = `image_${number}`;
     const label = Object.assign(document.createElement("label"),
-      { htmlFor: id, textContent: "Words in place of the picture" });
+      { htmlFor: id, textContent: textOf("alt_label") });
     const input = Object.assign(document.createElement("input"), { id, autocomplete: "off" });
     input.addEventListener("input", (event) => {
       event.stopPropagation();

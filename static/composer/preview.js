@@ -1,4 +1,4 @@
-// The preview, loaded again after every save. A new frame replaces the last one, scrolled as far.
+// The preview, reloaded after every save. A new frame replaces the last one at the same scroll position.
 export class Preview {
   constructor(form) {
     this.form = form;
@@ -40,14 +40,14 @@ export class Preview {
   }
 
   load() {
-    // Before the first save: the words of the version that the next one begins with, if any.
+    // Before the first save of a next version, show the text of the version before it.
     const { id, preview } = this.form.dataset;
     const address = id ? `${this.form.getAttribute("action")}preview/?part=` : preview;
     if (!address) return;
     const [current, ...late] = this.frames.querySelectorAll("iframe");
     for (const frame of late) frame.remove();
     const next = document.createElement("iframe");
-    next.title = "The letter as it will arrive";
+    next.title = this.frames.dataset.title;
     next.setAttribute("sandbox", "allow-same-origin allow-popups allow-popups-to-escape-sandbox");
     next.dataset.part = this.part;
     next.src = `${address}${this.part}`;

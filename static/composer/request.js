@@ -1,14 +1,15 @@
-// Requests of the composer's script, and the sentences about refused ones.
+// Requests of the composer's scripts, and the sentences about refused requests.
+import { textOf } from "./texts.js";
+
 const TIMEOUT_MS = 30_000;
 
-// A larger form is not read, so its answer is no JSON.
-const TOO_LARGE = "The letter and its text part together are larger than Homing takes. " +
-  "Nothing was saved; your words are still here. Make them shorter.";
-const NOT_ALLOWED = "Homing does not let you save this draft any more. Nothing was saved.";
+// The server does not read a form that is too large, so it answers without JSON.
+const REASONS = { 400: "too_large", 403: "no_permission", 413: "too_large" };
 
-// Why nothing was saved, where that is known.
+// Why nothing was saved; undefined if unknown.
 export function refusalSentence(answer, facts) {
-  return facts?.sentence ?? { 400: TOO_LARGE, 403: NOT_ALLOWED, 413: TOO_LARGE }[answer?.status];
+  const reason = REASONS[answer?.status];
+  return facts?.sentence ?? (reason && textOf(reason));
 }
 
 export function csrfToken() {

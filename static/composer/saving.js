@@ -1,4 +1,4 @@
-// Saves the words. A save names the revision it was made from; the server refuses to save over another.
+// Saves the text. A save names its base revision, and the server refuses to replace any other revision.
 import { csrfToken, post, refusalSentence } from "./request.js";
 import { same, wordsDelivered, wordsOf } from "./words.js";
 
@@ -6,7 +6,7 @@ const AFTER_THE_LAST_KEY_MS = 1000;
 const AT_LATEST_MS = 10_000;
 const FIRST_PAUSE_MS = 2000;
 const LONGEST_PAUSE_MS = 60_000;
-const AT_ONCE_WHILE_LEAVING = 60_000; // a browser sends no more than 64 KiB after the page is gone
+const AT_ONCE_WHILE_LEAVING = 60_000; // a browser sends at most 64 KiB after a page is closed
 const MOST_UNANSWERED = 100;
 
 export class Saving {
@@ -103,7 +103,7 @@ export class Saving {
     return this.refused(answer.status, facts);
   }
 
-  // Unanswered words may have arrived: meeting them later is no conflict.
+  // A save without an answer may have arrived. Finding its text on the server later is no conflict.
   remember(words) {
     if (this.unanswered.some((earlier) => same(words, earlier))) return;
     this.unanswered.push(words);
@@ -118,14 +118,14 @@ export class Saving {
   }
 
   refused(status, facts) {
-    // Shorter words may be saved; anything else needs the author's decision.
+    // A shorter text can be saved. Every other refusal needs the author's decision.
     this.isOver = status !== 400;
     const kind = status === 400 ? "refused" : facts.gone ? "gone" : facts.published ? "published" : "conflict";
     this.report(kind, facts);
     return false;
   }
 
-  // Tried again only when the author writes, presses or comes back.
+  // The next attempt is when the author writes, presses a button or comes back.
   notAllowed(sentence) {
     this.report("not_allowed", { sentence });
     return false;

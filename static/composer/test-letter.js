@@ -1,5 +1,6 @@
-// Sends a test of the words in the form to one address, and shows the result in the dialog.
+// Sends a test of the letter in the form to one address, and shows the result in the dialog.
 import { post } from "./request.js";
+import { textOf } from "./texts.js";
 import { wordsOf } from "./words.js";
 
 export function testLetter(form, saving) {
@@ -11,7 +12,7 @@ export function testLetter(form, saving) {
 
   form.querySelector("[data-test=open]").addEventListener("click", () => {
     status.textContent = "";
-    close.textContent = "Not now";
+    close.textContent = textOf("test_not_now");
     dialog.showModal();
     to.focus();
   });
@@ -24,23 +25,22 @@ export function testLetter(form, saving) {
   send.addEventListener("click", async () => {
     if (send.ariaDisabled === "true") return;
     send.ariaDisabled = "true";
-    status.textContent = "Sending…";
-    // A letter that was never saved has no page to come back to.
+    status.textContent = textOf("test_sending");
+    // A letter that was never saved has no page to return to.
     const next = form.dataset.id ? form.getAttribute("action") : "";
     const fields = { ...saving.fields(wordsOf(form)), test_email: to.value, next };
     const answer = await post(form.dataset.testLetter, fields).catch(() => null);
     const facts = await answer?.json().catch(() => null);
     send.ariaDisabled = "false";
     if (!facts) {
-      status.textContent =
-        "The test could not be sent just now. Look whether you are signed in and online, and press again.";
+      status.textContent = textOf("test_failed");
     } else if (facts.errors) {
       status.textContent = Object.values(facts.errors).flat().join(" ");
     } else {
-      status.textContent = `${facts.sentence} It goes to ${fields.test_email.trim()} alone. `;
-      close.textContent = "Back to the letter";
+      status.textContent = `${facts.sentence} ${textOf("test_to", { address: fields.test_email.trim() })} `;
+      close.textContent = textOf("test_back");
       status.append(Object.assign(document.createElement("a"),
-        { href: facts.address, target: "_blank", textContent: "View status" }));
+        { href: facts.address, target: "_blank", textContent: textOf("test_status") }));
     }
   });
 }

@@ -1,4 +1,6 @@
-// The text part: made from the letter, or the author's own. Own words that are set aside come back.
+// The plain text: automatic, or edited by the author. An edited text that was replaced can be restored.
+import { textOf } from "./texts.js";
+
 export class TextPart {
   constructor(form) {
     this.own = form.elements.text_content;
@@ -27,7 +29,7 @@ export class TextPart {
   show() {
     const own = this.own.value !== "";
     this.panel.classList.toggle("own", own);
-    this.is.textContent = own ? "in your own words" : "made from the letter";
+    this.is.textContent = textOf(own ? "text_edited" : "text_automatic");
   }
 
   say(text) {

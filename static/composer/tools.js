@@ -1,8 +1,10 @@
-// The tools over the letter. What they write can be undone like what is typed.
+// The tools above the letter. The browser can undo what they insert.
+import { textOf } from "./texts.js";
+
 export function insert(field, text, from = field.selectionStart, to = field.selectionEnd) {
   field.focus();
   field.setSelectionRange(from, to);
-  // The old command is the only one that the browser can undo.
+  // This deprecated command is the only one that the browser can undo.
   if (!document.execCommand("insertText", false, text)) {
     field.setRangeText(text, from, to, "end");
     field.dispatchEvent(new Event("input", { bubbles: true }));
@@ -30,22 +32,30 @@ function block(field, text) {
   insert(field, `${gap}${text}\n\n`);
 }
 
+const sampleTable = () => ["table_day", "table_seen", "table_first", "table_second"].map((name) => textOf(name));
+
 const MARKDOWN = {
-  heading: (field) => atLines(field, (line) => `## ${line.replace(/^#+ */, "") || "Heading"}`),
-  bold: (field) => around(field, "**", "**", "bold"),
-  italic: (field) => around(field, "*", "*", "italic"),
-  link: (field) => around(field, "[", "](https://)", "words of the link"),
+  heading: (field) => atLines(field, (line) => `## ${line.replace(/^#+ */, "") || textOf("heading")}`),
+  bold: (field) => around(field, "**", "**", textOf("bold")),
+  italic: (field) => around(field, "*", "*", textOf("italic")),
+  link: (field) => around(field, "[", "](https://)", textOf("link")),
   quote: (field) => atLines(field, (line) => `> ${line}`),
-  table: (field) => block(field, "| Day | Seen |\n| --- | ---: |\n| Monday | 14 |\n| Tuesday | 9 |"),
+  table: (field) => {
+    const [day, seen, first, second] = sampleTable();
+    block(field, `| ${day} | ${seen} |\n| --- | ---: |\n| ${first} | 14 |\n| ${second} | 9 |`);
+  },
 };
 const HTML = {
-  heading: (field) => around(field, "<h2>", "</h2>", "Heading"),
-  bold: (field) => around(field, "<strong>", "</strong>", "bold"),
-  italic: (field) => around(field, "<em>", "</em>", "italic"),
-  link: (field) => around(field, '<a href="https://">', "</a>", "words of the link"),
-  quote: (field) => around(field, "<blockquote>", "</blockquote>", "quoted words"),
-  table: (field) =>
-    block(field, "<table>\n<tr><th>Day</th><th>Seen</th></tr>\n<tr><td>Monday</td><td>14</td></tr>\n</table>"),
+  heading: (field) => around(field, "<h2>", "</h2>", textOf("heading")),
+  bold: (field) => around(field, "<strong>", "</strong>", textOf("bold")),
+  italic: (field) => around(field, "<em>", "</em>", textOf("italic")),
+  link: (field) => around(field, '<a href="https://">', "</a>", textOf("link")),
+  quote: (field) => around(field, "<blockquote>", "</blockquote>", textOf("quote")),
+  table: (field) => {
+    const [day, seen, first] = sampleTable();
+    const head = `<tr><th>${day}</th><th>${seen}</th></tr>`;
+    block(field, `<table>\n${head}\n<tr><td>${first}</td><td>14</td></tr>\n</table>`);
+  },
 };
 const KEYS = { b: "bold", i: "italic", k: "link" };
 
@@ -67,7 +77,7 @@ export function tools(form) {
   panels(form);
 }
 
-// One panel is open at a time: that of the tab that was pressed, or that a link leads into.
+// Show one panel at a time: the one whose tab was pressed, or that a link points into.
 function panels(form) {
   const tabs = form.querySelectorAll("[data-panel-of]");
   for (const tab of tabs) {
@@ -83,7 +93,7 @@ function panels(form) {
     const panel = led?.closest("[data-panel]");
     if (!panel) return;
     form.querySelector(`[data-panel-of=${panel.dataset.panel}]`).click();
-    // The field itself, or its replacement.
+    // The field, or the one that is shown in its place.
     [led, ...panel.querySelectorAll("textarea")].find((field) => field.offsetParent)?.focus();
   };
   addEventListener("hashchange", open);

@@ -1,4 +1,4 @@
-"""`manage.py publish`: publishing from a script."""
+"""The command `publish`: publish an issue from a script."""
 
 import json
 import sys
@@ -10,7 +10,10 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from delivery.humanise import digits
 from delivery.interface import database_time
 from delivery.models import Edition, Newsletter
 from delivery.reports.edition_words import ARCHIVE_ONLY, AUDIENCE_WORDS
@@ -36,71 +39,81 @@ from publishing.scheduling.local_time import (
     scheduled_time_of,
 )
 
-# UTF-8 has at most 4 bytes for a character.
+# A UTF-8 character has at most 4 bytes.
 LARGEST_FILE = 4 * LONGEST_PART
 
 
 class Command(VersionedCommand):
-    help = (
-        "Publish an issue to everyone who is confirmed; with --issue and --version, the next "
-        "version of one. The last line is JSON."
+    help = gettext_lazy(
+        "Publish an issue to all confirmed readers, or the next version of an issue with --issue "
+        "and --version. The last line of the output is JSON."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--title", required=True, help="becomes the subject")
+        parser.add_argument(
+            "--title", required=True, help=_("the title, which becomes the subject")
+        )
         parser.add_argument(
             "--preheader",
             default="",
             metavar="TEXT",
-            help="what an inbox shows beside the subject (default: the letter's first words)",
+            help=_("the text beside the subject in an inbox (default: the letter's first words)"),
         )
-        parser.add_argument("--html-file", type=Path, help="the HTML part, UTF-8")
-        parser.add_argument("--text-file", type=Path, help="the text part, UTF-8")
-        parser.add_argument("--issue", metavar="ID", help="the issue of which this is a version")
+        parser.add_argument("--html-file", type=Path, help=_("the HTML, in UTF-8"))
+        parser.add_argument("--text-file", type=Path, help=_("the plain text, in UTF-8"))
+        parser.add_argument("--issue", metavar="ID", help=_("the issue that gets a new version"))
         parser.add_argument(
             "--version",
             metavar="N",
-            help="its next version; one that is there already sends nothing and is printed",
+            help=_("the next version; an existing version is printed and nothing is sent"),
         )
         parser.add_argument(
             "--goes-to",
             choices=list(AUDIENCE_WORDS),
-            help="everyone: all readers confirmed now (the default). reached: those of them who "
-            "were sent an earlier version. unreached: those whom no version has reached (the "
-            "default after a cancelled version). nobody: only the archive changes",
+            help=_(
+                "everyone: all readers confirmed now (the default). reached: only those who were "
+                "sent an earlier version. unreached: only those who got no version (the default "
+                "after a cancelled version). nobody: only the archive changes"
+            ),
         )
         parser.add_argument(
             "--unlisted",
             action="store_true",
-            help="keep the issue out of the archive's lists and of the feed; its page stays",
+            help=_("hide the issue from the archive, the feed and search engines; keep its page"),
         )
-        parser.add_argument("--author", help="username (default: the only superuser)")
+        parser.add_argument(
+            "--author", help=_("the author's username (default: the only superuser)")
+        )
         parser.add_argument(
             "--idempotency-key",
-            help="publishing again under the same key returns what is there (default: a fresh one)",
+            help=_("a repetition with the same key publishes nothing (default: a new key)"),
         )
         parser.add_argument(
             "--hold",
             default=str(settings.PUBLISH_HOLD_S),
-            help="seconds before the first copy leaves (default: PUBLISH_HOLD_S, now %(default)s)",
+            help=_("seconds before sending starts (default: PUBLISH_HOLD_S, now %(default)s)"),
         )
 
         parser.add_argument(
             "--at",
             metavar="TIME",
-            help="when it goes out, such as “2026-10-25 07:30”, to everyone confirmed by then "
-            "(default: now). It is not held on top of that",
+            help=_(
+                "when it goes out, such as “2026-10-25 07:30”, to the readers confirmed by then "
+                "(default: now). A scheduled issue has no hold"
+            ),
         )
         parser.add_argument(
             "--zone",
-            help="the zone of that time, such as Europe/Lisbon (default: the newsletter's)",
+            help=_("the zone of that time, such as Europe/Lisbon (default: the newsletter's)"),
         )
         parser.add_argument(
             "--second",
             action="store_true",
-            help="the second of the two moments that a time names when the clocks go back",
+            help=_("the second moment, if the clocks go back and the time occurs twice"),
         )
-        parser.add_argument("--first", action="store_true", help="the first of them")
+        parser.add_argument(
+            "--first", action="store_true", help=_("the first moment, if the time occurs twice")
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         content = Content.from_input(
@@ -149,14 +162,22 @@ def _remarks(
     sentences = []
     if not published.created and not has_content(edition, content):
         sentences.append(
-            f"Version {edition.version} of “{edition.title}” is there already, with other content; "
-            "nothing was sent and nothing was changed."
+            _(
+                "Version {version} of “{title}” already exists with other content. Nothing was "
+                "sent and nothing was changed."
+            ).format(version=edition.version, title=edition.title)
         )
     if not published.created and edition.goes_to != (goes_to or EVERYONE):
-        goes = "goes" if edition.control == Edition.Control.SCHEDULED else "went"
-        sentences.append(f"Version {edition.version} {goes} to {AUDIENCE_WORDS[edition.goes_to]}.")
+        if edition.control == Edition.Control.SCHEDULED:
+            sentence = _("Version {version} goes to {whom}.")
+        else:
+            sentence = _("Version {version} went to {whom}.")
+        whom = AUDIENCE_WORDS[edition.goes_to]
+        sentences.append(sentence.format(version=edition.version, whom=whom))
     if not published.created and unlisted and not edition.issue.unlisted:
-        sentences.append(f"“{edition.title}” is listed in the archive and stays so.")
+        sentences.append(
+            _("“{title}” is listed in the archive and stays listed.").format(title=edition.title)
+        )
     if edition.control == Edition.Control.SCHEDULED:
         sentences.append(_scheduled_sentence(edition))
     elif not edition.audience:
@@ -172,7 +193,11 @@ def _version(
     if issue is None:
         for option, given in (("--version", version), ("--goes-to", goes_to)):
             if given not in (None, EVERYONE, NOBODY):
-                raise CommandError(f"{option} is about an issue that exists; name it with --issue.")
+                raise CommandError(
+                    _("{option} needs an existing issue. Name it with --issue.").format(
+                        option=option
+                    )
+                )
         return None, None
     try:
         return parse_issue_id(str(issue)), parse_version(None if version is None else str(version))
@@ -188,20 +213,32 @@ def _read(path: Path | None) -> str:
         with path.open("rb") as file:
             found = file.read(LARGEST_FILE + 1)
         if len(found) > LARGEST_FILE:
-            raise CommandError(f"{path} is larger than any part may be ({LARGEST_FILE:,} bytes).")
+            raise CommandError(
+                _("{path} is too large. The limit is {most} bytes.").format(
+                    path=path, most=digits(LARGEST_FILE)
+                )
+            )
         return found.decode("utf-8-sig")
     except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}.") from None
+        raise CommandError(
+            _("{path} cannot be read: {reason}.").format(path=path, reason=error.strerror)
+        ) from None
     except UnicodeDecodeError:
-        raise CommandError(f"{path} is not UTF-8; save it as UTF-8 and try again.") from None
+        raise CommandError(
+            _("{path} is not UTF-8. Save it as UTF-8 and try again.").format(path=path)
+        ) from None
 
 
 def _utf8(option: str, given: str) -> str:
-    """Return an option's text. Bytes that are not UTF-8 arrive as lone surrogates."""
+    """Return an option's text. Bytes that are not UTF-8 arrive as unpaired surrogates."""
     try:
         given.encode()
     except UnicodeEncodeError:
-        raise CommandError(f"{option} is {given!a}, which is not UTF-8; give UTF-8.") from None
+        raise CommandError(
+            _("{option} is {value}, which is not UTF-8. Use UTF-8.").format(
+                option=option, value=ascii(given)
+            )
+        ) from None
     return given
 
 
@@ -220,7 +257,11 @@ def _seconds(given: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds <= 31_536_000:
-        raise CommandError(f"--hold is {given!r}; expected seconds from 0 to a year, such as 30.")
+        raise CommandError(
+            _("--hold is “{value}”; expected seconds from 0 to a year, such as 30.").format(
+                value=given
+            )
+        )
     return seconds
 
 
@@ -230,18 +271,21 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
     if local is None:
         for name in ("zone", "first", "second"):
             if options[name]:
-                raise CommandError(f"--{name} is about a time; name it with --at.")
+                raise CommandError(
+                    _("{option} needs a time. Name it with --at.").format(option=f"--{name}")
+                )
         return None
     if options["first"] and options["second"]:
-        raise CommandError("--first and --second are both given; the issue goes out once.")
+        raise CommandError(_("--first and --second exclude each other. Use only one."))
     which = "second" if options["second"] else "first" if options["first"] else ""
     zone = options["zone"] or Newsletter.objects.get_current().time_zone
     try:
         now = None if is_known else database_time()
         return parse_scheduled_time(_utf8("--at", local), _utf8("--zone", zone), which, now=now)
     except InvalidTimeError as refused:
-        hint = " Add --first or --second." if refused.choices else ""
-        raise CommandError(f"{refused.sentence}{hint}") from None
+        if refused.choices:
+            raise CommandError(f"{refused.sentence} {_('Add --first or --second.')}") from None
+        raise CommandError(refused.sentence) from None
 
 
 def _author(username: str | None) -> uuid.UUID:
@@ -249,21 +293,29 @@ def _author(username: str | None) -> uuid.UUID:
     if username is not None:
         author = users.filter(username=_utf8("--author", username)).first()
         if author is None:
-            raise CommandError(f"There is no active author called {username!r}.")
+            raise CommandError(
+                _("There is no active author with the username “{username}”.").format(
+                    username=username
+                )
+            )
         return author.pk
     superusers = list(users.filter(is_superuser=True)[:2])
     if len(superusers) != 1:
-        found = "no superuser" if not superusers else "more than one superuser"
-        raise CommandError(f"There is {found}; name the author with --author USERNAME.")
+        if not superusers:
+            raise CommandError(_("There is no superuser. Name the author with --author USERNAME."))
+        raise CommandError(
+            _("There is more than one superuser. Name the author with --author USERNAME.")
+        )
     return superusers[0].pk
 
 
 def _scheduled_sentence(edition: Edition) -> str:
     moment = scheduled_time_of(edition)
-    when = moment.words if moment else "at its time"
+    time = moment.words if moment else ""
     if edition.goes_to == NOBODY:
-        return f"Scheduled. It appears in the archive {when} and is not mailed."
-    return (
-        f"Scheduled. It goes out {when}, to {AUDIENCE_WORDS[edition.goes_to]} by then. Until then "
-        "it can be called back."
+        return _("Scheduled for {time}. It appears in the archive and is not mailed.").format(
+            time=time
+        )
+    return _("Scheduled for {time}, to {whom}. You can call it back until then.").format(
+        time=time, whom=AUDIENCE_WORDS[edition.goes_to]
     )
