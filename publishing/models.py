@@ -1,4 +1,4 @@
-"""The tables of the desk: issues and their drafts, receipts, images, and external checks."""
+"""The tables of the desk: issues, drafts, receipts, images, external checks."""
 
 import uuid
 from dataclasses import fields
@@ -45,7 +45,11 @@ class Issue(models.Model):
 
 
 class Draft(models.Model):
-    """The text of an author, published once under `key`. Every save increments `revision`."""
+    """
+    The text of an author, published once under `key`.
+
+    Every save increments `revision`.
+    """
 
     class Format(models.TextChoices):
         """The format of the letter."""

@@ -24,7 +24,11 @@ _LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One outcome of a bar; `x` and `width` are attributes of a `rect`, such as 75.94%."""
+    """
+    One outcome of a bar.
+
+    `x` and `width` are attributes of a `rect`, such as 75.94%.
+    """
 
     outcome: str
     x: str
@@ -32,7 +36,11 @@ class Part:
 
 
 def parts_of(counts: Mapping[str, int], *, whole: int | None = None) -> list[Part]:
-    """Return the parts in the order of the counts. Only zero is narrower than `NARROWEST`."""
+    """
+    Return the parts in the order of the counts.
+
+    Only zero is narrower than `NARROWEST`.
+    """
     total = sum(counts.values()) if whole is None else whole
     widths = {
         outcome: max(NARROWEST, 100 * count / total) if count else 0.0

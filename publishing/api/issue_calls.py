@@ -1,4 +1,4 @@
-"""API calls: list issues, read status, deliveries and receipt, and act on editions."""
+"""API calls that read issues and act on editions."""
 
 import uuid
 from datetime import datetime
@@ -108,7 +108,11 @@ def list_copies(
     limit: DecimalInt = LIMIT,
     after: str = AFTER,
 ) -> CopyPage:
-    """List copies reader by reader, with one outcome or all; `missed` can be sent again."""
+    """
+    List copies reader by reader, with one outcome or all.
+
+    `missed` can be sent again.
+    """
     edition = edition_named(issue, version)
     try:
         copies, following = outcome_page(edition.pk, outcome, after or "", limit=limit)

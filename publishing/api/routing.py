@@ -24,7 +24,11 @@ def address_of(edition: Edition) -> str:
 
 
 def edition_named(issue: uuid.UUID, version: int | None) -> Edition:
-    """Return the edition that a call names, the newest unless named. Raises `ProblemError`."""
+    """
+    Return the edition that a call names, the newest unless named.
+
+    Raises `ProblemError`.
+    """
     try:
         return load_edition(issue, version)
     except NoSuchEditionError as error:

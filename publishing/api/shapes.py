@@ -117,7 +117,7 @@ class NewVersion(Words):
 
 
 class Published(ResponseBody):
-    """What was published, as `./homing publish` prints it."""
+    """A published edition, as `./homing publish` prints it."""
 
     issue: UUID = Field(examples=[ISSUE])
     version: int = Field(examples=[1])

@@ -38,7 +38,7 @@ def needs_approval() -> bool:
 
 
 def approval_hash(draft: Draft, content: Content | None = None) -> bytes:
-    """Return the hash of a draft's content (`content` if it is built) and readers, 32 bytes."""
+    """Return the hash of a draft's content and readers, 32 bytes."""
     content = content or build_content(draft.fields)
     target = f"{draft.issue_id}\0{draft.goes_to}\0{draft.unlisted}"
     return hashlib.sha256(content.sha256 + target.encode()).digest()
@@ -60,7 +60,8 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
         if approval_hash(found, content) != seen:
             raise CannotApproveError(
                 _(
-                    "This draft was changed after you opened it. Nothing was approved. Check it again."
+                    "This draft was changed after you opened it. Nothing was approved. Check it "
+                    "again."
                 )
             )
         if approver_of(found, content) == by:
@@ -117,7 +118,11 @@ def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None
 
 
 def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID | None:
-    """Return the approver of an edition and lock the setting. Raises `NeedsApprovalError`."""
+    """
+    Return the approver of an edition and lock the setting.
+
+    Raises `NeedsApprovalError`.
+    """
     newsletter = Newsletter.objects.get_current()
     with connection.cursor() as cursor:
         # A separate statement sees the change that it waited for.

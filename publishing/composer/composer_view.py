@@ -98,7 +98,11 @@ def write(request: HttpRequest) -> HttpResponse:
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def begin(request: HttpRequest) -> HttpResponse:
-    """Save a new form for the first time, under its key; `beside` saves a copy of a draft."""
+    """
+    Save a new form for the first time, under its key.
+
+    `beside` saves a copy of a draft.
+    """
     if request.method != "POST":
         return see_other(reverse("desk:write"))
     fields = parse_draft_fields(request.POST.dict())
@@ -214,7 +218,7 @@ def composer_page(
 
 
 def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpResponse:
-    """Show the posted fields in the composer again, with the reason why nothing was saved."""
+    """Show the posted fields in the composer again, and why nothing was saved."""
     key = read_key(request.POST.getlist(FIELD), None)
     named = draft_in_url(request)
     draft = drafts.load_draft(pk=named) if named else None
@@ -284,7 +288,11 @@ def _saved(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRespo
 
 
 def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpResponse:
-    """Answer 409: somebody changed or published the draft. The page shows both versions."""
+    """
+    Answer 409: somebody changed or published the draft.
+
+    The page shows both versions.
+    """
     edition, present = draft.edition, draft.fields
     progress = progress_url(edition) if edition else ""
     heading, sentence, other_heading = _describe_conflict(draft)

@@ -1,4 +1,4 @@
-"""Previews of a letter, with a policy that blocks scripts and forms (docs/decisions/0020)."""
+"""Previews of a letter, without scripts and forms (docs/decisions/0020)."""
 
 import re
 import uuid
@@ -39,7 +39,7 @@ def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @require_safe
 @xframe_options_sameorigin
 def next_version_preview(request: HttpRequest) -> HttpResponse:
-    """Render the newest version of an issue (`?issue=`), from which the next one starts."""
+    """Render the newest version of an issue, from which the next one starts."""
     try:
         issue = Issue.objects.get(pk=parse_issue_id(request.GET.get("issue", "")))
         fields = drafts.fields_for_next_version(issue.pk)

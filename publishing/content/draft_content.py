@@ -14,7 +14,11 @@ LONGEST_MARKDOWN = 250_000
 
 @dataclass(frozen=True, slots=True)
 class DraftFields:
-    """The fields of a save. `format` is that of the letter; an empty `text` is automatic."""
+    """
+    The fields of a save.
+
+    `format` is that of the letter; an empty `text` is automatic.
+    """
 
     title: str
     preheader: str

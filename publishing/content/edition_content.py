@@ -1,4 +1,8 @@
-"""The content of an edition in canonical form: equal content has equal hashes. Pure."""
+"""
+The content of an edition in canonical form: equal content has equal hashes.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,11 @@ def only_xml_characters(text: str) -> str:
 
 
 def remove_invisible(text: str) -> str:
-    """Return text with LF line ends and only XML characters. NUL is kept, to be reported."""
+    """
+    Return text with LF line ends and only XML characters.
+
+    NUL is kept, to be reported.
+    """
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return "\x00".join(map(only_xml_characters, lines.split("\x00")))
 

@@ -1,4 +1,8 @@
-"""Render Markdown as the HTML of a letter: CommonMark, tables, strikethrough. Pure."""
+"""
+Render Markdown as the HTML of a letter: CommonMark, tables, strikethrough.
+
+Pure.
+"""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,8 @@
-"""Render a letter for the archive. It is sanitised, so that it cannot act for our site."""
+"""
+Render a letter for the archive.
+
+It is sanitised, so that it cannot act for our site.
+"""
 
 import re
 from html import unescape
@@ -59,7 +63,7 @@ def render_public_issue(
 
 
 def first_image(body: str, site_url: str) -> str:
-    """Return the absolute URL of the first image in a sanitised body, without decorations."""
+    """Return the absolute URL of the first image that is not a decoration."""
     for image in _IMAGE.findall(body):
         attributes = {name: unescape(value) for name, value in _ATTRIBUTE.findall(image)}
         sizes = [

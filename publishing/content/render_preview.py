@@ -24,7 +24,7 @@ INVALID_TOKEN = "preview"  # noqa: S105
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The inbox line, both parts, and the mail's size in bytes before fields are filled."""
+    """The inbox line, both parts, and the size in bytes before fields are filled."""
 
     sender: str
     reader: str
@@ -42,7 +42,11 @@ def sample_reader(*, sees_readers: bool) -> Recipient:
 
 
 def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
-    """Render the letter for the sample reader; `slug` is its address in the archive, if any."""
+    """
+    Render the letter for the sample reader.
+
+    `slug` is its address in the archive, if any.
+    """
     newsletter = Newsletter.objects.get_current()
     reader = sample_reader(sees_readers=sees_readers)
     mail = compose_content(content)

@@ -1,4 +1,4 @@
-"""A summary of a letter for lists and link previews: its preheader or its first words. Pure."""
+"""Summarise a letter for lists and link previews. Pure."""
 
 import html
 import re
@@ -19,7 +19,7 @@ _END_OF_SENTENCE = re.compile(r"[.!?…][”’»\"')]*(?=\s)")
 
 
 def summarise(html_content: str, text_content: str, preheader: str = "") -> str:
-    """Return the preheader or first real paragraph as plain text, at most `LONGEST` characters."""
+    """Return the preheader or the first real paragraph, at most `LONGEST` characters."""
     own = " ".join(FieldTemplate(preheader, html=False).fill({}).split())
     if own:
         return own

@@ -1,4 +1,4 @@
-"""Read the fields of a posted draft, from the composer or from the form for finished HTML."""
+"""Read the fields of a draft that the composer or the HTML form has posted."""
 
 import uuid
 from collections.abc import Mapping
@@ -25,7 +25,11 @@ _TOO_LONG = {
 
 
 def is_html_form(posted: Mapping[str, str]) -> bool:
-    """Return whether the form for finished HTML was posted. Only the composer has `letter`."""
+    """
+    Return whether the form for finished HTML was posted.
+
+    Only the composer has `letter`.
+    """
     return "letter" not in posted
 
 

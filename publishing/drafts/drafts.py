@@ -22,7 +22,7 @@ MOST_UNTOUCHED = 20
 
 
 class SaveResult(NamedTuple):
-    """The present draft (None if deleted), whether it holds the fields, and if this changed it."""
+    """The draft after a save (None if deleted), with the result of the save."""
 
     draft: Draft | None
     is_saved: bool = False
@@ -49,7 +49,11 @@ def lock_by_key(author: uuid.UUID, key: str) -> Draft | None:
 
 
 def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | None) -> None:
-    """Link a locked draft to its edition; unpublished text continues in a copy for `copy_for`."""
+    """
+    Link a locked draft to its edition.
+
+    Unpublished text continues in a copy for `copy_for`.
+    """
     Draft.objects.filter(pk=draft.pk, edition=None).update(edition=edition)
     # The form for finished HTML posted newer text than its last save.
     if copy_for is None or draft.revision == draft.html_form_revision:
@@ -59,7 +63,7 @@ def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | Non
 
 
 def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
-    """Return the draft of an issue's next version, the latest saved if there are copies."""
+    """Return the last saved draft of an issue's next version."""
     drafts = Draft.objects.filter(issue=issue, edition=None).select_related("issue", "saved_by")
     return drafts.order_by("-saved_at", "-pk").first()
 
@@ -67,7 +71,11 @@ def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
 def create(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """Save a new form once under its key. An issue has one open draft for its next version."""
+    """
+    Save a new form once under its key.
+
+    An issue has one open draft for its next version.
+    """
     with transaction.atomic():
         if issue is not None:
             # Publishing locks the draft or its key before the issue. Another order could deadlock.
@@ -176,7 +184,11 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
 
 
 def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
-    """Return or create the draft of an issue's next version. Raises `Issue.DoesNotExist`."""
+    """
+    Return or create the draft of an issue's next version.
+
+    Raises `Issue.DoesNotExist`.
+    """
     with transaction.atomic():
         locked = _lock_issue(issue)
         draft = open_draft_of_issue(issue)

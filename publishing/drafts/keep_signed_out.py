@@ -1,4 +1,8 @@
-"""Save posts after the end of a session as drafts. A signed field names their author."""
+"""
+Save posts after the end of a session as drafts.
+
+A signed field names their author.
+"""
 
 import uuid
 from collections.abc import Callable
@@ -42,7 +46,11 @@ def read_writer(note: str) -> uuid.UUID | None:
 
 
 def keep_when_signed_out(view: View[P]) -> View[P]:
-    """Save a post after the session's end as a draft. Scripts keep their text themselves."""
+    """
+    Save a post after the session's end as a draft.
+
+    Scripts keep their text themselves.
+    """
 
     @wraps(view)
     def kept(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:

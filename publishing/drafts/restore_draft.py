@@ -25,7 +25,11 @@ def reached_nobody(edition: int) -> bool:
 
 
 def restore_draft(edition: Edition) -> str:
-    """Reopen the newest edition as a draft if it reached nobody; return a sentence about it."""
+    """
+    Reopen the newest edition as a draft if it reached nobody.
+
+    Return a sentence about it.
+    """
     if not reached_nobody(edition.pk):
         return ""
     with transaction.atomic():

@@ -15,7 +15,11 @@ CONCURRENCY = 8
 
 
 def check_letter(domain: str, links: Sequence[str]) -> None:
-    """Check what has no fresh result, and save it outside a transaction. `domain` may be empty."""
+    """
+    Check what has no fresh result, and save it outside a transaction.
+
+    `domain` may be empty.
+    """
     opener, cached = LinkOpener(NameServers()), cached_results.load_fresh(domain, links)
     # Links without an answer are tried again at once.
     answered = {url for url, result in cached.links.items() if result.is_ok or result.is_dead}

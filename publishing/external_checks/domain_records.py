@@ -57,7 +57,11 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class DomainRecords:
-    """A domain's TXT, DKIM, return path and DMARC records; `dmarc_at` is where DMARC was found."""
+    """
+    A domain's TXT, DKIM, return path and DMARC records.
+
+    `dmarc_at` is where DMARC was found.
+    """
 
     domain: str
     texts: Records

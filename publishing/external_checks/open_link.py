@@ -1,5 +1,5 @@
 """
-Open one link for its HTTP status, protected against server-side request forgery.
+Open one link for its HTTP status, without server-side request forgery.
 
 Every address of the host is checked, and the connection goes to exactly the checked address, so DNS
 cannot change it in between. Each redirect is checked again. Only the head of a response is read,
@@ -115,7 +115,7 @@ class _LinkFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LinkOpener:
-    """Opener of links at addresses that `is_allowed` accepts: by default only public ones."""
+    """Opener of links at allowed addresses; by default, only public ones."""
 
     servers: NameServers
     is_allowed: AddressFilter = is_public
@@ -187,7 +187,11 @@ class LinkOpener:
 
 
 class _TimedConnection:
-    """A connection cut at its deadline; a socket's own timeout restarts with every byte."""
+    """
+    A connection cut at its deadline.
+
+    A socket's own timeout restarts with every byte.
+    """
 
     def __init__(self, address: IPAddress, port: int, deadline: float) -> None:
         self._deadline = deadline

@@ -1,4 +1,4 @@
-"""Guard against server-side request forgery: links cannot reach this machine's network."""
+"""Keep links away from this machine's network (server-side request forgery)."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network

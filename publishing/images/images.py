@@ -1,4 +1,4 @@
-"""Store uploaded images in the database, each once, at an address that never changes."""
+"""Store each uploaded image once, at an address that never changes."""
 
 import hashlib
 import threading

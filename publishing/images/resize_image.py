@@ -1,4 +1,8 @@
-"""Resize an image for mail: upright, at most 1200 pixels and 2 MB, no metadata. Pure."""
+"""
+Resize an image for mail: upright, at most 1200 pixels and 2 MB, no metadata.
+
+Pure.
+"""
 
 import io
 import math
@@ -53,7 +57,11 @@ _DAMAGED = (OSError, SyntaxError, ValueError, LookupError, TypeError, struct.err
 
 
 class UnusableImageError(Exception):
-    """The file cannot be used in a letter; the message has the reason and the next step."""
+    """
+    The file cannot be used in a letter.
+
+    The message has the reason and the next step.
+    """
 
     def __init__(self, sentence: str, *, status: int = 400) -> None:
         super().__init__(sentence)
@@ -136,7 +144,7 @@ def _too_many_pixels(pixels: int, most: int) -> UnusableImageError:
 
 
 def _is_one_scan(jpeg: bytes) -> bool:
-    """Return whether one scan has all components, so that lines can be decoded one by one."""
+    """Return whether one scan has all components; then lines can be decoded singly."""
     at, components = 2, 0
     while jpeg[at] == 0xFF:
         marker = jpeg[at + 1]
@@ -202,7 +210,7 @@ def _normalise(image: Image.Image) -> Image.Image:
 
 
 def _narrow(image: Image.Image, mode: str, *, turned: bool) -> Image.Image:
-    """Reduce an image to `WIDEST` pixels in width, and close a wider one to free its memory."""
+    """Reduce an image to `WIDEST` pixels in width. A wider image is closed."""
     width = image.height if turned else image.width
     if width <= WIDEST:
         return _to_resizable(image, mode)

@@ -1,5 +1,6 @@
-"""Strip comments and application data from an animated GIF (GIF89a, sections 15 to 27). Pure."""
+"""Strip comments and application data from an animated GIF. Pure."""
 
+# The block layout is in GIF89a, sections 15 to 27.
 _SCREEN = 13
 _EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
 _CONTROL, _APPLICATION = 0xF9, 0xFF

@@ -5,6 +5,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.translation import gettext
 
 from delivery.models import Edition
 from publishing.editions.edition_name import parse_issue_id, parse_version
@@ -15,7 +16,10 @@ class VersionedCommand(BaseCommand):
     """A command whose `--version` is that of an edition, and not Django's."""
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        return super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
+        parser = super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
+        # argparse accepts no lazy text, so `help` is marked with `gettext_noop`.
+        parser.description = gettext(self.help)
+        return parser
 
 
 class EditionCommand(VersionedCommand):

@@ -75,14 +75,14 @@ class PreflightResult:
 
 
 def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
-    """Return what to check externally: the sender's domain, possibly empty, and the links."""
+    """Return the domain (or an empty string) and the links to check externally."""
     domain = domain_of(settings.FROM_EMAIL)
     links = links_to_open(letter, settings.SITE_URL)
     return ("" if is_placeholder(domain) else domain), links
 
 
 def is_to_be_unlisted(draft: Draft, plan: VersionPlan | None) -> bool:
-    """Return whether the issue will be unlisted, by the draft or by an earlier version."""
+    """Return whether the draft or an earlier version makes the issue unlisted."""
     return draft.unlisted or (plan is not None and plan.newest.issue.unlisted)
 
 

@@ -1,4 +1,4 @@
-"""Check the mail that is made from the letter: size, plain text, legal requirements. Pure."""
+"""Check the composed mail: size, plain text, legal requirements. Pure."""
 
 import re
 from collections.abc import Iterator

@@ -31,7 +31,7 @@ def estimate_duration(readers: int, earlier: list[tuple[int, float]]) -> str:
 
 def audience_change(before: int, now: int, acts: Mapping[str, int]) -> str:
     """
-    Describe the change, such as “315 more than the last issue (joined: 402, left: 87)”.
+    Describe the change: “315 more than the last issue (joined: 402, left: 87)”.
 
     The reasons are left out unless they add up to the change.
     """

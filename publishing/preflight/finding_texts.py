@@ -1,19 +1,23 @@
 """The texts of each finding, by its code: a sentence and a detail. Pure."""
 
-from typing import NamedTuple
+from __future__ import annotations
 
-from django.utils.functional import Promise
+from typing import TYPE_CHECKING, NamedTuple
+
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext_lazy
 
 from publishing.preflight.parse_letter import TextLocation
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
 
 class FindingText(NamedTuple):
-    """What was found, and why it matters or what to do. Both have named parameters."""
+    """The finding, and its reason or the next step. Both have named parameters."""
 
-    sentence: str | Promise
-    detail: str | Promise = ""
+    sentence: str | _StrPromise
+    detail: str | _StrPromise = ""
 
 
 _NO_WORKER = _("No worker is running")

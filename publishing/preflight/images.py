@@ -1,4 +1,4 @@
-"""Check the images of a letter: alternative texts, and whether readers can load them. Pure."""
+"""Check alt texts and addresses of the images in a letter. Pure."""
 
 from collections.abc import Iterator
 

@@ -27,7 +27,7 @@ def is_web_url(address: str) -> bool:
 
 
 def absolute_url(address: str, site_url: str) -> str:
-    """Return the URL as the mail has it: an address with one leading slash is on our site."""
+    """Return the URL in the mail: an address with one leading slash is on our site."""
     is_rooted = address.startswith("/") and not address.startswith("//")
     return urljoin(f"{site_url}/", address) if is_rooted else address
 

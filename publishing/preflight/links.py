@@ -1,4 +1,8 @@
-"""Check the links of a letter: their addresses, and the results of opening them. Pure."""
+"""
+Check the links of a letter: their addresses, and the results of opening them.
+
+Pure.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,4 +1,8 @@
-"""Read the passages, links and images of a letter's HTML. Pure, and fails on no input."""
+"""
+Read the passages, links and images of a letter's HTML.
+
+Pure, and fails on no input.
+"""
 
 import re
 from dataclasses import dataclass
@@ -57,7 +61,7 @@ def parse_text(text: str) -> tuple[Passage, ...]:
 
 
 class ParsedLetter:
-    """The passages, links and images of a letter's HTML, read in time linear in its length."""
+    """The passages, links and images of a letter's HTML, read in linear time."""
 
     def __init__(self, html: str) -> None:
         self.passages: list[Passage] = []

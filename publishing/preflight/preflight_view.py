@@ -1,4 +1,4 @@
-"""The check sheet of a draft, and its external checks, which run after the page is shown."""
+"""The check sheet of a draft. External checks run after the page is shown."""
 
 import math
 import uuid
@@ -132,7 +132,7 @@ def _describe_hold(is_mailed: bool) -> str:
 
 
 def publication_context(checked: PreflightResult) -> dict[str, Any]:
-    """Return the context of the mail and its readers, for check sheet and confirmation."""
+    """Return the context of the mail and its readers."""
     content, context = checked.context.content, checked.context
     whom, is_mailed = audience_words(checked.draft.goes_to), context.is_mailed
     return {

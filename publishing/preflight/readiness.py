@@ -1,4 +1,8 @@
-"""Check what surrounds the letter: readers, test letters, workers, other editions. Pure."""
+"""
+Check what surrounds the letter: readers, test letters, workers, other editions.
+
+Pure.
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Check the author's text: problems, forgotten notes, merge fields without a value. Pure."""
+"""Check the text: problems, forgotten notes, fields without a value. Pure."""
 
 import re
 from collections.abc import Iterator
@@ -78,7 +78,7 @@ def _parts(context: CheckContext) -> Iterator[tuple[str, str]]:
 def _locations_of(
     context: CheckContext, wanted: set[tuple[str, str]]
 ) -> dict[tuple[str, str], TextLocation]:
-    """Return the first location of each wanted field, by part of the letter and folded name."""
+    """Return the first location of each wanted field, by part and folded name."""
     found: dict[tuple[str, str], TextLocation] = {}
     for part, passage in _passages_by_part(context):
         if len(found) == len(wanted):
@@ -104,7 +104,11 @@ def _folded(name: str) -> str:
 
 
 def _passages(context: CheckContext) -> list[Passage]:
-    """Return all that readers see, title first; plain text only if the author wrote it."""
+    """
+    Return everything that readers see, title first.
+
+    Plain text only if the author wrote it.
+    """
     passages = [Passage(TextLocation("title"), context.content.title)]
     passages.append(Passage(TextLocation("preheader"), context.content.preheader))
     passages.extend(context.letter.passages)

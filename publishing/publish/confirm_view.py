@@ -1,4 +1,8 @@
-"""Confirm and publish a draft, on a page or in a dialog. Pressing twice publishes once."""
+"""
+Confirm and publish a draft, on a page or in a dialog.
+
+Pressing twice publishes once.
+"""
 
 import uuid
 from datetime import timedelta
@@ -172,7 +176,11 @@ def _confirm_page(
 
 
 def _html_form_fields(checked: PreflightResult) -> dict[str, str]:
-    """Return the fields of the form for finished HTML. Each form replays the other's post."""
+    """
+    Return the fields of the form for finished HTML.
+
+    Each form replays the other's post.
+    """
     draft, content = checked.draft, checked.context.content
     fields = {
         "title": content.title,

@@ -1,4 +1,4 @@
-"""Answer forms whose CSRF token is of an older session, with their text in a new form."""
+"""Answer forms with a CSRF token of an older session, and keep their text."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

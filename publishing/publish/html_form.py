@@ -1,11 +1,10 @@
 """The form for finished HTML: its fields and their errors."""
 
 import uuid
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.forms.boundfield import BoundField
-from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -19,12 +18,15 @@ from publishing.editions.listing import parse_unlisted
 from publishing.editions.versions import version_refusal
 from publishing.publish.publish import PublishRequest
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise
+
 WRITTEN_FIELDS = ("title", "preheader", "html_content", "text_content")
 # Posts with the same values of these fields are repetitions.
 FIELDS = (*WRITTEN_FIELDS, "issue", "version", "goes_to", "unlisted")
 
 
-def _text(label: Promise, help_text: Promise, widget: forms.Widget) -> forms.CharField:
+def _text(label: "_StrPromise", help_text: "_StrPromise", widget: forms.Widget) -> forms.CharField:
     return forms.CharField(
         required=False, strip=False, label=label, help_text=help_text, widget=widget
     )
@@ -35,7 +37,11 @@ def _hidden() -> forms.CharField:
 
 
 class HtmlForm(forms.Form):
-    """An issue in finished HTML, or its next version. A valid form has the `publish_request`."""
+    """
+    An issue in finished HTML, or its next version.
+
+    A valid form has the `publish_request`.
+    """
 
     title = _text(
         gettext_lazy("Title and subject"),

@@ -1,4 +1,4 @@
-"""The form for finished HTML: save it as a draft, or publish it once (docs/decisions/0031)."""
+"""The form for finished HTML: save or publish it (docs/decisions/0031)."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -181,7 +181,7 @@ def _form_with_errors(request: HttpRequest, form: HtmlForm, key: str) -> HttpRes
 
 
 def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
-    """Answer 422: show what was published under the key, and the posted text in a new form."""
+    """Answer 422: show the published edition, and the posted text in a new form."""
     asked = form.publish_request
     earlier = edition_by_key(user_id_of(request), key)
     under_key = earlier is not None

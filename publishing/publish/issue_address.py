@@ -35,7 +35,7 @@ def _is_address_fixed(issue: Issue) -> bool:
 
 
 def _addresses(issue: Issue, title: str) -> tuple[str, str]:
-    """Return the possible addresses of an issue: its title, alone or with a part of its id."""
+    """Return the possible addresses: the title, alone or with a part of the id."""
     words = slugify(title)[:LONGEST_SLUG].strip("-") or "issue"
     return words, f"{words}-{issue.pk.hex[:8]}"
 

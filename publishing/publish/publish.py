@@ -1,4 +1,4 @@
-"""Publish an issue: its edition and one delivery for each reader, in one transaction."""
+"""Publish an edition and one delivery for each reader, in one transaction."""
 
 import logging
 import uuid
@@ -71,7 +71,7 @@ class PublishRequest:
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """The edition under the key or of that version, and whether this call `created` it."""
+    """The edition of a call, and whether this call created it."""
 
     edition: Edition
     created: bool
@@ -119,7 +119,11 @@ def has_content(edition: Edition, content: Content) -> bool:
 
 
 def is_scheduled_for(edition: Edition, at: ScheduledTime | None) -> bool:
-    """Return whether the edition was scheduled for this moment; None for not scheduled."""
+    """
+    Return whether the edition was scheduled for this moment.
+
+    None for not scheduled.
+    """
     return edition.scheduled_for == (at.utc if at else None)
 
 
@@ -138,7 +142,7 @@ def publish(
     draft: Draft | None = None,
 ) -> PublishResult:
     """
-    Publish `content` as the next `version` of `issue`, or as version 1 of a new issue.
+    Publish the next `version` of `issue`, or version 1 of a new issue.
 
     `hold_s` is the number of seconds before sending starts; an edition with `at` has no hold.
     `draft` is locked. Without it, the author's draft under this key is linked to the edition.

@@ -65,7 +65,7 @@ class PublishedByOtherError(Exception):
 
 
 def matching_content(draft: Draft, asked: PublishRequest) -> Content | None:
-    """Return the draft's content if the form for finished HTML posts exactly this draft."""
+    """Return the draft's content if the HTML form posts exactly this draft."""
     fields, posted = draft.fields, asked.content
     goes_to = asked.goes_to or default_goes_to(asked.issue)
     if (draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue, goes_to, asked.unlisted):

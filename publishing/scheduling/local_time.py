@@ -1,4 +1,8 @@
-"""Parse the local time of a scheduled issue. An ambiguous time is refused, not guessed. Pure."""
+"""
+Parse the local time of a scheduled issue.
+
+An ambiguous time is refused, not guessed. Pure.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +49,11 @@ class InvalidTimeError(ValueError):
 def parse_scheduled_time(
     local: str, zone: str, which: str = "", *, now: datetime | None
 ) -> ScheduledTime:
-    """Return the moment of `local` in `zone`, later than `now`. Raises `InvalidTimeError`."""
+    """
+    Return the moment of `local` in `zone`, later than `now`.
+
+    Raises `InvalidTimeError`.
+    """
     there = _parse_zone(zone)
     entered = _parse_local(local)
     if now is not None and not now.year - 1 <= entered.year <= now.year + 2:

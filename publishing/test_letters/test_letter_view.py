@@ -94,7 +94,11 @@ class SendTestForm(forms.Form):
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def send_test_letter(request: HttpRequest) -> HttpResponse:
-    """Send the posted form as one marked mail, once. GET, after a sign-in, shows the form."""
+    """
+    Send the posted form as one marked mail, once.
+
+    GET, after a sign-in, shows the form.
+    """
     if request.method != "POST":
         return see_other(reverse("desk:publish"))
     try:

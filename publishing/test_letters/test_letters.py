@@ -72,7 +72,7 @@ def _check_limit(author: uuid.UUID) -> None:
 
 
 def _reader_of(address: str, author: uuid.UUID) -> tuple[str, ...]:
-    """Return address and fields of the reader with this address, if the author may see readers."""
+    """Return the address, and its reader's fields if the author may see readers."""
     without_reader = (address, *[""] * len(FIELD_NAMES))
     if not any(may(author, permission) for permission in TAKE_READERS_AWAY):
         return without_reader

@@ -4,7 +4,7 @@ import { textOf } from "./texts.js";
 export function insert(field, text, from = field.selectionStart, to = field.selectionEnd) {
   field.focus();
   field.setSelectionRange(from, to);
-  // This deprecated command is the only one that the browser can undo.
+  // The browser can undo only this deprecated command.
   if (!document.execCommand("insertText", false, text)) {
     field.setRangeText(text, from, to, "end");
     field.dispatchEvent(new Event("input", { bubbles: true }));

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop
 
 from delivery.humanise import digits
 from delivery.interface import database_time
@@ -44,7 +44,7 @@ LARGEST_FILE = 4 * LONGEST_PART
 
 
 class Command(VersionedCommand):
-    help = gettext_lazy(
+    help = gettext_noop(
         "Publish an issue to all confirmed readers, or the next version of an issue with --issue "
         "and --version. The last line of the output is JSON."
     )
