@@ -139,7 +139,7 @@ def test_page_that_waits_for_a_first_click_is_accessible(
         for slot in slot_locks(author.pk, draft.key):  # they hold every slot of this key
             others.execute("SELECT pg_advisory_lock(%s)", [slot])
         page.get_by_role("button", name="Publish to").click()
-        expect(page.get_by_role("heading", level=1)).to_contain_text("Still working on your")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("Your first click is still")
         assert faults_of(page) == {}
 
 

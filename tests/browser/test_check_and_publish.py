@@ -56,7 +56,7 @@ def test_past_time_is_refused_on_the_sheet(desk, draft):
 
     desk.get_by_role("button", name="Schedule…").click()
 
-    expect(error).to_contain_text("is past")
+    expect(error).to_contain_text("is in the past")
     expect(error).to_be_in_viewport()
     expect(field).to_be_focused()
 
@@ -108,9 +108,9 @@ def test_text_part_finding_opens_its_panel(desk, author):
     )
     desk.goto(at(begun(author, words), "check/"))
 
-    desk.get_by_role("link", name="Fix in the text part").first.click()
+    desk.get_by_role("link", name="Fix in the plain text").first.click()
 
-    expect(desk.get_by_label("Text part, in your own words")).to_be_focused()
+    expect(desk.get_by_label("Plain text (edited)")).to_be_focused()
     desk.evaluate("location.hash = 'id_letter'")
     expect(desk.get_by_label("Letter, in")).to_be_focused()
 
@@ -120,8 +120,8 @@ def test_unknown_findings_are_looked_up_once_on_the_page(desk, author):
     looks = []
     desk.on("request", lambda request: looks.append(request.url) if "looks" in request.url else 0)
     desk.goto(at(draft, "check/"))
-    expect(desk.locator("#why")).to_contain_text("One stop is left:")
-    expect(desk.locator(".lede")).to_contain_text(re.compile("One thing stops this issue"))
+    expect(desk.locator("#why")).to_contain_text("1 problem to fix:")
+    expect(desk.locator(".lede")).to_contain_text(re.compile("Must fix: 1."))
 
     expect(desk.locator("[data-looking]:visible")).to_have_count(0)
 
@@ -172,7 +172,7 @@ def test_night_of_a_clock_change_is_scheduled_as_meant(new_page, author, readers
     page.get_by_label("Time zone").select_option(other_zone)
     page.get_by_label("Date and time").fill(f"{never:%Y-%m-%dT%H:%M}")
     expect(page.get_by_label("Schedule", exact=True)).to_be_checked()
-    expect(hint).to_have_text("This time does not exist there: the clocks go forward over it.")
+    expect(hint).to_have_text("This time does not exist there, because the clocks go forward.")
     page.get_by_role("button", name="Schedule…").click()
     expect(page.locator("#when-at-error")).to_contain_text(f"does not exist in {other_zone}")
     assert not Edition.objects.exists()
@@ -180,9 +180,9 @@ def test_night_of_a_clock_change_is_scheduled_as_meant(new_page, author, readers
     # A time that occurs twice is asked about: she means the second.
     page.get_by_label("Time zone").select_option(zone)
     page.get_by_label("Date and time").fill(f"{twice:%Y-%m-%dT%H:%M}")
-    expect(hint).to_contain_text("This time comes twice there")
+    expect(hint).to_contain_text("This time occurs twice there")
     page.get_by_role("button", name="Schedule…").click()
-    expect(page.locator("#when-which-error")).to_contain_text(f"comes twice in {zone}")
+    expect(page.locator("#when-which-error")).to_contain_text(f"occurs twice in {zone}")
     assert not Edition.objects.exists()
     page.get_by_role("radio", name=re.compile("^The second")).check()
     expect(hint).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 SWIFTS = ROOT / "static" / "demo" / "swifts.png"
 OFFLINE = (
-    "You are offline. Every word is kept on this device and will be saved when the connection "
+    "You are offline. Your text is kept on this device and will be saved when the connection "
     "returns."
 )
 
@@ -131,7 +131,7 @@ def test_leaving_at_once_loses_no_text(composer):
     expect(composer.get_by_role("heading", level=1)).to_be_visible()
     composer.goto(WRITE)
     if not Draft.objects.filter(letter="Written in a hurry.").exists():
-        composer.get_by_role("button", name="Put them into the letter").click()
+        composer.get_by_role("button", name="Restore this text").click()
         is_saved_as(composer, "Written in a hurry.")
 
 
@@ -167,7 +167,7 @@ def test_copy_whose_answer_was_lost_can_be_saved_again(writing, draft):
     writing.route("**/drafts/", arrives_and_its_answer_does_not)
     copy.click()
     expect(writing.get_by_role("alert")).to_have_text(
-        "The copy could not be saved just now; press again."
+        "The copy could not be saved. Press again."
     )
     expect(writing.get_by_text("Neither version is lost.")).to_be_visible()
     writing.unroute_all()
@@ -189,10 +189,10 @@ def test_taking_the_other_text_after_offline_keeps_mine_here(writing, draft):
     writing.context.set_offline(False)
     expect(writing.get_by_text("Neither version is lost.")).to_be_visible()
     expect(letter(writing)).to_have_value("Mine, under way.")
-    writing.get_by_role("button", name="Take the other one").click()
+    writing.get_by_role("button", name="Use the other version").click()
 
     expect(letter(writing)).to_have_value("Theirs.")
-    expect(writing.get_by_text("This device has words that were never saved")).to_be_visible()
+    expect(writing.get_by_text("This device has unsaved text from")).to_be_visible()
     assert Draft.objects.get().letter == "Theirs."
 
 
@@ -224,7 +224,7 @@ def test_several_lost_answers_cause_no_conflict(writing, arriving, status):
 def test_reload_offers_text_that_was_never_saved(writing):
     writing.route("**/drafts/**", lambda route: _only_reading(route))
     letter(writing).fill("Never saved.")
-    expect(writing.get_by_role("status")).to_contain_text("Every word is kept")
+    expect(writing.get_by_role("status")).to_contain_text("Your text is kept")
     writing.unroute_all()
     writing.route("**/drafts/**", lambda route: _only_reading(route))
     writing.reload()
@@ -232,7 +232,7 @@ def test_reload_offers_text_that_was_never_saved(writing):
     expect(letter(writing)).to_have_value(LETTER)
     writing.unroute_all()
 
-    writing.get_by_role("button", name="Put them into the letter").click()
+    writing.get_by_role("button", name="Restore this text").click()
 
     expect(letter(writing)).to_have_value("Never saved.")
     is_saved(writing)
@@ -252,7 +252,7 @@ def test_text_written_signed_out_is_saved_after_signing_in(writing):
     other.goto("/admin/newsletters/issues/")
     sign_out(other)
     letter(writing).fill("Written signed out.")
-    expect(writing.get_by_text("You are signed out. Every word is kept")).to_be_visible()
+    expect(writing.get_by_text("You are signed out. Your text is kept")).to_be_visible()
     assert Draft.objects.get().letter == LETTER
 
     with writing.context.expect_page() as opened:
@@ -269,7 +269,7 @@ def test_cleared_cookies_show_the_way_to_sign_in(writing):
 
     letter(writing).fill("Written without a cookie.")
 
-    expect(writing.get_by_text("You are signed out. Every word is kept")).to_be_visible()
+    expect(writing.get_by_text("You are signed out. Your text is kept")).to_be_visible()
     expect(writing.get_by_role("link", name="Sign in in a new tab")).to_be_visible()
     assert Draft.objects.get().letter == LETTER
 
@@ -284,7 +284,7 @@ def test_page_saves_nothing_for_another_user_who_signs_in(writing):
 
     letter(writing).fill("Written by Edith.")
 
-    expect(writing.get_by_text("Somebody else is signed in by now.")).to_be_visible()
+    expect(writing.get_by_text("Another author is now signed in.")).to_be_visible()
     expect(writing.get_by_role("status")).to_have_text("Not saved")
     assert Draft.objects.get().letter == LETTER
     sign_out(other)
@@ -300,7 +300,7 @@ def test_author_without_permission_sees_the_reason_and_stays_signed_in(writing, 
     author.save()
     letter(writing).fill("Not hers to save.")
 
-    expect(writing.get_by_text("Homing does not let you save this draft")).to_be_visible()
+    expect(writing.get_by_text("You may no longer save this draft")).to_be_visible()
     assert Draft.objects.get().letter == LETTER
 
 
@@ -309,7 +309,7 @@ def test_too_large_text_is_reported_and_saved_once_shorter(writing):
     letter(writing).evaluate("field => field.value = '雨'.repeat(1_500_000)")
     letter(writing).dispatch_event("input")
 
-    expect(writing.get_by_text("larger than Homing takes")).to_be_visible()
+    expect(writing.get_by_text("are too long to save")).to_be_visible()
     letter(writing).fill("Short.")
 
     is_saved_as(writing, "Short.")
@@ -368,17 +368,17 @@ def test_tools_write_at_the_caret_and_can_be_undone(writing):
 
 
 def test_text_part_follows_the_letter_until_it_is_edited(writing):
-    writing.get_by_role("button", name="Text part").click()
-    made = writing.get_by_label("Text part, as it is made from the letter")
+    writing.get_by_role("button", name="Plain text automatic").click()
+    made = writing.get_by_label("Plain text (automatic)")
     expect(made).to_have_value(re.compile("Dear"))
 
-    writing.get_by_role("button", name="Edit it yourself").click()
-    own = writing.get_by_label("Text part, in your own words")
+    writing.get_by_role("button", name="Edit").click()
+    own = writing.get_by_label("Plain text (edited)")
     own.fill("My own words.")
-    expect(writing.get_by_role("button", name="Text part in your own words")).to_be_visible()
+    expect(writing.get_by_role("button", name="Plain text edited")).to_be_visible()
     is_saved(writing)
-    writing.get_by_role("button", name="Make it from the letter again").click()
-    writing.get_by_role("button", name="Take your own words back").click()
+    writing.get_by_role("button", name="Make it from the letter").click()
+    writing.get_by_role("button", name="Restore your text").click()
 
     expect(own).to_have_value("My own words.")
 
@@ -389,7 +389,7 @@ def test_html_can_replace_markdown(writing):
     expect(writing.get_by_label("Letter, in HTML")).to_have_value(re.compile("<em>gone</em>"))
     writing.get_by_role("button", name="Write Markdown instead").click()
     expect(writing.get_by_role("heading", level=1)).to_have_text("Write this letter in Markdown?")
-    writing.get_by_role("link", name="Go on in HTML").click()
+    writing.get_by_role("link", name="Keep HTML").click()
     assert Draft.objects.get().format == "html"
 
 
@@ -414,27 +414,27 @@ def test_return_in_the_title_only_saves(writing):
 def test_image_with_its_alt_text_is_put_into_the_letter(writing):
     letter(writing).press("End")
     with writing.expect_file_chooser() as chooser:
-        writing.get_by_role("button", name="Picture", exact=True).click()
+        writing.get_by_role("button", name="Image", exact=True).click()
     chooser.value.set_files(SWIFTS)
     dialog = writing.get_by_role("dialog")
     expect(dialog).to_be_visible()
-    dialog.get_by_label("Words in place of the picture").fill("Swifts over a hedge")
-    dialog.get_by_role("button", name="Put it into the letter").click()
+    dialog.get_by_label("Alt text").fill("Swifts over a hedge")
+    dialog.get_by_role("button", name="Insert image").click()
 
     expect(letter(writing)).to_have_value(re.compile(r"!\[Swifts over a hedge\]\(/pictures/"))
     expect(shown(writing).get_by_alt_text("Swifts over a hedge")).to_be_visible()
     picture = shown(writing).get_by_alt_text("Swifts over a hedge")
     assert picture.evaluate("picture => picture.naturalWidth") > 0
-    writing.get_by_role("button", name="Pictures 1").click()
-    writing.locator("[data-image-list]").get_by_label("Words in place").fill("Nine swifts")
+    writing.get_by_role("button", name="Images 1").click()
+    writing.locator("[data-image-list]").get_by_label("Alt text").fill("Nine swifts")
     expect(letter(writing)).to_have_value(re.compile(r"!\[Nine swifts\]\(/pictures/"))
     assert faults_found_by_axe(writing) == []
 
 
 def test_alt_text_replaces_any_earlier_alt_text(writing):
     letter(writing).fill("Two ![](/one.png), [of](/a) ![!](/two.png) them.")
-    writing.get_by_role("button", name="Pictures 2").click()
-    first, second = writing.locator("[data-image-list]").get_by_label("Words in place").all()
+    writing.get_by_role("button", name="Images 2").click()
+    first, second = writing.locator("[data-image-list]").get_by_label("Alt text").all()
 
     first.press_sequentially("cat")
     second.fill("! [hi]")

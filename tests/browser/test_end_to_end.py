@@ -51,7 +51,7 @@ def test_issue_from_its_first_word_to_its_receipt(new_page, author, readers, sit
     is_saved(page)
     page.context.set_offline(True)
     page.get_by_label("Letter, in").fill(f"{LETTER}\n\nWritten in a tunnel.")
-    expect(page.get_by_role("status")).to_contain_text("You are offline. Every word is kept")
+    expect(page.get_by_role("status")).to_contain_text("You are offline. Your text is kept")
     assert Draft.objects.get().letter == LETTER
     page.context.set_offline(False)
     is_saved(page)
@@ -327,7 +327,7 @@ def test_issue_is_written_published_and_watched_without_scripts(
     page.get_by_role("button", name="Save and preview").click()
     frame = page.frame_locator("[data-frames] iframe >> nth=0")
     expect(frame.get_by_text("they have gone.")).to_be_visible()
-    page.get_by_label("Text part, in your own words").fill("My own words.")
+    page.get_by_label("Plain text (edited)").fill("My own words.")
     page.get_by_role("button", name="Text", exact=True).click()
     expect(frame.locator("pre")).to_contain_text("My own words.")
 

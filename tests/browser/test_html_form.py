@@ -102,7 +102,7 @@ def test_text_and_box_can_be_changed_after_going_back(form):
     back_to_the_form(form)
     form.get_by_label("Plain text").fill(OTHER)
     form.get_by_role("button", name="Check and publish").click()
-    expect(form.get_by_role("heading", level=1)).to_have_text("Published meanwhile")
+    expect(form.get_by_role("heading", level=1)).to_have_text("This draft was published")
     form.get_by_role("button", name="Save mine as a copy").click()
     is_saved(form)
     press(form, editions=2)
@@ -164,7 +164,7 @@ def test_waiting_page_polls_until_it_has_the_answer(form, author, database_url):
             others.execute("SELECT pg_advisory_lock(%s)", [slot])
         form.get_by_role("dialog").get_by_role("button", name="Publish").click()
         expect(form.get_by_role("heading", level=1)).to_have_text(
-            "Still working on your first click"
+            "Your first click is still being processed"
         )
         assert not Edition.objects.exists()
     expect(form.get_by_text(ACCEPTED)).to_be_visible()
@@ -184,10 +184,10 @@ def test_test_letter_opens_its_own_window_and_the_text_stays(form, site):
     with form.expect_popup() as opened:
         form.get_by_role("button", name="Send a test").click()
     window = opened.value
-    expect(window.get_by_role("status")).to_contain_text("Waiting for a worker")
+    expect(window.get_by_role("status")).to_contain_text("It waits for a worker")
     site.deliver()
     expect(window.get_by_role("status")).to_contain_text("Postmark accepted it at")
-    window.get_by_role("link", name="Read it in the sandbox’s inbox").click()
+    window.get_by_role("link", name="Read it in the sandbox inbox").click()
     expect(window.get_by_role("heading", name=f"[Test] {TITLE}")).to_be_visible()
 
     assert Edition.objects.get().kind == "test"

@@ -201,7 +201,7 @@ def test_list_with_typed_text_stays_and_reports_its_age(desk, held, site, is_at_
     look_now(desk)
 
     succeeded(desk)
-    expect(desk.get_by_text("Copies have moved on since this list was read.")).to_be_visible()
+    expect(desk.get_by_text("Some outcomes have changed since you opened this list.")).to_be_visible()
     # The other parts of the page are up to date.
     expect(desk.get_by_text("The hold ended")).to_be_visible()
     expect(search).to_have_value("ad")
@@ -258,7 +258,7 @@ def test_dialog_makes_page_inert_and_acts_once_on_double_click(desk, held):
     link.click()
     dialog.get_by_role("button", name="Call back").dblclick()
     expect(desk.locator(".lede")).to_contain_text("Called back. It reached nobody")
-    expect(desk.get_by_text("The issue is a draft again, with every word in it.")).to_be_visible()
+    expect(desk.get_by_text("The issue is a draft again, with all its content.")).to_be_visible()
     expect(desk.get_by_text("nothing to call back")).to_have_count(0)
     expect(desk.locator(".head .acts .btn:visible")).to_have_count(0)
 
@@ -410,7 +410,7 @@ def test_desk_follows_sending_and_reports_other_changes(desk, going):
     expect(title).to_be_focused()  # nothing was replaced
 
     is_counted(waiting=0, state="done")
-    expect(desk.get_by_text("Something has changed since this page was opened.")).to_be_visible()
+    expect(desk.get_by_text("Something has changed since you opened this page.")).to_be_visible()
     expect(desk.get_by_role("heading", name="Going out")).to_be_hidden()
     desk.get_by_role("link", name="Look again").click()
     expect(row).to_have_count(0)

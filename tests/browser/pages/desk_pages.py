@@ -133,16 +133,16 @@ def composer(author: Any) -> Pages:
         is_ready(page)
         page.route("**/drafts/**", lambda route: route.abort())
         page.get_by_label("Letter, in").fill(str(uuid.uuid4()))
-        expect(page.get_by_role("status")).to_contain_text("Every word is kept")
+        expect(page.get_by_role("status")).to_contain_text("Your text is kept")
 
     return {
         "a fresh composer": Shown(f"{DESK}write/", is_ready),
         "a draft": Shown(at(plain), is_ready),
         "a long draft with flaws": Shown(at(long)),
-        "its text part": Shown(at(long), _panel("Text part")),
-        "its pictures": Shown(at(long), _panel("Pictures")),
+        "its plain text": Shown(at(long), _panel("Plain text")),
+        "its images": Shown(at(long), _panel("Images")),
         "a draft in HTML": Shown(at(html)),
-        "a text part in own words": Shown(at(html), _panel("Text part")),
+        "an edited plain text": Shown(at(html), _panel("Plain text")),
         "a table": Shown(at(table)),
         "the dialog of a test letter": Shown(at(plain), _panel("Send a test…")),
         "changed by another": Shown(at(plain), write_over),
@@ -162,10 +162,10 @@ def pictures(_author: Any) -> Pages:
 
     def uploaded(alt: str, content: bytes = file.getvalue(), name: str = "teal.png") -> Shown:
         def upload(page: Page) -> None:
-            page.get_by_label("Picture", exact=True).set_input_files(
+            page.get_by_label("Image", exact=True).set_input_files(
                 files=[{"name": name, "mimeType": "image/png", "buffer": content}]
             )
-            page.get_by_label("Words in place of the picture").fill(alt)
+            page.get_by_label("Alt text").fill(alt)
             page.get_by_role("button", name="Upload").click()
             answer = page.get_by_label("In a letter in Markdown").or_(page.get_by_role("alert"))
             expect(answer.first).to_be_visible()
@@ -342,7 +342,7 @@ def watching(author: Any) -> Pages:
 def _choose_the_past(page: Page) -> None:
     page.get_by_label("Date and time").fill("2001-01-01T07:00")
     page.get_by_role("button", name="Change the time").click()
-    expect(page.get_by_text("2001, 07:00 Europe/Lisbon is past")).to_be_visible()
+    expect(page.get_by_text("2001, 07:00 Europe/Lisbon is in the past")).to_be_visible()
 
 
 def receipts(author: Any) -> Pages:

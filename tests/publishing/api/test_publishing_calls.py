@@ -251,7 +251,7 @@ def test_what_is_said_in_a_body_that_nobody_reads_is_refused(
     refused = program.post(address, {"version": 1})
 
     assert refused.status_code == 400
-    assert "takes no body" in refused.json()["detail"]
+    assert "has no body" in refused.json()["detail"]
     assert Edition.objects.get(pk=edition.pk).control == "running"
     assert program.post(address, {}).status_code == 200
 

@@ -27,7 +27,7 @@ from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_so
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-TAKES_TWO = "Publishing takes two here"
+TAKES_TWO = "requires a second person's approval"
 
 
 @pytest.fixture
@@ -214,7 +214,7 @@ def test_nobody_approves_words_that_they_did_not_see(two, author, basil, draft):
     seen = approval_hash(draft)
     Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
 
-    with pytest.raises(CannotApproveError, match="changed after you looked"):
+    with pytest.raises(CannotApproveError, match="changed after you opened"):
         approve(draft.pk, basil.pk, seen)
     # Nor such as are an issue by now.
     edition = publish(basil.pk, "key", letter(), hold_s=0, approved_by=author.pk).edition

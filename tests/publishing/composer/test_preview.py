@@ -145,7 +145,7 @@ def test_what_is_longer_than_any_letter_is_not_rendered(window, headers):
     answer = window.client.post(PREVIEW, fields, secure=True, headers=headers)
 
     assert answer.status_code == 400
-    assert "at most 250,000 are possible" in answer.content.decode()
+    assert "the limit is 250,000" in answer.content.decode()
 
 
 def test_who_may_not_see_readers_is_shown_an_invented_one(new_author, three_readers):

@@ -51,7 +51,7 @@ def test_another_preheader_under_the_same_key_is_other_content(window, three_rea
 def test_what_is_wrong_with_it_is_said_at_the_field(window, three_readers):
     long = "x" * (LONGEST_PREHEADER + 1)
     for preheader, sentence in (
-        (long, "301 characters; at most 300"),
+        (long, "301 characters; the limit is 300"),
         ("Leave: {{ unsubscribe_url }}", "“{{ unsubscribe_url }}”"),
     ):
         page = window.publish(preheader=preheader)

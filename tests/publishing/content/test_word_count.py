@@ -76,6 +76,6 @@ def _counted(window, author, written: DraftFields) -> tuple[int, int | None]:
     page = window.get(f"/admin/newsletters/drafts/{draft.pk}/").words
     check = window.get(f"/admin/newsletters/drafts/{draft.pk}/check/").words
     composers = re.search(r"([\d,]+) words?, [\d,]+ kB as mail", page)
-    checks = re.search(r"The text part has ([\d,]+) words?\.", check)
+    checks = re.search(r"The plain text has ([\d,]+) words?\.", check)
     assert composers
     return int(composers[1]), int(checks[1]) if checks else None

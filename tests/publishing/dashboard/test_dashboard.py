@@ -245,7 +245,7 @@ def test_what_goes_out_has_its_numbers_its_bar_and_its_sentence(
     going = section(page, "now")
     assert "Swifts 1 of 3 sent" in going
     assert "1 copy is unconfirmed" in going
-    assert 'aria-label="sent 1, unknown 1, waiting 1; audience 3"' in page.html
+    assert 'aria-label="sent: 1, unconfirmed: 1, queued: 1, audience: 3"' in page.html
     assert "“Swifts”" in lede(page)
 
 

@@ -268,7 +268,7 @@ class TestThePages:
         assert f"/{edition.issue_id}/" in window.get(address).answer["Location"]
         page = window.post(address, revision="1", title="Swifts", letter="Since then.")
         assert page.status == 409
-        assert f"{done} meanwhile" in page.words
+        assert f"This draft was {done}" in page.words
         assert "Since then." in page.words
 
     def test_words_that_are_too_long_are_on_the_page_and_not_saved(self, window):
@@ -276,7 +276,7 @@ class TestThePages:
         page = window.post(form.action, **{**form.fields, "letter": "x" * 250_001})
 
         assert page.status == 400
-        assert "250,001 characters; at most 250,000" in page.words
+        assert "250,001 characters; the limit is 250,000" in page.words
         assert len(page.form_with("letter").fields["letter"]) == 250_001
         assert not Draft.objects.exists()
         # HTML may be longer than Markdown.
@@ -341,7 +341,7 @@ class TestThePages:
         assert (kept.letter, kept.created_by) == ("Gone on with.", window.author)
         window.client.force_login(window.author)
         page = window.get(f"{DRAFTS}{kept.pk}/?signed_out=")
-        assert "Your words were kept" in page.words
+        assert "Your text is saved in this draft" in page.words
 
     def test_words_for_a_form_whose_draft_was_published_are_kept_beside_it(self, window, author):
         form = window.get(WRITE).form_with("letter")

@@ -159,7 +159,7 @@ class TestMadeFitForMail:
         frames = [Image.new("RGB", (1300, 20), colour) for colour in ("red", "green")]
         frames[0].save(file, "GIF", save_all=True, append_images=frames[1:])
 
-        with pytest.raises(UnusableImageError, match=r"at most 1200 pixels wide .* has 1,300"):
+        with pytest.raises(UnusableImageError, match=r"the limit is 1,200 pixels .* has 1,300"):
             resize_image(file.getvalue())
 
     def test_a_gif_with_too_many_frames_is_refused_undecoded(self):
@@ -169,18 +169,18 @@ class TestMadeFitForMail:
         most = resize_image(screen + frame * 500 + b";")
 
         assert most.content == screen + frame * 500 + b";"
-        with pytest.raises(UnusableImageError, match="has 501 frames; at most 500 are possible"):
+        with pytest.raises(UnusableImageError, match="has 501 frames; the limit is 500"):
             resize_image(screen + frame * 501 + b";")
 
     @pytest.mark.parametrize(
         ("kind", "size", "how", "refusal"),
         [
-            ("PNG", (5_000, 3_001), {}, "15.1 megapixels; at most 15"),
-            ("WEBP", (4_000, 2_001), {}, "8.1 megapixels; at most 8"),
-            ("JPEG", (10_000, 5_001), {}, "50.1 megapixels; at most 50"),
-            ("JPEG", (5_000, 3_001), {"progressive": True}, "15.1 megapixels; at most 15"),
-            ("JPEG", (2_300, 7_000), {}, "16.1 megapixels; at most 15"),
-            ("PNG", (100, 8_001), {}, "8,001 pixels tall at a width of 100; at most 8,000"),
+            ("PNG", (5_000, 3_001), {}, "15.1 megapixels; the limit is 15"),
+            ("WEBP", (4_000, 2_001), {}, "8.1 megapixels; the limit is 8"),
+            ("JPEG", (10_000, 5_001), {}, "50.1 megapixels; the limit is 50"),
+            ("JPEG", (5_000, 3_001), {"progressive": True}, "15.1 megapixels; the limit is 15"),
+            ("JPEG", (2_300, 7_000), {}, "16.1 megapixels; the limit is 15"),
+            ("PNG", (100, 8_001), {}, "8,001 pixels tall at a width of 100; the limit is 8,000"),
         ],
     )
     def test_too_many_pixels_are_refused_before_decoding(self, kind, size, how, refusal):
@@ -203,7 +203,7 @@ class TestMadeFitForMail:
         file = io.BytesIO()
         noise((200, 200)).save(file, "JPEG")
 
-        with pytest.raises(UnusableImageError, match="damaged or cut off"):
+        with pytest.raises(UnusableImageError, match="damaged or incomplete"):
             resize_image(file.getvalue()[:5000])
 
 
@@ -291,8 +291,8 @@ class TestKeptAndShown:
 
         assert answer.status_code == 429
         assert json.loads(answer.content)["sentence"] == (
-            "You have reached the limit of 3 uploads an hour, failed ones included "
-            "(PICTURES_PER_HOUR); wait an hour and choose this one again."
+            "You have reached the limit of 3 uploads an hour, including failed uploads "
+            "(PICTURES_PER_HOUR). Wait an hour and choose this image again."
         )
         assert not UploadedImage.objects.exists()
 

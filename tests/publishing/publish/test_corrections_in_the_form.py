@@ -129,7 +129,7 @@ def test_a_form_for_an_issue_that_there_is_not_is_not_found(window, named):
         ({"version": "0"}, "'0'"),
         ({"version": ""}, "No version"),
         ({"issue": "swifts"}, "'swifts'"),
-        ({"goes_to": "somebody"}, "'somebody'"),
+        ({"goes_to": "somebody"}, "“somebody”"),
     ],
 )
 def test_what_cannot_be_published_comes_back_with_a_sentence_and_every_word(
@@ -182,7 +182,7 @@ def test_two_authors_who_write_the_same_version_publish_it_once_and_the_second_k
     page = tomas.post(**theirs)
 
     assert page.status == 422
-    assert "Edith Marlow published version 2" in page.words
+    assert "version 2" in page.words and "published by Edith Marlow" in page.words
     assert "<mark>Fourteen, not forty" in page.html
     fresh = page.form_with("title").fields
     assert (fresh["version"], fresh["text_content"]) == ("3", "Fifteen, I counted.\n")
@@ -229,7 +229,7 @@ def test_a_version_that_was_called_back_meanwhile_is_said_to_be(window, correcte
         assert page.form_with("title").fields["version"] == "3"
         assert not at or "ublished version 2" not in page.words
     assert not at or at.words in before.words
-    assert f"was {was} before" in same
+    assert f"was already {was} with this content" in same
     assert "called back" in same
     assert Edition.objects.count() == 2
 

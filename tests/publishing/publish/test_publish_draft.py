@@ -101,7 +101,7 @@ def test_the_rest_is_reached_after_cancel(window, author, three_readers):
     window.post(f"{FORM}drafts/", **fields, then="check")
     draft = Draft.objects.get()
     check = window.get(at(draft, "check")).words
-    assert "Readers 2 confirmed readers whom no version has reached" in check
+    assert "Readers 2 confirmed readers who got no earlier version" in check
     assert "Earlier versions 1 confirmed and sent one; 2 confirmed and not reached" in check
     window.post(FORM, **sheet(window, draft))
     second = Delivery.objects.filter(version=2)
@@ -322,7 +322,7 @@ def test_a_press_on_words_that_were_changed_since_is_shown_the_sheet_again(
     page = press(window, draft, fields)
 
     assert page.status == 200
-    assert "changed after you looked" in page.words
+    assert "changed after you opened" in page.words
     assert made() == NOTHING
     assert press(window, draft, sheet(window, draft)).status == 303
 
@@ -340,7 +340,7 @@ def test_words_that_change_between_the_look_and_the_claim_are_not_published(
     page = pressed.result(PATIENCE_S)
 
     assert page.status == 200
-    assert "changed after you looked" in page.words
+    assert "changed after you opened" in page.words
     assert made() == NOTHING
 
 
@@ -474,7 +474,7 @@ def test_a_correction_goes_to_those_it_says(window, author, went_out):
     asked = window.get(at(nxt, "publish"))
     answer = press(window, nxt, sheet(window, nxt))
 
-    assert "2 copies went out" in page.words
+    assert "2 copies were sent" in page.words
     assert "Readers 2 " in page.words
     assert "2 readers?" in asked.words
     edition = Edition.objects.get(version=2)
@@ -489,7 +489,7 @@ def test_an_unlisted_draft_or_issue_is_unlisted_once_published(window, author, c
     ).edition.issue_id
     nxt = begun(author, issue=issue, unlisted=chosen == "in the draft")
 
-    assert "whoever has its address" in window.get(at(nxt, "check")).words or chosen == "nowhere"
+    assert "Anyone with the link" in window.get(at(nxt, "check")).words or chosen == "nowhere"
     answer = press(window, nxt, sheet(window, nxt))
     edition = Edition.objects.get(version=2)
     assert edition.issue.unlisted is (chosen != "nowhere")

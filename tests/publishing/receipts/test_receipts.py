@@ -164,8 +164,8 @@ def test_its_author_may_be_gone_by_then(new_author, done):
 
     facts = json.loads(downloaded(window, done))["receipt"]
 
-    assert facts["published_by"] == "someone who is gone"
-    assert "someone who is gone" in window.get(address(done, "")).words
+    assert facts["published_by"] == "a deleted account"
+    assert "a deleted account" in window.get(address(done, "")).words
 
 
 def test_mail_on_request_has_none(done):

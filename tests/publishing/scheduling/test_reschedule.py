@@ -96,8 +96,8 @@ def test_a_tab_with_an_older_time_is_refused(window: WindowOf, waits: Edition) -
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"at": "2020-01-01T07:00"}, "is past"),
-        ({"at": ""}, "No time is given"),
+        ({"at": "2020-01-01T07:00"}, "is in the past"),
+        ({"at": ""}, "The time is missing"),
         ({"at": "soon"}, "“soon” is not a time"),
         ({"zone": "Europe/Atlantis"}, "is not a time zone"),
     ],

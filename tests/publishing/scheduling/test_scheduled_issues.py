@@ -485,9 +485,9 @@ def test_a_script_schedules_and_asks_again_under_its_key(newsroom: Newsroom, tmp
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--zone", LISBON], "--zone is about a time"),
-        (["--second"], "--second is about a time"),
-        (["--at", "2020-01-01 07:00", "--first", "--second"], "both given"),
+        (["--zone", LISBON], "--zone needs a time"),
+        (["--second"], "--second needs a time"),
+        (["--at", "2020-01-01 07:00", "--first", "--second"], "exclude each other"),
         (["--at", "soon"], "“soon” is not a time"),
         (["--at", "2020-01-01 07:00", "--zone", LISBON], "Wed 1 Jan 2020, 07:00 Europe/Lisbon"),
     ],

@@ -304,7 +304,7 @@ def test_an_hour_has_only_so_many(window, new_author, settings):
 
     page = window.post(TEST, **form(idempotency_key="third"))
     assert page.status == 429
-    assert "You have sent 2 test letters within the hour" in page.words
+    assert "You have sent 2 test letters within an hour" in page.words
     said = window.client.post(TEST, form(idempotency_key="fourth"), secure=True, headers=JSON)
     assert said.status_code == 429
     assert sent_as_tests().count() == 2
@@ -364,7 +364,7 @@ def test_its_page_leads_back_to_the_draft_that_it_is_of(window, author, is_a_scr
     page = window.get(address)
 
     assert f'href="{composer}">Back to the letter</a>' in page.html
-    assert f'href="{address}">Look again</a>' in page.html
+    assert f'href="{address}">Refresh</a>' in page.html
     # Looked at later, when the draft is thrown away, it leads to nothing that is not there.
     draft.delete()
     for named in (address, f"{address.partition('?')[0]}?draft=../../log/"):
@@ -637,7 +637,7 @@ def test_a_form_that_is_older_than_the_session_comes_back_with_every_word(window
     answer = window.post(TEST, **words, idempotency_key="a form", test_email=TO)
 
     assert answer.status == 403
-    assert "nothing was sent" in answer.words
+    assert "Nothing was sent" in answer.words
     again = answer.form_with("title").fields
     assert {name: again[name] for name in words} == words
     assert again["test_email"] == TO
