@@ -213,7 +213,7 @@ def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpRe
 
 
 def _name_earlier(status: EditionStatus | None) -> str:
-    if status is None:
+    if not status:
         return ""
     return _("Already published") if status.counts.has_started else _("Already scheduled")
 

@@ -50,13 +50,13 @@ class PublishedByOtherError(Exception):
     def __init__(self, edition: Edition) -> None:
         if load_status(edition.pk).counts.has_started:
             sentence = _(
-                "“{title}” was already published by {author}. Nothing was sent now, and readers get "
-                "it once."
+                "“{title}” was already published by {author}. Nothing was sent now, and readers "
+                "get it once."
             )
         else:
             sentence = _(
-                "“{title}” was already scheduled by {author}. Nothing was sent now, and readers get "
-                "it once."
+                "“{title}” was already scheduled by {author}. Nothing was sent now, and readers "
+                "get it once."
             )
         super().__init__(
             sentence.format(title=plain_title(edition), author=named(edition.author_id))

@@ -166,9 +166,7 @@ def test_copy_whose_answer_was_lost_can_be_saved_again(writing, draft):
     copy = writing.get_by_role("button", name="Save mine as a copy")
     writing.route("**/drafts/", arrives_and_its_answer_does_not)
     copy.click()
-    expect(writing.get_by_role("alert")).to_have_text(
-        "The copy could not be saved. Press again."
-    )
+    expect(writing.get_by_role("alert")).to_have_text("The copy could not be saved. Press again.")
     expect(writing.get_by_text("Neither version is lost.")).to_be_visible()
     writing.unroute_all()
     letter(writing).fill("Mine, and more.")

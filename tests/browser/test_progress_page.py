@@ -201,7 +201,9 @@ def test_list_with_typed_text_stays_and_reports_its_age(desk, held, site, is_at_
     look_now(desk)
 
     succeeded(desk)
-    expect(desk.get_by_text("Some outcomes have changed since you opened this list.")).to_be_visible()
+    expect(
+        desk.get_by_text("Some outcomes have changed since you opened this list.")
+    ).to_be_visible()
     # The other parts of the page are up to date.
     expect(desk.get_by_text("The hold ended")).to_be_visible()
     expect(search).to_have_value("ad")

@@ -160,7 +160,8 @@ def test_finished_html_is_published_from_the_check_sheet(window, three_readers):
 
     assert checked.status == 303
     assert nothing_was_published()
-    assert "“TODO” looks like a forgotten note (title)" in window.get(checked.answer["Location"]).words
+    sheet = window.get(checked.answer["Location"])
+    assert "“TODO” looks like a forgotten note (title)" in sheet.words
     asked = question(window, checked)
     assert asked.action == FORM
     for name in (*LETTER, "idempotency_key"):

@@ -48,7 +48,7 @@ def test_a_letter_is_published_once_to_every_confirmed_reader_and_the_author_is_
         issue = written().get()
         page = window.get()
         assert ACCEPTED in page.words
-        assert f'href="/admin/newsletters/{issue.pk}/?version=1"' in page.html
+        assert f'href="/admin/newsletters/{issue.pk}/"' in page.html
         assert ACCEPTED not in window.get().words
 
     first, again = answers
