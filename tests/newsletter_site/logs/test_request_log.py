@@ -219,7 +219,7 @@ def test_a_form_that_is_posted_again_is_another_request_and_the_same_answer(
     assert first["X-Request-ID"] != again["X-Request-ID"]
     (published,) = [line for line in lines() if line["logger"] == "publishing.publish.publish"]
     (replayed,) = [line for line in lines() if "posted again" in line["event"]]
-    assert published["event"] == "version 1 of an issue was published to 1 reader"
+    assert published["event"] == "version 1 of an issue was published; readers: 1"
     assert published["request"] == first["X-Request-ID"]
     assert published["author"] == str(author.pk)
     assert published["version"] == 1
@@ -245,4 +245,4 @@ def test_what_is_rolled_back_was_never_published_for_the_log_either(lines: Lines
 
     publish(author.pk, "one-key", content, hold_s=0)
     (line,) = lines()
-    assert line["event"] == "version 1 of an issue was published to 0 readers"
+    assert line["event"] == "version 1 of an issue was published; readers: 0"
