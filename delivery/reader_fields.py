@@ -1,6 +1,14 @@
 """The fields of a reader besides the address (docs/architecture.md)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +19,7 @@ class ReaderField:
     previews, `fallback` for readers without a value. Commas separate the `headers` of an import."""
 
     name: str
-    label: str
+    label: StrPromise
     example: str
     fallback: str
     autocomplete: str
@@ -25,7 +33,7 @@ class ReaderField:
 
 
 # An import finds names by more than one column (subscribers/importing/file_format/columns.py).
-NAME = ReaderField("name", "Name", "Ada Whitlock", "reader", autocomplete="name")
+NAME = ReaderField("name", _("Name"), "Ada Whitlock", "reader", autocomplete="name")
 
 READER_FIELDS = (NAME,)
 FIELD_NAMES = tuple(field.name for field in READER_FIELDS)

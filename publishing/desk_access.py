@@ -1,6 +1,7 @@
 """Guards of the desk's pages by permission."""
 
 from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
 
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH, TAKE_READERS_AWAY
 from subscribers.desk_access import Guard
@@ -8,14 +9,30 @@ from subscribers.desk_access import desk_page as desk_page
 from subscribers.desk_access import user_id_of as user_id_of
 from subscribers.permissions import MANAGE
 
-may_publish = Guard(PUBLISH, what="Publishing")
-may_write = Guard(*MAY_WRITE, what="Writing")
-may_look = Guard(*MAY_LOOK, what="Looking at issues")
-may_take_readers_away = Guard(*TAKE_READERS_AWAY, what="Downloading the readers of an issue")
-may_operate = Guard(*MAY_ACT, what="Operating")
-# Each user sees the parts for which they have a permission.
-may_see_the_desk = Guard(*MAY_LOOK, MANAGE, what="The desk")
-# The page decides what a user may see.
+may_publish = Guard(
+    PUBLISH, refusal=_("Your account may not publish. Ask your administrator for access.")
+)
+may_write = Guard(
+    *MAY_WRITE, refusal=_("Your account may not write issues. Ask your administrator for access.")
+)
+may_look = Guard(
+    *MAY_LOOK, refusal=_("Your account may not see issues. Ask your administrator for access.")
+)
+may_take_readers_away = Guard(
+    *TAKE_READERS_AWAY,
+    refusal=_("Your account may not download readers. Ask your administrator for access."),
+)
+may_operate = Guard(
+    *MAY_ACT,
+    refusal=_("Your account may not operate deliveries. Ask your administrator for access."),
+)
+# Each user sees the parts that their permissions cover.
+may_see_the_desk = Guard(
+    *MAY_LOOK,
+    MANAGE,
+    refusal=_("Your account may not open this page. Ask your administrator for access."),
+)
+# The page itself decides what the user may see.
 signed_in = Guard()
 
 

@@ -1,5 +1,8 @@
-"""Whether a text is an address that can be mailed, and how an address is shown to others. Plain
-ASCII addresses match one stricter regular expression, which makes an import fast."""
+"""
+Validation and masking of addresses.
+
+Plain ASCII addresses match one stricter regular expression, which makes imports fast.
+"""
 
 import re
 
@@ -19,15 +22,15 @@ _PLAIN = re.compile(
     r"@((?:[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*\.)+([A-Za-z]{2,63}))"
 )
 _LONGEST_PLAIN_LABEL = 63
-_ENDINGS_THAT_LEAD_NOWHERE = frozenset(
+_SPECIAL_USE_ENDINGS = frozenset(
     name.rpartition(".")[2] for name in email_validator.SPECIAL_USE_DOMAIN_NAMES
 )
-# Left behind by copying: zero-width space, marks of direction, word joiner, byte order mark.
+# Remains of copying: zero-width space, direction marks, word joiner, byte order mark.
 _INVISIBLE = "\u200b\u200e\u200f\u2060\ufeff"
 
 
 def read_address(text: str) -> str | InputRefusal:
-    """Read the address in `text`, its domain in lower case and ASCII; or why there is none."""
+    """Return the address with its domain in lower case and ASCII, or a refusal."""
     typed = text.strip().strip(_INVISIBLE).strip()
     return _plain(typed) or _careful(typed)
 
@@ -39,7 +42,7 @@ def _plain(typed: str) -> str | None:
     domain = domain.lower()
     if (
         len(local_part) > LONGEST_LOCAL_PART
-        or ending.lower() in _ENDINGS_THAT_LEAD_NOWHERE
+        or ending.lower() in _SPECIAL_USE_ENDINGS
         or max(map(len, domain.split("."))) > _LONGEST_PLAIN_LABEL
     ):
         return None
@@ -64,7 +67,7 @@ def _careful(typed: str) -> str | InputRefusal:
 
 
 def mask_address(email: str) -> str:
-    """Shorten an address so that only its owner recognises it: `m…a@example.org`."""
+    """Mask an address so that only its owner recognises it: `m…a@example.org`."""
     local_part, _, domain = email.rpartition("@")
     last = local_part[-1] if len(local_part) > 2 else ""
     return f"{local_part[:1]}…{last}@{domain}"

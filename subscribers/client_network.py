@@ -1,4 +1,4 @@
-"""The network that a request came from."""
+"""The network of a request's client."""
 
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -6,14 +6,17 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from django.conf import settings
 from django.http import HttpRequest
 
-# A household or an office: enough to count by and to show where consent came from.
+# About a household or an office: enough for limits and for the record of consent.
 IPV4_BITS = 24
 IPV6_BITS = 48
 
 
 def network_of(request: HttpRequest) -> str:
-    """The visitor's network, such as `203.0.113.0/24`; empty if unknown. Behind a proxy only the
-    last address of `X-Forwarded-For` counts."""
+    """
+    Return the visitor's network, such as `203.0.113.0/24`; empty if it is unknown.
+
+    Behind a proxy, only the last address of `X-Forwarded-For` counts.
+    """
     proxied = request.META.get("HTTP_X_FORWARDED_FOR", "") if settings.TRUST_PROXY else ""
     address_text = proxied.rpartition(",")[2] or request.META.get("REMOTE_ADDR", "")
     address = _address_in(address_text.strip())

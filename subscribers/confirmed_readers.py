@@ -1,4 +1,4 @@
-"""The readers whom an issue goes to."""
+"""The readers who get an issue."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from subscribers.models import Subscriber, Suppression
 
 
 class Audience(QuerySet[Subscriber]):
-    """Readers who get an issue; counted as publishing reads them, by hash joins."""
+    """Readers who get an issue; `count` uses hash joins, as publishing does."""
 
     def count(self) -> int:
         with (

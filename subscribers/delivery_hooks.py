@@ -1,4 +1,4 @@
-"""The hooks by which delivery asks about readers."""
+"""The hooks through which delivery asks about readers."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -7,6 +7,7 @@ from django.db import connection
 
 from delivery.models import Edition
 from delivery.models.delivery import Outcome
+from subscribers.consent.consent_details import REFUSED_ON_SENDING
 from subscribers.links import request_token
 from subscribers.links.request_token import Request
 from subscribers.links.unsubscribe_token import tokens_for
@@ -14,8 +15,8 @@ from subscribers.models import Subscriber, Suppression
 from subscribers.reserve_ids import reserve_ids
 from subscribers.suppression.apply_provider_events import apply_events
 
-# Raw because the ORM cannot join a list of ids with rows that may be missing. A batch has
-# neighbouring ids: with their range named, only that part of the list is read.
+# Raw SQL, because the ORM cannot join a list of ids with rows that may be missing. The ids of a
+# batch are close together, so their range limits what PostgreSQL reads.
 NO_LONGER_MAILABLE = """
     SELECT recipient,
            CASE WHEN subscriber.id IS NULL OR subscriber.state = 'unsubscribed' THEN %s
@@ -27,8 +28,8 @@ NO_LONGER_MAILABLE = """
         OR EXISTS (SELECT FROM suppression
                    WHERE address_key = subscriber.email_key AND lifted_at IS NULL)
 """
-# Mail on request is the way back for a reader who is gone. An operator's block stops it. So does a
-# suppression by an import, if the reader never asked here.
+# Readers who are gone come back through transactional mail. An operator's block stops it, and so
+# does a suppression from an import if the reader never signed up here.
 NOT_TO_BE_MAILED_ON_REQUEST = """
     SELECT recipient, CASE WHEN subscriber.id IS NULL THEN %s ELSE %s END
       FROM unnest(%s::bigint[]) AS recipient
@@ -43,7 +44,7 @@ NOT_TO_BE_MAILED_ON_REQUEST = """
                                 AND (act = 'record asked' OR act = 'asked'
                                      AND how IN ('form', 'embedded form')))))
 """
-# Locked in one order, so that two batches that settle at once cannot block each other.
+# Rows are locked in id order to prevent deadlocks between two batches.
 MARK_REFUSED = """
     WITH refused AS (
         SELECT id FROM subscriber
@@ -57,7 +58,6 @@ MARK_REFUSED = """
     INSERT INTO consent_record (subscriber_id, act, how, detail)
     SELECT id, 'bounced', 'provider', %(why)s FROM marked
 """
-REFUSED_AS_SENT = "refused when a mail was handed over"
 
 
 class RegisteredReaders:
@@ -67,7 +67,7 @@ class RegisteredReaders:
     reserve_ids = staticmethod(reserve_ids)
 
     def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
-        """Return who may not be sent mail of this kind now: id → `withdrawn` or `suppressed`."""
+        """Map readers who may not get this kind of mail to `withdrawn` or `suppressed`."""
         if not recipients:
             return {}
         is_newsletter = kind == Edition.Kind.NEWSLETTER
@@ -77,7 +77,7 @@ class RegisteredReaders:
                 [
                     Outcome.WITHDRAWN.value,
                     Outcome.SUPPRESSED.value,
-                    # As text: the driver would look up how to write each of them.
+                    # As text, because the driver would adapt every id separately.
                     f"{{{','.join(map(str, recipients))}}}",
                     min(recipients),
                     max(recipients),
@@ -86,38 +86,41 @@ class RegisteredReaders:
             return dict(cursor.fetchall())
 
     def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
-        """The addresses that are on the suppression list, however they are written."""
+        """Return the suppressed addresses, whatever their letter case."""
         keys = [address.lower() for address in addresses]
         found = Suppression.objects.filter(address_key__in=keys, lifted_at=None)
         listed = set(found.values_list("address_key", flat=True))
         return {address for address in addresses if address.lower() in listed}
 
     def mark_refused(self, recipients: Sequence[int], kind: str) -> None:
-        """Mark readers `bounced` whose address the provider refuses, in the caller's transaction.
-        If mail on request was refused, only unconfirmed readers change: the newsletter uses another
-        stream."""
+        """
+        Mark readers as `bounced` whose addresses the provider refuses.
+
+        Runs in the caller's transaction. If transactional mail was refused, only unconfirmed
+        readers change, because the newsletter uses another stream.
+        """
         mailable = [Subscriber.State.PENDING]
         if kind == Edition.Kind.NEWSLETTER:
             mailable.append(Subscriber.State.CONFIRMED)
         with connection.cursor() as cursor:
             cursor.execute(
                 MARK_REFUSED,
-                {"recipients": list(recipients), "mailable": mailable, "why": REFUSED_AS_SENT},
+                {"recipients": list(recipients), "mailable": mailable, "why": REFUSED_ON_SENDING},
             )
 
     def reader_at(self, address: str) -> int | None:
-        """The reader with this address, however it is written."""
+        """Return the reader with this address, whatever its letter case."""
         readers = Subscriber.objects.filter(email_key=address.lower())
         return readers.values_list("id", flat=True).first()
 
     def unsubscribe_urls(self, recipients: Sequence[int]) -> list[str]:
-        """The one-click unsubscribe URL of each reader; absolute, and never redirected."""
-        # Not reverse(): one is made for every copy of an issue. A test holds them equal.
+        """Return the absolute one-click unsubscribe URL of each reader; none redirects."""
+        # reverse() is too slow for every copy of an issue. A test compares the two.
         base_url = f"{settings.SITE_URL}/unsubscribe/"
         return [f"{base_url}{token}/" for token in tokens_for(recipients)]
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
-        """The link of a mail on request: to confirm, or to see personal data."""
+        """Return the link of a transactional mail: to confirm, or to see personal data."""
         token = request_token.token_for(kind, Request(recipient, version))
         if kind == Edition.Kind.CONFIRMATION:
             return f"{settings.SITE_URL}/subscriptions/confirm/?subscription_token={token}"

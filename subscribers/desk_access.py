@@ -1,9 +1,11 @@
-"""The frame of every desk page, and who may open those about readers."""
+"""The frame of every desk page, and the permission for pages about readers."""
+
+from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
@@ -12,56 +14,68 @@ from django.http import HttpRequest, HttpResponseBase
 from django.http.response import HttpResponse
 from django.shortcuts import render, resolve_url
 from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from delivery.models import Newsletter
 from subscribers.permissions import MANAGE
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=HttpResponseBase)
 
 
 class Guard:
-    """Decorates a view for users with any of these permissions; for all users if there are none."""
+    """
+    Decorator that lets users with any of these permissions open a view.
 
-    def __init__(self, *permissions: str, what: str = "") -> None:
+    Without permissions it lets every signed-in user in. `refusal` explains the refusal.
+    """
+
+    def __init__(self, *permissions: str, refusal: StrPromise | str = "") -> None:
         self._permissions = permissions
-        self._refusal = (
-            f"{what} needs a permission that this account lacks. Ask an operator for it."
-        )
+        self._refusal = refusal
 
     def __call__(
         self, view: Callable[Concatenate[HttpRequest, P], R]
     ) -> Callable[Concatenate[HttpRequest, P], R | HttpResponse]:
-        """The view behind this guard."""
+        """Guard the view."""
 
         @wraps(view)
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R | HttpResponse:
             if not request.user.is_authenticated:
                 return redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
             if self._permissions and not any(map(request.user.has_perm, self._permissions)):
-                raise PermissionDenied(self._refusal)
+                raise PermissionDenied(str(self._refusal))
             return view(request, *args, **kwargs)
 
         return guarded
 
 
-may_manage_readers = Guard(MANAGE, what="Managing readers")
+may_manage_readers = Guard(
+    MANAGE, refusal=_("Your account may not manage readers. Ask your administrator for access.")
+)
 
 
 def user_id_of(request: HttpRequest) -> uuid.UUID:
-    """The id of the signed-in user. The guard of the page made sure that there is one."""
+    """Return the id of the signed-in user; the guard of the page has checked for one."""
     if not request.user.is_authenticated:
-        raise PermissionDenied("Sign in first.")
+        raise PermissionDenied(gettext("Sign in first."))
     return request.user.pk
 
 
 def desk_page(
     request: HttpRequest, template: str, context: Mapping[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    """Render a page of the desk with the newsletter's times. Not `no-store`: the back button must
-    show a form with its text and key."""
+    """
+    Render a page of the desk in the newsletter's time zone.
+
+    It is not `no-store`, because the back button must show a form with its text and key.
+    """
     newsletter = Newsletter.objects.get_current()
-    # Where the mail of a development site ends up.
+    # Shows the mail of a development site.
     in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
     sandbox_url = settings.POSTMARK_BASE_URL if in_sandbox else ""
     with timezone.override(newsletter.zone):

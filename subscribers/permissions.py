@@ -1,3 +1,3 @@
-"""The permission to do anything about readers, by name; who has it says the administration."""
+"""The name of the permission to manage readers. The admin grants it."""
 
 MANAGE = "subscribers.manage_readers"

@@ -1,4 +1,4 @@
-"""Whether a text may be the value of a reader's field, such as the name."""
+"""Validate the value of a reader's field, such as the name."""
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.reader_fields import ReaderField
@@ -6,11 +6,11 @@ from subscribers.refusal import InputRefusal, refuse
 
 
 def read_value(field: ReaderField, text: str) -> str | InputRefusal:
-    """The value that `text` holds, its white space as single blanks, or why it cannot be kept."""
+    """Return the value with single spaces, or the reason for refusing it."""
     value = " ".join(text.split())
     if len(value) > field.longest:
         length, longest = len(value), field.longest
-        return refuse("field_too_long", field=field.label.lower(), length=length, longest=longest)
+        return refuse("field_too_long", field=field.name, length=length, longest=longest)
     if CONTROL_CHARACTERS.search(value):
-        return refuse("field_control_characters", field=field.label.lower())
+        return refuse("field_control_characters", field=field.name)
     return value

@@ -1,4 +1,4 @@
-"""Record what people did as a code with parameters, in the log that the desk and the admin show."""
+"""The activity log of users: codes and parameters that desk and admin show."""
 
 import json
 import logging
@@ -26,7 +26,7 @@ def record_activity(
     flag: int = CHANGE,
     **params: Any,
 ) -> None:
-    """Record what a user did to a thing; one that may be gone is given as a model and name."""
+    """Record an action of a user. Pass a model and a `name` if the row may be gone."""
     if isinstance(thing, Model):
         name, key = name or str(thing), thing.pk
     LogEntry.objects.create(
@@ -40,19 +40,19 @@ def record_activity(
 
 
 def record_reader_activity(code: str, by: uuid.UUID, reader: int, **params: Any) -> None:
-    """Somebody did something about one reader, who is named by number and never by address."""
+    """Record an action on one reader, by number and never by address."""
     name, flag = f"subscriber {reader}", _FLAGS.get(code, CHANGE)
     record_activity(code, by, Subscriber, name=name, key=reader, flag=flag, **params)
 
 
 def record_export(by: uuid.UUID, state: str) -> None:
-    """Somebody downloaded the list of readers, or of those in one state."""
+    """Record the download of all readers, or of those in one state."""
     record_activity("download_list", by, Subscriber, name="the list", state=state)
     logger.info("the list of %s was downloaded", f"{state} readers" if state else "readers")
 
 
 def record_import_activity(code: str, by: uuid.UUID, record: SubscriberImport) -> None:
-    """A file was uploaded (`upload`), imported (`import`) or discarded (`discard`)."""
+    """Record an `upload`, `import` or `discard` of a file."""
     is_stated = code == "import" and record.confirmed
     params = {"statement": record.statement} if is_stated else {}
     flag = _FLAGS.get(code, CHANGE)

@@ -1,117 +1,170 @@
-"""Why something that was typed or imported cannot be accepted: as data, and as a sentence."""
+"""Why something that was typed or imported is refused: a code and a sentence."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-EXPECTED = "a list of readers as text, one in each line, such as: ada@example.org,Ada"
-FORMATS = {
-    "zip": "an Excel workbook or another packed file (ZIP)",
-    "office": "an Excel workbook or another document of old Office",
-    "pdf": "a PDF document",
-    "empty_zip": "an empty packed file (ZIP)",
-    "png": "a picture (PNG)",
-    "jpeg": "a picture (JPEG)",
-    "gif": "a picture (GIF)",
-    "gzip": "a packed file (gzip)",
-    "7z": "a packed file (7z)",
-    "rar": "a packed file (RAR)",
-    "sqlite": "a database (SQLite)",
-    "utf_32": "text in UTF-32",
-    "rtf": "a document in rich text (RTF)",
-    "html": "a web page (HTML)",
-    "xml": "an XML document",
-    "vcard": "a set of address cards (vCard)",
-    "binary": "not text",
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from delivery.humanise import digits
+from delivery.reader_fields import READER_FIELDS
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+FORMATS: Mapping[str, StrPromise] = {
+    "zip": _("an Excel workbook or a ZIP archive"),
+    "office": _("an old Excel workbook or another old Office document"),
+    "pdf": _("a PDF document"),
+    "empty_zip": _("an empty ZIP archive"),
+    "png": _("an image (PNG)"),
+    "jpeg": _("an image (JPEG)"),
+    "gif": _("an image (GIF)"),
+    "gzip": _("a compressed file (gzip)"),
+    "7z": _("a compressed file (7z)"),
+    "rar": _("a compressed file (RAR)"),
+    "sqlite": _("a database (SQLite)"),
+    "utf_32": _("text in UTF-32"),
+    "rtf": _("a rich text document (RTF)"),
+    "html": _("a web page (HTML)"),
+    "xml": _("an XML document"),
+    "vcard": _("address cards (vCard)"),
+    "binary": _("binary data"),
 }
-SENTENCES = {
+# By the code that an import stores (importing/file_format/columns.py).
+DELIMITERS: Mapping[str, StrPromise] = {
+    "comma": _("comma"),
+    "semicolon": _("semicolon"),
+    "tab": _("tab"),
+    "vertical bar": _("vertical bar"),
+}
+_OTHER_FORMAT = _(
+    "Homing cannot read this format: {format}. Open the file in its own program, save the list as "
+    "“CSV UTF-8” and import that file."
+)
+SENTENCES: Mapping[str, StrPromise | str] = {
     # An address (address.py); `detail` is email-validator's own sentence.
-    "address_missing": "There is no address.",
-    "address_too_long": "The address has {length} characters; at most {longest} are allowed.",
-    "address_two_at_signs": "There is more than one @-sign.",
+    "address_missing": _("The address is missing."),
+    "address_too_long": _("The address has {length} characters. At most {longest} are allowed."),
+    "address_two_at_signs": _("The address has more than one @ sign."),
     "address_invalid": "{detail}",
-    "address_question_mark": "The mail provider does not accept a question mark before the @-sign.",
+    "address_question_mark": _(
+        "The mail provider does not accept a question mark before the @ sign."
+    ),
     # Another field of a reader (reader_values.py)
-    "field_too_long": "The {field} has {length} characters; at most {longest} are allowed.",
-    "field_control_characters": "The {field} contains control characters.",
+    "field_too_long": _("“{field}” has {length} characters. At most {longest} are allowed."),
+    "field_control_characters": _("“{field}” contains control characters."),
     # A reader whom neither an import nor the API adds
-    "reader_unsubscribed": "This reader has left; an import does not bring them back.",
-    "reader_bounced": "Mail to this reader bounces.",
-    "reader_complained": "This reader called a letter spam.",
-    "suppressed_bounce": "The address is suppressed: mail to it bounces.",
-    "suppressed_complaint": "The address is suppressed: its owner called a letter spam.",
-    "suppressed_unsubscribe": "The address is suppressed: its owner has left.",
-    "suppressed_manual": "The address is suppressed: an operator blocked it.",
-    "suppressed_blocked": "The address is suppressed: another product blocked it.",
-    "erased": "This reader had their record erased; an import does not bring them back.",
-    "confirmed_here": "The file says that this reader is gone elsewhere. They confirmed here and "
-    "stay.",
-    **{
-        f"file_{status}": f"The file says “{status}”: the address is suppressed and never mailed."
-        for status in ("unsubscribed", "bounced", "complained", "blocked")
-    },
+    "reader_unsubscribed": _("This reader unsubscribed. An import cannot resubscribe them."),
+    "reader_bounced": _("Mail to this reader bounced."),
+    "reader_complained": _("This reader marked a letter as spam."),
+    "suppressed_bounce": _("The address is suppressed: mail to it bounced."),
+    "suppressed_complaint": _("The address is suppressed: its owner marked a letter as spam."),
+    "suppressed_unsubscribe": _("The address is suppressed: its owner unsubscribed."),
+    "suppressed_manual": _("The address is suppressed: an operator blocked it."),
+    "suppressed_blocked": _("The address is suppressed: another product blocked it."),
+    "erased": _("This reader had their data erased. An import cannot add them again."),
+    "confirmed_here": _(
+        "The file says that this reader is gone, but they confirmed here. They stay subscribed."
+    ),
+    "file_unsubscribed": _(
+        "The file says “unsubscribed”. The address is suppressed and never mailed."
+    ),
+    "file_bounced": _("The file says “bounced”. The address is suppressed and never mailed."),
+    "file_complained": _("The file says “complained”. The address is suppressed and never mailed."),
+    "file_blocked": _("The file says “blocked”. The address is suppressed and never mailed."),
     # A row of a file (importing/file_format/)
-    "line_too_long": "The line is longer than {longest:,} characters.",
-    "line_with_nul": "The line contains a NUL byte, which no text has.",
-    "line_undecodable": "The line contains bytes that are no characters in the encoding of the "
-    "file.",
-    "quote_closed_in_another_row": "A quotation mark is opened here and closed in another row.",
-    "quote_not_closed": "A quotation mark is opened here and never closed.",
-    "quote_inside_field": "A quotation mark stands inside a field; there it must be doubled.",
-    "field_of_row_too_long": "A field is too long.",
-    "row_above_header": "The row is above the header.",
-    "row_too_long": "The row has {columns} columns instead of {expected}; a {delimiter} inside a "
-    "field needs quotation marks around the field.",
-    "status_empty": "The status in “{column}” is empty.",
-    "status_unknown": "The status “{status}” in “{column}” is not known.",
-    "status_unpaid": "“unpaid” in Buttondown: this reader has not paid for a paid newsletter.",
-    "status_never_opted_in": "This Mailchimp contact never opted in.",
-    "status_text_messages": "This Mailchimp contact agreed to text messages, not to mail.",
-    "status_of_renamed_file": "The status of this Mailchimp contact is unknown: its date is "
-    "empty, and the file's name does not begin as Mailchimp names it, such as “subscribed_”.",
-    "substack_deleted": "Substack deleted this reader's data.",
+    "line_too_long": _("The line is longer than {longest} characters."),
+    "line_with_nul": _("The line contains a NUL byte, which is not text."),
+    "line_undecodable": _("The line contains bytes that are invalid in the encoding of the file."),
+    "quote_closed_in_another_row": _(
+        "A quotation mark opens in this row and closes in another row."
+    ),
+    "quote_not_closed": _("A quotation mark opens here and never closes."),
+    "quote_inside_field": _("A quotation mark is inside a field. Double it there."),
+    "field_of_row_too_long": _("A field is too long."),
+    "row_above_header": _("The row is above the header."),
+    "row_too_long": _(
+        "The row has {columns} columns instead of {expected}. If a field contains the separator "
+        "({delimiter}), put quotation marks around the field."
+    ),
+    "status_empty": _("The status in “{column}” is empty."),
+    "status_unknown": _("The status “{status}” in “{column}” is unknown."),
+    "status_unpaid": _("“unpaid” in Buttondown: this reader has not paid for a paid newsletter."),
+    "status_never_opted_in": _("This Mailchimp contact never opted in."),
+    "status_text_messages": _("This Mailchimp contact agreed to text messages only, not to email."),
+    "status_of_renamed_file": _(
+        "The status of this Mailchimp contact is unknown. Its date is empty, and the file was "
+        "renamed: Mailchimp’s name begins with the status, such as “subscribed_”."
+    ),
+    "substack_deleted": _("Substack deleted this reader’s data."),
     # A file as a whole
-    "file_empty": f"The file is empty; expected is {EXPECTED}",
-    "file_without_addresses": "There is no address in the first lines, which begin with “{shown}”, "
-    f"and no header that names a column of addresses; expected is {EXPECTED}",
-    **{
-        f"file_is_{code}": f"The file is {words}; expected is a list as text: open it in its own "
-        "program, save the list as “CSV UTF-8” and import that."
-        for code, words in FORMATS.items()
-    },
-    "file_changed": "The file changed while it was read; import it again.",
-    "file_incomplete": "The stored copy of the file is not complete; import it again.",
-    "file_not_opened": "{path} cannot be opened: {error}.",
-    "file_not_regular": "{path} is not a file; save the list as a file first.",
-    "file_too_large": "The file is larger than the {limit_mb} MB that IMPORT_MAX_MB allows; import "
-    "it in parts.",
-    "import_stuck": "It was begun {times} times without coming further; the log says why.",
-    "map_not_readable": "“{option}” maps no column: write {fields} or COLUMN=- to ignore it.",
-    "map_twice": "The column “{column}” is mapped twice; map it once.",
-    "map_two_addresses": "Two columns are mapped to email; map one.",
-    "map_unknown_column": "The file has no column “{column}” to map; its columns are {columns}.",
-    "map_unknown_number": "The file has no column “{column}” to map; it has no header: use 1 to "
-    "{width}.",
+    "file_empty": _(
+        "The file is empty. Homing expects one reader per line, such as: ada@example.org,Ada"
+    ),
+    "file_without_addresses": _(
+        "The first lines contain no address, and no header names a column of addresses. They "
+        "begin with “{shown}”. Homing expects one reader per line, such as: ada@example.org,Ada"
+    ),
+    **{f"file_is_{code}": _OTHER_FORMAT for code in FORMATS},
+    "file_changed": _("The file changed while Homing read it. Import it again."),
+    "file_incomplete": _("The stored copy of the file is incomplete. Import the file again."),
+    "file_not_opened": _("Homing cannot open {path}: {error}."),
+    "file_not_regular": _("{path} is not a regular file. Save the list as a file first."),
+    "file_too_large": _(
+        "The file is larger than {limit_mb} MB, the limit of IMPORT_MAX_MB. Import it in parts."
+    ),
+    "import_stuck": _("The import made no progress in {times} attempts. The log shows the reason."),
+    "map_not_readable": _(
+        "“{option}” maps no column. Write {fields}, or COLUMN=- to ignore the column."
+    ),
+    "map_twice": _("The column “{column}” is mapped twice. Map it once."),
+    "map_two_addresses": _("Two columns are mapped to email. Map one."),
+    "map_unknown_column": _("The file has no column “{column}”. Its columns are {columns}."),
+    "map_unknown_number": _(
+        "The file has no header and no column “{column}”. Name a column by a number from 1 to "
+        "{width}."
+    ),
 }
+_FIELD_LABELS = {one.name: one.label for one in READER_FIELDS}
 
 
 @dataclass(frozen=True, slots=True)
 class InputRefusal:
-    """A code, and the values that its sentence needs (`SENTENCES`)."""
+    """A code, and the parameters of its sentence (`SENTENCES`)."""
 
     code: str
     parameters: Mapping[str, str | int] = field(default_factory=dict)
 
 
 def refuse(code: str, **parameters: str | int) -> InputRefusal:
-    """Make a refusal; its parameters are those of the code's sentence."""
+    """Make a refusal with the parameters of its sentence."""
     return InputRefusal(code, parameters)
 
 
 def sentence_of(refusal: InputRefusal) -> str:
-    """The sentence for the person who typed or imported it. Unknown codes are shown as they are."""
-    # A newer release may have stored a code that this one does not know.
-    sentence = SENTENCES.get(refusal.code, f"Refused ({refusal.code}).")
+    """Explain a refusal to the reader or author. An unknown code is shown as it is."""
+    sentence = SENTENCES.get(refusal.code)
+    if sentence is None:  # a newer release stored it
+        return gettext("Refused ({code}).").format(code=refusal.code)
     try:
-        return sentence.format_map(refusal.parameters)
+        return sentence.format_map(_shown(refusal))
     except KeyError:
-        return sentence
+        return str(sentence)
+
+
+def _shown(refusal: InputRefusal) -> dict[str, StrPromise | str]:
+    """Format the parameters: codes as words, numbers with separators."""
+    shown: dict[str, StrPromise | str] = {
+        name: digits(value) if isinstance(value, int) else value
+        for name, value in refusal.parameters.items()
+    }
+    for name, words in (("field", _FIELD_LABELS), ("delimiter", DELIMITERS)):
+        if name in shown:
+            shown[name] = words.get(str(shown[name]), shown[name])
+    if (code := refusal.code.removeprefix("file_is_")) in FORMATS:
+        shown["format"] = FORMATS[code]
+    return shown

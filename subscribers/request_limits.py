@@ -1,5 +1,8 @@
-"""Limit requests for mail: a few a day for each reader, a few an hour for each network. A form that
-came back too fast is not refused, because browsers fill forms in; it has fewer tries."""
+"""
+Limits of requests for mail: per reader and day, and per network and hour.
+
+A form that returns too fast is not refused, because browsers fill in forms. It gets fewer attempts.
+"""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -11,6 +14,7 @@ from django.db import connection
 
 from delivery.interface import request_mail
 from delivery.models import Edition
+from subscribers.consent.consent_details import TOO_FAST
 from subscribers.consent.consent_log import record_consent
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act
@@ -19,22 +23,23 @@ from subscribers.reserve_ids import next_request_number
 HOUR_S = 3600
 DAY_S = 24 * HOUR_S
 SUSPICIOUS_PER_HOUR = 3
-# The detail of a consent record whose form came back too fast.
-TOO_FAST = "the form came back faster than a person fills it in"
-NOT_MAILED = 0  # the number of a request that no mail answers, because of the day's limit
-# The columns that count a reader's requests, by the kind of their mail.
+NOT_MAILED = 0  # the number of a request that gets no mail, because of the daily limit
+# The columns that count a reader's requests, by kind of mail.
 COUNTERS = {Edition.Kind.CONFIRMATION: "requests", Edition.Kind.RECORD: "record_requests"}
 
 
 def seconds_until_turn(network: str, suspicious: bool = False) -> int:
-    """Return how long this network must wait before it may ask for mail again; 0 if it may now.
-    Holds a lock of the network until the transaction ends. An unknown network never waits."""
+    """
+    Return the seconds until this network may request mail again; 0 if it may now.
+
+    Locks the network until the transaction ends. An unknown network never waits.
+    """
     if not network:
         return 0
     per_hour = settings.SIGN_UPS_PER_HOUR
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_lock_id(network)])
-        # Not clock_timestamp(): an index is of no use to a bound that moves.
+        # Not clock_timestamp(): a volatile bound prevents the use of the index.
         cursor.execute(
             """
             SELECT extract(epoch FROM clock_timestamp() - at)::float8, detail
@@ -54,7 +59,7 @@ def seconds_until_turn(network: str, suspicious: bool = False) -> int:
 def ask_for_mail(
     reader: Subscriber, kind: Edition.Kind, act: Act, how: str, **details: Any
 ) -> None:
-    """Record the request of a reader whose row is locked, and queue its mail within the limits."""
+    """Record a request and queue its mail within the limits; the row must be locked."""
     number = _next_number(reader, COUNTERS[kind])
     record_consent(reader.pk, act, how, request=number, **details)
     if number != NOT_MAILED:
@@ -71,15 +76,18 @@ def _next_number(reader: Subscriber, counter: str) -> int:
 
 
 class PastRequest(NamedTuple):
-    """One request of a network: how long ago, and whether it came back too fast."""
+    """One request of a network: its age, and whether its form returned too fast."""
 
     seconds_ago: float
     suspicious: bool = False
 
 
 def seconds_to_wait(asked: Sequence[PastRequest], suspicious: bool, per_hour: int) -> int:
-    """The seconds until a network may ask, at most an hour. `asked`: its requests of the last hour,
-    the latest first."""
+    """
+    Return the seconds until a network may request mail, at most an hour.
+
+    `asked` holds its requests of the last hour, latest first.
+    """
     wait = _until_fewer_than(per_hour, [one.seconds_ago for one in asked])
     if suspicious:
         fast = [one.seconds_ago for one in asked if one.suspicious]
@@ -88,7 +96,7 @@ def seconds_to_wait(asked: Sequence[PastRequest], suspicious: bool, per_hour: in
 
 
 def is_suspicious(seconds_filling_in: float | None, least_s: float) -> bool:
-    """Whether the form came back faster than a person types; None says nothing, as scripts do."""
+    """Whether the form returned too fast for typing; False if the time is unknown."""
     return seconds_filling_in is not None and seconds_filling_in < least_s
 
 

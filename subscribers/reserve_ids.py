@@ -1,5 +1,9 @@
-"""Reserve the ids that a restored backup does not know were given out in mail. The distance is
-random: a backup may be restored twice."""
+"""
+Reservation of ids after a restored backup.
+
+Mails may contain ids that the backup does not know. New ids jump by a random distance, because a
+backup may be restored twice.
+"""
 
 import logging
 
@@ -7,13 +11,13 @@ from django.db import connection
 
 logger = logging.getLogger(__name__)
 
-IDS_APART = 100_000_000  # no list grows by so many between a backup and its restore
-MAX_JUMPS = 1_000  # possible jumps; there cannot be more, as a request number has nine digits
-REQUESTS_APART = 1_000  # no reader asks for mail so often
+IDS_APART = 100_000_000  # more than any list grows between a backup and its restore
+MAX_JUMPS = 1_000  # a request number has nine digits, so there cannot be more
+REQUESTS_APART = 1_000  # more than any reader requests
 
 
 def reserve_ids() -> None:
-    """Let new ids jump, even after a rollback; warn if the role may not set the sequence."""
+    """Let new ids jump, even after a rollback; warn if the role lacks the privilege."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -26,14 +30,13 @@ def reserve_ids() -> None:
         )
         if cursor.fetchone() is None:
             logger.warning(
-                "this role may not set subscriber_id_seq, so ids of readers and numbers of their "
-                "requests may be given out again that were given out after the backup; grant it "
-                "UPDATE on the sequence"
+                "this role may not set subscriber_id_seq, so new readers and requests may reuse "
+                "ids that were assigned after the backup; grant the role UPDATE on the sequence"
             )
 
 
 def next_request_number(number: int, subscriber_id: int) -> int:
-    """The number of this reader's next request for mail, after `number`."""
+    """Return the number of this reader's next request for mail, after `number`."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_sequence_last_value(pg_get_serial_sequence('subscriber', 'id')::regclass)"

@@ -1,4 +1,4 @@
-"""The readers' pages, and where they are."""
+"""The URLs of the readers' pages."""
 
 from django.urls import path
 

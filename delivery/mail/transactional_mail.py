@@ -34,7 +34,7 @@ class TransactionalText:
 
 
 def transactional_text(kind: str) -> TransactionalText:
-    """Write the text of a kind of transactional mail, with its merge fields in place."""
+    """Write the text of a transactional mail in the active language, with merge fields."""
     if kind == Edition.Kind.CONFIRMATION:
         return TransactionalText(
             title=_("Confirm that you want {{ newsletter }}"),
@@ -43,9 +43,9 @@ def transactional_text(kind: str) -> TransactionalText:
                 _("Open the link and press the button to confirm."),
             ),
             button=_("Confirm"),
-            after=(_("If it was not you, do nothing: you will not be subscribed."),),
+            after=(_("If it wasn’t you, do nothing. You will not be subscribed."),),
             why=_(
-                "You get this one mail because your address was entered to sign up for "
+                "You get this one email because someone entered your address to sign up for "
                 "{{ newsletter }}."
             ),
         )
@@ -57,12 +57,12 @@ def transactional_text(kind: str) -> TransactionalText:
         ),
         button=_("Unsubscribe or see your data"),
         after=(
-            _("Keep the link to yourself: anyone with it can see your data."),
-            _("If it was not you, do nothing: only you have the link."),
+            _("Keep the link to yourself. Anyone with it can see your data."),
+            _("If it wasn’t you, do nothing. Only you have the link."),
         ),
         why=_(
-            "You get this one mail because your address was entered to unsubscribe from "
-            "{{ newsletter }}, or to see your data."
+            "You get this one email because someone entered your address to unsubscribe from "
+            "{{ newsletter }} or to see their data."
         ),
     )
 

@@ -1,1 +1,1 @@
-"""The calls about readers and imports. They only translate, and decide nothing."""
+"""API calls about readers and imports. They translate JSON and make no decisions."""

@@ -35,7 +35,7 @@ router = Router(tags=["Imports"], auth=Bearer(scopes.IMPORTS), by_alias=True)
 
 State = SubscriberImport.State
 FILENAME = Query(
-    "a file", min_length=1, max_length=255, description="What to call a file that comes as it is."
+    "a file", min_length=1, max_length=255, description="The name of a file that is the body."
 )
 CSV = "text/csv"
 AT_A_TIME = 64 * 1024
@@ -66,7 +66,7 @@ _UPLOAD: dict[str, Any] = {
 def list_imports(
     request: HttpRequest, limit: DecimalInt = LIMIT, before: DecimalInt = BEFORE
 ) -> ImportPage:
-    """Every uploaded file, the newest first."""
+    """List every uploaded file, newest first."""
     imports = SubscriberImport.objects.select_related("imported_by").order_by("-id")
     if before is not None:
         imports = imports.filter(id__lt=before)
@@ -80,15 +80,17 @@ def list_imports(
 @router.post(
     "/",
     response={201: ImportReceived, 200: ImportReceived, **problem_responses(*CHANGE_STATUSES)},
-    summary="Upload a file to be checked",
+    summary="Upload a file for a check",
     openapi_extra=_UPLOAD,
 )
 def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpResponse:
     """
-    Keeps a file, as the body or as `file` of a form. A worker checks it in the background: a dry
-    run that changes nothing. The same content again leads to the import that it led to before.
+    Upload a file, as the body or as `file` of a form.
+
+    A worker checks it in the background: a dry run that changes nothing. The same content again
+    returns its earlier import.
     """
-    require_key(request)  # before a large file is read for nothing
+    require_key(request)  # before reading a large file
     with _uploaded(request, filename) as (file, name):
         try:
             with ReaderFile(file, name) as readers:
@@ -118,7 +120,7 @@ def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpRespons
     url_name="import",
 )
 def get_import(request: HttpRequest, import_id: int) -> Import:
-    """While it is checked what would happen, afterwards what did."""
+    """Return the status: the expected result during the check, then the result."""
     return Import(**_import_fields(_named(import_id)))
 
 
@@ -129,7 +131,7 @@ def get_import(request: HttpRequest, import_id: int) -> Import:
     openapi_extra={"x-answers": CSV},
 )
 def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
-    """As CSV: line, email, reason."""
+    """Send them as CSV: line, email, reason."""
     lines = reject_lines(_named(import_id))
     return StreamingHttpResponse(lines, content_type=f"{CSV}; charset=utf-8")
 
@@ -137,11 +139,11 @@ def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
 @router.post(
     "/{int:import_id}/import/",
     response={200: Import, **problem_responses(404, *CHANGE_STATUSES)},
-    summary="Import what was checked",
+    summary="Import a checked file",
     openapi_extra=KEY_PARAMETER,
 )
 def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]) -> HttpResponse:
-    """A worker imports it. It only ever adds, and brings nobody back who left."""
+    """Start the import. It adds readers and resubscribes nobody."""
     where = " ".join(decision.where.split())
 
     def check(_: str) -> None:
@@ -153,7 +155,7 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
             confirmed=decision.confirmed, where=where, importer=caller.user
         )
         if not accept_upload.start_import(import_id, stated):
-            sentence = f"Only what was checked can be imported. {status_sentence(record)}"
+            sentence = f"Only a checked file can be imported. {status_sentence(record)}"
             raise ProblemError(ProblemType.NOT_NOW, sentence)
         record = _named(import_id)
         record_import_activity("import", caller.user.pk, record)
@@ -167,17 +169,19 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
 @router.post(
     "/{int:import_id}/drop/",
     response={200: ImportDropped, **problem_responses(404, *CHANGE_STATUSES)},
-    summary="Discard what was checked",
+    summary="Discard a checked file",
     openapi_extra=KEY_PARAMETER,
 )
 def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
-    """Deletes a file that was checked and not imported."""
+    """Delete a file that was checked and not imported."""
 
     def work(_: str) -> HttpResponse:
         record = _named(import_id)
         with transaction.atomic():
             if not accept_upload.discard(import_id):
-                sentence = "It is imported or deleted already; there is nothing to discard."
+                sentence = (
+                    "The file was imported or deleted before, so there is nothing to discard."
+                )
                 raise ProblemError(ProblemType.NOT_NOW, sentence)
             record_import_activity("discard", get_caller(request).user.pk, record)
         return json_response(ImportDropped(id=import_id, dropped=True))
@@ -206,31 +210,31 @@ def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, s
             if bounded.is_over:
                 raise ProblemError(ProblemType.TOO_LARGE, str(stored_file.too_large()))
             if found:
-                sentence = f"One file called “file” is expected in the form, and {found}."
+                sentence = f"Send one file called “file” in the form. {found}"
                 raise field_problem("file", sentence)
-            # It is open until the request ends.
+            # The file stays open until the request ends.
             yield cast("BinaryIO", sent[0].file), sent[0].name or filename
         case _:
-            sentence = f"A file is expected, as {CSV} or in a form (multipart/form-data)."
+            sentence = f"Send a file, as {CSV} or in a form (multipart/form-data)."
             raise ProblemError(ProblemType.NOT_A_MEDIA_TYPE, sentence)
 
 
 def _beside_one_file(request: HttpRequest, files: int) -> str:
-    """What is in the form instead of one file or beside it; empty if nothing is."""
+    """Describe what is wrong with the form; empty if it has exactly one file."""
     unknown = sorted({*request.POST, *request.FILES} - {"file"})
     if unknown:
-        return f"“{shorten_name(unknown[0])}” is there"
+        return f"The form also has “{shorten_name(unknown[0])}”."
     if files and "file" in request.POST:
-        return "a text of that name is there too"
+        return "The form also has a text with this name."
     if files > 1:
-        return f"there are {files}; upload each in a call of its own"
-    return "" if files else "there is none"
+        return f"The form has {files} files. Upload each in a separate call."
+    return "" if files else "The form has no file."
 
 
 def _named(import_id: int) -> SubscriberImport:
     found = SubscriberImport.objects.select_related("imported_by").filter(pk=import_id).first()
     if found is None:
-        sentence = "There is no such import; perhaps it was discarded."
+        sentence = "There is no import with this number. It may have been discarded."
         raise ProblemError(ProblemType.NOT_FOUND, sentence)
     return found
 

@@ -1,4 +1,4 @@
-"""API calls that list, look up and add readers, and act on one."""
+"""API calls that list, look up, add and change readers."""
 
 from typing import Literal, cast
 
@@ -29,7 +29,7 @@ from subscribers.refusal import InputRefusal, sentence_of
 router = Router(tags=["Readers"], auth=Bearer(scopes.READERS))
 
 ActionName = Literal["unsubscribe", "shut-out", "let-in", "erase"]
-WHICH_STATE = Query(None, description="In this state alone.")
+WHICH_STATE = Query(None, description="Only readers in this state.")
 
 
 @router.get("/", response={200: shapes.ReaderPage, **problem_responses()}, summary="List readers")
@@ -39,13 +39,13 @@ def list_readers(
     limit: DecimalInt = LIMIT,
     before: DecimalInt = BEFORE,
 ) -> shapes.ReaderPage:
-    """The readers, newest first, all of them or those in one state."""
+    """List all readers or those in one state, newest first."""
     try:
-        # None where no state is asked for; `State | None` would call null a value in the document.
+        # None if no state is given. `State | None` would allow null in the OpenAPI document.
         wanted = cast("State | None", state) or ""
         found, next_before = load_page(ReaderFilter(wanted), before, limit=limit)
     except SearchTookTooLongError:
-        sentence = "Looking for them took too long; ask for all states."
+        sentence = "The search took too long. Leave out the state."
         raise ProblemError(ProblemType.NOT_AVAILABLE, sentence) from None
     return shapes.ReaderPage(readers=list(map(_reader, found)), next=next_before)
 
@@ -56,11 +56,11 @@ def list_readers(
     summary="Look a reader up by address",
 )
 def look_up_reader(request: HttpRequest, whom: Body[shapes.ReaderLookup]) -> Reader:
-    """The reader with this address. Changes nothing, so it takes no key."""
+    """Return the reader with this address. It changes nothing, so it needs no key."""
     key = _address(whom.address).lower()
     reader = Subscriber.objects.select_related("subscriber_import").filter(email_key=key).first()
     if reader is None:
-        raise ProblemError(ProblemType.NOT_FOUND, "Nobody on the list has this address.")
+        raise ProblemError(ProblemType.NOT_FOUND, "No reader has this address.")
     return _reader(reader)
 
 
@@ -76,8 +76,10 @@ def look_up_reader(request: HttpRequest, whom: Body[shapes.ReaderLookup]) -> Rea
 )
 def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     """
-    Adds a reader to the list. It only ever adds: a known reader stays as they are, and one who
-    left, bounced, complained or was erased is skipped, whatever is stated.
+    Add a reader to the list.
+
+    A known reader does not change. A reader who unsubscribed, bounced, complained or was erased is
+    skipped, even if consent is stated.
     """
     where = " ".join(reader.where.split())
 
@@ -95,7 +97,7 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
         known = added.reader
         if known is not None and added.result == "added":
             record_reader_activity("add_by_program", caller.user.pk, known.pk)
-        # By number and without the address: erasing does not reach a saved response.
+        # No address here: erasing a reader does not change a saved response.
         return json_response(
             ReaderAdded(
                 result=added.result,
@@ -118,17 +120,17 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     url_name="reader",
 )
 def get_reader(request: HttpRequest, reader: int) -> Reader:
-    """One reader."""
+    """Return one reader."""
     return _reader(_named(reader))
 
 
 @router.get(
     "/{int:reader}/record/",
     response={200: dict[str, object], **problem_responses(404)},
-    summary="Everything that is held about a reader",
+    summary="The personal data of a reader",
 )
 def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
-    """For a reader who asks what is held about them. The download is recorded."""
+    """Return the data for a reader who requests it. The download is recorded."""
     if (data := load_personal_data(reader)) is None:
         raise _nobody()
     record_reader_activity("download_data", get_caller(request).user.pk, reader)
@@ -143,8 +145,10 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
 )
 def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> HttpResponse:
     """
-    The actions of the desk. None makes a reader confirmed. `shut-out` blocks the address, and
-    `let-in` ends that block and nothing else. `erase` cannot be undone.
+    Perform an action of the desk. None makes a reader confirmed.
+
+    `shut-out` blocks the address. `let-in` ends that block and nothing else. `erase` cannot be
+    undone.
     """
 
     def work(_: str) -> HttpResponse:
@@ -161,11 +165,11 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
 
 
 def refuse_half_a_statement(*, confirmed: bool, where: str) -> None:
-    """Raises `ProblemError` where consent is stated and not where, or the other way round."""
+    """Raise `ProblemError` if only one of `confirmed` and `where` is given."""
     if confirmed and not where:
-        sentence = "Say where and how they gave their consent; it goes on record."
+        sentence = "State where and how they gave their consent. It is recorded."
     elif where and not confirmed:
-        sentence = "It says where consent was given, and “confirmed” does not say that it was."
+        sentence = "The call states where consent was given, but “confirmed” is not true."
     else:
         return
     raise field_problem("where", sentence)
@@ -196,7 +200,7 @@ def _named(reader: int) -> Subscriber:
 
 
 def _nobody() -> ProblemError:
-    return ProblemError(ProblemType.NOT_FOUND, "There is no reader of this number.")
+    return ProblemError(ProblemType.NOT_FOUND, "There is no reader with this number.")
 
 
 def _reader(reader: Subscriber) -> Reader:

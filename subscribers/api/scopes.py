@@ -1,4 +1,4 @@
-"""What a token can be made for, of the calls about readers."""
+"""The scopes of tokens for calls about readers."""
 
 from api.bearer import Scope
 from subscribers.permissions import MANAGE

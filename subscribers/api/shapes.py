@@ -1,4 +1,4 @@
-"""The bodies of calls about readers and imports, and of their responses."""
+"""The bodies of requests and responses about readers and imports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ADDRESS = "ada@posthouse.example.org"
 WHERE = Field(
     default="",
     max_length=LONGEST_STATEMENT,
-    description="Where and how they gave it; needed with `confirmed`, and put on record.",
+    description="Where and how they gave consent. Required with `confirmed`; it is recorded.",
     examples=[""],
 )
 
@@ -26,7 +26,7 @@ WHERE = Field(
 if TYPE_CHECKING:
 
     class ReaderFieldsBody(RequestBody):
-        """The reader's fields as they are posted."""
+        """The reader's fields in a request."""
 
     class ReaderFieldsResponse(ResponseBody):
         """The reader's fields in a response."""
@@ -47,19 +47,19 @@ else:
 
 
 class ReaderLookup(RequestBody):
-    """Whom to look up. In the body, because URLs are written into logs."""
+    """The address to look up. It is in the body, because logs contain URLs."""
 
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])
 
 
 class NewReader(ReaderFieldsBody):
-    """A reader to be added to the list."""
+    """A reader to add to the list."""
 
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])
     confirmed: bool = Field(
         default=False,
         description="Whether you state that they gave their consent elsewhere. Otherwise they get "
-        "one mail that asks them, and no letter before they have pressed its button.",
+        "one confirmation mail, and no letters until they confirm.",
     )
     where: str = WHERE
 
@@ -70,7 +70,7 @@ class Reader(ReaderFieldsResponse):
     reader: int = Field(examples=[17], description="Their number.")
     address: str = Field(examples=[ADDRESS])
     state: State
-    since: datetime = Field(description="Since when they have been in this state.")
+    since: datetime = Field(description="The start of this state.")
     known_since: datetime
     came_by: str = Field(
         examples=["sign-up"], description="sign-up, API, or import and the name of the file."
@@ -78,73 +78,75 @@ class Reader(ReaderFieldsResponse):
 
 
 class ReaderPage(ResponseBody):
-    """Readers, the newest first."""
+    """Readers, newest first."""
 
     readers: list[Reader]
     next: int | None = Field(description="`before` of the next page; null on the last.")
 
 
 class ReaderAdded(ResponseBody):
-    """What became of a reader who was to be added, in the words of imports."""
+    """The result of adding a reader, in the terms of imports."""
 
     result: Literal["added", "known", "skipped"]
-    reader: int | None = Field(examples=[17], description="Their number, where one is held.")
+    reader: int | None = Field(examples=[17], description="Their number, if they are on the list.")
     state: State | None
-    reason: str = Field(description="Why they were skipped; empty if they were not.")
+    reason: str = Field(description="The reason for skipping them; empty if they were not skipped.")
 
 
 class ReaderActedOn(ResponseBody):
-    """What was done about a reader."""
+    """The result of an action on a reader."""
 
     reader: int = Field(examples=[17])
-    done: bool = Field(description="False where it was so already.")
-    state: State | None = Field(description="As it is now; null once they are erased.")
+    done: bool = Field(description="False if nothing changed.")
+    state: State | None = Field(description="The state now; null after they are erased.")
 
 
 class Import(ResponseBody):
-    """The status of an import, in the words of `./homing import_subscribers`."""
+    """The status of an import, in the terms of `./homing import_subscribers`."""
 
     id: int = Field(serialization_alias="import", examples=[3])
     state: ImportState
     filename: str = Field(examples=["readers.csv"])
     confirmed: bool
     rows: int = Field(examples=[5141])
-    added: int = Field(examples=[5060], description="Or to be added, while it is only checked.")
+    added: int = Field(
+        examples=[5060], description="Added readers; during and after the check, readers to add."
+    )
     known: int = Field(examples=[0])
     duplicates: int = Field(examples=[64])
     skipped: int = Field(examples=[0])
     rejected: int = Field(examples=[17])
-    skipped_because: dict[str, int] = Field(description="How many for which reason.")
-    percent: int = Field(ge=0, le=100, description="How much of the file was read.")
-    read_as: str = Field(description="How the file was understood: look before you import.")
-    said: str = Field(description="The status in one sentence.")
+    skipped_because: dict[str, int] = Field(description="The number of skipped rows by reason.")
+    percent: int = Field(ge=0, le=100, description="The part of the file that was read.")
+    read_as: str = Field(description="How the file was read. Check this before you import.")
+    said: str = Field(description="The status in a sentence or two.")
 
 
 class ImportPage(ResponseBody):
-    """Imports, the newest first."""
+    """Imports, newest first."""
 
     imports: list[Import]
     next: int | None = Field(description="`before` of the next page; null on the last.")
 
 
 class ImportReceived(Import):
-    """The import that the content of a file leads to."""
+    """The import of an uploaded file."""
 
-    created: bool = Field(description="False where the same content had been uploaded before.")
+    created: bool = Field(description="False if the same content was uploaded before.")
 
 
 class ImportDropped(ResponseBody):
-    """A file that was deleted. Nobody was imported from it."""
+    """A discarded file. No reader was imported from it."""
 
     id: int = Field(serialization_alias="import", examples=[3])
     dropped: bool
 
 
 class Decision(RequestBody):
-    """Have what was checked imported."""
+    """The decision to import a checked file."""
 
     confirmed: bool = Field(
-        description="Whether you state that these people gave their consent elsewhere. Otherwise "
-        "each of them is asked by mail."
+        description="Whether you state that these readers gave their consent elsewhere. Otherwise "
+        "each gets a confirmation mail."
     )
     where: str = WHERE

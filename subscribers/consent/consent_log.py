@@ -1,4 +1,4 @@
-"""The log of consent: what happened to a reader's consent, when and how."""
+"""The log of consent: each change of a reader's consent, when and how."""
 
 import hashlib
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ def record_consent(
     values: Mapping[str, str] | None = None,
     **columns: Any,
 ) -> int:
-    """Add one record in this transaction, by default at the database's time; return its id."""
+    """Add a record in this transaction and return its id; `at` defaults to now."""
     columns |= {"act": act, "how": how, **(values or {})} | ({} if at is None else {"at": at})
     wording_id = _wording_id(wording) if wording else None
     record = ConsentRecord(subscriber_id=subscriber_id, wording_id=wording_id, **columns)
@@ -29,7 +29,7 @@ def record_consent(
 
 
 def count_acts_since(at: datetime) -> Mapping[str, int]:
-    """Count the records of each act since then; acts without any are left out."""
+    """Count the records by act since `at`; acts without records are missing."""
     records = ConsentRecord.objects.filter(at__gte=at).order_by().values_list("act")
     return dict(records.annotate(Count("id")))
 

@@ -1,14 +1,23 @@
-"""The words beside the buttons by which readers agree. Every earlier wording stays on record."""
+"""The text beside the buttons by which readers consent. Earlier texts stay stored."""
 
-SIGN_UP_BUTTON = "Subscribe"
-SIGN_UP = (
-    "We first ask you to confirm by mail. The letter comes only after that, and every letter has "
-    "an unsubscribe link."
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+SIGN_UP_BUTTON = _("Subscribe")
+SIGN_UP = _(
+    "We first ask you to confirm by email. Letters come only after that, and every letter has an "
+    "unsubscribe link."
 )
-CONFIRM_BUTTON = "Yes, send me the letter"
-CONFIRM = "Press the button and the next one will come."
+CONFIRM_BUTTON = _("Confirm subscription")
+CONFIRM = _("Press the button to get our letters.")
 
 
-def full_wording(newsletter_name: str, words: str, button: str) -> str:
-    """The wording as the log of consent keeps it: whose letter, what was said, what was pressed."""
+def full_wording(newsletter_name: str, words: StrPromise, button: StrPromise) -> str:
+    """Join newsletter, text and button as plain text in the language that was shown."""
     return f"{newsletter_name}\n{words}\n[{button}]"

@@ -1,4 +1,8 @@
-"""Requests for the data of an address, answered by mail. All addresses cost the same to store."""
+"""
+Requests for the data of an address, answered by mail.
+
+Storing a request costs the same for every address, so its time reveals nothing.
+"""
 
 import logging
 from datetime import datetime, timedelta
@@ -19,12 +23,12 @@ logger = logging.getLogger(__name__)
 
 LINK_DAYS = 7
 AT_ONCE = 200  # requests that one call answers
-MAX_FAILURES = 5  # a request that failed this often is set aside
-UNKNOWN_READER = 0  # of a record that only counts for its network
+MAX_FAILURES = 5  # after these a request is parked
+UNKNOWN_READER = 0  # of a record that counts only for its network
 
 
 def store_request(address: str, network: str) -> int:
-    """Store a request for a worker and return 0, or the seconds that the network must wait."""
+    """Store a request for a worker; return the seconds to wait, or 0 if it is stored."""
     with transaction.atomic():
         wait = seconds_until_turn(network)
         if not wait:
@@ -33,13 +37,16 @@ def store_request(address: str, network: str) -> int:
 
 
 def has_waiting_requests() -> bool:
-    """Return whether any request waits for its answer; one that was set aside does not."""
+    """Whether any request is waiting for its answer; parked ones are not."""
     return DataRequest.objects.filter(failures__lt=MAX_FAILURES).exists()
 
 
 def answer_requests(batch_size: int = AT_ONCE) -> int:
-    """Answer up to `batch_size` requests, oldest first; return how many. A request that fails, or
-    whose reader's row somebody holds, is passed over until the next call."""
+    """
+    Answer up to `batch_size` requests, oldest first, and return their number.
+
+    A request that fails, or whose reader's row is locked, waits for the next call.
+    """
     answered = last = 0
     while answered < batch_size:
         with transaction.atomic(), connection.cursor() as cursor:
@@ -58,19 +65,19 @@ def answer_requests(batch_size: int = AT_ONCE) -> int:
 
 
 def _try_to_answer(request: DataRequest) -> bool:
-    """Return whether it was answered. If not, nothing of the answer is kept."""
+    """Return whether it was answered. If not, the answer is rolled back."""
     try:
         with transaction.atomic():
             _answer(request)
             request.delete()
     except OperationalError as fault:
-        # A lock or the database, and not this request: that passes, and does not count.
+        # A lock or the database failed, not this request, so it does not count as a failure.
         logger.warning("a data request waits: %s", type(fault).__name__)
         return False
     except Exception as fault:
         request.failures += 1
         request.save(update_fields=["failures"])
-        what = "set aside" if request.failures >= MAX_FAILURES else "tried again"
+        what = "parked" if request.failures >= MAX_FAILURES else "retried"
         sentence = "data request %s failed %s times and is %s"
         logger.error(sentence, request.pk, request.failures, what, exc_info=fault)
         return False
@@ -78,7 +85,7 @@ def _try_to_answer(request: DataRequest) -> bool:
 
 
 def _answer(request: DataRequest) -> None:
-    """Queue the mail of a request. Raises `OperationalError` if somebody holds the reader's row."""
+    """Queue the mail of a request. Raises `OperationalError` if the row is locked."""
     readers = Subscriber.objects.select_for_update(nowait=True)
     reader = readers.filter(email_key=request.email_key).first()
     if reader is None:
@@ -89,7 +96,7 @@ def _answer(request: DataRequest) -> None:
 
 
 def load_data_link(token: str) -> tuple[int, bool] | None:
-    """Whose data a link opens, and whether it still does; None if we never gave it out."""
+    """Return the reader of a link and whether it still works; None if it is unknown."""
     request = request_token.read(Edition.Kind.RECORD, token)
     if request is None:
         return None
@@ -103,7 +110,7 @@ def load_data_link(token: str) -> tuple[int, bool] | None:
 
 
 def _count_for_the_network(network: str, asked_at: datetime) -> None:
-    """Count an unknown address too, or the limit would show who is a reader."""
+    """Count unknown addresses too; otherwise the limit would show who is a reader."""
     earlier = ConsentRecord.objects.filter(subscriber=UNKNOWN_READER)
     earlier.filter(at__lt=Now() - timedelta(days=1)).delete()
     if network:

@@ -1,5 +1,8 @@
-"""The pages by which readers see, download and erase their personal data, and unsubscribe. Their
-links come by mail. GET changes nothing, and every POST needs the CSRF token too."""
+"""
+The pages on which readers see, download and erase their data, and unsubscribe.
+
+Their links come by mail. GET changes nothing, and every POST needs the CSRF token too.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +29,7 @@ LONGEST_SHOWN = 1000
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
-    """GET shows a form, POST asks for the link; `leaves` words the page for unsubscribing."""
+    """Show the form for GET; request the link for POST. `leaves`: to unsubscribe."""
     if request.method != "POST":
         return token_page(request, "data_request", {"leaves": leaves})
     email = request.POST.get("email", "")
@@ -43,7 +46,7 @@ def request_data(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
 
 
 def _with_link(view: Callable[[HttpRequest, str, int], HttpResponse]) -> Any:
-    """Only for a link that leads somewhere now; the others get a page that says why not."""
+    """Open the view for a working link; other links get a page with the reason."""
 
     def guarded(request: HttpRequest, token: str) -> HttpResponse:
         link = load_data_link(token)
@@ -62,7 +65,7 @@ def _with_link(view: Callable[[HttpRequest, str, int], HttpResponse]) -> Any:
 @require_safe
 @_with_link
 def show_data(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
-    """What is held, as a page."""
+    """Show the data on a page."""
     data = load_personal_data(subscriber)
     if data is None:
         return token_page(request, "erased", status=410)
@@ -73,7 +76,7 @@ def show_data(request: HttpRequest, token: str, subscriber: int) -> HttpResponse
 @require_safe
 @_with_link
 def download_data(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
-    """The same as a file."""
+    """Send the data as a file."""
     data = load_personal_data(subscriber)
     return data.as_file() if data else token_page(request, "erased", status=410)
 
@@ -81,7 +84,7 @@ def download_data(request: HttpRequest, token: str, subscriber: int) -> HttpResp
 @require_POST
 @_with_link
 def leave_here(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
-    """Leave, and look at the record again, which says so."""
+    """Unsubscribe, then show the data with the new state."""
     leave(subscriber, How.LINK, network=network_of(request))
     return protect_token_page(see_other(reverse("subscribers:data", args=[token])))
 
@@ -89,7 +92,7 @@ def leave_here(request: HttpRequest, token: str, subscriber: int) -> HttpRespons
 @require_http_methods(["GET", "HEAD", "POST"])
 @_with_link
 def erase_data(request: HttpRequest, token: str, subscriber: int) -> HttpResponse:
-    """GET says what it means; POST erases."""
+    """Explain the consequences for GET; erase for POST."""
     if request.method != "POST":
         data = load_personal_data(subscriber)
         return token_page(request, "erase", {"data": data, "token": token})

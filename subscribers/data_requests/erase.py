@@ -1,4 +1,4 @@
-"""Erase a reader. A keyed hash of the address stays, by which an import skips it, and counts."""
+"""Erasure of readers. A keyed hash of the address stays, so imports skip it."""
 
 import logging
 from collections.abc import Iterable
@@ -19,22 +19,22 @@ HASH_BYTES = 32
 
 
 def erase(subscriber_id: int) -> bool:
-    """Erase this reader, all of it or nothing; False if there is none."""
+    """Erase this reader in one transaction; False if there is none."""
     with transaction.atomic():
         readers = Subscriber.objects.filter(id=subscriber_id)
         key = readers.values_list("email_key", flat=True).first()
         if key is None:
             return False
-        # Before the person's row: a worker that answers a request locks both in this order.
+        # Lock order: data requests before the reader, as the worker that answers them does.
         DataRequest.objects.filter(email_key=key).delete()
         wait_for_enqueues()
-        # Copies before the person: that is the order in which a worker settles them.
+        # Lock order: deliveries before the reader, as a worker settles them.
         anonymise_recipient(subscriber_id, key)
         _remove_from_imports(key)
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
-        # Whoever held the person's row until now may have queued a mail or a change.
+        # The transaction that locked the row until now may have queued a mail or a change.
         anonymise_recipient(subscriber_id, key)
         delete_provider_data(key)
     if erased:
@@ -43,7 +43,7 @@ def erase(subscriber_id: int) -> bool:
 
 
 def _remove_from_imports(key: str) -> None:
-    # The import before its rows: discarding and restarting one lock in this order.
+    # Lock order: the import before its rows, as discarding and restarting do.
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -58,12 +58,12 @@ def _remove_from_imports(key: str) -> None:
 
 
 def hash_of(address: str) -> bytes:
-    """The keyed hash of an address under the current key, whatever its letter case."""
+    """Hash an address with the current key, whatever its letter case."""
     return _hashed(settings.SECRET_KEY, address.lower())
 
 
 def erased_among(addresses: Iterable[str]) -> set[str]:
-    """Return those of the addresses whose owners were erased, under any accepted key."""
+    """Return the addresses whose owners were erased, under any accepted key."""
     if not Erasure.objects.exists():
         return set()
     by_hash = {

@@ -1,4 +1,4 @@
-"""The personal data that is held about a reader, as one value for all pages, files and calls."""
+"""The personal data of a reader, for pages, files and API calls."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -23,7 +23,7 @@ from delivery.retention.anonymise import load_events_about
 from subscribers.links.token_page import protect_token_page
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
 
-# Keys of the file that differ from the attributes below; its readers rely on them.
+# JSON keys that differ from the attributes below. Programs rely on them.
 _KEYS = {
     "source": "came_by",
     "consent": "ledger",
@@ -40,7 +40,7 @@ Entry = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PersonalData:
-    """Everything that is held about one reader; lists begin with the oldest."""
+    """The personal data of one reader; lists begin with the oldest entry."""
 
     id: int
     address: str
@@ -60,7 +60,7 @@ class PersonalData:
     provider_events: Sequence[Entry]
 
     def as_json(self) -> bytes:
-        """The same for another program or for keeping, indented for human readers."""
+        """Return the data as indented JSON."""
         entries: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -71,14 +71,14 @@ class PersonalData:
         return orjson.dumps(entries, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
     def as_file(self) -> HttpResponse:
-        """The same as a file that a browser saves; no cache keeps it."""
+        """Return the data as a download that no cache keeps."""
         file = HttpResponse(self.as_json(), content_type="application/json")
         file["Content-Disposition"] = 'attachment; filename="record.json"'
         return protect_token_page(file)
 
 
 def load_personal_data(subscriber_id: int) -> PersonalData | None:
-    """Load what is held about this reader; None if there is none with this id."""
+    """Load the data of this reader; None if there is none with this id."""
     reader = Subscriber.objects.select_related("subscriber_import").filter(id=subscriber_id).first()
     if reader is None:
         return None
@@ -138,13 +138,13 @@ def _load_consent(reader: Subscriber) -> list[Entry]:
 
 
 def _load_mails(reader: Subscriber) -> list[Entry]:
-    """By the primary key, one look for each issue: deliveries are not indexed by reader."""
+    """Load deliveries by primary key, because no index has the reader first."""
     editions = {
         (edition.issue_id, edition.version): edition
         for edition in Edition.objects.only("issue_id", "version", "kind", "title", "published_at")
     }
     issues = list({issue for issue, _ in editions})
-    # Test letters went to the address, and to no reader's number.
+    # Test letters have an address instead of a reader's id.
     tests = Q(
         issue=TEST_ISSUE, recipient=TEST_RECIPIENT, version__in=test_letters_to(reader.email_key)
     )

@@ -1,60 +1,100 @@
-"""Personal data in the words of the pages that show it. Pure."""
+"""Personal data in words, for the pages that show it. Pure."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from delivery.humanise import counted
+from django.utils.text import capfirst
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from delivery.humanise import digits
 from delivery.reader_fields import READER_FIELDS
+from subscribers.consent import consent_details
 from subscribers.data_requests.personal_data import Entry, PersonalData
 from subscribers.models.consent_record import Act, How
 from subscribers.models.subscriber import Subscriber
-from subscribers.models.suppression import why_suppressed
+from subscribers.suppression.why_suppressed import why_suppressed
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 
 class StateLabel(NamedTuple):
-    """A state in words, with the symbol and the CSS class by which the desk draws it."""
+    """A state in words, with the symbol and the CSS class of the desk."""
 
-    words: str
+    words: StrPromise | str
     glyph: str
     tone: str
+    short: StrPromise | str = ""
 
 
 STATES: Mapping[str, StateLabel] = {
-    Subscriber.State.PENDING: StateLabel("Not confirmed yet", "held", ""),
-    Subscriber.State.CONFIRMED: StateLabel("Confirmed", "sent", "sent"),
-    Subscriber.State.UNSUBSCRIBED: StateLabel("Unsubscribed", "withdrawn", "calm"),
-    Subscriber.State.BOUNCED: StateLabel("Mail to this address bounced", "failed", "fault"),
-    Subscriber.State.COMPLAINED: StateLabel("Called a letter spam", "suppressed", "fault"),
+    Subscriber.State.PENDING: StateLabel(
+        gettext_lazy("Not confirmed yet"), "held", "", gettext_lazy("Pending")
+    ),
+    Subscriber.State.CONFIRMED: StateLabel(
+        gettext_lazy("Confirmed"), "sent", "sent", gettext_lazy("Confirmed")
+    ),
+    Subscriber.State.UNSUBSCRIBED: StateLabel(
+        gettext_lazy("Unsubscribed"), "withdrawn", "calm", gettext_lazy("Unsubscribed")
+    ),
+    Subscriber.State.BOUNCED: StateLabel(
+        gettext_lazy("Mail to this address bounced"), "failed", "fault", gettext_lazy("Bounced")
+    ),
+    Subscriber.State.COMPLAINED: StateLabel(
+        gettext_lazy("Marked a letter as spam"), "suppressed", "fault", gettext_lazy("Complained")
+    ),
 }
-OUTCOMES: Mapping[str, str] = {
-    "waiting": "queued",
-    "sent": "sent; the mail provider accepted it",
-    "unknown": "sent without an answer; the provider is being asked",
-    "suppressed": "not sent; the address may not be mailed",
-    "withdrawn": "not sent; withdrawn before sending",
-    "failed": "not sent; it failed",
+OUTCOMES: Mapping[str, StrPromise] = {
+    "waiting": gettext_lazy("Queued."),
+    "sent": gettext_lazy("Sent: the mail provider accepted it."),
+    "unknown": gettext_lazy("Unconfirmed: we are asking the mail provider whether it was sent."),
+    "suppressed": gettext_lazy("Not sent: the address is suppressed."),
+    "withdrawn": gettext_lazy("Not sent: it was withdrawn before sending."),
+    "failed": gettext_lazy("Not sent: it failed."),
 }
-# Codes that only a newer release knows are shown as they are.
-ACTS: dict[str, str] = {act.value: str(act.label) for act in Act}
-WAYS: dict[str, str] = {how.value: str(how.label) for how in How}
-MAILS_SHOWN = 50  # the latest; the file has them all
+# A newer release may have recorded a code that this one does not know; it is shown as it is.
+ACTS: Mapping[str, StrPromise] = {
+    Act.ASKED: gettext_lazy("Signed up"),
+    Act.CONFIRMED: gettext_lazy("Confirmed by the reader"),
+    Act.IMPORTED: gettext_lazy("Imported"),
+    Act.LEFT: gettext_lazy("Unsubscribed"),
+    Act.BOUNCED: gettext_lazy("Mail to the address bounced"),
+    Act.COMPLAINED: gettext_lazy("Marked a letter as spam"),
+    Act.BLOCKED: gettext_lazy("Blocked"),
+    Act.RECORD_ASKED: gettext_lazy("Requested the data"),
+    Act.STATED: gettext_lazy("Added; consent was given elsewhere"),
+}
+WAYS: Mapping[str, StrPromise] = {
+    How.FORM: gettext_lazy("on our page"),
+    How.EMBEDDED_FORM: gettext_lazy("by a form on another site"),
+    How.LINK: gettext_lazy("by the link in an email"),
+    How.ONE_CLICK: gettext_lazy("by the unsubscribe button of the mail program"),
+    How.IMPORT: gettext_lazy("by an import"),
+    How.PROVIDER: gettext_lazy("reported by the mail provider"),
+    How.OPERATOR: gettext_lazy("by an author on the desk"),
+    How.API: gettext_lazy("by a program"),
+}
+MAILS_SHOWN = 50  # the latest; the download has all
 # On a reader's own page.
-_TO_THE_READER: Mapping[str, str] = {
-    Act.CONFIRMED: "confirmed by you",
-    Act.RECORD_ASKED: "asked what is held about you",
-    How.ONE_CLICK: "by the button of your mail program",
+_TO_THE_READER: Mapping[str, StrPromise] = {
+    Act.CONFIRMED: gettext_lazy("Confirmed by you"),
+    Act.RECORD_ASKED: gettext_lazy("Requested your data"),
+    How.ONE_CLICK: gettext_lazy("by the unsubscribe button of your mail program"),
 }
 
 
 def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
-    """What a page shows of personal data, the latest mail first; `to_reader`: to its owner."""
+    """Describe personal data for a page; `to_reader`: for its owner."""
     suppression = ""
     if (held := data.suppression) and not held["lifted_at"]:
         why = why_suppressed(held["reason"], held["origin"])
-        suppression = f"The address may not be mailed: {why}."
+        suppression = _("The address is not mailed: {reason}.").format(reason=why)
     fields = [(field.label, data.values.get(field.name, "")) for field in READER_FIELDS]
     return {
-        "fields": [("Address", data.address), *fields],
+        "fields": [(_("Address"), data.address), *fields],
         "state": STATES[data.state].words,
         "source": _source(data),
         "suppression": suppression,
@@ -63,49 +103,60 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
     }
 
 
-def _sections(data: PersonalData, words: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """The lists of a page: their rows, how many there are, and what else to say of them."""
+def _sections(data: PersonalData, words: Mapping[str, StrPromise]) -> Iterator[dict[str, Any]]:
+    """Describe the lists of a page: their rows, their number and notes."""
+    records, mails = len(data.consent), len(data.mails)
     yield {
         "id": "consent",
-        "title": "Consent",
-        "count": counted(len(data.consent), "record"),
+        "title": _("Consent"),
+        "count": ngettext("{n} record", "{n} records", records).format(n=digits(records)),
         "rows": [_consent(entry, words) for entry in data.consent],
-        "notes": [] if data.consent else ["Nothing is recorded here."],
+        "notes": [] if data.consent else [_("There are no records.")],
     }
     if data.bounces:
         rows = [
             {"at": one["at"], "sentence": one["type"], "details": [one["description"]]}
             for one in data.bounces
         ]
-        yield {"id": "bounces", "title": "Bounces", "rows": rows}
+        yield {"id": "bounces", "title": _("Bounces"), "rows": rows}
     if events := data.provider_events:
+        count = len(events)
         yield {
             "id": "events",
-            "title": "Reported by the mail provider",
-            "count": counted(len(events), "event"),
+            "title": _("Reported by the mail provider"),
+            "count": ngettext("{n} event", "{n} events", count).format(n=digits(count)),
             "rows": [
-                {"at": event["at"], "sentence": event["kind"] or "Something unreadable"}
+                {"at": event["at"], "sentence": event["kind"] or _("Unreadable event")}
                 for event in list(reversed(events))[:MAILS_SHOWN]
             ],
         }
     notes = []
-    if len(data.mails) > MAILS_SHOWN:
-        notes.append(f"The latest {MAILS_SHOWN}. The download has them all.")
+    if mails > MAILS_SHOWN:
+        notes.append(
+            _("Shown: the latest {n}. The download has all.").format(n=digits(MAILS_SHOWN))
+        )
     if older := data.mails_not_known:
-        notes.append(f"The recipients of {counted(older, 'older letter')} are not kept any more.")
+        note = ngettext(
+            "The recipients of {n} older letter are no longer stored.",
+            "The recipients of {n} older letters are no longer stored.",
+            older,
+        )
+        notes.append(note.format(n=digits(older)))
     yield {
         "id": "mails",
-        "title": "Mails",
-        "count": counted(len(data.mails), "mail"),
+        "title": _("Emails"),
+        "count": ngettext("{n} email", "{n} emails", mails).format(n=digits(mails)),
         "rows": [_mail(mail) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
-        "notes": notes or ([] if data.mails else ["None yet."]),
+        "notes": notes or ([] if data.mails else [_("None yet.")]),
     }
 
 
 def _source(data: PersonalData) -> str:
     if data.file:
-        return f"by an import of the file {data.file}"
-    return How.API.label if data.source == Subscriber.Source.API else "by a sign-up"
+        return _("Imported from the file {file}").format(file=data.file)
+    if data.source == Subscriber.Source.API:
+        return _("Added by a program")
+    return _("Signed up")
 
 
 def _mail(mail: Entry) -> Entry:
@@ -115,33 +166,42 @@ def _mail(mail: Entry) -> Entry:
         "at": mail["published_at"],
         "sentence": mail["title"],
         "version": mail["version"] if is_correction else None,
-        "details": [f"{outcome}. {mail['reason']}" if mail["reason"] else outcome],
+        "details": [f"{outcome} {mail['reason']}".strip()],
     }
 
 
 def _provider(data: PersonalData) -> list[str]:
-    """What the provider's own lists say, and where it refused what it was asked for."""
+    """List the streams that refuse the address, and the last refused request."""
     sentences = [
-        f"Refuses the address on the stream “{entry['stream']}” ({entry['reason']})."
+        _("The provider refuses the address on the stream “{stream}” ({reason}).").format(
+            stream=entry["stream"], reason=entry["reason"]
+        )
         for entry in data.provider_suppressions
         if entry["refuses"]
     ]
     if data.provider_requests and (last := data.provider_requests[-1])["state"] == "refused":
-        sentences.append(f"Was asked to {last['change']} the address and would not: {last['said']}")
+        sentence = (
+            _("The provider refused to suppress the address: {reason}")
+            if last["change"] == "suppress"
+            else _("The provider refused to reactivate the address: {reason}")
+        )
+        sentences.append(sentence.format(reason=last["said"]))
     return sentences
 
 
-def _consent(entry: Entry, instead: Mapping[str, str]) -> Entry:
+def _consent(entry: Entry, instead: Mapping[str, StrPromise]) -> Entry:
     words = {**ACTS, **WAYS, **instead}
     act, how = (words.get(str(code), str(code)) for code in (entry["act"], entry["how"]))
-    details = [f"from the network {entry['network']}"] if entry["network"] else []
+    details = []
+    if entry["network"]:
+        details.append(_("From the network {network}").format(network=entry["network"]))
     details += [
-        f"with the {field.label.lower()} {value}"
-        for field in READER_FIELDS
-        if (value := entry[field.name])
+        f"{field.label}: {value}" for field in READER_FIELDS if (value := entry[field.name])
     ]
-    details += [f"file {entry['file']}"] if entry["file"] else []
-    details += [entry["detail"]] if entry["detail"] else []
-    # “Came with an import, by an import” says it twice.
-    sentence = act.capitalize() if entry["act"] == Act.IMPORTED else f"{act.capitalize()}, {how}"
-    return {**entry, "sentence": sentence, "details": details}
+    if entry["file"]:
+        details.append(_("File: {name}").format(name=entry["file"]))
+    if entry["detail"]:
+        details.append(consent_details.sentence_of(entry["detail"]))
+    # “Imported, by an import” would repeat itself.
+    sentence = act if entry["act"] == Act.IMPORTED else f"{act}, {how}"
+    return {**entry, "sentence": capfirst(sentence), "details": details}

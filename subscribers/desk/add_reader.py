@@ -1,9 +1,10 @@
-"""Add one reader, as the API does. Like an import it only ever adds."""
+"""Adding of one reader, as the API does. It changes nobody on the list."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from django.db import connection, transaction
+from django.utils.translation import gettext as _
 
 from delivery.interface import LOCK_ENQUEUE
 from delivery.models import Edition
@@ -17,7 +18,7 @@ from subscribers.request_limits import ask_for_mail
 
 GONE = (Subscriber.State.UNSUBSCRIBED, Subscriber.State.BOUNCED, Subscriber.State.COMPLAINED)
 
-# Not create(): a unique violation would put the address into the server's log.
+# Not create(): a unique violation would log the address on the server.
 INSERT = f"""
     INSERT INTO subscriber (email, {FIELD_COLUMNS}, state, source, confirmed_at)
     SELECT %s, {", ".join(["%s"] * len(FIELD_NAMES))}, %s, %s,
@@ -28,7 +29,7 @@ INSERT = f"""
 
 
 class AddResult(NamedTuple):
-    """The result, the reader if there is one, and why they were skipped."""
+    """The result, the reader if there is one, and the reason for skipping them."""
 
     result: Literal["added", "known", "skipped"]
     reader: Subscriber | None
@@ -38,10 +39,10 @@ class AddResult(NamedTuple):
 def add_reader(
     address: str, values: Mapping[str, str], *, stated_by: str, consent: str = ""
 ) -> AddResult:
-    """Add one reader for `stated_by`; they are confirmed if `consent` says where they gave it."""
+    """Add a reader for `stated_by`; confirmed if `consent` states where they gave it."""
     key = address.lower()
     with transaction.atomic(), connection.cursor() as cursor:
-        # A reader who is erased at this moment would be added anew.
+        # Otherwise a reader who is being erased could be added again.
         cursor.execute(LOCK_ENQUEUE)
         known = Subscriber.objects.filter(email_key=key).first()
         if reason := skip_reason(known, key):
@@ -52,29 +53,30 @@ def add_reader(
         if reader is None:
             return AddResult("known", Subscriber.objects.filter(email_key=key).first())
         if consent:
-            detail = f"Consent was given elsewhere, says {stated_by}: {consent}"
+            sentence = _("Consent given elsewhere, stated by {name}: {statement}")
+            detail = sentence.format(name=stated_by, statement=consent)
             record_consent(reader.pk, Act.STATED, How.API, values=values, detail=detail)
         else:
-            detail = f"{stated_by} asked for it"
+            detail = _("Requested by {name}.").format(name=stated_by)
             confirmation = Edition.Kind.CONFIRMATION
             ask_for_mail(reader, confirmation, Act.ASKED, How.API, values=values, detail=detail)
         return AddResult("added", reader)
 
 
 def skip_reason(known: Subscriber | None, key: str) -> InputRefusal | None:
-    """Why this reader is not added, in the codes of imports; None if they may be."""
-    # What the reader did explains more than why the address is suppressed, so it comes first.
+    """Return the reason for skipping a reader; None if they may be added."""
+    # The reader's own act explains more than a suppression, so it comes first.
     if known is not None and known.state in GONE:
         return refuse(f"reader_{known.state}")
     suppression = Suppression.objects.filter(address_key=key, lifted_at=None).first()
     if suppression is not None:
         return refuse(f"suppressed_{suppression.reason}")
-    # An erased reader who has signed up again since is known like anybody else.
+    # An erased reader who signed up again is a known reader.
     return refuse("erased") if known is None and erased_among([key]) else None
 
 
 def _insert(address: str, values: Mapping[str, str], *, is_confirmed: bool) -> Subscriber | None:
-    """The new row; None if another transaction added the reader at the same moment."""
+    """Insert the row; None if another transaction added the reader meanwhile."""
     state = Subscriber.State.CONFIRMED if is_confirmed else Subscriber.State.PENDING
     fields = [values[name] for name in FIELD_NAMES]
     with connection.cursor() as cursor:

@@ -1,7 +1,12 @@
-"""What an author may do with one reader. Nothing here makes a reader confirmed."""
+"""The actions of authors on one reader. None makes a reader confirmed."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
 
 from subscribers.data_requests.erase import erase
 from subscribers.leaving.leave import leave
@@ -9,62 +14,78 @@ from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 from subscribers.suppression.manual_suppression import block, is_blocked, unblock
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action, recorded under its name. `perform` says whether there was anything to do."""
+    """An action, recorded under its name. `perform` returns False if nothing changed."""
 
     name: str
-    label: str
-    question: str
-    button: str
-    done_message: str
+    label: StrPromise
+    heading: StrPromise
+    question: StrPromise
+    button: StrPromise
+    done_message: StrPromise
     applies: Callable[[Subscriber], bool]
     perform: Callable[[int], bool]
     tone: str = "risk"
 
 
 _UNSUBSCRIBE = Action(
-    "unsubscribe",
-    "Unsubscribe",
-    "They get no further letter, and none of an issue that is being sent unless their copy has "
-    "already left. Only the reader can come back, by signing up and confirming.",
-    "Unsubscribe this reader",
-    "Unsubscribed. It took effect at once.",
-    lambda reader: reader.unsubscribed_at is None,
-    lambda subscriber_id: leave(subscriber_id, How.OPERATOR),
+    name="unsubscribe",
+    label=_("Unsubscribe"),
+    heading=_("Unsubscribe this reader?"),
+    question=_(
+        "They get no more letters. This includes the issue being sent now, unless their copy has "
+        "already been sent. Only the reader can resubscribe, by signing up and confirming."
+    ),
+    button=_("Unsubscribe this reader"),
+    done_message=_("Unsubscribed. This took effect immediately."),
+    applies=lambda reader: reader.unsubscribed_at is None,
+    perform=lambda subscriber_id: leave(subscriber_id, How.OPERATOR),
 )
 _BLOCK = Action(
-    "shut-out",
-    "Block this address",
-    "Nothing is mailed to this address any more: no letters, no mail to confirm and none with "
-    "their data. The reader cannot undo it; an author can unblock the address here.",
-    "Block this address",
-    "Blocked. Nothing is mailed to this address.",
-    lambda reader: not is_blocked(reader.email_key),
-    block,
+    name="shut-out",
+    label=_("Block this address"),
+    heading=_("Block this address?"),
+    question=_(
+        "Homing sends no more mail to this address: no letters, no confirmation emails and no "
+        "links to their data. The reader cannot undo this. An author can unblock the address here."
+    ),
+    button=_("Block this address"),
+    done_message=_("Blocked. Homing sends no mail to this address."),
+    applies=lambda reader: not is_blocked(reader.email_key),
+    perform=block,
 )
 _UNBLOCK = Action(
-    "let-in",
-    "Unblock this address",
-    "Your own block ends. A reader who left, bounced or complained stays as they are, and so does "
-    "what Postmark reported about the address.",
-    "Unblock this address",
-    "Unblocked. The state of the reader did not change.",
-    lambda reader: is_blocked(reader.email_key),
-    unblock,
+    name="let-in",
+    label=_("Unblock this address"),
+    heading=_("Unblock this address?"),
+    question=_(
+        "This ends your own block and changes nothing else. The reader’s state stays the same, and "
+        "so does everything Postmark reported about the address."
+    ),
+    button=_("Unblock this address"),
+    done_message=_("Unblocked. The reader’s state did not change."),
+    applies=lambda reader: is_blocked(reader.email_key),
+    perform=unblock,
     tone="",
 )
 _ERASE = Action(
-    "erase",
-    "Erase",
-    "Everything that is held about this reader goes: address, fields, consent, bounces, and which "
-    "copies were theirs. A keyed hash stays, so that no import brings them back. It cannot be "
-    "undone.",
-    "Erase this reader",
-    "Erased. Nothing is held about this reader any more.",
-    lambda _: True,
-    erase,
+    name="erase",
+    label=_("Erase"),
+    heading=_("Erase this reader?"),
+    question=_(
+        "This erases everything about the reader: address, fields, consent, bounces, and which "
+        "copies they got. A keyed hash of the address stays, so imports cannot add them again. You "
+        "cannot undo this."
+    ),
+    button=_("Erase this reader"),
+    done_message=_("Erased. Homing holds no data about this reader."),
+    applies=lambda _reader: True,
+    perform=erase,
 )
 ACTIONS: Mapping[str, Action] = {
     action.name: action for action in (_UNSUBSCRIBE, _BLOCK, _UNBLOCK, _ERASE)
@@ -72,5 +93,5 @@ ACTIONS: Mapping[str, Action] = {
 
 
 def applicable_actions(reader: Subscriber) -> list[Action]:
-    """The actions that change something about this reader now."""
+    """Return the actions that would change this reader now."""
     return [action for action in ACTIONS.values() if action.applies(reader)]

@@ -1,40 +1,61 @@
-"""The sentence at the head of a reader's page on the desk: do letters go there? Pure."""
+"""The sentence at the top of a reader's page on the desk. Pure."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from subscribers.data_requests.personal_data import PersonalData
 from subscribers.data_requests.personal_data_sentences import STATES, StateLabel
 from subscribers.models.subscriber import Subscriber
-from subscribers.models.suppression import Suppression, why_suppressed
+from subscribers.models.suppression import Suppression
+from subscribers.suppression.why_suppressed import why_suppressed
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
 
 State = Subscriber.State
 
-_SENTENCES: Mapping[str, str] = {
-    State.PENDING: "Not confirmed yet. No letter goes there before they have pressed the "
-    "button in the mail that asks them.",
-    State.CONFIRMED: "Confirmed. Every letter goes there.",
-    State.UNSUBSCRIBED: "Unsubscribed. No letter goes there; only the reader can come back.",
-    State.BOUNCED: "Mail to this address bounced. No letter goes there.",
-    State.COMPLAINED: "Called a letter spam. No letter goes there.",
+_SENTENCES: Mapping[str, StrPromise] = {
+    State.PENDING: gettext_lazy(
+        "Not confirmed yet. The reader gets no letters until they confirm by email."
+    ),
+    State.CONFIRMED: gettext_lazy("Confirmed. The reader gets every letter."),
+    State.UNSUBSCRIBED: gettext_lazy(
+        "Unsubscribed. The reader gets no letters. Only they can resubscribe."
+    ),
+    State.BOUNCED: gettext_lazy("Mail to this address bounced. The reader gets no letters."),
+    State.COMPLAINED: gettext_lazy("Marked a letter as spam. The reader gets no letters."),
 }
-BLOCKED = "The address is blocked at the desk: nothing is mailed to it."
+BLOCKED = gettext_lazy("The address is blocked on the desk and gets no mail.")
 
 
 def reader_headline(data: PersonalData) -> StateLabel:
-    """A confirmed reader who is suppressed here or by the provider gets nothing: say that first."""
+    """Explain whether this reader gets letters; suppressions come first."""
     suppression = data.suppression
     if suppression and suppression["lifted_at"]:
         suppression = None
     if suppression and suppression["origin"] == Suppression.Origin.OPERATOR:
-        before = "" if data.state == State.CONFIRMED else f"{_SENTENCES[data.state]} "
-        return _refused(f"{before}{BLOCKED}")
+        if data.state == State.CONFIRMED:
+            return _refused(str(BLOCKED))
+        return _refused(f"{_SENTENCES[data.state]} {BLOCKED}")
     if data.state == State.CONFIRMED:
         if suppression:
             why = why_suppressed(suppression["reason"], suppression["origin"])
-            return _refused(f"Confirmed, and yet no letter goes there: {why}.")
+            return _refused(
+                _("Confirmed, but the address is suppressed and gets no letters: {reason}.").format(
+                    reason=why
+                )
+            )
         if refused := [one["stream"] for one in data.provider_suppressions if one["refuses"]]:
-            sentence = "Confirmed, and yet the mail provider refuses the address on the stream"
-            return _refused(f"{sentence} “{refused[0]}”.")
+            return _refused(
+                _(
+                    "Confirmed, but the mail provider refuses the address on the stream “{stream}”."
+                ).format(stream=refused[0])
+            )
     return STATES[data.state]._replace(words=_SENTENCES[data.state])
 
 

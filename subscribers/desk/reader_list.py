@@ -1,5 +1,9 @@
-"""The list of readers, newest first, filtered by state or text. At a million readers only a search
-by the start of an address uses an index; any other reads every row, for about a second."""
+"""
+The list of readers, newest first, filtered by state or text.
+
+Only a search by the start of an address uses an index. Other searches read every row, which takes
+about a second for a million readers.
+"""
 
 from collections.abc import Iterator, Mapping
 from functools import reduce
@@ -16,14 +20,16 @@ from subscribers.models import Subscriber, Suppression
 PAGE = 50
 CHUNK = 2000
 LONGEST_SEARCH = 254
-SEARCH_S = 3  # for a search without an index; the database ends it
+SEARCH_S = 3  # the database stops a search after this time
 
 
 class SearchTookTooLongError(Exception):
-    """Nothing was found within the time that a search may take."""
+    """The search exceeded its time limit."""
 
 
 class ReaderFilter(NamedTuple):
+    """A state and a text to search for; empty ones match every reader."""
+
     state: str = ""
     text: str = ""
 
@@ -31,8 +37,11 @@ class ReaderFilter(NamedTuple):
 def load_page(
     chosen: ReaderFilter, before: int | None = None, *, limit: int = PAGE
 ) -> tuple[list[Subscriber], int | None]:
-    """Up to `limit` readers, and the id before which the next page begins, if there is one. Raises
-    `SearchTookTooLongError`."""
+    """
+    Load up to `limit` readers, and the `before` of the next page if there is one.
+
+    Raises `SearchTookTooLongError`.
+    """
     found = matching_readers(chosen).order_by("-id")
     if before is not None:
         found = found.filter(id__lt=before)
@@ -49,13 +58,13 @@ def load_page(
 
 
 def counts_by_state() -> Mapping[str, int]:
-    """How many readers there are in each state, in the order of the states."""
+    """Count the readers in each state, in the order of the states."""
     found = dict(Subscriber.objects.order_by().values_list("state").annotate(readers=Count("id")))
     return {state: found.get(state, 0) for state in Subscriber.State.values}
 
 
 def iter_readers(chosen: ReaderFilter) -> Iterator[Subscriber]:
-    """All who match, oldest first, loaded in chunks of constant size."""
+    """Iterate over the matching readers, oldest first, in constant memory."""
     last = 0
     found = matching_readers(chosen).select_related("subscriber_import").order_by("id")
     while chunk := list(found.filter(id__gt=last)[:CHUNK]):
@@ -64,7 +73,7 @@ def iter_readers(chosen: ReaderFilter) -> Iterator[Subscriber]:
 
 
 def find_suppression(chosen: ReaderFilter) -> Suppression | None:
-    """The suppression of the address that is looked for, if no reader has this address."""
+    """Find the suppression of the searched address if no reader has the address."""
     key = chosen.text.lower()
     if Subscriber.objects.filter(email_key=key).exists():
         return None
@@ -72,14 +81,14 @@ def find_suppression(chosen: ReaderFilter) -> Suppression | None:
 
 
 def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
-    """The readers with the text in a field or their address, or at its start if any have it."""
+    """Select readers by the start of their address, else by any part of it or a field."""
     found = Subscriber.objects.all()
     if chosen.state:
         found = found.filter(state=chosen.state)
     if chosen.text:
         key = chosen.text.lower()
         start = Q(email_key__startswith=key)
-        # An index of trigrams would cost too much at each row of an import.
+        # An index of trigrams would slow down imports too much.
         fields = (Q(**{f"{name}__icontains": chosen.text}) for name in FIELD_NAMES)
         part = reduce(or_, fields, Q(email_key__contains=key))
         is_start = "@" in key[1:] and Subscriber.objects.filter(start).exists()

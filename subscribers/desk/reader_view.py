@@ -1,4 +1,4 @@
-"""One reader on the desk: personal data and actions."""
+"""A reader's page on the desk: personal data and actions."""
 
 from typing import NoReturn
 
@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
 from subscribers.data_requests.personal_data import PersonalData, load_personal_data
@@ -19,7 +20,7 @@ from subscribers.record_activity import record_reader_activity
 
 
 def _no_reader() -> NoReturn:
-    raise Http404("There is no reader of this number.")
+    raise Http404(_("There is no reader with this number."))
 
 
 def _reader_or_404(reader: int) -> Subscriber:
@@ -33,7 +34,7 @@ def _data_or_404(reader: int) -> PersonalData:
 @may_manage_readers
 @require_safe
 def show_reader(request: HttpRequest, reader: int) -> HttpResponse:
-    """What is held about one reader, with a link for each action."""
+    """Show the data of one reader, with a link for each action."""
     data = _data_or_404(reader)
     context = {
         "data": data,
@@ -47,7 +48,7 @@ def show_reader(request: HttpRequest, reader: int) -> HttpResponse:
 @may_manage_readers
 @require_safe
 def reader_file(request: HttpRequest, reader: int) -> HttpResponse:
-    """The personal data of one reader as a file, for a reader who asked by letter or by phone."""
+    """Send the data of a reader as a file, for readers who asked by post or phone."""
     data = _data_or_404(reader)
     record_reader_activity("download_data", user_id_of(request), reader)
     return data.as_file()
@@ -56,9 +57,9 @@ def reader_file(request: HttpRequest, reader: int) -> HttpResponse:
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
-    """GET asks, POST does it. Pressing twice is safe."""
+    """Ask for confirmation for GET; perform the action for POST, once."""
     if name not in ACTIONS:
-        raise Http404("There is no such action.")
+        raise Http404(_("There is no such action."))
     action, back = ACTIONS[name], reverse("readers:reader", args=[reader])
     found = _reader_or_404(reader)
     if request.method != "POST":
@@ -69,8 +70,8 @@ def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
         if done:
             record_reader_activity(name, user_id_of(request), reader)
     if done:
-        messages.success(request, action.done_message)
+        messages.success(request, str(action.done_message))
     else:
-        messages.warning(request, "There was nothing to do: it is so already.")
+        messages.warning(request, _("There was nothing to do. Someone did this already."))
     gone = not Subscriber.objects.filter(pk=reader).exists()
     return see_other(reverse("readers:list") if gone else back)

@@ -1,4 +1,4 @@
-"""Readers as a CSV file, for the desk and for the command line."""
+"""Readers as a CSV file, for the desk and the command line."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -11,7 +11,7 @@ HEADER = ("email", *FIELD_NAMES, "state", "since", "signed_up", "confirmed", "un
 
 
 def csv_lines(readers: Iterable[Subscriber]) -> Iterator[str]:
-    """The header, and a line for each reader; times in UTC."""
+    """Write the header and a line for each reader; times in UTC."""
     yield csv_line(*HEADER, "came_by")
     for reader in readers:
         yield csv_line(
@@ -27,7 +27,7 @@ def csv_lines(readers: Iterable[Subscriber]) -> Iterator[str]:
 
 
 def source_label(reader: Subscriber) -> str:
-    """How they came onto the list: sign-up, API, or import and the file."""
+    """Return the source for files and programs: sign-up, API, or import and its file."""
     if reader.subscriber_import:
         return f"import {reader.subscriber_import.filename}"
     return "API" if reader.source == Subscriber.Source.API else "sign-up"

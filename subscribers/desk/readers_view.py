@@ -5,19 +5,21 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from delivery.reader_fields import READER_FIELDS
-from subscribers.data_requests.personal_data_sentences import STATES
+from subscribers.data_requests.personal_data_sentences import STATES, WAYS
 from subscribers.desk import reader_list
 from subscribers.desk.reader_list import ReaderFilter, SearchTookTooLongError
-from subscribers.desk.readers_csv import csv_lines, source_label
+from subscribers.desk.readers_csv import csv_lines
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.files.safe_csv import csv_download
 from subscribers.models import Subscriber
-from subscribers.models.suppression import why_suppressed
+from subscribers.models.consent_record import How
 from subscribers.record_activity import record_export
 from subscribers.signup.signup_form import embed_form_html
+from subscribers.suppression.why_suppressed import why_suppressed
 
 TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 
@@ -25,7 +27,7 @@ TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 @may_manage_readers
 @require_safe
 def readers(request: HttpRequest) -> HttpResponse:
-    """A page of readers, newest first, all of them or those that match."""
+    """Show a page of matching readers, newest first."""
     chosen = _filter_of(request)
     counts = reader_list.counts_by_state()
     before = request.GET.get("before", "")
@@ -40,7 +42,7 @@ def readers(request: HttpRequest) -> HttpResponse:
         request,
         "subscribers/desk/readers.html",
         {
-            "rows": [(one, STATES[one.state], source_label(one)) for one in found],
+            "rows": [(one, STATES[one.state], _source(one)) for one in found],
             "field_labels": [field.label for field in READER_FIELDS],
             "counts": counts,
             "total": sum(counts.values()),
@@ -62,7 +64,7 @@ def readers(request: HttpRequest) -> HttpResponse:
 @may_manage_readers
 @require_safe
 def readers_file(request: HttpRequest) -> StreamingHttpResponse:
-    """Those that match as a CSV file, streamed while it is read."""
+    """Stream the matching readers as a CSV file."""
     chosen = _filter_of(request)
     record_export(user_id_of(request), chosen.state)
     name = f"readers-{chosen.state}" if chosen.state else "readers"
@@ -72,21 +74,31 @@ def readers_file(request: HttpRequest) -> StreamingHttpResponse:
 @may_manage_readers
 @require_safe
 def embed_form(request: HttpRequest) -> HttpResponse:
-    """The HTML of a sign-up form for another site, to be copied from the page."""
+    """Show the HTML of a sign-up form for another site."""
     html = embed_form_html(settings.SITE_URL)
-    context = {"html": html, "lines": html.count("\n") + 1}
+    context = {
+        "html": html,
+        "lines": html.count("\n") + 1,
+        "how": WAYS[How.EMBEDDED_FORM],
+    }
     return desk_page(request, "subscribers/desk/embed_form.html", context)
 
 
+def _source(reader: Subscriber) -> str:
+    if reader.subscriber_import:
+        return _("Import of {file}").format(file=reader.subscriber_import.filename)
+    return _("API") if reader.source == Subscriber.Source.API else _("Sign-up")
+
+
 def _filter_of(request: HttpRequest) -> ReaderFilter:
-    """An unknown state means all."""
+    """Read the filter; an unknown state selects all readers."""
     state = request.GET.get("state", "")
     text = request.GET.get("q", "").replace("\0", "").strip()[: reader_list.LONGEST_SEARCH]
     return ReaderFilter(state if state in Subscriber.State.values else "", text)
 
 
 def _tabs(chosen: ReaderFilter, counts: Mapping[str, int]) -> list[dict[str, object]]:
-    tabs = [(state.capitalize(), state, counts[state]) for state in TABS]
+    tabs = [(STATES[state].short, state, counts[state]) for state in TABS]
     return [
         {
             "words": words,
@@ -94,7 +106,7 @@ def _tabs(chosen: ReaderFilter, counts: Mapping[str, int]) -> list[dict[str, obj
             "is_here": chosen.state == state,
             "query": _query(ReaderFilter(state, chosen.text)),
         }
-        for words, state, count in [*tabs, ("All", "", sum(counts.values()))]
+        for words, state, count in [*tabs, (_("All"), "", sum(counts.values()))]
     ]
 
 

@@ -1,4 +1,4 @@
-"""The addresses of the desk that are about readers, below /admin/newsletters/."""
+"""The URLs of the desk about readers, below /admin/newsletters/."""
 
 from django.urls import path
 

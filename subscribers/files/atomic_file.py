@@ -1,4 +1,4 @@
-"""A file that takes its name only when it is complete."""
+"""Files that appear under their name only when they are complete."""
 
 import os
 import tempfile
@@ -7,15 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from django.utils.translation import gettext
+
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[TextIO]:
-    """Open a file that replaces `path` at the end. Raises `OSError` for a folder or device."""
+    """Write a file that replaces `path` at the end. Raises `OSError` for a folder."""
     file = path.resolve()
     if file.is_dir():
-        raise IsADirectoryError(None, "it is a folder")
+        raise IsADirectoryError(None, gettext("it is a folder"))
     if file.exists() and not file.is_file():
-        raise OSError(None, "it is no ordinary file")
+        raise OSError(None, gettext("it is not a regular file"))
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:40]}-")
     unfinished = Path(name)
     try:

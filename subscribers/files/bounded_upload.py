@@ -1,4 +1,4 @@
-"""An upload that is cut off where it becomes too large, before it fills a disk."""
+"""Uploads with a size limit, so that they cannot fill the disk."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.core.files.uploadhandler import StopUpload, TemporaryFileUploadHandl
 
 
 class BoundedUpload(TemporaryFileUploadHandler):
-    """Takes up to `max_bytes` of files to disk; beyond that it stops and sets `is_over`."""
+    """Upload handler that stops after `max_bytes` in total and sets `is_over`."""
 
     def __init__(self, max_bytes: int) -> None:
         super().__init__()

@@ -7,12 +7,13 @@ from io import StringIO
 from django.http import StreamingHttpResponse
 from django.utils.http import content_disposition_header
 
-# Spreadsheets run such a cell as a formula; an apostrophe makes it text (OWASP, “CSV Injection”).
+# Spreadsheets run these cells as formulas. An apostrophe makes them text (OWASP, “CSV
+# Injection”).
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_line(*values: object) -> str:
-    """These values as a line with its end; texts that start like formulas are escaped."""
+    """Write the values as a line; escape texts that start like formulas."""
     cells = [
         f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else value
         for value in values
@@ -23,7 +24,7 @@ def csv_line(*values: object) -> str:
 
 
 def csv_download(lines: Iterable[str], name: str) -> StreamingHttpResponse:
-    """Stream lines as a file that a browser saves; no cache keeps it."""
+    """Stream lines as a download that no cache keeps."""
     disposition = content_disposition_header(True, name) or "attachment"
     headers = {"Content-Disposition": disposition, "Cache-Control": "no-store"}
     return StreamingHttpResponse(lines, content_type="text/csv; charset=utf-8", headers=headers)

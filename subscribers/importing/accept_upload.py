@@ -1,4 +1,4 @@
-"""Accept a file: make its import, or find the one that the same content made before."""
+"""Uploads: make an import, or find the earlier one with the same content."""
 
 from dataclasses import asdict
 from typing import Any, BinaryIO
@@ -24,20 +24,20 @@ NO_COUNTS: dict[str, Any] = {
 
 
 def statement(*, confirmed: bool = False, where: str = "", importer: Any = None) -> dict[str, Any]:
-    """The columns of who imports a file, and states that consent was given elsewhere, and where."""
+    """Return the columns for the importer and their statement about consent."""
     where = where if confirmed else ""
     return {"confirmed": confirmed, "statement": where, "imported_by": importer}
 
 
 def existing_imports() -> QuerySet[SubscriberImport]:
-    """The imports that the same content leads back to; expired ones do not count."""
+    """Select the imports that the same content leads back to: all but expired ones."""
     return SubscriberImport.objects.exclude(state=State.EXPIRED)
 
 
 def store_for_check(
     file: ReaderFile, content: BinaryIO, filename: str, importer: Any
 ) -> tuple[SubscriberImport, bool]:
-    """Store a new or refused file to be checked; return the import, and whether it is new."""
+    """Store a new or refused file for a check; return its import, and if it is new."""
     with transaction.atomic():
         stated = statement(importer=importer)
         record, is_new = _get_or_create(file, content, filename, State.CHECKING, stated)
@@ -45,7 +45,7 @@ def store_for_check(
             state = State.WAITING if record.rows else State.CHECKING
             _retry(record, state, file, content)
         if record.state == State.CHECKED:
-            # Its importer still wants it: it expires later.
+            # The importer still wants the file, so it expires later.
             SubscriberImport.objects.filter(pk=record.pk).update(checked_at=Now())
         return record, is_new
 
@@ -53,7 +53,7 @@ def store_for_check(
 def store_for_import(
     file: ReaderFile, content: BinaryIO, filename: str, stated: dict[str, Any]
 ) -> tuple[SubscriberImport, bool]:
-    """Store a file to be imported; return the import, and whether it starts by this call."""
+    """Store a file for import; return the import and whether this call starts it."""
     with transaction.atomic():
         record, is_new = _get_or_create(file, content, filename, State.WAITING, stated)
         if not is_new and record.state == State.REFUSED:
@@ -65,7 +65,7 @@ def store_for_import(
 def start_import(
     import_id: int, stated: dict[str, Any], *, from_states: tuple[str, ...] = (State.CHECKED,)
 ) -> bool:
-    """Import what was checked, counted anew; False if its state is not in `from_states`."""
+    """Start an import from zero; False if its state is not in `from_states`."""
     return bool(
         SubscriberImport.objects.filter(pk=import_id, state__in=from_states).update(
             **NO_COUNTS, **NO_LEASE, **stated, state=State.WAITING, started_at=Now()
@@ -74,7 +74,7 @@ def start_import(
 
 
 def discard(import_id: int) -> bool:
-    """Delete a file that was checked and not imported; False if it is not one of those."""
+    """Delete a file before it is imported; False if there is no such file."""
     with transaction.atomic():
         imports = SubscriberImport.objects.select_for_update()
         if not imports.filter(pk=import_id, state__in=NOT_IMPORTED).exists():
@@ -87,7 +87,7 @@ def discard(import_id: int) -> bool:
 
 
 def delete_noted_rows(import_id: int) -> None:
-    """Delete the rejected rows and seen addresses of an import, in the caller's transaction."""
+    """Delete rejected rows and seen addresses, in the caller's transaction."""
     ImportSeenAddress.objects.filter(subscriber_import=import_id).delete()
     RejectedRow.objects.filter(subscriber_import=import_id).delete()
 
@@ -97,7 +97,7 @@ def _get_or_create(
 ) -> tuple[SubscriberImport, bool]:
     if file.size > stored_file.largest_size():
         raise stored_file.too_large()
-    # Of two uploads at once the second waits for the first, and finds it.
+    # A concurrent second upload waits for the first and finds its import.
     record, is_new = (
         existing_imports()
         .select_for_update(of=("self",))

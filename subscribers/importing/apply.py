@@ -1,6 +1,9 @@
-"""Apply a chunk of rows to the list, in the caller's transaction. A check counts without the
-insert: a rollback would use up ids. No statement exceeds a socket's buffer: if the process froze in
-the middle, the server would wait with its locks held."""
+"""
+Changes of the list by a chunk of rows, in the caller's transaction.
+
+A check counts without inserting, because a rollback would use up ids. No statement exceeds a
+socket's buffer: a process that froze while sending would make the server wait and hold its locks.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,6 +17,7 @@ from psycopg.types.json import Json
 from delivery.interface import request_mail
 from delivery.models import Edition
 from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
+from subscribers.consent.consent_details import FILE_SAYS
 from subscribers.data_requests.erase import erased_among
 from subscribers.importing.file_format.validate_row import Candidate, excluded
 from subscribers.importing.import_sentences import consent_detail
@@ -51,13 +55,13 @@ INSERT_CANDIDATES = f"""
                          {", %s::text[]" * len(FIELD_NAMES)})
 """  # noqa: S608 -- a constant
 
-# A temporary table is found before the lasting one of this name.
+# PostgreSQL finds a temporary table before the permanent one with the same name.
 SHADOW_SEEN_ADDRESSES = """
     CREATE TEMPORARY TABLE import_seen_address (LIKE import_seen_address INCLUDING ALL)
     ON COMMIT DROP
 """
 
-# A row that says that a reader is gone counts even if an earlier one says subscribed.
+# A row whose reader is gone wins over an earlier row that says subscribed.
 REMOVE_DUPLICATES = """
     WITH first_time AS (
         INSERT INTO import_seen_address AS seen (subscriber_import_id, email_key, line, has_left)
@@ -72,7 +76,7 @@ REMOVE_DUPLICATES = """
     DELETE FROM import_candidate
      WHERE line NOT IN (SELECT line FROM first_time)
 """
-# What the reader did explains more than why the address is suppressed, so it comes first.
+# The reader's own act explains more than a suppression, so it comes first.
 SKIP_UNMAILABLE = """
     WITH gone AS (
     DELETE FROM import_candidate
@@ -94,7 +98,7 @@ SKIP_UNMAILABLE = """
 SKIP_ERASED = """
     WITH gone AS (
         DELETE FROM import_candidate WHERE email_key = ANY(%s)
-           -- An erased reader who signed up again is known like anybody else.
+           -- An erased reader who signed up again is a known reader.
            AND NOT EXISTS (SELECT FROM subscriber
                             WHERE subscriber.email_key = import_candidate.email_key)
         -- The address was erased, so it is not stored again.
@@ -102,7 +106,7 @@ SKIP_ERASED = """
     )
     INSERT INTO import_skipped SELECT * FROM gone
 """
-# Readers whom the file calls gone, locked in one order before any decision.
+# Lock the readers who are gone in the file, in id order, before any decision.
 LOCK_GONE = """
     SELECT count(*) FROM (
         SELECT id FROM subscriber
@@ -110,7 +114,7 @@ LOCK_GONE = """
          ORDER BY id FOR NO KEY UPDATE
     ) AS locked
 """
-# The reader's own confirmation here outweighs another product's file, unless they left it later.
+# A confirmation here wins over another product's file, unless the reader left there later.
 SKIP_GONE = """
     WITH gone AS (
         DELETE FROM import_candidate
@@ -167,10 +171,10 @@ UPDATE_GONE = f"""
        AND (gravity_of_state(effect.state) > gravity_of_state(subscriber.state)
             OR status = 'unsubscribed' AND unsubscribed_at IS NULL)
 """  # noqa: S608
-# Each act once since their last opt-in. An operator's block is not the file's.
+# Record each act once since the last opt-in. An operator's block does not count as the file's.
 RECORD_GONE = f"""
     INSERT INTO consent_record (subscriber_id, act, how, subscriber_import_id, at, detail)
-    SELECT subscriber.id, act, 'import', %s, import_left.at, 'The file says: ' || status || '.'
+    SELECT subscriber.id, act, 'import', %s, import_left.at, '{FILE_SAYS}' || status
       FROM import_left JOIN {EFFECT} USING (status)
       JOIN subscriber ON subscriber.id = import_left.subscriber_id
      WHERE NOT EXISTS (
@@ -182,7 +186,7 @@ RECORD_GONE = f"""
 """  # noqa: S608
 SKIPPED = "SELECT line, email, why FROM import_skipped ORDER BY line"
 
-# In the order of the file, so that readers are numbered as their owner wrote them down.
+# In the order of the file, so that the ids follow it.
 ADD = f"""
     WITH added AS (
         INSERT INTO subscriber
@@ -227,7 +231,7 @@ SLICE = 250  # rows
 
 @contextmanager
 def seen_addresses_of_dry_run() -> Iterator[None]:
-    """Note addresses in a temporary table, in the caller's transaction."""
+    """Note seen addresses in a temporary table, in the caller's transaction."""
     with connection.cursor() as cursor:
         cursor.execute(SHADOW_SEEN_ADDRESSES)
         yield
@@ -237,8 +241,11 @@ def seen_addresses_of_dry_run() -> Iterator[None]:
 def apply_rows(
     record: SubscriberImport, rows: Sequence[Candidate | RejectedRow]
 ) -> list[RejectedRow]:
-    """Apply one chunk in the caller's transaction, and count it in `record`, which is not saved;
-    return the rejected and skipped rows."""
+    """
+    Apply one chunk and return the rejected and skipped rows.
+
+    Runs in the caller's transaction and adds the counts to `record` without saving it.
+    """
     rejected = [row for row in rows if isinstance(row, RejectedRow)]
     candidates = [row for row in rows if isinstance(row, Candidate)]
     statuses = [row.status.status.value if row.status else None for row in candidates]
@@ -287,7 +294,7 @@ def store_rejected_rows(import_id: int, rows: Sequence[RejectedRow]) -> None:
 def _skip(
     cursor: CursorWrapper, record: SubscriberImport, candidates: Sequence[Candidate]
 ) -> list[RejectedRow]:
-    # First: the address of an erased reader is not stored again.
+    # This comes first, so that the address of an erased reader is not stored again.
     if erased := erased_among(candidate.email.lower() for candidate in candidates):
         cursor.execute(SKIP_ERASED, [list(erased)])
     if any(row.status is not None and row.status.status.is_gone for row in candidates):
@@ -305,7 +312,7 @@ def _skip(
 
 
 def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int]:
-    """Count the readers who are added, and those of them who stay pending despite a statement."""
+    """Add readers; return their number, and how many stay pending despite a statement."""
     if record.state == State.CHECKING:
         cursor.execute(COUNT_NEW)
         added, pending = cursor.fetchone()

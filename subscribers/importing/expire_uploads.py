@@ -1,4 +1,4 @@
-"""Delete uploads that were checked and never imported. The row of the import stays."""
+"""Deletion of uploads that were never imported. The row of the import stays."""
 
 from datetime import timedelta
 
@@ -14,10 +14,10 @@ from subscribers.models.subscriber_import import State, SubscriberImport
 
 
 def expire_file() -> bool:
-    """Delete one file that was checked over `IMPORT_EXPIRES_DAYS` ago; False if there is none."""
+    """Delete a file checked over `IMPORT_EXPIRES_DAYS` ago; False if there is none."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
-        # An import whose row is locked is left for the next call.
+        # The next call takes an import whose row is locked now.
         record = _expired().select_for_update(skip_locked=True).order_by("id").first()
         if record is None:
             return False

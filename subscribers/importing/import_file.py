@@ -1,4 +1,4 @@
-"""Import one file in the foreground; if this process is killed, a worker continues."""
+"""Import of a file in the foreground; a worker continues after a crash."""
 
 import os
 import time
@@ -27,8 +27,11 @@ LOOK_EVERY_S = 0.2
 
 
 class ImportReport(NamedTuple):
-    """What an import did, or would do: a dry run of a new file is not saved. `created` is False
-    for known content; `resumed` if that had been interrupted and was completed now."""
+    """
+    The result of an import or of a dry run, which is not saved.
+
+    `created` is False for known content. `resumed`: an interrupted import was completed now.
+    """
 
     record: SubscriberImport
     created: bool = False
@@ -45,9 +48,12 @@ def import_file(
     on_rejected: Callable[[RejectedRow], None] = lambda _: None,
     on_progress: Callable[[SubscriberImport], None] = lambda _: None,
 ) -> ImportReport:
-    """Import the readers of a CSV file, or with `dry_run` only report what that would do.
+    """
+    Import the readers of a CSV file; with `dry_run` only report the result.
+
     `confirmed` states that they gave their consent elsewhere, and `where` says where and how.
-    Raises `UnreadableFileError` if the file cannot be imported; then nothing changed."""
+    Raises `UnreadableFileError` if the file cannot be imported; then nothing has changed.
+    """
     with ReaderFile(path, file_name(path), mapping) as file:
         earlier = existing_imports().filter(content_hash=file.import_hash).first()
         if earlier is not None and earlier.state == SubscriberImport.State.FINISHED:
@@ -66,7 +72,7 @@ def import_file(
 
 
 def file_name(path: Path) -> str:
-    """The file's name as text; to the system it is bytes, and they may be no UTF-8."""
+    """Return the file's name as text; its bytes may be invalid UTF-8."""
     return os.fsencode(path.name).decode(errors="replace")
 
 
@@ -84,7 +90,7 @@ def _run_to_end(import_id: int, on_progress: Callable[[SubscriberImport], None])
         try:
             run(lease, on_progress=on_progress)
         except BaseException:
-            # The next process need not wait for the lease to end.
+            # Otherwise the next process would wait for the lease to expire.
             with suppress(DatabaseError):
                 release(lease)
             raise

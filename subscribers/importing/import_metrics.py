@@ -1,4 +1,4 @@
-"""How many imports are running, stalled or refused, for monitoring."""
+"""Metrics of running, stalled and refused imports."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.db.backends.utils import CursorWrapper
 
 
 def read_import_gauges(cursor: CursorWrapper) -> dict[str, Any]:
-    """The gauges of imports, by name; their table has some dozens of rows."""
+    """Read the gauges by name; the table has a few dozen rows."""
     cursor.execute(
         """
         SELECT state, count(*),

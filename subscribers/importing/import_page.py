@@ -1,99 +1,178 @@
-"""The status of an import for its page and the API: sentence, results and progress."""
+"""The status of an import in words, for its page and the API."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
-from delivery.humanise import counted
+from delivery.humanise import digits
 from delivery.models import WorkerHeartbeat
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.status import Status
 from subscribers.models import SubscriberImport
 from subscribers.refusal import InputRefusal, sentence_of
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
 State = SubscriberImport.State
 WORKER_SILENCE = timedelta(seconds=60)
 
-SYMBOLS: dict[str, tuple[str, str]] = {
+STATES: Mapping[str, StrPromise] = {
+    State.CHECKING: gettext_lazy("Being checked"),
+    State.CHECKED: gettext_lazy("Checked, not imported"),
+    State.WAITING: gettext_lazy("Queued"),
+    State.RUNNING: gettext_lazy("Being imported"),
+    State.FINISHED: gettext_lazy("Imported"),
+    State.REFUSED: gettext_lazy("Refused"),
+    State.EXPIRED: gettext_lazy("Never imported, deleted"),
+}
+SYMBOLS: Mapping[str, tuple[str, str]] = {
     State.FINISHED: ("sent", "sent"),
     State.REFUSED: ("failed", "fault"),
     State.EXPIRED: ("withdrawn", "calm"),
     State.CHECKED: ("waiting", ""),
     State.WAITING: ("waiting", ""),
 }
-# The codes of refusal.py in short.
-SKIPPED_IN_SHORT = {
-    "reader_unsubscribed": "had unsubscribed",
-    "reader_bounced": "had bounced",
-    "reader_complained": "had complained",
-    "suppressed_bounce": "bounced",
-    "suppressed_complaint": "complained",
-    "suppressed_unsubscribe": "left on the provider’s page",
-    "suppressed_manual": "blocked by an operator",
-    "suppressed_blocked": "blocked by another product",
-    "erased": "were erased",
-    "confirmed_here": "gone elsewhere but confirmed here, so they stay",
-    **{f"file_{status}": f"{status} in the file" for status in Status if status.is_gone},
+# Short forms of the sentences in refusal.py, by code.
+SKIPPED_IN_SHORT: Mapping[str, StrPromise] = {
+    "reader_unsubscribed": gettext_lazy("unsubscribed: {n}"),
+    "reader_bounced": gettext_lazy("bounced: {n}"),
+    "reader_complained": gettext_lazy("marked a letter as spam: {n}"),
+    "suppressed_bounce": gettext_lazy("suppressed after a bounce: {n}"),
+    "suppressed_complaint": gettext_lazy("suppressed after a complaint: {n}"),
+    "suppressed_unsubscribe": gettext_lazy("unsubscribed on the mail provider’s page: {n}"),
+    "suppressed_manual": gettext_lazy("blocked by an operator: {n}"),
+    "suppressed_blocked": gettext_lazy("blocked by another product: {n}"),
+    "erased": gettext_lazy("erased: {n}"),
+    "confirmed_here": gettext_lazy("gone in the file but confirmed here, so they stay: {n}"),
+    "file_unsubscribed": gettext_lazy("unsubscribed in the file: {n}"),
+    "file_bounced": gettext_lazy("bounced in the file: {n}"),
+    "file_complained": gettext_lazy("complained in the file: {n}"),
+    "file_blocked": gettext_lazy("blocked in the file: {n}"),
 }
 
 
 def symbol_of(record: SubscriberImport) -> tuple[str, str]:
-    """The glyph and the tone of its state."""
+    """Return the glyph and the tone of the state."""
     return SYMBOLS.get(record.state, ("sending", ""))
 
 
 def count_gone(record: SubscriberImport) -> int:
-    """How many rows name a reader who must not be mailed."""
+    """Count the rows with readers who must not be mailed."""
     return sum(record.statuses.get(status, 0) for status in Status if status.is_gone)
 
 
 def status_sentence(record: SubscriberImport) -> str:
-    """The status of an import now."""
-    rows, added, rejected = counted(record.rows, "row"), record.added, record.rejected
+    """Describe the status of an import now."""
     match record.state:
         case State.CHECKING:
-            return _waiting(record) or f"It is being checked: nothing changes. {rows} so far."
+            return _waiting(record) or _(
+                "The file is being checked. Nothing changes. Rows so far: {n}."
+            ).format(n=digits(record.rows))
         case State.CHECKED:
-            unread = f" and {rejected:,} cannot be read" if rejected else ""
-            dry_run = "A dry run: nothing has changed yet."
-            return f"{dry_run} Of {rows}, {added:,} would be added{unread}."
+            return " ".join([_("Dry run: nothing has changed yet."), *_checked_rows(record)])
         case State.WAITING:
-            return _waiting(record) or "It waits for its turn."
+            return _waiting(record) or _("The import is queued.")
         case State.RUNNING:
-            return f"It is being imported: {rows} so far, {added:,} of them added."
-        case State.FINISHED:
-            rejects = f" and {counted(rejected, 'was', 'were')} rejected" if rejected else ""
-            return f"Imported. Of {rows}, {counted(added, 'was', 'were')} added{rejects}."
-        case State.EXPIRED:
-            return (
-                f"It was checked and not imported within {_days_kept(record)}, so what was kept of "
-                "the file was deleted. Nobody was added. To import it, upload it again."
+            return _("The file is being imported. Rows so far: {rows}, added: {added}.").format(
+                rows=digits(record.rows), added=digits(record.added)
             )
-    already = f" Of its first {rows}, {added:,} had been added." if record.rows else ""
-    return f"It was refused. {sentences.refusal_sentence(record)}{already}"
+        case State.FINISHED:
+            return " ".join([_("Imported."), *_imported_rows(record)])
+        case State.EXPIRED:
+            return _expired(record)
+    refused = _("The import was refused. {reason}").format(
+        reason=sentences.refusal_sentence(record)
+    )
+    return " ".join([refused, *(_rows_before_refusal(record) if record.rows else ())])
+
+
+def list_sentence(record: SubscriberImport) -> str:
+    """Describe an import in the list of imports."""
+    if record.state in (State.REFUSED, State.EXPIRED):
+        return status_sentence(record)
+    if record.state == State.CHECKED:
+        return " ".join(_checked_rows(record))
+    return " ".join(_imported_rows(record))
+
+
+def _checked_rows(record: SubscriberImport) -> list[str]:
+    added = ngettext(
+        "{added} of {rows} row would be added.",
+        "{added} of {rows} rows would be added.",
+        record.rows,
+    )
+    rejected = ngettext("{n} row cannot be read.", "{n} rows cannot be read.", record.rejected)
+    return _counts(record, added, rejected)
+
+
+def _imported_rows(record: SubscriberImport) -> list[str]:
+    added = ngettext(
+        "{added} of {rows} row was added.", "{added} of {rows} rows were added.", record.rows
+    )
+    rejected = ngettext("{n} row was rejected.", "{n} rows were rejected.", record.rejected)
+    return _counts(record, added, rejected)
+
+
+def _counts(record: SubscriberImport, added: str, rejected: str) -> list[str]:
+    sentence = added.format(added=digits(record.added), rows=digits(record.rows))
+    if not record.rejected:
+        return [sentence]
+    return [sentence, rejected.format(n=digits(record.rejected))]
+
+
+def _rows_before_refusal(record: SubscriberImport) -> list[str]:
+    sentence = ngettext(
+        "{added} of its first {rows} row was added before.",
+        "{added} of its first {rows} rows were added before.",
+        record.rows,
+    )
+    return [sentence.format(added=digits(record.added), rows=digits(record.rows))]
+
+
+def _expired(record: SubscriberImport) -> str:
+    upload = _("No reader was added. Upload the file again to import it.")
+    if record.checked_at is None or record.finished_at is None:
+        checked = _("The file was checked and not imported in time, so it was deleted.")
+        return f"{checked} {upload}"
+    days = (record.finished_at - record.checked_at).days
+    checked = ngettext(
+        "The file was checked and not imported within {n} day, so it was deleted.",
+        "The file was checked and not imported within {n} days, so it was deleted.",
+        days,
+    ).format(n=digits(days))
+    return f"{checked} {upload}"
 
 
 def _waiting(record: SubscriberImport) -> str:
-    """The sentence while no worker has begun."""
+    """Describe an import that no worker has claimed; empty for a claimed one."""
     if record.owner is not None:
         return ""
     if not WorkerHeartbeat.objects.filter(heard_at__gt=Now() - WORKER_SILENCE).exists():
-        how = "An operator starts one: ./homing deliver"
-        return f"It waits for a worker, and none is running. {how}"
-    return "It waits for a worker, which takes it within seconds."
+        return _(
+            "The import is waiting for a worker, and none is running. Ask an operator to run: "
+            "./homing deliver"
+        )
+    return _("The import is waiting for a worker. It starts within seconds.")
 
 
 def result_lines(record: SubscriberImport) -> list[tuple[str, str, str, int, str]]:
-    """Name, glyph, tone, count and note of the rows with each result."""
-    known = "already on the list; left as they are" if record.known else ""
-    again = "the same address again further down the file" if record.duplicates else ""
+    """Return name, glyph, tone, count and note of each result."""
+    known = _("already on the list; unchanged") if record.known else ""
+    again = _("addresses repeated within the file") if record.duplicates else ""
     rejected = _rejected_note(record) if record.rejected else ""
     return [
-        ("added", "sent", "sent", record.added, _added_note(record)),
-        ("known", "done", "calm", record.known, known),
-        ("duplicates", "waiting", "calm", record.duplicates, again),
-        ("skipped", "suppressed", "calm", record.skipped, _skipped_note(record)),
-        ("rejected", "failed", "fault", record.rejected, rejected),
+        (_("Added"), "sent", "sent", record.added, _added_note(record)),
+        (_("Known"), "done", "calm", record.known, known),
+        (_("Duplicates"), "waiting", "calm", record.duplicates, again),
+        (_("Skipped"), "suppressed", "calm", record.skipped, _skipped_note(record)),
+        (_("Rejected"), "failed", "fault", record.rejected, rejected),
     ]
 
 
@@ -101,41 +180,53 @@ def _added_note(record: SubscriberImport) -> str:
     if not (record.added or record.is_running or record.state == State.CHECKED):
         return ""
     if record.confirmed:
-        how = f": {record.statement}" if record.statement else ""
-        return sentences.added_sentence(
-            record,
-            confirmed="as confirmed, because consent was given elsewhere, says "
-            f"{sentences.importer_name(record)}{how}",
-            none=f"as confirmed, {sentences.NONE_SUBSCRIBED}",
-            pending="as pending, asked by mail",
-        )
+        return "; ".join(filter(None, (_confirmed_note(record), _pending_note(record))))
     if record.state == State.CHECKED:
-        return "asked by mail or as confirmed: you say so below"
+        return _("as pending or as confirmed; you decide below")
     if record.state == State.CHECKING:
         return ""
-    return "as pending; each gets one mail with a button to confirm"
+    return _("as pending; each gets one confirmation email")
+
+
+def _confirmed_note(record: SubscriberImport) -> str:
+    if record.pending and not record.ready:
+        return _("as confirmed: none, because the file calls none of them subscribed")
+    name, ready = sentences.importer_name(record), digits(record.ready)
+    if record.statement:
+        return _(
+            "as confirmed: {n}; consent given elsewhere, stated by {name}: {statement}"
+        ).format(n=ready, name=name, statement=record.statement)
+    return _("as confirmed: {n}; consent given elsewhere, stated by {name}").format(
+        n=ready, name=name
+    )
+
+
+def _pending_note(record: SubscriberImport) -> str:
+    if not record.pending:
+        return ""
+    return _("as pending, asked by email: {n}").format(n=digits(record.pending))
 
 
 def _skipped_note(record: SubscriberImport) -> str:
     reasons = sorted(record.skipped_because.items(), key=lambda pair: -pair[1])
     if not reasons:
         return ""
-    short = (
-        f"{count:,} {SKIPPED_IN_SHORT.get(code) or sentence_of(InputRefusal(code))}"
-        for code, count in reasons
-    )
-    return f"{', '.join(short)}; an import cannot bring them back"
+    short = (_in_short(code, count) for code, count in reasons)
+    return _("{reasons}; an import cannot resubscribe them").format(reasons=", ".join(short))
+
+
+def _in_short(code: str, count: int) -> str:
+    if (words := SKIPPED_IN_SHORT.get(code)) is not None:
+        return words.format(n=digits(count))
+    # A newer release counted it.
+    return f"{sentence_of(InputRefusal(code))} {digits(count)}"
 
 
 def _rejected_note(record: SubscriberImport) -> str:
-    below = "" if record.is_running else "see below"
-    others = {State.FINISHED.value: "the others went in", State.REFUSED.value: ""}.get(
-        record.state, "the others go in regardless"
-    )
-    return "; ".join(filter(None, (below, others)))
-
-
-def _days_kept(record: SubscriberImport) -> str:
-    if record.checked_at is None or record.finished_at is None:
-        return "its time"
-    return counted((record.finished_at - record.checked_at).days, "day")
+    if record.state == State.FINISHED:
+        return _("see below; the other rows were imported")
+    if record.state == State.REFUSED:
+        return _("see below")
+    if record.is_running:
+        return _("the other rows are imported anyway")
+    return _("see below; the other rows are imported anyway")

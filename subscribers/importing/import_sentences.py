@@ -1,42 +1,70 @@
 """Imports in words, for the page, the command and the API. Pure."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
-from delivery.humanise import enumerated
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from django.utils.text import get_text_list
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from delivery.humanise import digits
 from delivery.reader_fields import NAME, READER_FIELDS
 from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.file_format.status import Status
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.refusal import InputRefusal, sentence_of
 
-ENCODING_WARNINGS = {
-    "windows_1252": "It is not UTF-8, so its letters are taken for Windows-1252, as Western Europe "
-    "writes. If a name looks wrong here, save the list as “CSV UTF-8” and take that.",
-    "other_encoding": "It is not UTF-8, and it holds bytes that stand for nothing in "
-    "Windows-1252, so it is probably in another encoding. Save the list as “CSV UTF-8” and take "
-    "that.",
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+ENCODING_WARNINGS: Mapping[str, StrPromise] = {
+    "windows_1252": gettext_lazy(
+        "The file is not UTF-8, so Homing reads it as Windows-1252, which is common in Western "
+        "Europe. If a name looks wrong here, save the list as “CSV UTF-8” and import that file."
+    ),
+    "other_encoding": gettext_lazy(
+        "The file is not UTF-8, and some bytes are invalid in Windows-1252. It is probably in "
+        "another encoding. Save the list as “CSV UTF-8” and import that file."
+    ),
 }
-HIDDEN = {
-    "substack": "A Substack file leaves out most readers who unsubscribed.",
-    "substack_dashboard": "It has no column for consent: import the email list instead.",
-    "ghost": "A Ghost file does not show bounces and complaints.",
-    "listmonk": "“enabled” in listmonk is no subscription: the file does not show who left a list.",
-    "mailchimp_renamed": "A Mailchimp file says its status by its name, and this one was renamed.",
+HIDDEN: Mapping[str, StrPromise] = {
+    "substack": gettext_lazy("A Substack file leaves out most readers who unsubscribed."),
+    "substack_dashboard": gettext_lazy(
+        "The file has no column for consent. Import the email list instead."
+    ),
+    "ghost": gettext_lazy("A Ghost file does not show bounces and complaints."),
+    "listmonk": gettext_lazy(
+        "“enabled” in listmonk does not mean subscribed. The file does not show who left a list."
+    ),
+    "mailchimp_renamed": gettext_lazy(
+        "The name of a Mailchimp file shows its status, and this file was renamed."
+    ),
 }
-STATUSES = {
-    Status.SUBSCRIBED: "subscribed",
-    Status.UNCONFIRMED: "not confirmed, added as pending in any case",
-    Status.UNSUBSCRIBED: "unsubscribed",
-    Status.BOUNCED: "bounced",
-    Status.COMPLAINED: "complained",
-    Status.BLOCKED: "blocked",
+STATUSES: Mapping[Status, StrPromise] = {
+    Status.SUBSCRIBED: gettext_lazy("Subscribed: {n}"),
+    Status.UNCONFIRMED: gettext_lazy("Unconfirmed, added as pending: {n}"),
+    Status.UNSUBSCRIBED: gettext_lazy("Unsubscribed, suppressed: {n}"),
+    Status.BOUNCED: gettext_lazy("Bounced, suppressed: {n}"),
+    Status.COMPLAINED: gettext_lazy("Complained, suppressed: {n}"),
+    Status.BLOCKED: gettext_lazy("Blocked, suppressed: {n}"),
 }
-NONE_SUBSCRIBED = "because the file says of none of them that they are subscribed"
+# The words of a stored description, which are codes.
+_FORMAT_WORDS: Mapping[str, StrPromise] = {
+    "commas": gettext_lazy("commas"),
+    "semicolons": gettext_lazy("semicolons"),
+    "tabs": gettext_lazy("tabs"),
+    "vertical bars": gettext_lazy("vertical bars"),
+    "one column": gettext_lazy("one column"),
+}
+_COLUMN_NUMBER = re.compile(r"column ([0-9]+)")
+_MORE_COLUMNS = re.compile(r"([0-9,]+) more")
 
 
 def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
-    """How the file of an import was read, in words; None if it was not."""
+    """Describe how the file of an import was read; None if it was not."""
     if (read_as := Description.from_json(record.read_as)) is None:
         return None
     return {
@@ -44,89 +72,91 @@ def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
         "columns": columns_sentence(read_as),
         "unused": unused_sentence(read_as),
         "examples": read_as.examples,
-        "encoding_warning": ENCODING_WARNINGS.get(read_as.encoding_warning, ""),
-        "hidden": HIDDEN.get(read_as.hidden, ""),
+        "encoding_warning": str(ENCODING_WARNINGS.get(read_as.encoding_warning, "")),
+        "hidden": str(HIDDEN.get(read_as.hidden, "")),
     }
 
 
 def format_sentence(read_as: Description) -> str:
-    """Such as: Ghost members: UTF-8, commas, with a header, CRLF."""
-    header = "with a header" if read_as.has_header else "without a header"
-    parts = (read_as.encoding, read_as.delimiter, header, read_as.line_ends)
+    """Describe the format: Ghost members: UTF-8, commas, with a header, CRLF."""
+    delimiter = str(_FORMAT_WORDS.get(read_as.delimiter, read_as.delimiter))
+    header = _("with a header") if read_as.has_header else _("without a header")
+    parts = (read_as.encoding, delimiter, header, read_as.line_ends)
     words = ", ".join(filter(None, parts))
-    return f"{read_as.product}: {words}" if read_as.product else words
+    return f"{_(read_as.product)}: {words}" if read_as.product else words
 
 
 def columns_sentence(read_as: Description) -> str:
-    """Such as: “E-Mail” is the address, “Nome” the name, “status” the status."""
-    sentence = f"{read_as.address_column} is the address"
+    """List the columns: Address: “E-Mail”; Name: “Nome”; Status: “status”."""
+    parts = [_("Address: {column}").format(column=_column(read_as.address_column))]
     for field in READER_FIELDS:
         if columns := read_as.field_columns.get(field.name):
-            sentence += f", {' and '.join(columns)} the {field.label.lower()}"
+            parts.append(f"{field.label}: {', '.join(map(_column, columns))}")
         elif field is NAME:
-            sentence += "; there are no names"
+            parts.append(_("Name: none"))
     if read_as.status_columns:
-        sentence += f", {enumerated(list(read_as.status_columns))} the status"
-    return sentence[0].upper() + sentence[1:]
-
-
-def unused_sentence(read_as: Description) -> str:
-    """Such as: “Stand” is not used. Empty if all columns are."""
-    if not (unused := list(read_as.unused_columns)):
-        return ""
-    sentence = f"{enumerated(unused)} {'is' if len(unused) == 1 else 'are'} not used"
-    return sentence[0].upper() + sentence[1:]
-
-
-def statuses_sentence(statuses: Mapping[str, int]) -> str:
-    """Such as: 1,204 subscribed; 37 unsubscribed: recorded as suppressed and never mailed."""
-    words = {
-        status: f"{statuses[status]:,} {meaning}"
-        for status, meaning in STATUSES.items()
-        if status in statuses
-    }
-    parts = [text for status, text in words.items() if not status.is_gone]
-    if gone := [text for status, text in words.items() if status.is_gone]:
-        parts.append(f"{enumerated(gone)}: recorded as suppressed and never mailed")
+        columns_of_status = ", ".join(map(_column, read_as.status_columns))
+        parts.append(_("Status: {columns}").format(columns=columns_of_status))
     return "; ".join(parts)
 
 
+def unused_sentence(read_as: Description) -> str:
+    """List the ignored columns: Ignored: “Stand”. Empty if all are used."""
+    if not (unused := [_column(column) for column in read_as.unused_columns]):
+        return ""
+    return _("Ignored: {columns}").format(columns=get_text_list(unused, _("and")))
+
+
+def _column(stored: str) -> str:
+    """Word a stored column: a quoted header, a number, or the number of others."""
+    if number := _COLUMN_NUMBER.fullmatch(stored):
+        return _("column {n}").format(n=number[1])
+    if more := _MORE_COLUMNS.fullmatch(stored):
+        return _("{n} more").format(n=more[1])
+    return stored
+
+
+def statuses_sentence(statuses: Mapping[str, int]) -> str:
+    """Count the rows by status; empty if the file has none."""
+    return "; ".join(
+        meaning.format(n=digits(statuses[status]))
+        for status, meaning in STATUSES.items()
+        if status in statuses
+    )
+
+
 def reason_sentence(row: RejectedRow) -> str:
-    """Why a row was rejected or skipped."""
+    """Explain why a row was rejected or skipped."""
     return sentence_of(InputRefusal(row.reason, row.parameters))
 
 
 def refusal_sentence(record: SubscriberImport) -> str:
-    """Why an import was refused; empty if it was not."""
+    """Explain why an import was refused; empty if it was not."""
     if record.refusal is None:
         return ""
     return sentence_of(InputRefusal(record.refusal["code"], record.refusal.get("parameters", {})))
 
 
 def skipped_sentences(skipped_because: Mapping[str, int]) -> dict[str, int]:
-    """How many rows were skipped, by the sentence of the reason."""
+    """Count the skipped rows by the sentence of their reason."""
     return {
         sentence_of(InputRefusal(code)): count for code, count in sorted(skipped_because.items())
     }
 
 
 def consent_detail(record: SubscriberImport) -> str:
-    """The detail of each consent record of this import; empty if readers are asked to confirm."""
+    """Write the detail of the import's consent records; empty if readers must confirm."""
     if not record.confirmed:
         return ""
-    sentence = f"Consent was given elsewhere, says {importer_name(record)}"
-    return f"{sentence}: {record.statement}" if record.statement else f"{sentence}."
+    if not record.statement:
+        return _("Consent given elsewhere, stated by {name}.").format(name=importer_name(record))
+    return _("Consent given elsewhere, stated by {name}: {statement}").format(
+        name=importer_name(record), statement=record.statement
+    )
 
 
 def importer_name(record: SubscriberImport) -> str:
-    """Who imported it."""
+    """Name the user who imported the file."""
     if record.imported_by is None:
-        return "an operator at the command line"
+        return _("an operator on the command line")
     return record.imported_by.get_full_name() or record.imported_by.get_username()
-
-
-def added_sentence(record: SubscriberImport, *, confirmed: str, none: str, pending: str) -> str:
-    """How many are added as confirmed, and how many as pending because of their status."""
-    if not record.pending:
-        return confirmed
-    return f"{record.ready:,} {confirmed if record.ready else none}; {record.pending:,} {pending}"

@@ -7,9 +7,11 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from delivery.humanise import digits
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.files.safe_csv import csv_download
@@ -17,7 +19,14 @@ from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
-from subscribers.importing.import_page import count_gone, result_lines, status_sentence, symbol_of
+from subscribers.importing.import_page import (
+    STATES,
+    count_gone,
+    list_sentence,
+    result_lines,
+    status_sentence,
+    symbol_of,
+)
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.links.see_other import see_other
 from subscribers.models import RejectedRow, SubscriberImport
@@ -29,12 +38,12 @@ REJECTS_SHOWN = 50
 State = SubscriberImport.State
 
 
-# The CSRF token is checked below, once the upload has a bound: the check reads the whole form.
+# The CSRF check reads the whole form, so it runs below, after the upload has a size limit.
 @csrf_exempt
 @may_manage_readers
 @require_http_methods(["GET", "HEAD", "POST"])
 def imports(request: HttpRequest) -> HttpResponseBase:
-    """GET shows the history and a form, POST takes a file to be checked."""
+    """List the imports with an upload form for GET; take a file to check for POST."""
     bounded = BoundedUpload(stored_file.largest_size())
     request.upload_handlers = [bounded]
     return _imports(request, bounded)
@@ -48,9 +57,9 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if bounded.is_over:
         return _history(request, str(stored_file.too_large()))
     if not files:
-        return _history(request, "Choose a file first.")
+        return _history(request, _("Choose a file first."))
     if len(files) > 1:
-        return _history(request, f"{len(files)} files came; choose one after the other.")
+        return _history(request, _("Nothing was uploaded. Choose one file at a time."))
     [file] = files
     content = cast("BinaryIO", file.file)  # open until the request ends
     try:
@@ -70,14 +79,14 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
 @may_manage_readers
 @require_safe
 def show_import(request: HttpRequest, import_id: int) -> HttpResponse:
-    """One import: what would happen, what happens or what happened."""
+    """Show the status and the report of one import."""
     return _import_page(request, _import_or_404(import_id))
 
 
 @may_manage_readers
 @require_safe
 def rejects_csv(request: HttpRequest, import_id: int) -> HttpResponseBase:
-    """All rejected rows as a file: line, email, reason."""
+    """Send all rejected rows as a file: line, email, reason."""
     record = _import_or_404(import_id)
     name = f"rejected from {record.filename.rpartition('.')[0] or record.filename}.csv"
     return csv_download(reject_lines(record), name)
@@ -86,7 +95,7 @@ def rejects_csv(request: HttpRequest, import_id: int) -> HttpResponseBase:
 @may_manage_readers
 @require_POST
 def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
-    """Import what was checked, on the statement of the user who presses. Twice is once."""
+    """Import a checked file on the user's statement. A repeated POST changes nothing."""
     record = _import_or_404(import_id)
     where = " ".join(request.POST.get("where", "").split())
     elsewhere = request.POST.get("consent") == "elsewhere"
@@ -111,9 +120,12 @@ def discard_import(request: HttpRequest, import_id: int) -> HttpResponse:
         if discarded:
             record_import_activity("discard", user_id_of(request), record)
     if not discarded:
-        messages.warning(request, "It is imported or deleted already; there is nothing to discard.")
+        messages.warning(
+            request, _("The file was imported or deleted before, so there is nothing to discard.")
+        )
         return see_other(reverse("readers:import", args=[import_id]))
-    messages.success(request, f"{record.filename} was discarded. Nobody was imported from it.")
+    sentence = _("{file} was discarded. No reader was imported.")
+    messages.success(request, sentence.format(file=record.filename))
     return see_other(reverse("readers:imports"))
 
 
@@ -126,7 +138,10 @@ def _history(request: HttpRequest, error: str = "") -> HttpResponse:
         {
             "error": error,
             "page": page,
-            "rows": [(record, symbol_of(record), status_sentence(record)) for record in page],
+            "rows": [
+                (record, symbol_of(record), STATES[record.state], list_sentence(record))
+                for record in page
+            ],
             "most_mb": stored_file.largest_size() // stored_file.MEGABYTE,
         },
     )
@@ -169,21 +184,25 @@ def _import_page(
 def _import_or_404(import_id: int) -> SubscriberImport:
     found = SubscriberImport.objects.select_related("imported_by").filter(pk=import_id).first()
     if found is None:
-        raise Http404("There is no such import; perhaps it was discarded.")
+        raise Http404(_("There is no import with this number. It may have been discarded."))
     return found
 
 
 def _what_is_missing(where: str, *, states_it: bool) -> str:
     if not states_it:
-        return "Tick that these people gave their consent elsewhere, or have each of them asked."
+        return _(
+            "Tick the box if these readers consented elsewhere. Otherwise ask them to confirm."
+        )
     if not where:
-        return "Say where and how they gave their consent; it goes on record."
+        return _("Enter where and how they gave their consent. It is recorded.")
     if len(where) > LONGEST_STATEMENT:
-        return f"This has {len(where)} characters; at most {LONGEST_STATEMENT} are kept."
+        return _("The text has {length} characters. At most {longest} are allowed.").format(
+            length=digits(len(where)), longest=digits(LONGEST_STATEMENT)
+        )
     return ""
 
 
 def _known_content(record: SubscriberImport) -> str:
     if record.state in (State.FINISHED, State.WAITING, State.RUNNING):
-        return "The content of this file was imported before. Nothing was done now."
-    return "The content of this file was uploaded before and is not imported yet. Here it is."
+        return _("The content of this file was imported before. Nothing was done now.")
+    return _("The content of this file was uploaded before. It is not imported yet.")

@@ -1,4 +1,4 @@
-"""The lease of an import: claimed, renewed by each chunk, released; by the database's clock."""
+"""Leases of imports, by the database's clock. Each chunk renews its lease."""
 
 from typing import NamedTuple
 from uuid import UUID
@@ -7,17 +7,17 @@ from django.conf import settings
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-SHORTEST_LEASE_S = 2.0  # a chunk takes some tenths of a second
-# An import that was claimed this often without coming a chunk further fails, or ends the process.
+SHORTEST_LEASE_S = 2.0  # a chunk takes a few tenths of a second
+# An import that was claimed this often without completing a chunk is refused.
 MAX_STALLED_CLAIMS = 10
 
 
 class LeaseLostError(Exception):
-    """Another process has the import, or it was discarded. Nothing more may be written."""
+    """Another process has the import, or it was discarded. Writing must stop."""
 
 
 class Lease(NamedTuple):
-    """An import held by one process. A later lease has a higher `epoch`."""
+    """One process's claim on an import. A later lease has a higher `epoch`."""
 
     import_id: int
     owner: UUID
@@ -31,7 +31,7 @@ class Lease(NamedTuple):
 
 
 def claim_import(owner: UUID, import_id: int | None = None) -> Lease | None:
-    """Claim the next import that is due, or the named one if it is due; None if none is."""
+    """Claim the next due import, or `import_id` if it is due; None if nothing is due."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -54,8 +54,11 @@ def claim_import(owner: UUID, import_id: int | None = None) -> Lease | None:
 
 
 def guard(cursor: CursorWrapper, lease: Lease) -> None:
-    """Renew the lease, lock the import's row, or raise `LeaseLostError`. The server ends the
-    transaction with the lease, so a process that freezes inside it does not keep others out."""
+    """
+    Renew the lease and lock the import's row, or raise `LeaseLostError`.
+
+    The server ends the transaction when the lease expires, so a frozen process blocks nobody.
+    """
     cursor.execute(
         """
         UPDATE subscriber_import
@@ -74,7 +77,7 @@ def guard(cursor: CursorWrapper, lease: Lease) -> None:
 
 
 def release(lease: Lease) -> None:
-    """Let another process continue at once. Nothing happens if the lease was lost."""
+    """Release the lease, so that another process can continue; no-op if it is lost."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -86,5 +89,5 @@ def release(lease: Lease) -> None:
 
 
 def lease_s() -> float:
-    """How long a process may be silent before another continues, in seconds."""
+    """Return the length of a lease in seconds."""
     return max(settings.DELIVERY_LEASE_S, SHORTEST_LEASE_S)

@@ -1,4 +1,4 @@
-"""The rejected rows of an import as a CSV file, to be corrected and imported again."""
+"""The rejected rows of an import as a CSV file, for correction."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ AT_ONCE = 5_000  # rows
 
 
 def iter_rejected_rows(record: SubscriberImport) -> Iterator[RejectedRow]:
-    """Rejected and skipped rows in the order of the file, loaded some thousands at a time."""
+    """Iterate over rejected and skipped rows in file order, loaded in chunks."""
     last = 0
     stored = RejectedRow.objects.filter(subscriber_import=record).order_by("line")
     while rows := list(stored.filter(line__gt=last)[:AT_ONCE]):
@@ -20,7 +20,7 @@ def iter_rejected_rows(record: SubscriberImport) -> Iterator[RejectedRow]:
 
 
 def reject_lines(record: SubscriberImport) -> Iterator[str]:
-    """The header, and a line for each rejected row."""
+    """Write the header and a line for each rejected row."""
     yield HEADER
     for row in iter_rejected_rows(record):
         if row.result == RejectedRow.Result.REJECTED:
@@ -28,5 +28,5 @@ def reject_lines(record: SubscriberImport) -> Iterator[str]:
 
 
 def reject_line(row: RejectedRow) -> str:
-    """One rejected row."""
+    """Write one rejected row."""
     return csv_line(row.line, row.email, reason_sentence(row))

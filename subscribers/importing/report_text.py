@@ -2,69 +2,94 @@
 
 from collections.abc import Iterator, Sequence
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from delivery.humanise import digits
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.import_file import ImportReport
-from subscribers.models import RejectedRow
-
-WITH_CONSENT = "confirmed, because their consent was stated to have been given elsewhere"
+from subscribers.models import RejectedRow, SubscriberImport
 
 
 def report_lines(
     report: ImportReport, filename: str, *, dry_run: bool, confirmed: bool
 ) -> Iterator[str]:
-    """What was done, how the file was read, and the counts that add up."""
+    """Report what was done, how the file was read, and the counts."""
     record = report.record
+    names = {"file": filename, "number": record.pk}
     if report.resumed:
-        yield (
-            f"The content of {filename} was brought before, as import {record.pk}, which "
-            "had not finished. It has now; these are the numbers of all of it."
-        )
+        yield _(
+            "An earlier run began to import the content of {file} as import {number}. It is "
+            "complete now. The counts cover both runs."
+        ).format(**names)
     elif record.pk is not None and not report.created:
-        yield (
-            f"The content of {filename} was imported before, as import {record.pk}. "
-            "Nothing was done now; these are the numbers of that time."
-        )
+        yield _(
+            "The content of {file} was imported before, as import {number}. Nothing was done now. "
+            "The counts are those of that import."
+        ).format(**names)
     elif dry_run:
-        yield f"A dry run of {filename}: nothing has changed."
+        yield _("Dry run of {file}: nothing has changed.").format(**names)
     else:
-        yield f"{filename} was imported as import {record.pk}."
+        yield _("{file} was imported as import {number}.").format(**names)
     if record.pk is not None and not report.created and confirmed != record.confirmed:
-        stated = "with" if record.confirmed else "without"
-        yield f"That import was made {stated} --confirmed, and that is how it stays."
-    if read_as := sentences.describe_file(record):
-        yield f"Read as {read_as['format']}."
-        yield f"{'; '.join(filter(None, (read_as['columns'], read_as['unused'])))}."
-        if statuses := sentences.statuses_sentence(record.statuses):
-            yield f"Statuses: {statuses}."
-        yield from filter(None, [read_as["hidden"]])
-        yield from (f"For example: {example}" for example in read_as["examples"])
-        yield from filter(None, [read_as["encoding_warning"]])
-    how = "pending; each gets one mail with a button to confirm"
-    if record.confirmed:
-        how = sentences.added_sentence(
-            record,
-            confirmed=WITH_CONSENT,
-            none=f"confirmed, {sentences.NONE_SUBSCRIBED}",
-            pending="pending and asked by mail",
+        yield (
+            _("The earlier import used --confirmed. This does not change.")
+            if record.confirmed
+            else _("The earlier import did not use --confirmed. This does not change.")
         )
-    yield _line("added", record.added, how)
-    yield _line("known", record.known, "on the list before; left as they were")
-    yield _line("duplicates", record.duplicates, "the same address stood further up in the file")
-    yield _line("skipped", record.skipped, "an import brings nobody back")
+    if read_as := sentences.describe_file(record):
+        yield _("Format: {format}").format(format=read_as["format"])
+        yield "; ".join(filter(None, (read_as["columns"], read_as["unused"])))
+        if statuses := sentences.statuses_sentence(record.statuses):
+            yield _("Statuses: {counts}").format(counts=statuses)
+        yield from filter(None, [read_as["hidden"]])
+        for example in read_as["examples"]:
+            yield _("For example: {row}").format(row=example)
+        yield from filter(None, [read_as["encoding_warning"]])
+    yield _line(_("added"), record.added, _added_note(record))
+    yield _line(_("known"), record.known, _("already on the list; unchanged"))
+    yield _line(_("duplicates"), record.duplicates, _("addresses repeated within the file"))
+    yield _line(_("skipped"), record.skipped, _("an import cannot resubscribe them"))
     for reason, count in sentences.skipped_sentences(record.skipped_because).items():
-        yield f"{'':26}{count:,} of them: {reason}"
-    yield _line("rejected", record.rejected, "no reader that can be mailed")
-    yield _line("rows", record.rows, "the sum")
+        yield f"{'':26}{digits(count)}: {reason}"
+    yield _line(_("rejected"), record.rejected, _("no valid reader"))
+    yield _line(_("rows"), record.rows, _("total"))
 
 
 def rejected_lines(shown: Sequence[RejectedRow], count: int, result: str) -> Iterator[str]:
-    """The first rows that were rejected or skipped, and how many more there are."""
+    """List the first rejected or skipped rows, and count the others."""
+    is_rejected = result == RejectedRow.Result.REJECTED
     for row in shown:
-        email = row.email or "(no address)"
-        yield f"line {row.line} {result}: {email}: {sentences.reason_sentence(row)}"
-    if count > len(shown):
-        yield f"and {count - len(shown):,} more rows {result}"
+        sentence = (
+            _("line {line} rejected: {email}: {reason}")
+            if is_rejected
+            else _("line {line} skipped: {email}: {reason}")
+        )
+        yield sentence.format(
+            line=row.line,
+            email=row.email or _("(no address)"),
+            reason=sentences.reason_sentence(row),
+        )
+    if more := max(count - len(shown), 0):
+        sentence = (
+            ngettext("{n} more row rejected", "{n} more rows rejected", more)
+            if is_rejected
+            else ngettext("{n} more row skipped", "{n} more rows skipped", more)
+        )
+        yield sentence.format(n=digits(more))
+
+
+def _added_note(record: SubscriberImport) -> str:
+    if not record.confirmed:
+        return _("as pending; each gets one confirmation email")
+    if not record.pending:
+        return _("as confirmed; consent given elsewhere")
+    if not record.ready:
+        return _("as pending, asked by email; the file calls none of them subscribed")
+    return _(
+        "as confirmed, consent given elsewhere: {ready}; as pending, asked by email: {pending}"
+    ).format(ready=digits(record.ready), pending=digits(record.pending))
 
 
 def _line(word: str, count: int, meaning: str) -> str:
-    return f"  {word:<12}{count:>10,}  {meaning}"
+    return f"  {word:<12}{digits(count):>10}  {meaning}"

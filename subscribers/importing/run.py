@@ -1,5 +1,8 @@
-"""Run an import under a lease, a chunk at a time. The counts are the checkpoint: the next process
-reads the file again and skips as many rows."""
+"""
+Imports under a lease, one chunk at a time.
+
+The counts are the checkpoint: the next process reads the file again and skips as many rows.
+"""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -37,7 +40,7 @@ State = SubscriberImport.State
 
 CHUNK = 5_000  # rows
 
-# Two imports that meet the same addresses in another order would deadlock.
+# Two imports with the same addresses in a different order would deadlock.
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('homing: one import at a time', 0))"
 
 
@@ -47,7 +50,7 @@ def run(
     is_stopping: Callable[[], bool] = lambda: False,
     on_progress: Callable[[SubscriberImport], None] = lambda _: None,
 ) -> None:
-    """Run an import until it has ended or is refused, `is_stopping()`, or the lease is lost."""
+    """Run an import until it ends, `is_stopping()` is true or the lease is lost."""
     with log_context.scope():
         log_context.bind(**{"import": lease.import_id})
         try:
@@ -62,7 +65,7 @@ def run(
 
 
 def run_next_import(is_stopping: Callable[[], bool]) -> bool:
-    """Claim the next check or import that is due and run it; False if none is."""
+    """Claim and run the next due check or import; False if nothing is due."""
     lease = claim_import(uuid4())
     if lease is None:
         return False
@@ -71,14 +74,14 @@ def run_next_import(is_stopping: Callable[[], bool]) -> bool:
 
 
 def is_due() -> bool:
-    """Whether some check or import waits for a worker."""
+    """Whether a check or import is waiting for a worker."""
     return SubscriberImport.objects.filter(
         state__in=(State.CHECKING, State.WAITING, State.RUNNING)
     ).exists()
 
 
 def running_import() -> int | None:
-    """The id of an import that is adding readers or is about to; None if none is."""
+    """Return the id of a queued or running import; None if there is none."""
     running = SubscriberImport.objects.filter(state__in=(State.WAITING, State.RUNNING))
     return running.order_by("id").values_list("id", flat=True).first()
 
@@ -88,7 +91,7 @@ def _run(
 ) -> None:
     record = SubscriberImport.objects.select_related("imported_by").get(pk=lease.import_id)
     if record.rows == 0:
-        # What an earlier check of this file noted is found again.
+        # Delete the notes of an earlier check, which this run makes again.
         with transaction.atomic(), connection.cursor() as cursor:
             guard(cursor, lease)
             delete_noted_rows(lease.import_id)
@@ -109,7 +112,7 @@ def _run(
                 return
     _finish(lease)
     if not lease.is_check:
-        # The planner learns how long the list is; it locks nothing that others wait for.
+        # Update the planner's statistics. SKIP_LOCKED avoids waiting for other processes.
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE (SKIP_LOCKED) subscriber, suppression, consent_record")
 
@@ -127,14 +130,14 @@ def _apply_chunk(
 ) -> None:
     validated = [validate_row(row) for row in chunk]
     with transaction.atomic(), connection.cursor() as cursor:
-        # Before any other lock: a reader who is erased meanwhile would be added anew.
+        # Take this lock first. Otherwise a reader who is being erased could be added again.
         cursor.execute(LOCK_ENQUEUE)
         guard(cursor, lease)
         cursor.execute(ONE_AT_A_TIME)
         store_rejected_rows(record.pk, apply_rows(record, validated))
         record.bytes_read, record.stalled_claims = bytes_read, 0
         record.save(update_fields=[*NO_COUNTS, "stalled_claims"])
-    reset_queries()  # in debug Django keeps them, and a chunk has long ones
+    reset_queries()  # Django keeps them in debug mode, and a chunk has long ones
 
 
 def _finish(lease: Lease) -> None:
@@ -150,7 +153,7 @@ def _finish(lease: Lease) -> None:
 
 
 def _refuse(lease: Lease, refusal: InputRefusal) -> None:
-    # A check leaves no checkpoint.
+    # A refused check keeps no checkpoint.
     counts = {**NO_COUNTS, "bytes_read": F("bytes_read")} if lease.is_check else {}
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)

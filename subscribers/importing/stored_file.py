@@ -1,4 +1,4 @@
-"""The content of a file that waits to be imported, stored in the database in pieces."""
+"""The content of a file that waits for its import, in pieces in the database."""
 
 import hashlib
 import tempfile
@@ -17,20 +17,20 @@ MEGABYTE = 1024 * 1024
 
 
 def store(import_id: int, file: BinaryIO, content_hash: bytes) -> None:
-    """Store the content in this transaction. Raises `UnreadableFileError` if its hash differs."""
+    """Store the content. Raises `UnreadableFileError` if its hash differs."""
     digest = hashlib.sha256()
     file.seek(0)
     for number, piece in enumerate(iter(lambda: file.read(LONGEST_PIECE), b"")):
         digest.update(piece)
         ImportPiece.objects.create(subscriber_import_id=import_id, number=number, content=piece)
-        reset_queries()  # in debug Django keeps them, and so the whole file
+        reset_queries()  # Django keeps them in debug mode, and with them the whole file
     if digest.digest() != content_hash:
         raise UnreadableFileError("file_changed")
 
 
 @contextmanager
 def spooled(import_id: int) -> Iterator[BinaryIO]:
-    """The content as a temporary file; one piece at a time, so memory stays constant."""
+    """Copy the content to a temporary file, piece by piece in constant memory."""
     with tempfile.TemporaryFile(prefix="homing-import-") as file:
         pieces = ImportPiece.objects.filter(subscriber_import_id=import_id)
         number = 0
@@ -55,10 +55,10 @@ def delete(import_id: int) -> None:
 
 
 def largest_size() -> int:
-    """The largest size of a file, in bytes."""
+    """Return the largest allowed size of a file, in bytes."""
     return settings.IMPORT_MAX_MB * MEGABYTE
 
 
 def too_large() -> UnreadableFileError:
-    """The error for a file that is too large."""
+    """Make the error for a file that is too large."""
     return UnreadableFileError("file_too_large", limit_mb=settings.IMPORT_MAX_MB)

@@ -1,4 +1,4 @@
-"""The page by which a reader unsubscribes."""
+"""The page on which readers unsubscribe."""
 
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
@@ -15,12 +15,12 @@ from subscribers.links.unsubscribe_token import read
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 
-# RFC 8058 prescribes a body of 26 bytes, or some two hundred as multipart/form-data.
+# RFC 8058 prescribes a body of 26 bytes, or about 200 as multipart/form-data.
 LONGEST_ONE_CLICK = 4096  # bytes
 
 
 def unsubscribe_channel(request: HttpRequest) -> How:
-    """Tell a mail program (RFC 8058) from a reader, also if the body is unreadable."""
+    """Distinguish mail programs (RFC 8058) from readers; never raises."""
     try:
         if int(request.META.get("CONTENT_LENGTH") or 0) > LONGEST_ONE_CLICK:
             return How.LINK
@@ -33,9 +33,12 @@ def unsubscribe_channel(request: HttpRequest) -> How:
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the page of the unsubscribe link, or unsubscribe: it is the one-click URL, too. GET
-    changes nothing, because link scanners fetch it. POST needs no CSRF token: mail programs post
-    without cookies."""
+    """
+    Show the page of the unsubscribe link for GET; unsubscribe for POST.
+
+    It is also the one-click URL. GET changes nothing, because link scanners fetch it. POST needs
+    no CSRF token, because mail programs post without cookies.
+    """
     subscriber_id = read(token)
     if subscriber_id is None:
         return _page(request, "unknown_link", status=404)
@@ -54,6 +57,6 @@ def _page(
 ) -> HttpResponse:
     address = mask_address(reader.email) if reader else ""
     response = token_page(request, page, {"address": address}, status)
-    # No form here needs an origin, so not even our own site learns the address.
+    # No form here needs an origin, so the referrer can be hidden from our own site too.
     response["Referrer-Policy"] = "no-referrer"
     return response

@@ -1,4 +1,4 @@
-"""The token of a link in a mail on request, sealed for its purpose, reader and request number."""
+"""Tokens of links in transactional mail: purpose, reader and request number."""
 
 from struct import Struct
 from typing import NamedTuple
@@ -9,18 +9,18 @@ PAYLOAD = Struct(">QI")  # a bigint and a count
 
 
 class Request(NamedTuple):
-    """Whose request, and which of theirs, counted from 1."""
+    """A reader's request; their requests count from 1."""
 
     recipient: int
     number: int
 
 
 def token_for(purpose: str, request: Request) -> str:
-    """The token of this request, 32 characters; `purpose` has at most 16 bytes."""
+    """Seal a request in a token of 32 characters; `purpose` has at most 16 bytes."""
     return seal_all(purpose, [PAYLOAD.pack(*request)])[0]
 
 
 def read(purpose: str, token: str) -> Request | None:
-    """The request, or None if we never gave out this token for `purpose`."""
+    """Return the request of a token; None if it is unknown for `purpose`."""
     payload = unseal(purpose, token, PAYLOAD.size)
     return None if payload is None else Request(*PAYLOAD.unpack(payload))

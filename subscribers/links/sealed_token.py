@@ -1,6 +1,9 @@
-"""Sealed tokens: encrypted and authenticated numbers in our links. A synthetic IV (RFC 5297) made
-with BLAKE2b (RFC 7693), the fastest hash at hand: a token is made for every copy of an issue. A
-token never expires; the page behind the link decides."""
+"""
+Sealed tokens: encrypted and authenticated numbers in links.
+
+The scheme is a synthetic IV (RFC 5297) with BLAKE2b (RFC 7693), the fastest hash available: every
+copy of an issue needs a token. Tokens never expire; the page behind the link decides.
+"""
 
 import hmac
 import re
@@ -11,19 +14,22 @@ from hashlib import blake2b
 
 from django.conf import settings
 
-LEAST_TAG_BYTES = 12  # 96 bits that nobody guesses
+LEAST_TAG_BYTES = 12  # 96 bits cannot be guessed
 TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def seal_all(purpose: str, payloads: Iterable[bytes]) -> list[str]:
-    """The URL-safe tokens of `payloads` of at most 64 bytes, always the same ones and in their
-    order; `purpose` has at most 16 bytes. The key is looked for once."""
+    """
+    Make a URL-safe token for each payload, in their order.
+
+    Equal payloads get equal tokens. A payload has at most 64 bytes, `purpose` at most 16.
+    """
     key = purpose_key(settings.SECRET_KEY, purpose)
     return [_sealed(key, payload) for payload in payloads]
 
 
 def unseal(purpose: str, token: str, payload_bytes: int) -> bytes | None:
-    """The payload, or None if we never gave out this token for `purpose`."""
+    """Return the payload of a token; None if it is unknown for `purpose`."""
     tag_bytes = _tag_bytes(payload_bytes)
     if len(token) != (tag_bytes + payload_bytes) // 3 * 4 or not TOKEN.fullmatch(token):
         return None
@@ -43,19 +49,19 @@ def _sealed(key: bytes, payload: bytes) -> str:
 
 
 def _tag_bytes(payload_bytes: int) -> int:
-    """So many that tag and payload together are whole base-64 characters."""
+    """Return the length at which tag and payload fill whole base-64 characters."""
     return LEAST_TAG_BYTES + -(LEAST_TAG_BYTES + payload_bytes) % 3
 
 
 @lru_cache(maxsize=32)
 def purpose_key(secret: str, purpose: str) -> bytes:
-    """A key for this purpose alone, whatever the length of the secret."""
+    """Derive the key of a purpose from a secret of any length."""
     return blake2b(secret.encode(), digest_size=32, person=purpose.encode()).digest()
 
 
 @lru_cache(maxsize=32)
 def _begun(key: bytes, person: bytes, digest_size: int) -> blake2b:
-    """A hash that has taken in its key, which is half of its work; to be copied."""
+    """Prepare a keyed hash for copying, because setting the key is half of its work."""
     return blake2b(key=key, digest_size=digest_size, person=person)
 
 
@@ -66,7 +72,7 @@ def _tag(key: bytes, payload: bytes) -> bytes:
 
 
 def _covered(key: bytes, tag: bytes, payload: bytes) -> bytes:
-    """Cover the payload, or uncover it: the same step twice."""
+    """Encrypt or decrypt the payload with the same XOR step."""
     size = len(payload)
     cover = _begun(key, b"cover", size).copy()
     cover.update(tag)

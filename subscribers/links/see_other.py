@@ -1,8 +1,8 @@
-"""The redirect after a form was accepted."""
+"""The redirect after an accepted form."""
 
 from django.http import HttpResponseRedirect
 
 
 def see_other(url: str) -> HttpResponseRedirect:
-    """303: the browser loads the URL by GET, so reloading it posts nothing again."""
+    """Redirect with 303, so that reloading the page does not post again."""
     return HttpResponseRedirect(url, status=303)

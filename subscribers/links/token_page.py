@@ -1,4 +1,4 @@
-"""A page whose URL is itself a permission."""
+"""Pages whose URL grants access."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from delivery.models.newsletter import Newsletter
 def token_page(
     request: HttpRequest, page: str, context: dict[str, Any] | None = None, status: int = 200
 ) -> HttpResponse:
-    """Such a page, in the newsletter's name and time zone."""
+    """Render a page with the newsletter's name and time zone."""
     newsletter = Newsletter.objects.get_current()
     context = {"newsletter": newsletter, **(context or {})}
     with timezone.override(newsletter.zone):
@@ -21,8 +21,11 @@ def token_page(
 
 
 def protect_token_page(response: HttpResponse) -> HttpResponse:
-    """Keep the page from caches and search engines, and its URL from other sites. Not
-    `no-referrer`: Django's CSRF check would refuse the forms."""
+    """
+    Hide the page from caches and search engines, and its URL from other sites.
+
+    `no-referrer` would make Django's CSRF check refuse the forms.
+    """
     response["Cache-Control"] = "no-store"
     response["Referrer-Policy"] = "same-origin"
     response["X-Robots-Tag"] = "noindex"

@@ -1,4 +1,4 @@
-"""The tables of the list."""
+"""The tables of readers, consent and imports."""
 
 from subscribers.models.bounce import Bounce as Bounce
 from subscribers.models.consent_record import ConsentRecord as ConsentRecord

@@ -1,4 +1,4 @@
-"""A bounce: mail that came back or was called spam, as the provider reported."""
+"""Bounces: mail that bounced or was marked as spam, as the provider reported."""
 
 from django.db import models
 from django.db.models import Q
@@ -7,16 +7,16 @@ from subscribers.models.constraints import unconstrained_key
 
 
 class Bounce(models.Model):
-    """One bounce, kept once. `type` is the provider's word (`HardBounce`, `SoftBounce` …)."""
+    """One bounce, stored once. `type` is the provider's word, such as `HardBounce`."""
 
     id = models.BigAutoField(primary_key=True)
-    provider_id = models.CharField(max_length=40, null=True)  # large
+    provider_id = models.CharField(max_length=40, null=True)  # a large number
     subscriber = unconstrained_key("subscribers.Subscriber", related_name="bounces")
     type = models.CharField(max_length=40)
-    inactive = models.BooleanField()  # the provider mails it no more
+    inactive = models.BooleanField()  # the provider refuses more mail
     at = models.DateTimeField()
     description = models.TextField(blank=True, db_default="")
-    # Which copy it was; null where the provider did not tell.
+    # The delivery; null if the provider did not report it.
     issue_id = models.UUIDField(null=True)
     version = models.PositiveIntegerField(null=True)
 

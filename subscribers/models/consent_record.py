@@ -1,4 +1,8 @@
-"""The log of consent: how a reader came to be mailed, or not to be, and the words they saw."""
+"""
+The log of consent: acts that start or end consent, with the text shown.
+
+The labels are in the migration. Pages use `data_requests/personal_data_sentences.py`.
+"""
 
 from django.db import models
 from django.db.models import Q
@@ -32,7 +36,7 @@ class How(models.TextChoices):
 
 
 class ConsentWording(models.Model):
-    """The sentences beside a button, kept once and for good; consent records point to them."""
+    """The text beside a button, as shown. It is stored once and never changed."""
 
     id = models.BigAutoField(primary_key=True)
     text_hash = models.BinaryField()
@@ -46,11 +50,14 @@ class ConsentWording(models.Model):
 
 
 class ConsentRecord(ReaderColumns):
-    """Added once, never changed; deleted only with its reader. Triggers hold that. The reader's
-    fields are as typed; the confirmation makes them the reader's own."""
+    """
+    One act of consent. Triggers forbid changes, and deletion without the reader.
+
+    The fields are as a visitor typed them. The confirmation makes them the reader's own.
+    """
 
     id = models.BigAutoField(primary_key=True)
-    # Without a constraint in the database: the person is erased first, their records after them.
+    # No constraint in the database, because the reader is erased before their records.
     subscriber = unconstrained_key("subscribers.Subscriber", related_name="consent_records")
     act = models.CharField(max_length=12, choices=Act)
     how = models.CharField(max_length=13, choices=How)
@@ -78,7 +85,7 @@ class ConsentRecord(ReaderColumns):
             )
         ]
         indexes = [
-            # Sign-ups of one network within the hour.
+            # For the sign-ups of one network in the last hour.
             models.Index(
                 name="consent_asked_from",
                 fields=["network", "at"],

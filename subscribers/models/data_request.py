@@ -1,4 +1,4 @@
-"""Requests of readers about their data: to see it, and that it was erased."""
+"""Requests of readers to see their data, and records of erasures."""
 
 from django.db import models
 from django.db.models.functions import Now
@@ -7,7 +7,7 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class DataRequest(models.Model):
-    """A request that waits for a worker; the same row whether somebody has the address or not."""
+    """A request that waits for a worker. Unknown addresses get the same row."""
 
     id = models.BigAutoField(primary_key=True)
     email_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
@@ -22,7 +22,7 @@ class DataRequest(models.Model):
 
 
 class Erasure(models.Model):
-    """The keyed hash of an erased reader's address, by which an import skips it."""
+    """The keyed hash of an erased reader's address, for imports to skip it."""
 
     id = models.BigAutoField(primary_key=True)
     address_hash = models.BinaryField()  # BLAKE2b, keyed, of the case-folded address

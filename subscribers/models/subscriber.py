@@ -1,10 +1,11 @@
-"""A subscriber: one person on the list, by one address."""
+"""Subscribers: the readers on the list, by address."""
 
 from datetime import datetime
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
+from django.utils.translation import gettext_lazy as _
 
 from delivery.control_characters import POSTGRESQL_PATTERN
 from delivery.models.columns import ReaderColumns
@@ -14,8 +15,12 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 
 
 class Subscriber(ReaderColumns):
-    """A person on the list. The gravest state stays, whatever the order of events. Triggers hold
-    that only `opt_in`, the reader's own fresh consent, leads back to `confirmed`."""
+    """
+    A reader on the list. The gravest state stays, whatever the order of events.
+
+    Triggers ensure that only `opt_in`, the reader's own fresh consent, leads back to `confirmed`.
+    The labels of states are in the migration; pages use `personal_data_sentences.py`.
+    """
 
     class State(models.TextChoices):
         PENDING = "pending", "has not confirmed yet"
@@ -38,7 +43,7 @@ class Subscriber(ReaderColumns):
     )
     state = models.CharField(max_length=12, choices=State, default=State.PENDING)
     source = models.CharField(max_length=10, choices=Source, default=Source.SIGN_UP)
-    # Not indexed: asked for rarely, and it would cost every row of every import.
+    # Not indexed: searches are rare, and an index would slow down every import.
     subscriber_import = unindexed_key(
         "subscribers.SubscriberImport", blank=True, related_name="subscribers"
     )
@@ -48,16 +53,16 @@ class Subscriber(ReaderColumns):
     gone_at = models.DateTimeField(null=True, editable=False)  # set by the database
     requests = models.PositiveIntegerField(default=0, db_default=0)  # confirmation mails
     record_requests = models.PositiveIntegerField(default=0, db_default=0)
-    # Their own confirmation
+    # The reader's own confirmation
     opt_in = unconstrained_key(
         "subscribers.ConsentRecord", db_index=False, null=True, blank=True, related_name="+"
     )
 
     class Meta:
         db_table = "subscriber"
-        permissions = [("manage_readers", "Can see, import, export and erase readers")]
+        permissions = [("manage_readers", _("Can see, import, export and erase readers"))]
         indexes = [
-            # Who may be forgotten soon; few, however long the list.
+            # For the expiry of unconfirmed readers, who are few.
             models.Index(
                 name="subscriber_pending_since", fields=["created_at"], condition=Q(state="pending")
             )

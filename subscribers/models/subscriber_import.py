@@ -1,4 +1,4 @@
-"""An import: one file of readers, from its upload to its report, and what it keeps of its rows."""
+"""Imports: files of readers, from the upload to the report, and their rows."""
 
 from django.conf import settings
 from django.db import models
@@ -13,7 +13,7 @@ LONGEST_PIECE = 1024 * 1024  # bytes
 RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # of a row
 # Among the counts of statuses: readers who are added and stay pending even with --confirmed.
 ADDED_PENDING = "added, pending"
-LONGEST_EXCERPT = 320  # enough to recognise a row; the file itself stays with its importer
+LONGEST_EXCERPT = 320  # enough to recognise a row
 
 
 class State(models.TextChoices):
@@ -27,8 +27,12 @@ class State(models.TextChoices):
 
 
 class SubscriberImport(models.Model):
-    """One file, known by the SHA-256 of its content and how its columns are read. Its statement is
-    why its readers may be mailed, so it cannot be deleted. `rows` is the checkpoint."""
+    """
+    One file, identified by the hash of its content and the reading of its columns.
+
+    It cannot be deleted, because its statement is the reason why its readers may be mailed. `rows`
+    is the checkpoint. The labels of states are in the migration; pages use `import_page.py`.
+    """
 
     State = State
 
@@ -39,7 +43,7 @@ class SubscriberImport(models.Model):
     state = models.CharField(
         max_length=8, choices=State, default=State.WAITING, db_default=State.WAITING
     )
-    confirmed = models.BooleanField()  # consent was given elsewhere, says the importer
+    confirmed = models.BooleanField()  # the importer states that consent was given elsewhere
     statement = models.CharField(
         max_length=LONGEST_STATEMENT, blank=True, default="", db_default=""
     )
@@ -56,27 +60,27 @@ class SubscriberImport(models.Model):
     duplicates = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)
     rejected = models.PositiveIntegerField(default=0)
-    skipped_because = models.JSONField(default=dict)  # count by code
-    statuses = models.JSONField(default=dict, db_default={})  # count of rows by status
-    mapping = models.JSONField(default=list, db_default=[])  # by hand: pairs
+    skipped_because = models.JSONField(default=dict)  # counts by code
+    statuses = models.JSONField(default=dict, db_default={})  # counts of rows by status
+    mapping = models.JSONField(default=list, db_default=[])  # manual mapping: pairs
     bytes_read = models.BigIntegerField(default=0, db_default=0)
-    read_as = models.JSONField(null=True)  # how the file was understood
+    read_as = models.JSONField(null=True)  # how the file was read
     refusal = models.JSONField(null=True)  # code and parameters
     started_at = models.DateTimeField(db_default=Now())
-    checked_at = models.DateTimeField(null=True)  # since then it waits for a decision
+    checked_at = models.DateTimeField(null=True)  # the start of the wait for a decision
     finished_at = models.DateTimeField(null=True)
 
     owner = models.UUIDField(null=True)
     epoch = models.BigIntegerField(default=0, db_default=0)
     lease_until = models.DateTimeField(null=True)
-    # How often it was claimed since it last came further
+    # The number of claims since the last progress
     stalled_claims = models.PositiveIntegerField(default=0, db_default=0)
 
     class Meta:
         db_table = "subscriber_import"
         verbose_name = "import"
         constraints = [
-            # What was kept of an expired one is gone: the same content is as good as new.
+            # The content of an expired import is deleted, so the same content is new again.
             models.UniqueConstraint(
                 name="one_import_per_content",
                 fields=["content_hash"],
@@ -107,22 +111,22 @@ class SubscriberImport(models.Model):
 
     @property
     def counts(self) -> dict[str, int]:
-        """The rows so far, and how many had each result."""
+        """The rows so far, in total and by result."""
         return {name: getattr(self, name) for name in ("rows", *RESULTS)}
 
     @property
     def percent(self) -> int:
-        """How much of the file was read."""
+        """The part of the file that was read, in per cent."""
         return 100 * self.bytes_read // max(self.size, 1)
 
     @property
     def is_running(self) -> bool:
-        """Whether a worker has it or will take it."""
+        """Whether a worker has claimed it or will claim it."""
         return self.state in (State.CHECKING, State.WAITING, State.RUNNING)
 
     @property
     def pending(self) -> int:
-        """Of the added readers those who stay pending even if consent is stated."""
+        """The added readers who stay pending even if consent is stated."""
         return int(self.statuses.get(ADDED_PENDING, 0))
 
     @property
@@ -132,7 +136,7 @@ class SubscriberImport(models.Model):
 
 
 class ImportPiece(models.Model):
-    """At most a megabyte of the file, kept until the import has ended."""
+    """A piece of the file, at most a megabyte, stored until the import ends."""
 
     pk = models.CompositePrimaryKey("subscriber_import_id", "number")
     subscriber_import = unconstrained_key(
@@ -147,7 +151,7 @@ class ImportPiece(models.Model):
 
 
 class ImportSeenAddress(models.Model):
-    """Kept during an import to find duplicates across chunks in constant memory."""
+    """An address of a running import, to find duplicates in constant memory."""
 
     pk = models.CompositePrimaryKey("subscriber_import_id", "email_key")
     subscriber_import = unconstrained_key(
@@ -155,7 +159,7 @@ class ImportSeenAddress(models.Model):
     )
     email_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
     line = models.PositiveIntegerField()  # from 1
-    has_left = models.BooleanField(default=False, db_default=False)  # some row says so
+    has_left = models.BooleanField(default=False, db_default=False)  # in some row
 
     class Meta:
         db_table = "import_seen_address"
@@ -163,7 +167,7 @@ class ImportSeenAddress(models.Model):
 
 
 class RejectedRow(models.Model):
-    """A row that is rejected, or skipped because its reader is gone. `reason` is a code."""
+    """A row that was rejected or skipped. `reason` is a code."""
 
     class Result(models.TextChoices):
         REJECTED = "rejected"

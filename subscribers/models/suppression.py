@@ -1,4 +1,4 @@
-"""A suppression: an address we must not mail, and why."""
+"""A suppression: an address that must not be mailed, and the reason."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -11,8 +11,12 @@ LONGEST_ADDRESS = 254
 
 
 class Suppression(models.Model):
-    """One address that is not mailed, whoever it belongs to. Compared byte by byte (collation C),
-    so an operating system's new collations cannot break the index."""
+    """
+    One address that is not mailed, whether a reader has it or not.
+
+    It is compared byte by byte (collation C), so new collations of the operating system cannot
+    break the index. The labels are in the migration; pages use `suppression/why_suppressed.py`.
+    """
 
     class Reason(models.TextChoices):
         BOUNCE = "bounce", "mail to it bounces"
@@ -48,13 +52,3 @@ class Suppression(models.Model):
                 suppression_origin_is_known=Q(origin__in=["provider", "operator", "import"]),
             ),
         ]
-
-
-def why_suppressed(reason: str, origin: str) -> str:
-    """The reason in words: another product's export says it in other words than the provider."""
-    words = {str(value): str(label) for value, label in Suppression.Reason.choices}
-    if origin != Suppression.Origin.IMPORT:
-        return words.get(reason, reason)
-    words["unsubscribe"] = "its owner had left"
-    words["manual"] = "another product blocked it"
-    return f"{words.get(reason, reason)}, an imported file says"

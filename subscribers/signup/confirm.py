@@ -1,4 +1,4 @@
-"""Confirming: how a visitor becomes a reader by their own consent."""
+"""Confirmation: visitors become readers by their own consent."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,7 +19,7 @@ from subscribers.models.consent_record import Act, How
 
 
 class LinkState(StrEnum):
-    """What a link does now, by the name of the page that shows it."""
+    """The state of a link, named after its page."""
 
     OPEN = "confirm"
     DONE = "confirmed"
@@ -27,13 +27,16 @@ class LinkState(StrEnum):
 
 
 def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None] | None:
-    """The link as it is now, and its reader if they are on the list; None if we never gave it out.
-    With a `consent` of network and wording an open link confirms, once."""
+    """
+    Return the state of a link and its reader, if any; None for an unknown link.
+
+    With a `consent` of network and wording, an open link confirms once.
+    """
     request = read(Edition.Kind.CONFIRMATION, token)
     if request is None:
         return None
     with transaction.atomic():
-        # Of two presses at once the second waits here and finds what the first has done.
+        # A concurrent second press waits here and finds the result of the first.
         readers = Subscriber.objects.select_for_update() if consent else Subscriber.objects.all()
         reader = readers.filter(pk=request.recipient).first()
         state, asked = _state_and_record(reader, request.number)
@@ -50,7 +53,7 @@ def link_state(
     asked: ConsentRecord | None,
     last_confirmed: int | None,
 ) -> LinkState:
-    """Decide what the link of this request does, which `asked` recorded. Pure."""
+    """Decide the state of the link whose request `asked` records. Pure."""
     is_answered = last_confirmed is not None and request <= last_confirmed
     if is_answered or asked is None:
         return LinkState.DONE if state == Subscriber.State.CONFIRMED else LinkState.STALE
@@ -73,7 +76,7 @@ def _state_and_record(
 
 
 def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[str, Any]) -> None:
-    """Record the consent and all that follows from it, in the caller's transaction."""
+    """Record the consent and its effects, in the caller's transaction."""
     consent_id = record_consent(
         reader.pk,
         Act.CONFIRMED,
@@ -87,17 +90,17 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         opt_in=consent_id,
         confirmed_at=Now(),
         unsubscribed_at=None,
-        # Anybody can type a name beside an address; now it is surely the reader who did.
+        # Anyone can type a name for an address. Only now is it surely the reader's.
         **{name: getattr(asked, name) or getattr(reader, name) for name in FIELD_NAMES},
     )
     suppressions = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
-    # A later event stays. So does an operator's block.
+    # Later events and an operator's block stay.
     at = ConsentRecord.objects.values_list("at", flat=True).get(pk=consent_id)
     earlier = suppressions.exclude(origin=Suppression.Origin.OPERATOR).filter(at__lte=at)
     lifted = earlier.update(lifted_at=Now(), lifted_by=consent_id)
     had_gone = reader.gone_at is not None
-    # Of an erased reader we know nothing more, but the provider may.
+    # We hold nothing about an erased reader, but the provider may.
     came_back = had_gone or lifted or erased_among([reader.email_key])
     if came_back and not suppressions.exists():
-        # The provider knows of a bounce, a complaint or their leaving, and would refuse them.
+        # The provider still has the bounce, complaint or unsubscribe and would refuse the mail.
         queue_suppression_change(reader.email, "reactivate")

@@ -1,5 +1,8 @@
-"""The page behind the link in a mail that asks for confirmation. GET changes nothing, because link
-scanners fetch it. POST needs the CSRF token too."""
+"""
+The page behind the link of a confirmation mail.
+
+GET changes nothing, because link scanners fetch it. POST needs the CSRF token too.
+"""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods
@@ -14,7 +17,7 @@ from subscribers.signup.confirm import open_link
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest) -> HttpResponse:
-    """GET shows one button, or why there is none; POST confirms. Both can be repeated."""
+    """Show the button for GET and confirm for POST; both are repeatable."""
     if request.method != "POST":
         return link_page(request)
     wording = full_wording(Newsletter.objects.get_current().name, CONFIRM, CONFIRM_BUTTON)
@@ -24,8 +27,11 @@ def confirm(request: HttpRequest) -> HttpResponse:
 def link_page(
     request: HttpRequest, consent: dict[str, str] | None = None, *, must_press_again: bool = False
 ) -> HttpResponse:
-    """The page of a link, after confirming with `consent`; 404 for one that we never gave out. It
-    has a fresh button for a press that came without the token of its form."""
+    """
+    Render the page of a link, after confirming with `consent` if it is given.
+
+    An unknown link gets 404. `must_press_again` shows the button once more after a CSRF failure.
+    """
     link = open_link(request.GET.get("subscription_token", ""), **(consent or {}))
     if link is None:
         return token_page(request, "unknown_link", status=404)

@@ -1,4 +1,4 @@
-"""Delete sign-ups, and imported readers who were asked, that were never confirmed."""
+"""Deletion of readers who were asked to confirm and never did."""
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -18,17 +18,17 @@ IS_TOO_OLD = f"{NOT_CONFIRMED} AND created_at < now() - make_interval(days => %s
 
 
 def expire_pending(batch_size: int = AT_ONCE) -> int:
-    """Delete up to `batch_size` readers whose last request is older than `PENDING_EXPIRES_DAYS`."""
+    """Delete up to `batch_size` readers who did not confirm in `PENDING_EXPIRES_DAYS`."""
     days = settings.PENDING_EXPIRES_DAYS
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
-        # Rows that are locked now are left for the next call.
+        # The next call takes rows that are locked now.
         query = f"SELECT id FROM subscriber WHERE {IS_TOO_OLD} ORDER BY id LIMIT %s"  # noqa: S608
         cursor.execute(f"{query} FOR UPDATE SKIP LOCKED", [days, days, batch_size])
         found = [reader for (reader,) in cursor]
         if not found:
             return 0
-        # Checked again under the lock: they may have signed up again just before.
+        # Check again under the lock: they may have signed up again just before.
         query = f"DELETE FROM subscriber WHERE id = ANY(%s) AND {NOT_CONFIRMED}"  # noqa: S608
         cursor.execute(f"{query} RETURNING id, email_key", [found, days])
         deleted: dict[int, str] = dict(cursor.fetchall())

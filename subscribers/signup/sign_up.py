@@ -1,15 +1,20 @@
-"""Sign up. Nothing that the caller learns depends on whose address it is or what became of it."""
+"""
+Sign-up. The result does not depend on who has the address.
+
+Otherwise visitors could find out who is on the list.
+"""
 
 from collections.abc import Mapping
 
 from django.db import transaction
 
 from delivery.models import Edition
+from subscribers.consent.consent_details import TOO_FAST
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act
-from subscribers.request_limits import TOO_FAST, ask_for_mail, seconds_until_turn
+from subscribers.request_limits import ask_for_mail, seconds_until_turn
 
-TRIES = 5  # a reader can be deleted between the insert and the lock; not often
+TRIES = 5  # a reader can be deleted between the insert and the lock
 
 
 def sign_up(
@@ -21,7 +26,7 @@ def sign_up(
     *,
     is_suspicious: bool = False,
 ) -> int:
-    """Store the request, queue its mail and return 0, or the seconds that the network must wait."""
+    """Store the request and queue its mail; return the seconds to wait, or 0."""
     with transaction.atomic():
         wait = seconds_until_turn(network, is_suspicious)
         if wait:
@@ -39,4 +44,4 @@ def _locked_reader(address: str, values: Mapping[str, str]) -> Subscriber:
         of_this_address = Subscriber.objects.filter(email_key=address.lower())
         if (reader := of_this_address.select_for_update().first()) is not None:
             return reader
-    raise LookupError("The reader of this address was deleted again and again.")
+    raise LookupError("The reader with this address was deleted again and again.")

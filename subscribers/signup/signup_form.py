@@ -1,4 +1,8 @@
-"""The sign-up form. A hidden field and the signed time at which it was shown catch programs."""
+"""
+The sign-up form.
+
+A hidden field and the signed time at which the form was shown catch programs.
+"""
 
 from html import escape
 from typing import Any
@@ -6,6 +10,8 @@ from typing import Any
 from django import forms
 from django.core import signing
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.address import read_address
@@ -13,15 +19,15 @@ from subscribers.models.consent_record import How
 from subscribers.reader_values import read_value
 from subscribers.refusal import InputRefusal, sentence_of
 
-LONGEST_SHOWN = 1000  # characters of a control that are given back
-TRAP = "reply"  # only a program fills it in
-EXAMPLE = "An address such as ada@example.org is expected."
+LONGEST_SHOWN = 1000  # characters of a field that are shown again
+TRAP = "reply"  # only programs fill it in
+EXAMPLE = gettext_lazy("Enter an address such as ada@example.org.")
 _SIGNER = signing.Signer(salt="the moment at which a sign-up form was shown")
 
 
 class _TextField(forms.Field):
     def bound_data(self, data: Any, initial: Any) -> str:
-        """What is shown again is cut, whatever was posted."""
+        """Cut the text that is shown again."""
         return (data or "")[:LONGEST_SHOWN]
 
 
@@ -56,9 +62,9 @@ class _ReaderValueField(_TextField):
 
 
 class SignUpForm(forms.Form):
-    """What a visitor typed; `cleaned_data` has the address as `email` and the reader's fields."""
+    """The address and the reader's fields, as a visitor typed them."""
 
-    email = _AddressField(label="Email address")
+    email = _AddressField(label=gettext_lazy("Email address"))
 
     def __init__(self, data: Any = None, **options: Any) -> None:
         super().__init__(data, auto_id="%s", **options)
@@ -79,7 +85,7 @@ class SignUpForm(forms.Form):
         return {name: self.cleaned_data[name] for name in FIELD_NAMES}
 
     def seconds_filling_in(self, now: float) -> float | None:
-        """Seconds since the form was shown; None if it does not say, 0 if the time is not ours."""
+        """Return the seconds since the form was shown; None if unknown, 0 if forged."""
         if "shown" not in self.data:
             return None
         try:
@@ -89,27 +95,28 @@ class SignUpForm(forms.Form):
 
 
 def prefilled_form(data: Any) -> SignUpForm:
-    """Our form with the values of a form on another site, not validated yet."""
+    """Make our form with the unvalidated values of a form on another site."""
     names = ("email", *FIELD_NAMES)
     typed = {name: data.get(name, "")[:LONGEST_SHOWN] for name in names}
     return SignUpForm(initial={**typed, "how": How.EMBEDDED_FORM})
 
 
 def embed_form_html(site_url: str) -> str:
-    """A form without scripts and style; its controls are those that `prefilled_form` reads."""
+    """Write the HTML of a form without scripts and styles, for `prefilled_form`."""
     url = escape(site_url.rstrip("/") + reverse("subscribers:embedded"))
     fields = "".join(
         f'  <label>{field.label} <input name="{field.name}" autocomplete="{field.autocomplete}">'
         "</label>\n"
         for field in READER_FIELDS
     )
+    email = _("Email address")
     return f"""\
 <form action="{url}" method="post">
-  <label>Email address <input name="email" type="email" autocomplete="email" required></label>
-{fields}  <button>Subscribe</button>
+  <label>{email} <input name="email" type="email" autocomplete="email" required></label>
+{fields}  <button>{_("Subscribe")}</button>
 </form>"""
 
 
 def sign_time(now: float) -> str:
-    """The time at which a form is shown, signed so that nobody makes one up."""
+    """Sign the time at which a form is shown, so that nobody can forge it."""
     return _SIGNER.sign(f"{now:.3f}")

@@ -1,4 +1,4 @@
-"""The sign-up page. The response is the same whoever the address belongs to."""
+"""The sign-up page. Its response does not depend on who has the address."""
 
 import time
 from typing import Any
@@ -19,12 +19,12 @@ from subscribers.signup.signup_form import TRAP, SignUpForm, prefilled_form, sig
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def subscriptions(request: HttpRequest) -> HttpResponse:
-    """GET shows the form alone; POST signs up."""
+    """Show the form for GET; sign up for POST."""
     if request.method != "POST":
         return form_page(request, SignUpForm())
     form = SignUpForm(request.POST.dict())
     if form.is_trapped:
-        # A program gets the usual response, and nothing happens.
+        # Programs get the usual response, but nothing is stored.
         return _asked(request)
     if not form.is_valid():
         return form_page(request, form, status=422)
@@ -47,9 +47,12 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def embedded(request: HttpRequest) -> HttpResponse:
-    """Take forms without a CSRF token: from other sites, and from pages that caches keep. A form on
-    our own pages signs up: no other site can forge its `Origin`. Any other form changes nothing and
-    shows ours, filled in."""
+    """
+    Take forms without a CSRF token: from other sites and from cached pages.
+
+    A form on our own pages signs up, because no other site can forge its `Origin`. Any other form
+    changes nothing and shows our form with its values.
+    """
     if request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}":
         return subscriptions(request)
     if request.method != "POST":
@@ -60,14 +63,14 @@ def embedded(request: HttpRequest) -> HttpResponse:
 def form_page(
     request: HttpRequest, form: SignUpForm, *, notice: str = "", status: int = 200
 ) -> HttpResponse:
-    """The form alone, with what was typed into it. `notice` says why it is shown again."""
+    """Render the form with its values. `notice` says why it is shown again."""
     newsletter = Newsletter.objects.get_current()
     context = {**form_context(form), "newsletter": newsletter, "notice": notice}
     return for_one_visitor(render(request, "subscribers/sign_up.html", context, status=status))
 
 
 def form_context(form: SignUpForm) -> dict[str, Any]:
-    """What `subscribers/sign_up_form.html` needs."""
+    """Return the context of `subscribers/sign_up_form.html`."""
     return {
         "form": form,
         "words": SIGN_UP,
@@ -78,12 +81,12 @@ def form_context(form: SignUpForm) -> dict[str, Any]:
 
 
 def cacheable_form_context() -> dict[str, Any]:
-    """The same for a page that caches may keep: nothing in it belongs to one visitor."""
+    """Return the same context without data of one visitor, for cached pages."""
     return {**form_context(SignUpForm()), "shown": ""}
 
 
 def for_one_visitor(response: HttpResponse) -> HttpResponse:
-    """Keep shared caches from storing this form: it is tied to a cookie."""
+    """Prevent shared caches from storing this form, which depends on a cookie."""
     response["Cache-Control"] = "private, no-cache"
     return response
 

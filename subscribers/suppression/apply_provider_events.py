@@ -1,5 +1,9 @@
-"""Apply what the provider reported about an address. Events come twice and in any order: the
-gravest state and reason and the earliest time stay."""
+"""
+The effect of provider events on readers and suppressions.
+
+Events arrive more than once and in any order. The gravest state, the gravest reason and the
+earliest time stay.
+"""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,7 +21,7 @@ from subscribers.data_requests.erase import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
 
-# This many bounced copies within this many days: the address takes no mail any more.
+# After this many bounced copies within this many days the address counts as bounced.
 SOFT_BOUNCES = 5
 WITHIN_DAYS = 30
 
@@ -27,7 +31,7 @@ GRAVER = (State.PENDING, State.CONFIRMED, State.BOUNCED, State.UNSUBSCRIBED, Sta
 
 
 class _Effect(NamedTuple):
-    """The effect of an event: the reader's new state, if any, the suppression, the consent act."""
+    """The effect of an event: new state, reason of the suppression, consent act."""
 
     state: str | None
     reason: Reason
@@ -39,12 +43,12 @@ _EFFECTS = {
     BounceMeaning.LEFT: _Effect(State.UNSUBSCRIBED, Reason.UNSUBSCRIBE, Act.LEFT),
     BounceMeaning.COMPLAINED: _Effect(State.COMPLAINED, Reason.COMPLAINT, Act.COMPLAINED),
 }
-# Somebody of our account, or Postmark itself, suppressed the address: not the reader's own wish.
+# A user of our account or Postmark suppressed the address, not the reader.
 _BLOCKED = _Effect(None, Reason.MANUAL, Act.BLOCKED)
 
 
 def apply_events(events: Sequence[AddressEvent]) -> None:
-    """Apply events in the caller's transaction; none brings a reader back."""
+    """Apply events in the caller's transaction; none resubscribes a reader."""
     with connection.cursor() as cursor:
         for event in events:
             if isinstance(event, Bounced | AddressSuppressed):
@@ -52,7 +56,7 @@ def apply_events(events: Sequence[AddressEvent]) -> None:
 
 
 def reported_reasons(reader: Subscriber) -> list[Reason]:
-    """Why the provider or an import suppresses this reader, by the log since their last opt-in."""
+    """Return the reasons from provider and imports since the reader's last opt-in."""
     reported = ConsentRecord.objects.filter(
         subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0
     )
@@ -65,10 +69,10 @@ def reported_reasons(reader: Subscriber) -> list[Reason]:
 
 def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
     at = event.at
-    assert at is not None  # noqa: S101 -- delivery gives every event a time before it tells it
+    assert at is not None  # noqa: S101 -- delivery sets the time of every event
     reader = _lock_reader(event)
     if reader is None and erased_among([event.address_key]):
-        # It came late, and would bring back the address of an erased reader.
+        # A late event would store the address of an erased reader again.
         delete_provider_data(event.address_key)
         return
     effect = _EFFECTS.get(event.meaning)
@@ -82,7 +86,7 @@ def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
     if effect is None:
         return
     if reader is not None:
-        # Loaded after the lock, so an opt-in that was waited for is seen.
+        # Load it after the lock, to see an opt-in that held the lock.
         if reader.opt_in is not None and at <= reader.opt_in.at:
             return
         _change_state(reader, effect, at)
@@ -110,7 +114,7 @@ def _change_state(reader: Subscriber, effect: _Effect, at: datetime) -> None:
 def _record_act(
     reader: Subscriber, act: Act, at: datetime, event: Bounced | AddressSuppressed
 ) -> None:
-    """Record each act once since the last opt-in: further bounces say nothing new."""
+    """Record each act once since the last opt-in."""
     since = ConsentRecord.objects.filter(subscriber=reader, id__gt=reader.opt_in_id or 0)
     if not since.filter(act=act).exists():
         detail = event.kind if isinstance(event, Bounced) else f"{event.reason} by {event.origin}"
@@ -118,8 +122,11 @@ def _record_act(
 
 
 def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datetime) -> None:
-    """Suppress the address by the graver of two reasons; a lifted one counts again only for later
-    events. An operator's unblocking lifts nothing that others reported."""
+    """
+    Suppress the address with the graver of two reasons.
+
+    A lifted reason counts again only for later events. Unblocking lifts only the operator's block.
+    """
     cursor.execute(
         """
         INSERT INTO suppression AS held (address_key, reason, origin, at)
@@ -143,7 +150,7 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
 
 
 def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> None:
-    """Keep the bounce once by the provider's id; a repeat may say more about its copy."""
+    """Store the bounce once per provider id; a repeat may add the delivery."""
     copy = event.delivery
     cursor.execute(
         """
@@ -173,7 +180,7 @@ def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> N
 
 
 def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: Subscriber) -> datetime | None:
-    """When enough copies had bounced within `WITHIN_DAYS`; None if fewer did."""
+    """Return when enough copies had bounced in `WITHIN_DAYS`; None if fewer did."""
     cursor.execute(
         """
         WITH soft AS (

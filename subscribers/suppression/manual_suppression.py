@@ -1,4 +1,4 @@
-"""Blocking an address by hand, and unblocking it; a block stays if its owner opts in."""
+"""Manual blocks of addresses. A block stays if the address's owner opts in."""
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -22,7 +22,7 @@ def is_blocked(address_key: str) -> bool:
 
 
 def block(subscriber_id: int) -> bool:
-    """Mail this reader's address no more, whatever they ask. False if it is blocked already."""
+    """Block all mail to this reader's address. False if it is blocked already."""
     with transaction.atomic():
         reader = Subscriber.objects.select_for_update().filter(id=subscriber_id).first()
         if reader is None or not _suppress(reader.email_key):
@@ -59,13 +59,13 @@ def _remaining_reason(reader: Subscriber, blocked: Suppression) -> Reason | None
     reasons = reported_reasons(reader)
     opted_in_since = reader.opt_in is not None and reader.opt_in.at >= blocked.at
     if blocked.reason != Reason.MANUAL and not opted_in_since:
-        # It was there before the block; perhaps before the address was a reader's.
+        # The reason existed before the block, perhaps before a reader had the address.
         reasons.append(Reason(blocked.reason))
     return max(reasons, key=_BY_GRAVITY.index, default=None)
 
 
 def _suppress(address_key: str) -> bool:
-    """Block the address; the provider's reason stays visible. False if it is blocked already."""
+    """Block the address and keep the provider's reason. False if it is blocked."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

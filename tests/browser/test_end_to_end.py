@@ -373,14 +373,14 @@ def test_issue_is_written_published_and_watched_without_scripts(
 def test_list_is_imported_without_scripts(plain, site):
     plain.goto(IMPORTS)
     upload(plain, "village-fair.csv", "text/csv", FAIR)
-    expect(plain.get_by_text("It waits for a worker")).to_be_visible()
+    expect(plain.get_by_text("The import is waiting for a worker")).to_be_visible()
 
     with site.worker():
         # The page reloads until there is a decision to make.
-        plain.get_by_label("These people gave their consent elsewhere").check()
+        plain.get_by_label("These readers consented elsewhere").check()
         plain.get_by_label("How did they consent?").fill("Signed list at the village fair")
         plain.get_by_role("button", name="Import 4 readers as confirmed").click()
-        expect(plain.get_by_text("Imported. Of 7 rows, 4 were added")).to_be_visible()
+        expect(plain.get_by_text("Imported. 4 of 7 rows were added.")).to_be_visible()
 
     assert Subscriber.objects.filter(state="confirmed").count() == 4
     plain.get_by_role("navigation", name="Desk").get_by_role("link", name="Readers").click()

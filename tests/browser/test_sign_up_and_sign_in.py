@@ -32,7 +32,7 @@ def test_signing_up_and_confirming_need_no_script(
     page.get_by_label("Email address").fill(ADA)
     page.get_by_label("Name").fill("Ada Whitlock")
     page.get_by_role("button", name="Subscribe").click()
-    expect(page.get_by_role("heading", name="Check your mailbox")).to_be_visible()
+    expect(page.get_by_role("heading", name="Check your inbox")).to_be_visible()
 
     site.deliver()
     [mail] = accepted_by(provider)
@@ -41,9 +41,9 @@ def test_signing_up_and_confirming_need_no_script(
     # Another browser, as on a phone, without the first one's cookies.
     phone = new_page(java_script_enabled=False)
     phone.goto(link)
-    phone.get_by_role("button", name="Yes, send me the letter").click()
+    phone.get_by_role("button", name="Confirm subscription").click()
 
-    expect(phone.get_by_role("heading", name="You are on the list")).to_be_visible()
+    expect(phone.get_by_role("heading", name="You are subscribed")).to_be_visible()
     reader = Subscriber.objects.get()
     assert (reader.state, reader.name) == ("confirmed", "Ada Whitlock")
 

@@ -94,7 +94,7 @@ def test_page_and_form_are_served_over_tls(plainly: Plainly) -> None:
     answer = plainly("POST", "/subscriptions/", form | {"email": "ada@"}, tls=True, **given)
 
     assert answer.status_code == 422
-    assert "such as ada@example.org is expected" in answer.text
+    assert "Enter an address such as ada@example.org." in answer.text
 
 
 def test_nginx_closes_an_idle_connection_before_gunicorn_does(tmp_path: Path) -> None:

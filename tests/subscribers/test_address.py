@@ -122,10 +122,10 @@ def test_a_name_is_kept_as_written_in_one_line(typed: str, kept: str) -> None:
 def test_a_name_with_control_characters_is_refused(control: str) -> None:
     refusal = refuse("field_control_characters", field="name")
     assert read_value(NAME, f"Ada{control}Whitlock") == refusal
-    assert sentence_of(refusal) == "The name contains control characters."
+    assert sentence_of(refusal) == "“Name” contains control characters."
 
 
 def test_a_name_of_more_than_256_characters_is_refused() -> None:
     refusal = refuse("field_too_long", field="name", length=257, longest=256)
     assert read_value(NAME, "x" * 257) == refusal
-    assert sentence_of(refusal) == "The name has 257 characters; at most 256 are allowed."
+    assert sentence_of(refusal) == "“Name” has 257 characters. At most 256 are allowed."

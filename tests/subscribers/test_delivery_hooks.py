@@ -61,7 +61,7 @@ def test_a_refused_address_makes_its_reader_bounced_and_that_is_on_record_once()
     assert (states[refused.pk], states[other.pk]) == ("bounced", "confirmed")
     lines = ConsentRecord.objects.filter(subscriber=refused)
     assert list(lines.values_list("act", "how", "detail")) == [
-        ("bounced", "provider", "refused when a mail was handed over")
+        ("bounced", "provider", "refused_on_sending")
     ]
 
 

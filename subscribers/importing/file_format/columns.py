@@ -1,5 +1,8 @@
-"""Find the delimiter, and the columns of the address, of the reader's fields and of the status: as
-mapped by hand, or by the words of the header, or by the values in a sample of rows."""
+"""
+The delimiter, and the columns of address, fields and status.
+
+They are found by a manual mapping, by the words of the header, or by the values in sample rows.
+"""
 
 import re
 import unicodedata
@@ -19,19 +22,19 @@ from subscribers.importing.file_format.records import records as read_records
 from subscribers.importing.file_format.status import SILENT, StatusRule, rule_by_values, rule_of
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-_STATED = "sep="  # a first line that Excel writes, and reads, before the header
+_STATED = "sep="  # Excel writes this line before the header
 _ADDRESS = re.compile(r"[^\s@<>,;|\"]+@[^\s@<>,;|\"]+\.[^\s@<>,;|\".]+")
 _LIKE_AN_ADDRESS = re.compile(r"[^\s@]+@[^\s@]+")
 _IN_BRACKETS = re.compile(r"[^@<>]*<([^<>]*)>")
 MAX_ROWS_ABOVE_HEADER = 10  # titles and dates that spreadsheets put there
-_MOSTLY = 0.6  # of the values of a column of names
+_MOSTLY = 0.6  # the least share of names in a column of names
 _NUMBER = re.compile(r"(?:column )?([0-9]{1,5})", re.IGNORECASE)
 _SHOWN, _MAX_SHOWN = 60, 12  # characters and columns in an error
-_MANY_ROWS = 5  # from here on a column that always says the same is no name
+_MANY_ROWS = 5  # with more rows, a column with one constant value has no names
 
 Record = tuple[int, list[str]]
 Rows = Sequence[list[str]]
-# A mapping by hand: (name of a column, or its number from 1; field).
+# A manual mapping: pairs of a column's name or number from 1, and a field.
 Mapping = tuple[tuple[str, str], ...]
 EMAIL, STATUS, IGNORED = "email", "status", "-"
 MAPPED_TO = (EMAIL, *FIELD_NAMES, STATUS)
@@ -55,7 +58,7 @@ class Layout(NamedTuple):
 
 
 def _values(rows: Rows, column: int) -> list[str]:
-    """What these rows have in a column, without empty fields."""
+    """Return the values of a column without empty ones."""
     return [value for row in rows if column < len(row) and (value := row[column].strip())]
 
 
@@ -64,7 +67,7 @@ def _addresses(rows: Rows, column: int) -> int:
 
 
 def looks_like_address(text: str) -> bool:
-    """Whether this is meant as an address; not yet whether it can be mailed."""
+    """Whether the text has the form of an address, valid or not."""
     text = text.strip()
     if bracketed := _IN_BRACKETS.fullmatch(text):
         text = bracketed[1].strip()
@@ -72,14 +75,14 @@ def looks_like_address(text: str) -> bool:
 
 
 def stated_delimiter(first_line: str) -> str | None:
-    """The delimiter that the first line states, as in `sep=;`; None if it states none."""
+    """Return the delimiter stated by the first line, as in `sep=;`; None without one."""
     line = first_line.rstrip("\r\n").strip('"')
     delimiter = line[len(_STATED) :]
     return delimiter if line.lower().startswith(_STATED) and delimiter in DELIMITERS else None
 
 
 def detect_delimiter(sample: Sequence[str]) -> str:
-    """The delimiter that shows the most addresses and known column names in the sample."""
+    """Choose the delimiter that yields the most addresses and known column names."""
 
     def score(delimiter: str) -> int:
         found = read_records(iter(sample), delimiter)
@@ -92,7 +95,7 @@ def detect_delimiter(sample: Sequence[str]) -> str:
 
 
 def read_mapping(options: Sequence[str]) -> Mapping:
-    """Read a mapping written as COLUMN=FIELD, ordered by field. Raises `UnreadableFileError`."""
+    """Parse COLUMN=FIELD options, ordered by field. Raises `UnreadableFileError`."""
     mapping: dict[str, str] = {}
     for option in options:
         column, equals, field = option.rpartition("=")
@@ -110,8 +113,11 @@ def read_mapping(options: Sequence[str]) -> Mapping:
 def layout_of(
     records: Sequence[Record], mapping: Mapping = (), filename: str = ""
 ) -> Layout | None:
-    """The layout of a file that begins with these rows; None without a column of addresses. Raises
-    `UnreadableFileError` if `mapping` names an unknown column."""
+    """
+    Find the layout of a file by its first rows; None without a column of addresses.
+
+    Raises `UnreadableFileError` if `mapping` names an unknown column.
+    """
     at = _header_at(records, mapping)
     header = records[at][1] if at is not None else []
     # A first row without addresses may be a header in unknown words.
@@ -121,7 +127,7 @@ def layout_of(
     mapped = _mapped_columns(mapping, header or first, width)
     by_hand = {field: [at for at, to in mapped if to == field] for _, field in mapped}
     taken = {column for column, _ in mapped}
-    # Mapped columns are not guessed. They need no header and no addresses.
+    # A mapped column needs neither a header nor addresses.
     words = ["" if at in taken else field for at, field in enumerate(header)]
     if EMAIL in by_hand:
         address: int | None = max(by_hand[EMAIL], key=lambda column: _addresses(sample, column))
@@ -153,7 +159,7 @@ def layout_of(
 
 
 def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
-    """The columns that a mapping means, by name or number; of two alike both."""
+    """Find the mapped columns by name or number; equal names map all their columns."""
     keys = [key(field) for field in header]
     found: list[tuple[int, str]] = []
     for name, field in mapping:
@@ -172,8 +178,12 @@ def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list
 
 
 def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
-    """The row with the most known header words. Above it there is no address, except in a title.
-    Unless it is the first row, it names a column of addresses or statuses for sure."""
+    """
+    Find the row with the most known header words.
+
+    No row above it has an address, except in a title. Unless it is the first row, it must name a
+    column of addresses or statuses.
+    """
     named = {key(name) for name, _ in mapping if not _NUMBER.fullmatch(name)}
     found: list[tuple[int, bool, int]] = []
     top = [fields for _, fields in records[: MAX_ROWS_ABOVE_HEADER + 1]]
@@ -191,7 +201,7 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
         known = len(status_words) + sum(map(header_words.is_known, set(keys) - set(status_words)))
         names_address = not header_words.ADDRESS.isdisjoint(keys)
         is_plain_first = at == 0 and not any("@" in field for field in fields)
-        # A row with a misspelled address is no header, although it says a status.
+        # A row with a misspelled address is not a header, even if it has a status.
         says_status = status_words and not any(
             _LIKE_AN_ADDRESS.fullmatch(one.strip()) for one in fields
         )
@@ -201,9 +211,9 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
 
 
 def _width_of_rows(header: list[str], sample: Rows) -> int:
-    """More fields than this are a fault of their row, such as a comma without quotation marks."""
+    """Return the number of columns; a longer row has an error, such as a stray comma."""
     if not header:
-        # As they are written: most people may have no name.
+        # Count the fields as written, because most readers may have no name.
         lengths = Counter(map(len, sample))
         return max(lengths, key=lambda length: (lengths[length], length), default=1)
     # A header may leave the last columns without a name; then all rows are longer.
@@ -240,7 +250,7 @@ def _columns_by_header(header: list[str], address: int, sample: Rows) -> Map[str
     if full:
         found[NAME.name] = full
     elif name and len(halves) == 1:
-        # “Nom, Prénom”: beside its other half, a name is half a name, unless it holds both.
+        # “Nom, Prénom”: next to a first or last name, “name” is the other half, unless it has both.
         if _holds(sample, name[0], halves[0]):
             found[NAME.name] = name
         else:
@@ -273,7 +283,7 @@ def _column_of_words(width: int, sample: Rows, taken: set[int]) -> tuple[int, ..
 
 
 def _is_words(text: str) -> bool:
-    """Letters, and no digit or sign that names do not have."""
+    """Whether a text has letters and only characters of names."""
     return any(map(str.isalpha, text)) and not any(
         character in "@:/\\=_" or unicodedata.category(character) == "Nd" for character in text
     )

@@ -1,14 +1,18 @@
-"""Detect the encoding of a file. All of it is read: the first accent may be far down."""
+"""
+Detection of a file's encoding.
+
+The whole file is read, because the first accent may be far down.
+"""
 
 import codecs
 from operator import itemgetter
 from typing import NamedTuple
 
-UNDECODABLE = "\udc80"  # for bytes that are no character; no file holds a lone surrogate
+UNDECODABLE = "\udc80"  # marks invalid bytes; no file contains a lone surrogate
 MARK_UNDECODABLE = "subscribers.mark_undecodable"  # name of the error handler
-_REPLACEMENT = "\ufffd"  # what Python puts for broken bytes; a file may also hold it itself
-_START = 64 * 1024  # bytes at the start of a file that are searched for UTF-16
-_LEAST_ASCII = 10  # of a hundred characters; a list with long Chinese names has 40
+_REPLACEMENT = "\ufffd"  # replaces invalid bytes in Python; a file may contain it too
+_START = 64 * 1024  # bytes at the start of a file that are tested for UTF-16
+_LEAST_ASCII = 10  # per cent of characters; a list with long Chinese names has 40
 _NOT_IN_WINDOWS_1252 = b"\x81\x8d\x8f\x90\x9d"
 
 
@@ -39,7 +43,7 @@ codecs.register_error(MARK_UNDECODABLE, _mark_undecodable)
 
 
 class EncodingDetector:
-    """Reads all bytes of a file, piece by piece, and then names its encoding."""
+    """Detector that reads a file piece by piece and then names its encoding."""
 
     def __init__(self) -> None:
         self._settled: Encoding | None = None
@@ -47,10 +51,10 @@ class EncodingDetector:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._characters = 0  # outside ASCII, valid in UTF-8
         self._broken = 0
-        self.contradicts_windows_1252 = False  # bytes that stand for nothing in it were found
+        self.contradicts_windows_1252 = False  # the file has bytes that are invalid in it
 
     def feed(self, piece: bytes) -> None:
-        """Take the next piece of the file; the first one has at least some thousand bytes."""
+        """Take the next piece of the file; the first should have several thousand bytes."""
         if not self._started:
             self._started = True
             marked = (encoding for mark, encoding in _MARKS if piece.startswith(mark))
@@ -74,8 +78,11 @@ class EncodingDetector:
 
 
 def _by_zeros(start: bytes) -> Encoding | None:
-    """UTF-16 if enough pairs of bytes are an ASCII character in it. Of the two orders the one with
-    more @-signs: some ideographs are ASCII characters when read the wrong way round."""
+    """
+    Return UTF-16 if enough pairs of bytes are ASCII characters in it.
+
+    The byte order with more @ signs wins, because some ideographs read as ASCII in the wrong order.
+    """
     even, odd = start[0:_START:2], start[1:_START:2]
     found = []
     for characters, zeros, encoding in ((even, odd, UTF_16_LE), (odd, even, UTF_16_BE)):

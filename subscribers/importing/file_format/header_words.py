@@ -1,25 +1,25 @@
-"""The words of headers, in the languages that lists come in."""
+"""The words of headers in many languages."""
 
 import unicodedata
 
 from delivery.reader_fields import READER_FIELDS
 
-# No word below is near this length, and a field may have millions of characters.
+# All words below are shorter, and a field may have millions of characters.
 _LONGEST = 200
 
 
 def key(header: str) -> str:
-    """A header reduced to its letters and digits, without case and accents."""
+    """Reduce a header to letters and digits, without case and accents."""
     plain = unicodedata.normalize("NFKD", header[:_LONGEST].casefold())
     return "".join(character for character in plain if character.isalnum())
 
 
 def keys(words: str) -> frozenset[str]:
-    """The keys of these words, which commas or line breaks separate."""
+    """Return the keys of words that commas or line breaks separate."""
     return frozenset(map(key, words.replace("\n", ",").split(","))) - {""}
 
 
-# These name a column of addresses whatever stands in it.
+# These name a column of addresses, whatever its values are.
 ADDRESS = keys("""
     email, mail, e-mail 1, email 1, e-mail 1 - value, email value, email id, emails, mails,
     email address, mail address, email addresses, your email, your email address, primary email,
@@ -43,7 +43,7 @@ ADDRESS = keys("""
     电子邮箱, 邮件地址, 電子郵件, 電郵, 信箱, 이메일, 메일, 이메일 주소, 전자우편,
     البريد الإلكتروني, بريد إلكتروني, ایمیل, דוא"ל, דואל, אימייל, ईमेल
 """)
-# These may as well be the address of a house or a telephone number: the sample must agree.
+# These may also mean a postal address or a telephone number, so the sample must confirm them.
 _PERHAPS_ADDRESS = keys("""
     address, adresse, adress, adres, adresa, aadress, osoite, cím, dirección, indirizzo, endereço,
     adreça, contact, kontakt, contacto, contatto, contato, recipient, subscriber, reader, to,
@@ -62,7 +62,7 @@ FULL_NAME = keys("""
     nume complet, ime i prezime, ime in priimek, ad soyad, adı soyadı, ονοματεπώνυμο, фио,
     полное имя, імя та прізвище, 氏名, お名前, 姓名, 성명
 """)
-# Beside the other half of it, each of these is half a name.
+# Next to a first or last name, each of these is the other half.
 NAME = keys("""
     name, names, nom, nombre, nome, naam, navn, namn, nimi, nimed, név, jméno, meno, ime, nume,
     numele, nafn, vārds, isim, ad, όνομα, имя, имена, імя, 名前, 名字, 이름, الاسم, نام, שם, नाम,
@@ -89,10 +89,10 @@ _KNOWN = ADDRESS | FULL_NAME | NAME | GIVEN_NAME | FAMILY_NAME | _FIELDS
 
 
 def may_be_address(word: str) -> bool:
-    """Whether this key may stand over a column of addresses."""
+    """Whether this key may name a column of addresses."""
     return word in _PERHAPS_ADDRESS or any(part in word for part in _PARTS_OF_PERHAPS_ADDRESS)
 
 
 def is_known(word: str) -> bool:
-    """Whether this key is one of a header's."""
+    """Whether this key is a known header."""
     return may_be_address(word) or word in _KNOWN

@@ -1,4 +1,4 @@
-"""From bytes to lines that end in CRLF, LF or CR. Only the start of a long line is kept."""
+"""Split bytes into lines that end in CRLF, LF or CR; long lines are cut."""
 
 import hashlib
 import io
@@ -7,13 +7,13 @@ from typing import BinaryIO
 
 from subscribers.importing.file_format.encoding import MARK_UNDECODABLE, Encoding
 
-LONGEST_LINE = 64 * 1024  # characters with the line end; a line of a real list has a hundred or two
+LONGEST_LINE = 64 * 1024  # characters with the line end; real lists have 100 to 200
 _PIECE = 64 * 1024  # bytes read at once
 _CUT = LONGEST_LINE + 1
 
 
 class HashingReader(io.RawIOBase):
-    """Reads a file from its start, whoever else reads it; closing leaves the file open."""
+    """Reader with a position of its own; closing it leaves the file open."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
@@ -37,12 +37,12 @@ class HashingReader(io.RawIOBase):
 
 
 def lines_of(file: HashingReader, encoding: Encoding) -> Iterator[str]:
-    """Lines with their ends, cut after `LONGEST_LINE + 1` characters. Invalid bytes are marked."""
+    """Yield lines with their ends, cut after `LONGEST_LINE + 1`; mark invalid bytes."""
     text = io.TextIOWrapper(
         io.BufferedReader(file, _PIECE),
         encoding=encoding.codec,
         errors=MARK_UNDECODABLE,
-        newline="",  # all kinds of line ends, and as they are
+        newline="",  # keeps every kind of line end
     )
     take = text.readline
     line = take(1 + _CUT).removeprefix("\ufeff")
@@ -55,13 +55,13 @@ def lines_of(file: HashingReader, encoding: Encoding) -> Iterator[str]:
             piece = line
             while len(piece) > LONGEST_LINE and piece[-1] not in "\r\n":
                 piece = take(_CUT)
-            # The piece may end just between the two halves of a line end.
+            # The piece may end between CR and LF.
             between_cr_and_lf = piece.endswith("\r")
         line = take(_CUT)
 
 
 def line_end(line: str) -> str:
-    """How this line ends, in words; empty if it is too long or the last one."""
+    """Name the end of a line; empty for a cut line or the last one."""
     if line.endswith("\r\n"):
         return "CRLF"
     return {"\n": "LF", "\r": "CR"}.get(line[-1:], "")

@@ -1,8 +1,8 @@
-"""Refuses files that are not CSV: other formats, known by their first bytes, and empty files."""
+"""Refusal of files that are not CSV, by their first bytes, and of empty files."""
 
 from subscribers.refusal import refuse, sentence_of
 
-# The formats' names are in refusal.py. Text is compared in lower case.
+# The names of the formats are in refusal.py. Text is compared in lower case.
 _BY_FIRST_BYTES = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "empty_zip"),
@@ -26,11 +26,11 @@ _BY_FIRST_TEXT = (
     (b"begin:vcard", "vcard"),
 )
 _BLANKS_AND_MARK = b"\xef\xbb\xbf \t\r\n"
-_MOST_UNTYPED = 5  # unprintable characters of a hundred; with more it is not text
+_MOST_UNPRINTABLE = 5  # per cent of the characters of a text
 
 
 class UnreadableFileError(Exception):
-    """The file as a whole cannot be imported. `refusal` says why; its text is the sentence."""
+    """A file that cannot be imported. `refusal` is the reason, `str()` its sentence."""
 
     def __init__(self, code: str, **parameters: str | int) -> None:
         self.refusal = refuse(code, **parameters)
@@ -50,10 +50,10 @@ def refuse_other_formats(start: bytes) -> None:
 
 
 def without_addresses(sample: str, shown: str) -> UnreadableFileError:
-    """The error for a file whose first lines, `sample`, hold no address. `shown` is their start."""
+    """Make the error for a file whose first lines, `sample`, have no address."""
     if not sample.strip():
         return UnreadableFileError("file_empty")
-    untyped = sum(not (character.isprintable() or character.isspace()) for character in sample)
-    if 100 * untyped > _MOST_UNTYPED * len(sample):
+    unprintable = sum(not (character.isprintable() or character.isspace()) for character in sample)
+    if 100 * unprintable > _MOST_UNPRINTABLE * len(sample):
         return UnreadableFileError("file_is_binary")
     return UnreadableFileError("file_without_addresses", shown=shown)

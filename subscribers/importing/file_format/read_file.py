@@ -1,4 +1,4 @@
-"""From a file to rows: always the same ones in the same order, in constant memory."""
+"""Read the rows of a file in constant memory; each reading yields the same rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from subscribers.importing.file_format.status import RowStatus
 from subscribers.refusal import InputRefusal, refuse
 
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
-# The sample by which a file is understood, with bounds for files that begin with something else.
+# Limits of the sample that shows the layout of a file.
 _FILLED_LINES = 300
 _MOST_LINES = 10_000
 _MOST_CHARACTERS = 2_000_000
@@ -46,7 +46,7 @@ _MAX_UNUSED = 12  # columns named; a file may have thousands
 
 
 class Row(NamedTuple):
-    """What the file says about one reader, not validated yet. `line` counts from 1."""
+    """One reader's row, not validated yet. `line` counts from 1."""
 
     line: int
     email: str
@@ -56,7 +56,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How a file is read, as JSON stores it. `encoding_warning` and `hidden` are codes."""
+    """How a file is read, stored as JSON. import_sentences.py words its codes."""
 
     encoding: str = ""
     delimiter: str = ""
@@ -73,7 +73,7 @@ class Description:
 
     @classmethod
     def from_json(cls, stored: Map[str, Any] | None) -> Description | None:
-        """Read what another release may have stored: unknown keys are ignored."""
+        """Read a stored description; keys of another release are ignored."""
         if stored is None:
             return None
         known = {one.name for one in fields(cls)}
@@ -81,7 +81,7 @@ class Description:
 
 
 class ReaderFile:
-    """A regular file of readers, or an upload that stays open. Raises `UnreadableFileError`."""
+    """A regular file or an open upload. Raises `UnreadableFileError`."""
 
     def __init__(self, source: Path | BinaryIO, filename: str = "", mapping: Mapping = ()) -> None:
         self.source = source
@@ -109,7 +109,7 @@ class ReaderFile:
 
     @property
     def import_hash(self) -> bytes:
-        """The identity of an import: the content, and how its columns and statuses are read."""
+        """The identity of an import: the content and the reading of its columns."""
         status = self._layout.status
         if not self.mapping and status is None:
             return self.content_hash
@@ -124,12 +124,12 @@ class ReaderFile:
         return self._reading.bytes_read if self._reading else 0
 
     def rows(self) -> Iterator[Row | BadRow]:
-        """The rows in order. Raises `UnreadableFileError` at the end if the file changed."""
+        """Yield the rows. Raises `UnreadableFileError` at the end if the file changed."""
         reader = self._reading = HashingReader(self._file)
         layout, top = self._layout, max(self._layout.header_line, self._separator_line)
         width, address, status = layout.width, layout.address, layout.status
         delimiter = DELIMITERS[self._delimiter].removesuffix("s")
-        # A field is hardly ever in two columns, and a file may have millions of rows.
+        # A fast path: a field is hardly ever in two columns, and a file may have millions of rows.
         singles = [columns[0] for columns in layout.fields if len(columns) == 1]
         are_single = len(singles) == len(layout.fields)
         for record in records(lines_of(reader, self._encoding), self._delimiter):
@@ -175,12 +175,12 @@ class ReaderFile:
         self.size, self.content_hash = size, digest.digest()
         self._encoding = detector.encoding()
         self._encoding_warning = ""
-        if self._encoding == WINDOWS_1252:  # which no bytes prove
+        if self._encoding == WINDOWS_1252:  # a guess, which no bytes can prove
             is_contradicted = detector.contradicts_windows_1252
             self._encoding_warning = "other_encoding" if is_contradicted else "windows_1252"
 
     def _sample(self) -> tuple[int, list[str]]:
-        """How many blank lines there are at the start, and the first lines after them."""
+        """Return the number of blank lines at the start, and a sample of the next lines."""
         sample: list[str] = []
         blank = filled = characters = 0
         for line in lines_of(HashingReader(self._file), self._encoding):
@@ -227,7 +227,7 @@ class ReaderFile:
             encoding=self._encoding.words,
             delimiter="one column" if width == 1 else DELIMITERS[self._delimiter],
             has_header=bool(layout.header_line),
-            line_ends=" and ".join(ends),
+            line_ends=", ".join(ends),
             address_column=_column_name(layout, layout.address),
             field_columns={
                 one.name: [_column_name(layout, column) for column in columns]
@@ -242,7 +242,7 @@ class ReaderFile:
         )
 
     def _rows_with_accents(self, sample: list[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Further rows whose names show whether the encoding is right, be they far down."""
+        """Find rows with accents, which show whether the encoding is right."""
         found = (row for row in sample[1:] if not row[1].isascii())
         if self._encoding_warning and all(name.isascii() for _, name in sample):
             found = (
@@ -261,7 +261,7 @@ def _column_name(layout: Layout, column: int) -> str:
 
 
 def _unused_columns(layout: Layout) -> tuple[str, ...]:
-    """The columns that nothing is read from; of many only the first, and how many more."""
+    """Name the unused columns; of many, the first and the number of the others."""
     used = {layout.address, *(layout.status.columns if layout.status else ())}.union(*layout.fields)
     unused = [column for column in range(layout.width) if column not in used]
     names = tuple(_column_name(layout, column) for column in unused[:_MAX_UNUSED])
@@ -279,7 +279,7 @@ def _opened(path: Path) -> BinaryIO:
     except OSError as error:
         reason = error.strerror or str(error)
         raise UnreadableFileError("file_not_opened", path=str(path), error=reason) from error
-    # A pipe can be read only once, and the content hash needs a reading of its own.
+    # A pipe can be read only once, but the content hash needs a separate reading.
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise UnreadableFileError("file_not_regular", path=str(path))

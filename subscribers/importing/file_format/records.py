@@ -1,4 +1,4 @@
-"""From lines to the fields of each row, which spans only a few lines."""
+"""Split lines into the fields of rows; a row may span a few lines."""
 
 import csv
 from collections import deque
@@ -10,7 +10,7 @@ from subscribers.importing.file_format.lines import LONGEST_LINE
 from subscribers.models.subscriber_import import LONGEST_EXCERPT
 from subscribers.refusal import InputRefusal, refuse
 
-MAX_LINES_IN_A_ROW = 40  # somebody's address or remark in quotation marks, with room
+MAX_LINES_IN_A_ROW = 40  # more than a quoted postal address or remark needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class BadRow:
 
 
 def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]] | BadRow]:
-    """Each row as the number of its first line, from 1, and its fields; blank lines are no rows."""
+    """Yield each row: the number of its first line, from 1, and its fields."""
     put_back: deque[str] = deque()
     number = 0
     while line := put_back.popleft() if put_back else next(lines, ""):
@@ -47,19 +47,19 @@ def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[st
 
 
 def excerpt(text: str) -> str:
-    """The start of `text` for a report: in one line and without control characters."""
+    """Return the start of a text in one line, without control characters."""
     start = text.strip()[:LONGEST_EXCERPT]
     return "".join(character if character.isprintable() else "\ufffd" for character in start)
 
 
 class _OtherRowsInsideError(csv.Error):
-    """A quotation spans what looks like other rows."""
+    """A quotation spans text that looks like other rows."""
 
 
 def _quoted(
     row: list[str], put_back: deque[str], lines: Iterator[str], delimiter: str
 ) -> list[str]:
-    """The fields of the row that starts with `row`, to which its further lines are added."""
+    """Parse a quoted row; its further lines are appended to `row`."""
 
     def wanted() -> Iterator[str]:
         yield row[0]
@@ -74,7 +74,7 @@ def _quoted(
 
     fields = next(csv.reader(wanted(), delimiter=delimiter, skipinitialspace=True, strict=True))
     if any("@" in field and _spans_lines(field) for field in fields):
-        # Hardly one field: rather the rows of other readers, who would be lost unnoticed.
+        # This is probably not one field but the rows of other readers, who would be lost.
         raise _OtherRowsInsideError
     return fields
 
@@ -95,7 +95,7 @@ def _fault(line: str) -> InputRefusal | None:
 
 
 def _reason(error: csv.Error) -> InputRefusal:
-    """The csv module tells its errors apart by their text only."""
+    """Return the reason; the csv module distinguishes its errors only by their text."""
     text = str(error)
     if isinstance(error, _OtherRowsInsideError):
         return refuse("quote_closed_in_another_row")

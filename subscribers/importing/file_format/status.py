@@ -1,5 +1,8 @@
-"""The status of each row: by the export of a known product, or by a column's name. Pure. The
-gravest status counts. Silence is not consent: without a status the row is unconfirmed."""
+"""
+The status of each row, by a known product's export or a column's name. Pure.
+
+The gravest status counts. A row without a status is unconfirmed, because silence is not consent.
+"""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -8,12 +11,14 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from django.utils.translation import gettext_noop
+
 from subscribers.importing.file_format.header_words import key, keys
 from subscribers.refusal import InputRefusal, refuse
 
 
 class Status(StrEnum):
-    """What a file can say of a reader, by gravity."""
+    """The status of a reader in a file, ordered by gravity."""
 
     SUBSCRIBED = "subscribed"
     UNCONFIRMED = "unconfirmed"
@@ -28,13 +33,13 @@ class Status(StrEnum):
 
 
 _GRAVITY = {status: at for at, status in enumerate(Status)}
-# None: the value says nothing.
+# None: the value has no meaning.
 Verdict = Status | InputRefusal | None
 Words = Mapping[str, Verdict]
 
 
 class RowStatus(NamedTuple):
-    """A row's status, and when the reader left, in UTC; an unreadable date counts as the latest."""
+    """A row's status, and when the reader left; unreadable dates count as latest."""
 
     status: Status
     left_at: datetime | None = None
@@ -87,20 +92,24 @@ class _Product(NamedTuple):
     name: str
     words: Words = _KNOWN
     silence: Status | InputRefusal = Status.UNCONFIRMED
-    hidden: str = ""  # the code of what its files do not show (import_sentences.py)
+    hidden: str = ""  # a code for missing information (import_sentences.py)
 
 
-_MAILCHIMP = "Mailchimp audience"
+# The names are part of an import's hash, so they are stored in English.
+_MAILCHIMP = gettext_noop("Mailchimp audience")
 _NO_PRODUCT = _Product("")
-_SUBSTACK = _Product("Substack email list", hidden="substack")
-_DASHBOARD = _Product("Substack dashboard", hidden="substack_dashboard")
-_GHOST = _Product("Ghost members", hidden="ghost")
-_BUTTONDOWN_FILE = _Product("Buttondown subscribers", _BUTTONDOWN)
-_BEEHIIV = _Product("Beehiiv subscribers", {**_KNOWN, "inactive": Status.UNSUBSCRIBED})
-_KIT = _Product(
-    "Kit subscribers", {**_KNOWN, "inactive": Status.UNCONFIRMED, "cold": Status.SUBSCRIBED}
+_SUBSTACK = _Product(gettext_noop("Substack email list"), hidden="substack")
+_DASHBOARD = _Product(gettext_noop("Substack dashboard"), hidden="substack_dashboard")
+_GHOST = _Product(gettext_noop("Ghost members"), hidden="ghost")
+_BUTTONDOWN_FILE = _Product(gettext_noop("Buttondown subscribers"), _BUTTONDOWN)
+_BEEHIIV = _Product(
+    gettext_noop("Beehiiv subscribers"), {**_KNOWN, "inactive": Status.UNSUBSCRIBED}
 )
-_LISTMONK = _Product("listmonk subscribers", hidden="listmonk")
+_KIT = _Product(
+    gettext_noop("Kit subscribers"),
+    {**_KNOWN, "inactive": Status.UNCONFIRMED, "cold": Status.SUBSCRIBED},
+)
+_LISTMONK = _Product(gettext_noop("listmonk subscribers"), hidden="listmonk")
 
 _MAILCHIMP_NAME = re.compile(r"(subscribed|unsubscribed|cleaned|nonsubscribed|sms_only)_", re.I)
 _MAILCHIMP_EXPORT = re.compile(rf"{_MAILCHIMP_NAME.pattern}\w*export", re.I)
@@ -131,7 +140,7 @@ _EXPORTS: tuple[tuple[_Product, frozenset[str]], ...] = (
 _MARKS = keys("member_rating, leid, euid").union(*(marks for _, marks in _EXPORTS))
 _ANY_PRODUCT = frozenset(_KNOWN) | frozenset(_KIT.words)
 
-# What columns are called, as `header_words.key` has it.
+# Names of columns, as keys of `header_words.key`.
 _STATUS = keys("""
     status, state, subscription status, subscription state, subscriber status, email status
     contact status, member status, opt in status, marketing status, email marketing status
@@ -165,7 +174,7 @@ _DATES: Mapping[str, tuple[Words, Status]] = {
     ),
 }
 _CANCELLED = {"cancelledat": "unsubscribedat", "canceledat": "unsubscribedat"}  # in Kit alone
-# Beside one of these, “state” is a part of a country.
+# Next to one of these, “state” means a part of a country.
 _PLACES = keys("city, town, zip, zip code, postal code, postcode, country, region, street")
 _DATE = re.compile(
     r"(?:(\d{4})[-/.](\d\d?)[-/.](\d\d?)|(\d\d?)([-/.])(\d\d?)[-/.](\d{4}|\d\d))(?!\d)"
@@ -182,7 +191,7 @@ _SHOWN = 60  # characters of an unknown value
 
 @dataclass(frozen=True, slots=True)
 class _StatusColumn:
-    """One column: what its words mean, and a date in it. `may_be_empty`: then it says nothing."""
+    """A column of statuses. `dated` is the status of a row with a date in it."""
 
     column: int
     name: str
@@ -194,7 +203,7 @@ class _StatusColumn:
         value = value.strip()
         if not value:
             return None if self.may_be_empty else refuse("status_empty", column=self.name)
-        word = key(value.removesuffix(".0"))  # as spreadsheets write a number
+        word = key(value.removesuffix(".0"))  # spreadsheets write numbers like this
         if word in self.words:
             return self.words[word]
         if self.dated is not None:
@@ -208,7 +217,7 @@ class _StatusColumn:
 
 @dataclass(frozen=True, slots=True)
 class _SpamReason(_StatusColumn):
-    """Why a Mailchimp contact left, in their own words or the product's."""
+    """The reason of a Mailchimp contact for leaving, in free text."""
 
     def read(self, value: str) -> Verdict:
         value = value.lower()
@@ -217,7 +226,7 @@ class _SpamReason(_StatusColumn):
 
 @dataclass(frozen=True, slots=True)
 class StatusRule:
-    """How one file says the status of its rows."""
+    """The columns of a file that determine the status of its rows."""
 
     product: str
     status_columns: tuple[_StatusColumn, ...]
@@ -229,7 +238,7 @@ class StatusRule:
         return tuple(one.column for one in self.status_columns)
 
     def of(self, fields: Sequence[str]) -> RowStatus | InputRefusal:
-        """The status of a row, or why it cannot be imported."""
+        """Return the status of a row, or the reason for rejecting it."""
         found = []
         for one in self.status_columns:
             value = fields[one.column] if one.column < len(fields) else ""
@@ -248,7 +257,7 @@ SILENT = StatusRule("", (), Status.UNCONFIRMED)
 
 
 def _left_at(gravest: Status, found: Sequence[tuple[Verdict, str]]) -> datetime | None:
-    """The date beside the status that decided, or else beside another that says gone."""
+    """Return the date of the decisive status, else of another status that means gone."""
     dates = [
         (status is gravest, at)
         for status, value in found
@@ -258,7 +267,7 @@ def _left_at(gravest: Status, found: Sequence[tuple[Verdict, str]]) -> datetime 
 
 
 def _date_in(value: str) -> datetime | None:
-    """The date that a value begins with. Without a zone it is in UTC; of two readings the later."""
+    """Parse the date at the start of a value: in UTC by default, the later reading."""
     value = value.strip()
     date = _DATE.match(value)
     if date is None:
@@ -288,22 +297,22 @@ def _moment(date: tuple[str, str, str], time: re.Match[str]) -> datetime | None:
 
 
 def column_name(header: Sequence[str], column: int) -> str:
-    """The column as the header has it, or its number from 1."""
+    """Name a column by its header, or by its number from 1."""
     return header[column].strip() if column < len(header) else f"column {column + 1}"
 
 
 def is_known(word: str) -> bool:
-    """Whether this key names a column of statuses, or marks the export of a product."""
+    """Whether this key names a column of statuses or identifies a product."""
     return word in _STATUS or word in _FLAGS or word in _DATES or word in _MARKS
 
 
 def are_statuses(values: Collection[str]) -> bool:
-    """Whether there are values and each of them is the word for a status."""
+    """Whether there are values and each is the word for a status."""
     return bool(values) and all(key(value) in _ANY_PRODUCT for value in values)
 
 
 def rule_by_values(columns: Mapping[int, str]) -> StatusRule:
-    """How columns say the status whose values alone show what they are; number → name."""
+    """Make the rule for columns recognised by their values alone; number → name."""
     found = (_StatusColumn(at, name, _KNOWN, may_be_empty=True) for at, name in columns.items())
     return StatusRule("", tuple(found), Status.UNCONFIRMED)
 
@@ -315,8 +324,12 @@ def rule_of(
     mapped: Collection[int] = (),
     taken: Collection[int] = (),
 ) -> StatusRule | None:
-    """How a file says the status of its rows; None if it says none. `values` gives the first values
-    of a column; `mapped` columns hold statuses, `taken` ones something else."""
+    """
+    Find the rule for the status of rows; None if the file has no status.
+
+    `values` returns the first values of a column. `mapped` columns hold statuses, `taken` ones
+    something else.
+    """
     named = [key(word) for word in header]
     product = _product_of(frozenset(named), filename)
     if product is _NO_PRODUCT and {"emailaddress", "type"} <= set(named):
@@ -370,7 +383,7 @@ def _status_column(
     if product.name == _MAILCHIMP and word.startswith("unsubreason"):
         return _SpamReason(column, name, {})
     if product is _BUTTONDOWN_FILE and word == "unsubscriptiondate":
-        return None  # readers who came back keep an old one
+        return None  # resubscribed readers keep an old date
     if word in _STATUS or (product is _BUTTONDOWN_FILE and word == "type"):
         found = values(column)
         is_place = word == "state" and not _PLACES.isdisjoint(named)
@@ -378,7 +391,7 @@ def _status_column(
             return None
         return _StatusColumn(column, name, product.words, may_be_empty=is_place and not found)
     if word in _FLAGS:
-        # “Subscribed” may also say since when. Then an empty field says nothing.
+        # “Subscribed” may contain a date. Then an empty field has no meaning.
         has_dates = any(map(_DATE.match, values(column)))
         return _StatusColumn(column, name, _FLAGS[word], Status.SUBSCRIBED, may_be_empty=has_dates)
     if word in _DATES:

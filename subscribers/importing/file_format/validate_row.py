@@ -1,4 +1,4 @@
-"""Whether a row names a reader who can be mailed. Pure."""
+"""Validation of rows: whether they name a reader who can be mailed. Pure."""
 
 import re
 from typing import NamedTuple
@@ -12,18 +12,18 @@ from subscribers.models import RejectedRow
 from subscribers.reader_values import read_value
 from subscribers.refusal import InputRefusal, refuse
 
-# As mail programs copy an address: `Ada Whitlock <ada@example.org>`, `mailto:ada@example.org`.
+# Mail programs copy an address as `Ada Whitlock <ada@example.org>` or `mailto:ada@example.org`.
 _AS_COPIED = re.compile(r"\s*(?:([^@<>]*)<)?\s*(?:mailto:)?([^\s<>]+)\s*>?\s*", re.IGNORECASE)
-# Products and spreadsheets put an apostrophe before what would run as a formula.
+# Products and spreadsheets put an apostrophe before texts that would run as formulas.
 _GUARDED = re.compile(r"\A\s*'(?=[=+\-@\t\r])")
-# Substack's address for a reader whose data it deleted.
+# Substack replaces the address of a deleted reader with one in this domain.
 _DELETED = "@deletion-request.substack.com"
 _NAME_AT = FIELD_NAMES.index("name")
 _NO_VALUES = ("",) * len(FIELD_NAMES)
 
 
 class Candidate(NamedTuple):
-    """A row that may become a reader, or that says who left. `values`: of `READER_FIELDS`."""
+    """A row with a valid address. `values` follow `READER_FIELDS`."""
 
     line: int
     email: str
@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
 
 
 def validate_row(row: Row | BadRow) -> Candidate | RejectedRow:
-    """The reader that a row names, or the row as rejected, not stored yet."""
+    """Return the reader of a row, or the rejected row, not stored yet."""
     if isinstance(row, BadRow):
         return excluded(row.line, row.excerpt, row.reason)
     email = _unguarded(row.email)
@@ -61,7 +61,7 @@ def validate_row(row: Row | BadRow) -> Candidate | RejectedRow:
 def excluded(
     line: int, email: str, reason: InputRefusal, result: str = RejectedRow.Result.REJECTED
 ) -> RejectedRow:
-    """A row without a reader to add, not stored yet."""
+    """Make a rejected or skipped row, not stored yet."""
     why = {"reason": reason.code, "parameters": dict(reason.parameters)}
     return RejectedRow(line=line, result=result, email=email, **why)
 

@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from delivery.humanise import counted_readers
+from delivery.humanise import digits
 from subscribers.desk.reader_list import ReaderFilter, iter_readers
 from subscribers.desk.readers_csv import csv_lines
 from subscribers.files.atomic_file import atomic_file
@@ -14,24 +16,29 @@ from subscribers.models import Subscriber
 
 
 class Command(BaseCommand):
-    """A file of this name is never half a list."""
+    """Write a CSV file that appears only when it is complete."""
 
-    help = "Write the list of readers to a CSV file."
+    help = _("Write the list of readers to a CSV file.")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path)
         parser.add_argument(
-            "--state", choices=Subscriber.State.values, default="", help="only these readers"
+            "--state",
+            choices=Subscriber.State.values,
+            default="",
+            help=_("only readers in this state"),
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
-        written = -1  # The header is no reader.
+        written = -1  # The header does not count.
         try:
             with atomic_file(path) as file:
                 for line in csv_lines(iter_readers(ReaderFilter(options["state"]))):
                     file.write(line)
                     written += 1
         except OSError as error:
-            raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
-        self.stdout.write(f"{counted_readers(written)} in {path}.")
+            sentence = _("Homing cannot write {path}: {error}.")
+            raise CommandError(sentence.format(path=path, error=error.strerror)) from error
+        sentence = ngettext("{n} reader in {path}.", "{n} readers in {path}.", written)
+        self.stdout.write(sentence.format(n=digits(written), path=path))

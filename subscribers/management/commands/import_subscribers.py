@@ -1,4 +1,4 @@
-"""`manage.py import_subscribers FILE.csv`: readers from a CSV file onto the list."""
+"""`manage.py import_subscribers FILE.csv`: import readers from a CSV file."""
 
 import json
 import sys
@@ -9,7 +9,10 @@ from typing import Any, TextIO
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from delivery.humanise import digits
 from subscribers.files.atomic_file import atomic_file
 from subscribers.importing.file_format.columns import MAPPED_TO, read_mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
@@ -19,33 +22,35 @@ from subscribers.importing.report_text import rejected_lines, report_lines
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 
-CONTINUES = "If the import had begun, a worker continues it, and so does the same command again."
-NOTHING_CHANGED = "Nothing has changed."
-INTERRUPTED = 130  # what a shell says of a program that was ended by Ctrl-C
-SHOWN = 10  # rows of each kind; --rejects writes all
+CONTINUES = gettext_lazy("If the import had begun, a worker or the same command continues it.")
+NOTHING_CHANGED = gettext_lazy("Nothing has changed.")
+INTERRUPTED = 130  # the exit code of shells after Ctrl-C
+SHOWN = 10  # rows of each result; --rejects writes all
 ROWS_BETWEEN_PLAIN_LINES = 100_000
 
 
 class Command(BaseCommand):
-    """Reads options, calls `import_file`, prints its report. The last line is JSON."""
+    """Import a file and print the report. The last line is JSON."""
 
-    help = "Import readers from a CSV file with the columns email and name."
+    help = _("Import readers from a CSV file with the columns email and name.")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE.csv", type=Path)
-        parser.add_argument("--dry-run", action="store_true", help="only say what would happen")
-        confirmed_help = "state that these readers gave their consent elsewhere; it goes on record"
+        parser.add_argument("--dry-run", action="store_true", help=_("only report the result"))
+        confirmed_help = _("state that these readers gave their consent elsewhere; it is recorded")
         parser.add_argument("--confirmed", action="store_true", help=confirmed_help)
-        consent_help = "with --confirmed: where and how they gave it, for the record"
+        consent_help = _("with --confirmed: where and how they gave it, for the record")
         parser.add_argument("--consent", metavar="TEXT", default="", help=consent_help)
         parser.add_argument(
             "--map",
             metavar="COLUMN=FIELD",
             action="append",
             default=[],
-            help=f"FIELD is {', '.join(MAPPED_TO)}, or - to ignore the column; repeatable",
+            help=_("FIELD is {fields}, or - to ignore the column; repeatable").format(
+                fields=", ".join(MAPPED_TO)
+            ),
         )
-        rejects_help = "write the rejected rows to this CSV file: line, email, reason"
+        rejects_help = _("write the rejected rows to this CSV file: line, email, reason")
         parser.add_argument("--rejects", metavar="FILE", type=Path, help=rejects_help)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -56,12 +61,16 @@ class Command(BaseCommand):
         self.rows_at_last_line = 0
         consent = " ".join(options["consent"].split())
         if consent and not options["confirmed"]:
-            raise CommandError("--consent says where consent was given; --confirmed states that.")
+            raise CommandError(
+                _("--consent needs --confirmed, which states that consent was given.")
+            )
         if len(consent) > LONGEST_STATEMENT:
-            sentence = f"{len(consent)} characters; at most {LONGEST_STATEMENT} are kept."
-            raise CommandError(f"--consent has {sentence}")
+            sentence = _("--consent has {length} characters. At most {longest} are allowed.")
+            raise CommandError(
+                sentence.format(length=digits(len(consent)), longest=digits(LONGEST_STATEMENT))
+            )
         if rejects and _is_the_same(rejects, path):
-            raise CommandError("--rejects names the file that is imported; name another one.")
+            raise CommandError(_("--rejects names the file to import. Name another file."))
         what_remains = NOTHING_CHANGED if options["dry_run"] else CONTINUES
         try:
             with ExitStack() as stack:
@@ -80,13 +89,14 @@ class Command(BaseCommand):
         except UnreadableFileError as refusal:
             raise CommandError(str(refusal)) from refusal
         except (OperationalError, InterfaceError) as error:
-            sentence = f"The connection to the database was lost. {what_remains}"
-            raise CommandError(sentence) from error
+            sentence = _("The connection to the database was lost.")
+            raise CommandError(f"{sentence} {what_remains}") from error
         except KeyboardInterrupt:
-            self.stderr.write(f"Interrupted. {what_remains}")
+            self.stderr.write(f"{_('Interrupted.')} {what_remains}")
             sys.exit(INTERRUPTED)
         except OSError as error:
-            raise CommandError(f"{rejects} cannot be written: {error.strerror}.") from error
+            sentence = _("Homing cannot write {path}: {error}.")
+            raise CommandError(sentence.format(path=rejects, error=error.strerror)) from error
         finally:
             if self.stderr.isatty():
                 self.stderr.write("\r\033[K", str, ending="")
@@ -108,7 +118,9 @@ class Command(BaseCommand):
             self.shown[row.result].append(row)
 
     def _show_progress(self, record: SubscriberImport) -> None:
-        done = f"{record.rows:,} rows, {record.percent} % of the file"
+        done = _("Rows: {n}, {percent} % of the file").format(
+            n=digits(record.rows), percent=record.percent
+        )
         if self.stderr.isatty():
             self.stderr.write(f"\r{done}", str, ending="")  # str: not in the red of errors
             self.stderr.flush()
@@ -118,6 +130,6 @@ class Command(BaseCommand):
 
 
 def _is_the_same(rejects: Path, path: Path) -> bool:
-    with suppress(OSError):  # One of them does not exist: opening it says why.
+    with suppress(OSError):  # If one does not exist, opening it reports the error.
         return rejects.samefile(path)
     return False

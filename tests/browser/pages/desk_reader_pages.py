@@ -114,7 +114,7 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
 
 def upload(page: Page, name: str, mime_type: str, content: bytes) -> None:
     file = {"name": name, "mimeType": mime_type, "buffer": content}
-    page.get_by_label("A list of readers").set_input_files(files=[file])  # type: ignore[list-item]
+    page.get_by_label("File of readers").set_input_files(files=[file])  # type: ignore[list-item]
     page.get_by_role("button", name="Upload and check").click()
 
 
@@ -124,7 +124,7 @@ def _upload_no_list(page: Page) -> None:
 
 
 def _state_nothing(page: Page) -> None:
-    page.get_by_label("These people gave their consent elsewhere").check()
+    page.get_by_label("These readers consented elsewhere").check()
     page.get_by_label("How did they consent?").fill("  ")
     page.get_by_role("button", name="as confirmed").click()
     page.get_by_role("alert").wait_for()
@@ -173,6 +173,6 @@ def readers_acted_on(_author: Any) -> Pages:
         return Shown(f"{READERS}{reader.pk}/", press)
 
     return {
-        "blocked": do("Block this address", "Blocked. Nothing is mailed to this address."),
-        "erased": do("Erase", "Erased. Nothing is held about this reader any more."),
+        "blocked": do("Block this address", "Blocked. Homing sends no mail to this address."),
+        "erased": do("Erase", "Erased. Homing holds no data about this reader."),
     }

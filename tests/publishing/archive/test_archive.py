@@ -77,7 +77,7 @@ def test_merge_fields_are_filled_for_nobody_in_particular(anybody, print_letter)
     assert "Dear reader, <i></i>" in page.html
     # It leads to unsubscribing, though nobody knows who reads the page.
     assert 'href="https://letter.example.org/unsubscribe/"' in page.html
-    assert "Mail me the link" in anybody.get("/unsubscribe/").words
+    assert "Email me the link" in anybody.get("/unsubscribe/").words
     assert f'href="https://letter.example.org{address}"' in page.html
     assert "{{" not in page.html
 

@@ -181,7 +181,7 @@ def test_an_import_that_waits_for_a_decision_asks_whoever_manages_readers(
     page = WindowOf(new_author("tom", "manage_readers")).get(DESK)
     need = section(page, "need")
     assert "village-fair.csv" in need
-    assert "4 would be added" in need
+    assert "4 of 7 rows would be added" in need
     assert f'href="/admin/newsletters/imports/{waiting.pk}/"' in page.html
 
 

@@ -94,12 +94,12 @@ def test_a_file_comes_in_a_form_too(program: Program) -> None:
 @pytest.mark.parametrize(
     ("beside", "said"),
     [
-        ({"file": [LIST, b"email\ncleo@posthouse.example.org\n"]}, "there are 2"),
-        ({"file": [LIST, "list.csv"]}, "a text of that name"),
-        ({"file": [LIST], "name": "list.csv"}, "“name” is there"),
-        ({"file": [LIST], "other": [LIST]}, "“other” is there"),
-        ({"file": "list.csv"}, "there is none"),
-        ({}, "there is none"),
+        ({"file": [LIST, b"email\ncleo@posthouse.example.org\n"]}, "The form has 2 files."),
+        ({"file": [LIST, "list.csv"]}, "also has a text with this name"),
+        ({"file": [LIST], "name": "list.csv"}, "also has “name”"),
+        ({"file": [LIST], "other": [LIST]}, "also has “other”"),
+        ({"file": "list.csv"}, "The form has no file."),
+        ({}, "The form has no file."),
     ],
 )
 def test_of_a_form_that_is_not_one_file_nothing_is_taken(

@@ -53,7 +53,7 @@ def test_who_is_added_is_asked_and_gets_no_letter_before_they_confirm(program: P
     assert (reader.email, reader.name) == ("Ada@posthouse.example.org", "Ada")
     line = ConsentRecord.objects.get()
     assert (line.act, line.how, line.request) == ("asked", "api", 1)
-    assert line.detail == "Edith Marlow asked for it"
+    assert line.detail == "Requested by Edith Marlow."
     assert mails() == 1
     assert not confirmed().exists()
 
@@ -68,7 +68,7 @@ def test_who_agreed_elsewhere_is_confirmed_and_who_says_so_is_on_record(program:
     assert (answer.status_code, answer.json()["state"]) == (201, "confirmed")
     line = ConsentRecord.objects.get()
     assert (line.act, line.how) == ("stated", "api")
-    assert line.detail == "Consent was given elsewhere, says Edith Marlow: Signed at the fair"
+    assert line.detail == "Consent given elsewhere, stated by Edith Marlow: Signed at the fair"
     assert mails() == 0
 
 
@@ -128,7 +128,7 @@ def test_who_is_suppressed_or_was_erased_is_skipped(program: Program) -> None:
         "result": "skipped",
         "reader": None,
         "state": None,
-        "reason": "This reader had their record erased; an import does not bring them back.",
+        "reason": "This reader had their data erased. An import cannot add them again.",
     }
     assert not Subscriber.objects.exists()
 
@@ -201,7 +201,7 @@ def test_a_reader_added_by_a_program_did_not_sign_up(
     record = load_personal_data(number)
     assert record is not None
     assert json.loads(record.as_json())["came_by"] == "api"
-    assert describe(record)["source"] == "by a program"
+    assert describe(record)["source"] == "Added by a program"
 
 
 def test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database(

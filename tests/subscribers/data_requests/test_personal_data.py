@@ -78,7 +78,7 @@ def test_whoever_is_held_is_mailed_a_link_and_every_answer_is_the_same() -> None
 
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
-    assert "If that address is on the list, a mail" in answers[0].content.decode()
+    assert "If this address is on our list" in answers[0].content.decode()
     for state, reader in held.items():
         assert mails_to(reader) == [1]
         line = ConsentRecord.objects.get(subscriber=reader)
@@ -136,7 +136,7 @@ def test_a_request_that_fails_waits_and_holds_up_nobody(caplog: pytest.LogCaptur
     for _ in range(MAX_FAILURES - 1):
         assert answer_requests() == 0
     assert not background_tasks.is_any_due()
-    assert "failed 5 times and is set aside" in caplog.text
+    assert "failed 5 times and is parked" in caplog.text
     assert ADA not in caplog.text
 
     Delivery.objects.filter(recipient=reader.pk).delete()
@@ -270,7 +270,7 @@ def test_a_link_works_for_seven_days() -> None:
         page = Client().get(address)
         assert page.status_code == 410
         assert ADA not in page.content.decode().replace("<wbr>", "")
-        assert "Ask for a new link" in page.content.decode()
+        assert "Request a new link" in page.content.decode()
     for what in ("leave/", "erase/"):
         assert Client().post(link + what).status_code == 410
     reader.refresh_from_db()
@@ -321,9 +321,9 @@ def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: Sandb
         "One a week.",
         "Swifts for Ada &amp; Co",
         "SoftBounce",
-        "by a sign-up",
-        "its owner called the letter spam",
-        "Sent; the mail provider accepted it",
+        "Signed up",
+        "its owner marked a letter as spam",
+        "Sent: the mail provider accepted it.",
         "Reported by the mail provider",
     ):
         assert words in page
@@ -408,9 +408,9 @@ def test_who_has_themselves_erased_is_gone_and_their_links_say_so() -> None:
 
     page = press(link, "erase/")
 
-    assert "Nothing is held about you" in page.content.decode()
+    assert "Your data is erased" in page.content.decode()
     assert tables_that_hold(ADA) == []
     for address in (link, f"{link}record.json", f"{link}erase/"):
         again = Client().get(address)
         assert again.status_code == 410
-        assert "Nothing is held about you" in again.content.decode()
+        assert "Your data is erased" in again.content.decode()

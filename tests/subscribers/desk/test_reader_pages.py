@@ -62,7 +62,7 @@ def test_the_list_says_how_many_stand_where_and_shows_the_newest_first(operator:
     page = shown(operator.get(READERS))
     asked = shown(operator.get(READERS, {"state": "pending"}))
 
-    assert "3 people have confirmed" in page
+    assert "3 readers have confirmed." in page
     assert "1 was asked and has not answered yet" in page
     assert 'Confirmed<span class="small">3</span>' in page
     assert 'All<span class="small">4</span>' in page
@@ -102,9 +102,9 @@ def test_a_search_finds_addresses_and_names(operator: Client, text: str, found: 
 @pytest.mark.parametrize(
     ("origin", "reason", "why"),
     [
-        ("import", "unsubscribe", "its owner had left, an imported file says"),
-        ("import", "manual", "another product blocked it, an imported file says"),
-        ("provider", "bounce", "mail to it bounces"),
+        ("import", "unsubscribe", "an imported file says that its owner unsubscribed"),
+        ("import", "manual", "an imported file says that another product blocked it"),
+        ("provider", "bounce", "mail to it bounced"),
     ],
 )
 def test_a_search_says_why_an_address_gets_nothing(
@@ -114,10 +114,10 @@ def test_a_search_says_why_an_address_gets_nothing(
     at = datetime(2026, 3, 1, 12, tzinfo=UTC)
     SuppressionFactory(address_key="ben@example.org", origin=origin, reason=reason, at=at)
     page = shown(operator.get(READERS, {"q": "Ben@example.org"}))
-    assert f"ben@example.org is suppressed since 1 Mar 2026 and gets no letter: {why}." in page
-    assert "is suppressed" not in shown(operator.get(READERS, {"q": "ben@example"}))
+    assert f"The address has been suppressed since 1 Mar 2026 and gets no letters: {why}." in page
+    assert "been suppressed" not in shown(operator.get(READERS, {"q": "ben@example"}))
     SubscriberFactory(email="Ben@example.org")
-    assert "is suppressed" not in shown(operator.get(READERS, {"q": "ben@example.org"}))
+    assert "been suppressed" not in shown(operator.get(READERS, {"q": "ben@example.org"}))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -136,7 +136,7 @@ def test_a_search_that_takes_too_long_is_ended_and_says_what_finds_sooner(operat
         elsewhere.close()
 
     assert page.status_code == 503
-    assert f"Nothing was found in {SEARCH_S} seconds, so the search was stopped." in shown(page)
+    assert f"The search found nothing within {SEARCH_S} seconds and was stopped." in shown(page)
     assert "ada@example.org" not in shown(page)
     again = operator.get(address)
     assert again.status_code == 200
@@ -164,7 +164,7 @@ def test_a_line_to_the_database_that_was_cut_is_no_search_that_took_too_long() -
 
 def test_pages_follow_each_other_without_a_gap_or_a_double(operator: Client) -> None:
     everybody = {reader.email for reader in SubscriberFactory.create_batch(120)}
-    assert "50 readers on this page, the newest first" in shown(operator.get(READERS))
+    assert "50 readers on this page, newest first" in shown(operator.get(READERS))
     seen: list[str] = []
     address: str | None = READERS
     while address:
@@ -248,9 +248,9 @@ def test_the_command_writes_the_same_file_in_no_others_place(tmp_path: Path) -> 
     assert [row["email"] for row in rows_in(path.read_text())] == ["b@posthouse.example.org"]
     assert out.getvalue().startswith("1 reader in ")
     assert link.is_symlink()
-    with pytest.raises(CommandError, match=r"cannot be written: No such file or directory\."):
+    with pytest.raises(CommandError, match=r"Homing cannot write .*: No such file or directory\."):
         call_command("export_subscribers", str(tmp_path / "no" / "readers.csv"))
-    with pytest.raises(CommandError, match=r"cannot be written: it is no ordinary file\."):
+    with pytest.raises(CommandError, match=r"Homing cannot write .*: it is not a regular file\."):
         call_command("export_subscribers", str(pipe))
     assert pipe.is_fifo()
     assert set(tmp_path.iterdir()) == {pipe, link, path}
@@ -265,9 +265,9 @@ def test_the_page_of_a_reader_shows_what_is_held(operator: Client) -> None:
 
     assert reader.email in page
     assert "Unsubscribed" in page
-    assert "Asked for the letter, by the form on our page" in page
+    assert "Signed up, on our page" in page
     assert "One letter a week." in page
-    assert "mail to it bounces" in page
+    assert "mail to it bounced" in page
 
 
 def test_a_reader_who_is_not_there_is_not_found(operator: Client) -> None:
@@ -288,7 +288,7 @@ def test_every_action_asks_first(operator: Client, name: str) -> None:
     if name == "let-in":
         SuppressionFactory(address_key=reader.email, reason="manual", origin="operator")
     page = shown(operator.get(page_of(reader, name)))
-    assert f"<h1>{ACTIONS[name].button}?</h1>" in page
+    assert f"<h1>{ACTIONS[name].heading}</h1>" in page
     reader.refresh_from_db()
     assert reader.state == "confirmed"
     assert not LogEntry.objects.exists()
@@ -344,9 +344,9 @@ def test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader(state
 @pytest.mark.parametrize(
     ("name", "recorded", "words"),
     [
-        ("unsubscribe", "Unsubscribed.", "Unsubscribed. It took effect at once."),
+        ("unsubscribe", "Unsubscribed.", "Unsubscribed. This took effect immediately."),
         ("shut-out", "Blocked the address.", ""),
-        ("erase", "Erased.", "Nothing is held about this reader any more."),
+        ("erase", "Erased.", "Homing holds no data about this reader."),
     ],
 )
 def test_each_action_is_audited_once(

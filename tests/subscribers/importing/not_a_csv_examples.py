@@ -1,4 +1,4 @@
-"""Files that are no list of readers, as people pick them by mistake, and what is said of each."""
+"""Files that are not lists of readers, with a part of their error."""
 
 import gzip
 import io
@@ -23,32 +23,38 @@ def packed_list() -> bytes:
 
 
 NO_LISTS: dict[str, tuple[bytes, str]] = {
-    "nothing": (b"", "The file is empty; expected is a list of readers as text"),
+    "nothing": (b"", "The file is empty. Homing expects one reader per line"),
     "blank lines": (b"\n\n  \n", "The file is empty"),
     "a mark alone": (b"\xef\xbb\xbf", "The file is empty"),
     "blanks": (b" " * 3_000_000, "The file is empty"),
-    "a workbook": (workbook(), "The file is an Excel workbook or another packed file (ZIP)"),
+    "a workbook": (
+        workbook(),
+        "Homing cannot read this format: an Excel workbook or a ZIP archive.",
+    ),
     "an old workbook": (
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512) + b"ada@example.org",
-        "The file is an Excel workbook or another document of old Office",
+        "this format: an old Excel workbook or another old Office document.",
     ),
-    "a PDF": (b"%PDF-1.7\nada@example.org,Ada\n", "The file is a PDF document"),
-    "a PNG": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "The file is a picture (PNG)"),
-    "a ZIP": (packed_list(), "packed file (ZIP)"),
-    "an empty ZIP": (b"PK\x05\x06" + bytes(18), "The file is an empty packed file (ZIP)"),
-    "a gzip": (gzip.compress(b"email\nada@example.org\n"), "The file is a packed file (gzip)"),
-    "a web page": (b"\n <HTML><table><tr><td>ada@example.org", "The file is a web page (HTML)"),
+    "a PDF": (b"%PDF-1.7\nada@example.org,Ada\n", "this format: a PDF document."),
+    "a PNG": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "this format: an image (PNG)."),
+    "a ZIP": (packed_list(), "a ZIP archive."),
+    "an empty ZIP": (b"PK\x05\x06" + bytes(18), "this format: an empty ZIP archive."),
+    "a gzip": (
+        gzip.compress(b"email\nada@example.org\n"),
+        "this format: a compressed file (gzip).",
+    ),
+    "a web page": (b"\n <HTML><table><tr><td>ada@example.org", "this format: a web page (HTML)."),
     "address cards": (
         b"\xef\xbb\xbfBEGIN:VCARD\nEMAIL:ada@example.org\n",
-        "The file is a set of address cards",
+        "this format: address cards (vCard).",
     ),
-    "UTF-32": ("email,name\n".encode("utf-32"), "The file is text in UTF-32"),
-    "bytes": (bytes(range(256)) * 400, "The file is not text"),
-    "zeros": (bytes(100_000), "The file is not text"),
+    "UTF-32": ("email,name\n".encode("utf-32"), "this format: text in UTF-32."),
+    "bytes": (bytes(range(256)) * 400, "this format: binary data."),
+    "zeros": (bytes(100_000), "this format: binary data."),
     "a letter": (b"Dear readers,\nthe swifts are back.\n", "begin with “Dear readers,"),
-    "a line without end": (b"x" * (LONGEST_LINE + 1), "There is no address in the first lines"),
+    "a line without end": (b"x" * (LONGEST_LINE + 1), "The first lines contain no address"),
     "addresses of houses": (
         b"Address,Town\n1 Mill Lane,Wick\n",
-        "no header that names a column of addresses",
+        "no header names a column of addresses",
     ),
 }

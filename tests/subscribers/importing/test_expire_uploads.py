@@ -26,8 +26,8 @@ from tests.subscribers.signup_browser import days_pass
 pytestmark = pytest.mark.django_db(transaction=True)
 
 WHAT_BECAME_OF_IT = (
-    "It was checked and not imported within 7 days, so what was kept of the file was deleted. "
-    "Nobody was added. To import it, upload it again."
+    "The file was checked and not imported within 7 days, so it was deleted. No reader was added. "
+    "Upload the file again to import it."
 )
 
 
@@ -133,7 +133,7 @@ def test_whoever_decides_too_late_imports_nothing_and_is_told(window: WindowOf) 
 
     assert answer.answer.headers["Location"] == address
     page = window.get(address).words
-    assert "It is imported or deleted already; there is nothing to discard." in page
+    assert "The file was imported or deleted before, so there is nothing to discard." in page
     assert WHAT_BECAME_OF_IT in page
     assert not Subscriber.objects.exists()
 

@@ -55,11 +55,11 @@ def test_the_last_line_is_json_that_adds_up(import_rows: ImportRows) -> None:
     assert list(printed.summary.items()) == list(whole.items())
     assert (record.rows, record.added, record.rejected) == (6, 2, 1)
     assert record.finished_at is not None
-    # The report for people ends in its sum.
+    # The report ends with the total.
     lines = printed.lines
     assert lines[0].startswith("list.csv was imported as import ")
-    assert lines[1] == "Read as UTF-8, commas, with a header, LF."
-    assert lines[2] == "“email” is the address, “name” the name."
+    assert lines[1] == "Format: UTF-8, commas, with a header, LF"
+    assert lines[2] == "Address: “email”; Name: “name”"
     said = [line.split()[:2] for line in lines]
     for result, count in {**results, "rows": 6}.items():
         assert [result, str(count)] in said
@@ -94,9 +94,9 @@ def test_a_known_reader_is_counted_and_left_as_they_were(
 @pytest.mark.parametrize(
     ("state", "reason"),
     [
-        ("unsubscribed", "This reader has left; an import does not bring them back."),
-        ("bounced", "Mail to this reader bounces."),
-        ("complained", "This reader called a letter spam."),
+        ("unsubscribed", "This reader unsubscribed. An import cannot resubscribe them."),
+        ("bounced", "Mail to this reader bounced."),
+        ("complained", "This reader marked a letter as spam."),
     ],
 )
 def test_nobody_who_left_bounced_or_complained_is_brought_back(
@@ -118,7 +118,7 @@ def test_a_suppressed_address_is_skipped_known_or_not(import_rows: ImportRows, k
     printed = import_rows("Ada@example.org,Ada", options=("--confirmed",))
     assert printed.counts == {"skipped": 1}
     assert Subscriber.objects.count() == (1 if known else 0)
-    assert "The address is suppressed: its owner called a letter spam." in printed.text
+    assert "The address is suppressed: its owner marked a letter as spam." in printed.text
 
 
 def test_a_suppression_that_was_lifted_keeps_nobody_out(import_rows: ImportRows) -> None:
@@ -152,7 +152,7 @@ def test_bad_rows_are_reported_and_stop_no_good_ones(import_rows: ImportRows) ->
 
 
 def test_a_large_file_comes_in_whole_beside_bad_rows(import_rows: ImportRows) -> None:
-    # The file is kept in more than one piece, and no table can hold a NUL.
+    # The file is stored in several pieces, and no column can contain a NUL.
     long = "x" * (LONGEST_PIECE + 1)
     printed = import_rows("ada@example.org,Ada", "bo\0b@example.org,Bob", long, "cy@example.org,Cy")
     assert printed.counts == {"added": 2, "rejected": 2}
@@ -162,7 +162,7 @@ def test_a_large_file_comes_in_whole_beside_bad_rows(import_rows: ImportRows) ->
 def test_only_the_first_rejected_rows_are_printed(import_rows: ImportRows) -> None:
     printed = import_rows(*[f"nowhere{number}," for number in range(25)])
     assert sum(line.startswith("line ") for line in printed.lines) == 10
-    assert "and 15 more rows rejected" in printed.lines
+    assert "15 more rows rejected" in printed.lines
 
 
 def test_a_dry_run_gives_the_real_numbers(
@@ -186,7 +186,7 @@ def test_a_dry_run_gives_the_real_numbers(
     assert the_list() == before
     assert not SubscriberImport.objects.exists()
     assert not RejectedRow.objects.exists()
-    assert dry.lines[0] == "A dry run of list.csv: nothing has changed."
+    assert dry.lines[0] == "Dry run of list.csv: nothing has changed."
     assert (dry.summary["import"], dry.summary["created"]) == (None, False)
     real = import_subscribers(path, "--confirmed")
     assert (
@@ -217,9 +217,9 @@ def test_a_terminal_shows_progress_and_ends_with_a_clean_line(file_of: FileOf) -
     call_command("import_subscribers", path, stdout=io.StringIO(), stderr=log)
 
     assert terminal.getvalue() == (
-        "\r5,000 rows, 100 % of the file\r5,001 rows, 100 % of the file\r\033[K"
+        "\rRows: 5,000, 100 % of the file\rRows: 5,001, 100 % of the file\r\033[K"
     )
-    assert log.getvalue() == ""  # a log hears of long imports only
+    assert log.getvalue() == ""  # only long imports write to a log
 
 
 def test_the_same_content_creates_nothing_and_gives_the_numbers_of_the_first_time(
@@ -246,8 +246,8 @@ def test_the_same_content_creates_nothing_and_gives_the_numbers_of_the_first_tim
 @pytest.mark.parametrize(
     ("first", "then", "said"),
     [
-        ((), ("--confirmed",), "That import was made without --confirmed"),
-        (("--confirmed",), (), "That import was made with --confirmed"),
+        ((), ("--confirmed",), "The earlier import did not use --confirmed"),
+        (("--confirmed",), (), "The earlier import used --confirmed"),
     ],
 )
 def test_another_statement_about_consent_changes_nothing_and_is_answered(
@@ -280,7 +280,7 @@ def test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in(
     assert erase(SubscriberFactory(email=ADA).pk)
     printed = import_rows(f"{ADA.upper()},Ada", "new@example.org,New", options=options)
     assert printed.counts == {"added": 1, "skipped": 1}
-    assert "had their record erased" in printed.text
+    assert "had their data erased" in printed.text
     assert not Subscriber.objects.filter(email_key=ADA).exists()
     assert RejectedRow.objects.get().email == ""
     assert tables_that_hold(ADA) == []

@@ -52,23 +52,23 @@ def test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has(window
     assert not ConsentRecord.objects.exists()
     assert not Delivery.objects.exists()
     assert (
-        "A dry run: nothing has changed yet. Of 6 rows, 2 would be added and 1 cannot be read."
-        in (page.words)
+        "Dry run: nothing has changed yet. 2 of 6 rows would be added. 1 row cannot be read."
+        in page.words
     )
     for words in (
         "Added 2",
         "Known 1",
         "Duplicates 1",
-        "Skipped 1 1 had unsubscribed; an import cannot bring them back",
+        "Skipped 1 unsubscribed: 1; an import cannot resubscribe them",
         "Rejected 1",
         "Rows 6 total matches",
-        "Read as Windows-1252, semicolons, with a header, CRLF",
-        "“E-Mail” is the address, “Nome” the name",
-        "“Stand” is not used",
+        "Format Windows-1252, semicolons, with a header, CRLF",
+        "Address: “E-Mail”; Name: “Nome”",
+        "Ignored: “Stand”",
         "For example lidia.ramos@weir.example.org, Lídia Ramos",
-        "its letters are taken for Windows-1252, as Western Europe writes. If a name looks wrong",
-        "new: this file was never imported",
-        "paul@@orchard.example.org There is more than one @-sign.",
+        "so Homing reads it as Windows-1252, which is common in Western Europe.",
+        "new: this file has not been imported before",
+        "paul@@orchard.example.org The address has more than one @ sign.",
     ):
         assert words in page.words
 
@@ -77,16 +77,16 @@ def test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_con
     window: WindowOf,
 ) -> None:
     address = uploaded(window)
-    assert "Import 2 readers and ask each of them" in window.get(address).words
+    assert "Import 2 readers and ask them to confirm" in window.get(address).words
 
     answer = window.post(f"{address}import/", consent="ask")
     run_workers()
 
     assert answer.status == 303
     page = window.get(address)
-    assert "Imported. Of 6 rows, 2 were added and 1 was rejected." in page.words
-    assert "Rejected 1 see below; the others went in" in page.words
-    assert "as pending; each gets one mail with a button to confirm" in page.words
+    assert "Imported. 2 of 6 rows were added. 1 row was rejected." in page.words
+    assert "Rejected 1 see below; the other rows were imported" in page.words
+    assert "as pending; each gets one confirmation email" in page.words
     rosa = Subscriber.objects.get(email="rosa@example.org")
     assert (rosa.state, rosa.requests) == ("pending", 1)
     consent = ConsentRecord.objects.get(subscriber=rosa)
@@ -118,7 +118,7 @@ def test_stated_consent_confirms_and_is_on_record(window: WindowOf) -> None:
     consent = ConsentRecord.objects.get(subscriber=rosa)
     assert consent.request is None
     assert consent.detail == (
-        "Consent was given elsewhere, says Edith Marlow: Signed list at the village fair"
+        "Consent given elsewhere, stated by Edith Marlow: Signed list at the village fair"
     )
     assert not Delivery.objects.exists()
     assert "Signed list at the village fair" in window.get(address).words
@@ -127,9 +127,9 @@ def test_stated_consent_confirms_and_is_on_record(window: WindowOf) -> None:
 def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(window: WindowOf) -> None:
     address = uploaded(window)
     for fields, sentence in (
-        ({"states_it": "yes", "where": "  "}, "Say where and how they gave their consent"),
-        ({"where": "At the fair"}, "Tick that these people gave their consent elsewhere"),
-        ({"states_it": "yes", "where": "x" * 301}, "This has 301 characters; at most 300 are kept"),
+        ({"states_it": "yes", "where": "  "}, "Enter where and how they gave their consent."),
+        ({"where": "At the fair"}, "Tick the box if these readers consented elsewhere."),
+        ({"states_it": "yes", "where": "x" * 301}, "301 characters. At most 300 are allowed."),
     ):
         page = window.post(f"{address}import/", consent="elsewhere", **fields)
         assert page.status == 200
@@ -146,7 +146,7 @@ def test_wrong_letters_are_seen_before_the_import(window: WindowOf) -> None:
     run_workers()
 
     page = window.get(address).words
-    assert "Read as Windows-1252" in page
+    assert "Format Windows-1252" in page
     assert "zofia@example.org" not in page
     assert "If a name looks wrong" not in page
     assert "zofia" not in str(SubscriberImport.objects.get().read_as)
@@ -171,7 +171,7 @@ def test_the_same_upload_again_leads_to_the_first_import(window: WindowOf) -> No
     address = uploaded(window)
     again = upload(window, FAIR, "the same again.csv")
     assert again.answer.headers["Location"] == address
-    assert "was uploaded before and is not imported yet" in window.get(address).words
+    assert "was uploaded before. It is not imported yet." in window.get(address).words
     window.post(f"{address}import/", consent="ask")
     run_workers()
 
@@ -188,7 +188,7 @@ def test_the_same_upload_again_leads_to_the_first_import(window: WindowOf) -> No
 def test_of_two_files_in_one_upload_neither_is_taken(window: WindowOf) -> None:
     files = [SimpleUploadedFile("a.csv", FAIR), SimpleUploadedFile("b.csv", b"cleo@example.org\n")]
     page = Page(window.client.post(IMPORTS, {"file": files}, secure=True))
-    assert "2 files came; choose one after the other." in page.words
+    assert "Choose one file at a time." in page.words
     assert not SubscriberImport.objects.exists()
 
 
@@ -198,9 +198,7 @@ def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: 
     answer = window.post(f"{address}drop/")
 
     assert answer.answer.headers["Location"] == IMPORTS
-    assert (
-        "village-fair.csv was discarded. Nobody was imported from it." in window.get(IMPORTS).words
-    )
+    assert "village-fair.csv was discarded. No reader was imported." in window.get(IMPORTS).words
     for rows in (SubscriberImport, ImportPiece, ImportSeenAddress, RejectedRow):
         assert not rows.objects.exists()
     assert window.get(address).status == 404
@@ -226,7 +224,7 @@ def test_the_page_says_how_far_the_import_is(window: WindowOf) -> None:
 
     page = window.get(address)
 
-    assert "It waits for a worker, and none is running." in page.words
+    assert "The import is waiting for a worker, and none is running." in page.words
     assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in page.html
     assert "Rows 0 so far" in page.words
     run_workers()
@@ -274,7 +272,7 @@ def test_a_file_that_cannot_be_imported_is_refused(window: WindowOf, settings: A
     too_large = b"email,name\n" + b"ada@example.org,Ada\n" * 60_000
     for content, sentence in (
         NO_LISTS["a workbook"],
-        (too_large, "The file is larger than the 1 MB that IMPORT_MAX_MB allows"),
+        (too_large, "The file is larger than 1 MB, the limit of IMPORT_MAX_MB."),
     ):
         page = upload(window, content)
         assert page.status == 200
@@ -319,18 +317,18 @@ def test_the_page_says_whose_export_it_is_and_who_left(window: WindowOf) -> None
     address = uploaded(window, content)
 
     for words in (
-        "Read as Kit subscribers: UTF-8, commas, with a header, LF",
-        "“state” the status",
-        "Statuses 2 subscribed; 1 not confirmed, added as pending in any case; ",
-        "1 unsubscribed, 1 bounced and 1 complained: recorded as suppressed and never mailed",
-        "1 bounced in the file, 1 complained in the file, 1 unsubscribed in the file",
-        "Readers whose status is not confirmed are asked by mail anyway.",
+        "Format Kit subscribers: UTF-8, commas, with a header, LF",
+        "Status: “state”",
+        "Statuses Subscribed: 2; Unconfirmed, added as pending: 1; ",
+        "Unsubscribed, suppressed: 1; Bounced, suppressed: 1; Complained, suppressed: 1",
+        "bounced in the file: 1, complained in the file: 1, unsubscribed in the file: 1",
+        "Readers whose status is unconfirmed still get a confirmation email.",
     ):
         assert words in window.get(address).words
     assert not Suppression.objects.exists()
     window.post(f"{address}import/", consent="elsewhere", states_it="yes", where="At the fair")
     run_workers()
-    assert "as pending, asked by mail" in window.get(address).words
+    assert "as pending, asked by email: 1" in window.get(address).words
     assert Suppression.objects.count() == 3
     assert {email for email, (_, state) in the_list().items() if state == "pending"} == {
         "pending.inactive@orchard.example.org"
@@ -340,10 +338,10 @@ def test_the_page_says_whose_export_it_is_and_who_left(window: WindowOf) -> None
 def test_the_buttons_say_how_many_are_confirmed_and_pending(window: WindowOf) -> None:
     rows = b"email,status\nada@example.org,pending\n"
     page = window.get(uploaded(window, rows))
-    assert "Nobody can be imported as confirmed, because the file says of none" in page.words
+    assert "No reader can be imported as confirmed, because the file calls none" in page.words
     assert "reader as confirmed" not in page.words
     page = window.get(uploaded(window, rows + b"bob@example.org,active\n"))
-    assert "Import 1 reader as confirmed, 1 as pending" in page.words
+    assert "Import as confirmed: 1, as pending: 1" in page.words
 
 
 def test_a_file_of_people_who_left_can_be_imported(window: WindowOf) -> None:
@@ -352,7 +350,7 @@ def test_a_file_of_people_who_left_can_be_imported(window: WindowOf) -> None:
     address = upload(window, content, name).answer.headers["Location"]
     run_workers()
     page = window.get(address).words
-    assert "Nobody would be added. The file has 2 rows with readers who must not be mailed" in page
+    assert "The file adds no readers. 2 rows name readers who must not be mailed." in page
     assert "Import and suppress" in page
     window.post(f"{address}import/", consent="ask")
     run_workers()

@@ -33,7 +33,7 @@ from tests.subscribers.importing.import_processes import (
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
-CONTINUES = "If the import had begun, a worker continues it, and so does the same command again."
+CONTINUES = "If the import had begun, a worker or the same command continues it."
 StartImport = Callable[..., ImportProcess]
 COUNTS = ("rows", "added", "known", "duplicates", "skipped", "rejected")
 PIECES = 4

@@ -116,7 +116,7 @@ def test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept(
 ) -> None:
     with (
         ReaderFile(file_of("ada@example.org,Ada")) as file,
-        pytest.raises(UnreadableFileError, match="changed while it was read; import it again"),
+        pytest.raises(UnreadableFileError, match=r"changed while Homing read it\. Import it again"),
     ):
         accept_upload.store_for_import(
             file, io.BytesIO(b"email\nbob@example.org\n"), "list.csv", statement(confirmed=True)
@@ -257,8 +257,8 @@ def test_a_file_picked_by_mistake_ends_the_command_with_1_one_sentence_and_no_js
     said = capsys.readouterr()
     assert (ended.value.code, said.out) == (1, "")
     assert said.err == (
-        "CommandError: The file is a PDF document; expected is a list as text: open it in its own "
-        "program, save the list as “CSV UTF-8” and import that.\n"
+        "CommandError: Homing cannot read this format: a PDF document. Open the file in its own "
+        "program, save the list as “CSV UTF-8” and import that file.\n"
     )
     assert not SubscriberImport.objects.exists()
 
@@ -269,6 +269,6 @@ def test_a_file_larger_than_the_site_takes_is_refused_before_anything_is_kept(
     settings.IMPORT_MAX_MB = 1
     path = file_of("ada@example.org," + "a" * 100)
     os.truncate(path, 1024 * 1024 + 1)
-    with pytest.raises(UnreadableFileError, match="larger than the 1 MB that IMPORT_MAX_MB allows"):
+    with pytest.raises(UnreadableFileError, match="larger than 1 MB, the limit of IMPORT_MAX_MB"):
         import_file(path, confirmed=True)
     assert not SubscriberImport.objects.exists()

@@ -35,8 +35,8 @@ def test_it_holds_every_rejected_row(
     assert link.is_symlink()
     assert rows_of(rejects) == [
         ["line", "email", "reason"],
-        ["4", 'héé@x.org,"B', "A quotation mark is opened here and never closed."],
-        ["5", "", "There is no address."],
+        ["4", 'héé@x.org,"B', "A quotation mark opens here and never closes."],
+        ["5", "", "The address is missing."],
     ]
 
 
@@ -75,13 +75,13 @@ def test_an_import_that_fails_leaves_what_was_there_and_nothing_beside_it(
 def test_without_it_nothing_is_imported(
     import_rows: ImportRows, tmp_path: Path, name: str, why: str
 ) -> None:
-    with pytest.raises(CommandError, match=f"cannot be written: {why}"):
+    with pytest.raises(CommandError, match=f"Homing cannot write .*: {why}"):
         import_rows("ada@example.org,Ada", options=("--rejects", str(tmp_path / name)))
     assert the_list() == {}
 
 
 @pytest.mark.parametrize(
-    ("make", "why"), [(Path.mkdir, "it is a folder"), (os.mkfifo, "it is no ordinary file")]
+    ("make", "why"), [(Path.mkdir, "it is a folder"), (os.mkfifo, "it is not a regular file")]
 )
 def test_where_something_else_has_its_name_nothing_is_imported_and_nothing_replaced(
     file_of: FileOf,
@@ -93,7 +93,7 @@ def test_where_something_else_has_its_name_nothing_is_imported_and_nothing_repla
 ) -> None:
     path = file_of("ada@example.org,Ada")
     make(rejects)
-    with pytest.raises(CommandError, match=f"cannot be written: {why}"):
+    with pytest.raises(CommandError, match=f"Homing cannot write .*: {why}"):
         import_subscribers(path, "--rejects", str(rejects))
     assert the_list() == {}
     assert sorted(tmp_path.iterdir()) == [path, rejects]
@@ -104,6 +104,6 @@ def test_it_never_replaces_the_imported_file(
     file_of: FileOf, import_subscribers: ImportSubscribers
 ) -> None:
     path = file_of("nowhere,Ada")
-    with pytest.raises(CommandError, match="names the file that is imported"):
+    with pytest.raises(CommandError, match="names the file to import"):
         import_subscribers(path, "--rejects", str(path))
     assert path.read_text() == "email,name\nnowhere,Ada\n"

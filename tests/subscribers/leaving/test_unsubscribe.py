@@ -51,7 +51,7 @@ def test_a_scanner_that_follows_links_makes_nobody_leave(visitor: Client) -> Non
     assert "Cookie" not in page.headers.get("Vary", "")
     assert page.content.count(b"<button") == page.content.count(b"<h1>") == 1
     assert b'<form method="post">' in page.content
-    assert b"You can come back whenever you like" in page.content
+    assert b"sign up again</a> at any time" in page.content
     assert b"<script" not in page.content
     assert state_of(reader) == "confirmed"
     assert lines_of(reader) == []
@@ -67,7 +67,7 @@ def test_one_press_is_enough_and_another_is_the_same_again(visitor: Client) -> N
 
     assert first.status_code == 200
     assert b"You are unsubscribed" in first.content
-    assert b"You can come back whenever you like" in first.content
+    assert b"sign up again</a> at any time" in first.content
     assert b"<button" not in first.content
     assert first.content == second.content == look.content
     for page in (first, look):

@@ -26,7 +26,7 @@ an approval ends with the permission of its giver
     second_of: if «second is not None and not may(second, PUBLISH) → False»:
     test_a_second_who_may_no_longer_publish_is_none
 a page of the desk needs its permission
-    Guard.__call__.guarded: «raise PermissionDenied(self._refusal) → pass»
+    Guard.__call__.guarded: «raise PermissionDenied(str(self._refusal)) → pass»
     test_an_address_is_open_to_its_groups_and_to_nobody_else[desk:write]
 a missing newsletter name is shown to users who may set it
     desk_context: if «viewer.names and not newsletter.is_named → False»:

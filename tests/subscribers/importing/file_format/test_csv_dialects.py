@@ -81,7 +81,7 @@ def test_a_list_is_understood_in_every_encoding_and_dialect() -> None:
         assert (description.encoding, description.delimiter) == (words, DELIMITERS[delimiter])
         assert description.has_header is header
         # The line break in a name is one, too.
-        assert set(description.line_ends.split(" and ")) == {LINE_ENDS[line_end], "LF"}
+        assert set(description.line_ends.split(", ")) == {LINE_ENDS[line_end], "LF"}
         assert description.examples[0] == ", ".join(READERS[0])
 
 
@@ -243,8 +243,8 @@ def test_columns_are_found_without_a_header(rows: list[str], found: list[tuple[s
 
 def test_columns_without_a_header_are_named_by_their_numbers() -> None:
     description, _ = read("7,ada@example.org,Ada\n")
-    assert columns_sentence(description) == "Column 2 is the address, column 3 the name"
-    assert unused_sentence(description) == "Column 1 is not used"
+    assert columns_sentence(description) == "Address: column 2; Name: column 3"
+    assert unused_sentence(description) == "Ignored: column 1"
 
 
 def test_a_header_of_a_thousand_columns_is_described_in_a_few_words() -> None:
@@ -268,8 +268,8 @@ def test_an_accent_far_down_the_file_decides_as_well_as_one_at_its_start() -> No
     assert utf_8.examples == (f"ada@example.org, {long}",)
 
 
-PERHAPS_ANOTHER = "If a name looks wrong here, save the list as “CSV UTF-8” and take that."
-SURELY_ANOTHER = "it holds bytes that stand for nothing in Windows-1252"
+PERHAPS_ANOTHER = "If a name looks wrong here, save the list as “CSV UTF-8” and import that file."
+SURELY_ANOTHER = "some bytes are invalid in Windows-1252"
 
 
 @pytest.mark.parametrize(

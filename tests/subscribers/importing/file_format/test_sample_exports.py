@@ -81,7 +81,7 @@ def test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so(long_list: Pa
         with long_list.open("a") as file:
             file.write("one.more@example.org,Reader\n")
 
-    with pytest.raises(UnreadableFileError, match="changed while it was read"):
+    with pytest.raises(UnreadableFileError, match="changed while Homing read it"):
         import_file(long_list, confirmed=False, dry_run=True, on_progress=somebody_saves_it_again)
 
 
@@ -98,9 +98,9 @@ def test_a_bad_path_is_named(tmp_path: Path, import_subscribers: ImportSubscribe
     reading, writing = os.pipe()
     try:
         for path, why in (
-            (tmp_path / "none.csv", r"none\.csv cannot be opened: No such file"),
-            (tmp_path, "cannot be opened: Is a directory"),
-            (Path(f"/dev/fd/{reading}"), "is not a file"),
+            (tmp_path / "none.csv", r"Homing cannot open .*none\.csv: No such file"),
+            (tmp_path, "Homing cannot open .*: Is a directory"),
+            (Path(f"/dev/fd/{reading}"), "is not a regular file"),
         ):
             with pytest.raises(CommandError, match=why):
                 import_subscribers(path)

@@ -107,12 +107,11 @@ def test_the_report_counts_confirmed_and_pending_apart(
     options = (*CONFIRMED, option)
     rows = ("bob@example.org,pending", "cy@example.org,pending")
     text = import_rows(f"{ADA},active", *rows, header="email,status", options=options).text
-    assert "3  1 confirmed, because their consent was stated" in text
-    assert "; 2 pending and asked by mail" in text
+    assert "3  as confirmed, consent given elsewhere: 1" in text
+    assert "; as pending, asked by email: 2" in text
     row = "dora@example.org,pending"
     text = import_rows(row, header="email,status", options=options).text
-    assert "1  0 confirmed, because the file says of none of them that they are" in text
-    assert "; 1 pending and asked by mail" in text
+    assert "1  as pending, asked by email; the file calls none of them subscribed" in text
 
 
 def test_a_row_with_a_misspelled_address_is_no_header() -> None:

@@ -1,0 +1,29 @@
+"""The details of consent records that are stored as codes, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+TOO_FAST = "too_fast"
+REFUSED_ON_SENDING = "refused_on_sending"
+FILE_SAYS = "file_says_"  # followed by the status
+
+_SENTENCES: Mapping[str, StrPromise] = {
+    TOO_FAST: _("The form was returned faster than anyone can type."),
+    REFUSED_ON_SENDING: _("The mail provider refused a mail to this address."),
+    f"{FILE_SAYS}unsubscribed": _("The imported file says: unsubscribed."),
+    f"{FILE_SAYS}bounced": _("The imported file says: bounced."),
+    f"{FILE_SAYS}complained": _("The imported file says: complained."),
+    f"{FILE_SAYS}blocked": _("The imported file says: blocked."),
+}
+
+
+def sentence_of(detail: str) -> str:
+    """Word a detail; one that is stored as text is shown as it is."""
+    return str(_SENTENCES.get(detail, detail))
