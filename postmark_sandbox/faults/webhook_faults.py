@@ -32,7 +32,7 @@ def address_of(event: dict[str, Any]) -> str:
 def plan(event: dict[str, Any], rules: list[FaultRule]) -> list[PlannedEvent]:
     """Return what is posted for one event that all of these rules hit.
 
-    That is the event itself, perhaps later or again, and perhaps other events.
+    The plan has the event itself, perhaps later or again, and perhaps other events.
     """
     itself = PlannedEvent(event)
     others = []
