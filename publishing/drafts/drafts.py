@@ -8,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.models import Edition
@@ -210,7 +211,7 @@ def fields_for_next_version(issue: uuid.UUID) -> DraftFields:
     """Return the fields of an issue's newest version. Raises `Issue.DoesNotExist`."""
     newest = versions_of(issue).defer(None).select_related("draft").first()
     if newest is None:
-        raise Issue.DoesNotExist(f"There is no issue {issue}.")
+        raise Issue.DoesNotExist(_("There is no issue {issue}.").format(issue=issue))
     return replace(_words_behind(newest), goes_to=default_goes_to(issue), unlisted=False)
 
 

@@ -1,4 +1,4 @@
-"""A browser window of one author: opens pages, reads their forms, presses their buttons."""
+"""A browser window of one author, for pages, forms and buttons."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Page:
 
     @property
     def words(self) -> str:
-        """What a person reads in a wide window: no tags, entities resolved, blanks folded."""
+        """The visible text in a wide window: no tags, entities resolved, spaces folded."""
         wide = re.sub(r'<wbr>|<span class="narrow-only[^>]*>[^<]*</span>', "", self.source)
         text = re.sub(r"<(script|style|title|defs)\b.*?</\1>|<[^>]+>", " ", wide, flags=re.S)
         return " ".join(html.unescape(text).split())
@@ -125,7 +125,7 @@ class WindowOf:
         return Page(self.client.post(address, fields, secure=True))
 
     def open_form(self) -> dict[str, str]:
-        """Open the publishing form and return the fields of an author who has written a letter."""
+        """Open the publishing form and return its fields with a letter."""
         return {**self.get().form_with("title").fields, **LETTER}
 
     def publish(self, **changes: str) -> Page:

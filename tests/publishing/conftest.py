@@ -66,7 +66,7 @@ def anybody(transactional_db: None) -> WindowOf:
 
 @pytest.fixture
 def provider(settings: Any) -> Iterator[SandboxServer]:
-    """A Postmark that keeps every message it accepts, at the address the settings name."""
+    """A Postmark server at the configured address that keeps accepted messages."""
     with SandboxServer() as server:
         settings.POSTMARK_BASE_URL = server.url
         settings.POSTMARK_SERVER_TOKEN = "sandbox"

@@ -1,4 +1,4 @@
-"""What was written, and what a worker or a person made of an edition's copies, as they write it."""
+"""Issues that authors wrote, and states of an edition's copies."""
 
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
@@ -10,12 +10,12 @@ from publishing.models import Issue
 
 
 def written() -> QuerySet[Issue]:
-    """The issues that somebody wrote: without those that are always there."""
+    """Return the issues of authors, without the built-in ones."""
     return Issue.objects.exclude(pk__in=[*transactional_mail.ISSUE_BY_KIND.values(), TEST_ISSUE])
 
 
 def sent(edition: Edition, *names: str) -> None:
-    """The copies of these readers went out; of all that wait, if none is named."""
+    """Mark the copies of these readers as sent; all queued copies if none is named."""
     for copy in _waiting(edition, names):
         Delivery.objects.filter(pk=copy.pk).update(
             outcome="sent",
@@ -27,14 +27,14 @@ def sent(edition: Edition, *names: str) -> None:
 
 
 def in_doubt(edition: Edition, *names: str) -> None:
-    """The copies of these readers left, and no answer came."""
+    """Mark the copies of these readers as unconfirmed."""
     for copy in _waiting(edition, names):
         Delivery.objects.filter(pk=copy.pk).update(outcome="unknown")
         _counted(copy, "unknown", state="unknown", unknown_since=Now())
 
 
 def cancelled(edition: Edition) -> None:
-    """A person cancelled it, or called it back: nothing more goes out."""
+    """Cancel the edition: nothing more is sent."""
     for copy in _waiting(edition, ()):
         Delivery.objects.filter(pk=copy.pk).update(outcome="withdrawn")
         _counted(copy, "withdrawn")
@@ -42,7 +42,7 @@ def cancelled(edition: Edition) -> None:
 
 
 def hold_is_over(edition: Edition) -> None:
-    """Time has passed."""
+    """End the hold."""
     Edition.objects.filter(pk=edition.pk).update(held_until=F("published_at"))
 
 

@@ -1,4 +1,4 @@
-"""The verbs that tests of scheduled issues speak: schedule, let the time come, look."""
+"""Helpers for tests of scheduled issues."""
 
 import uuid
 from datetime import UTC, datetime, timedelta
@@ -53,7 +53,7 @@ def schedule(
 
 
 def its_time_came(edition: Edition, *, ago_s: float = 1.0) -> None:
-    """As if the clock had gone on: its time was so many seconds ago."""
+    """Move the edition's time to `ago_s` seconds ago."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE edition SET (scheduled_for, published_at, held_until) = (SELECT at, at, at "

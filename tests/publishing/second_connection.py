@@ -1,4 +1,4 @@
-"""Calls on connections of their own: several at once, or one while the test holds a lock."""
+"""Calls on their own connections: several at once, or one behind a lock."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,7 +11,7 @@ PATIENCE_S = 60
 
 
 def beside(call: Callable[[], Any]) -> Future[Any]:
-    """Begin a call; its result comes when the test lets go of what the call waits for."""
+    """Start a call; its result is available when the test releases its lock."""
     pool = ThreadPoolExecutor(1)
     begun = pool.submit(_closing_its_connection, call)
     pool.shutdown(wait=False)

@@ -62,7 +62,7 @@ def test_the_newsletter_is_one_page_that_can_be_changed(operator):
     assert (newsletter.name, newsletter.time_zone) == ("The Hedgerow Almanack", "Europe/Lisbon")
 
 
-def test_no_second_newsletter_is_added_and_the_one_is_never_deleted(operator):
+def test_newsletter_cannot_be_added_or_deleted(operator):
     operator.get(NEWSLETTER)
 
     assert operator.get(f"{NEWSLETTER}add/").status == 403
@@ -87,7 +87,7 @@ def test_signing_in_redirects_only_to_pages_of_this_site(operator):
     assert WindowOf(None).post("/admin/login/", username="ola", password="wrong").status == 200
 
 
-def test_who_lacks_staff_status_cannot_sign_in_and_the_page_says_what_is_needed(new_author):
+def test_user_without_staff_status_cannot_sign_in(new_author):
     author = new_author("ines")
     author.is_staff = False
     author.save()

@@ -1,4 +1,4 @@
-"""Who may do what at the desk: the four groups of the migration, at every address there is."""
+"""Permissions of the four groups of the migration, at every address."""
 
 import importlib
 import itertools
@@ -96,7 +96,7 @@ def test_the_table_names_every_address_of_the_desk():
 
 
 @pytest.mark.parametrize("name", sorted(OPEN_TO))
-def test_an_address_is_open_to_its_groups_and_to_nobody_else(somebody_in, name):
+def test_each_page_is_open_only_to_its_groups(somebody_in, name):
     address = address_of(name)
     for people in ((W,), (P,), (M,), (O,), ()):
         window = WindowOf(somebody_in(*people))
@@ -148,7 +148,7 @@ def test_the_migration_makes_four_groups_in_a_fresh_database(transactional_db):
     assert {name: codenames(name) for name in EXPECTED} == EXPECTED
 
 
-def test_a_group_of_that_name_keeps_what_it_has_and_gets_these_on_top(transactional_db):
+def test_existing_group_keeps_its_permissions_and_gets_new_ones(transactional_db):
     member = get_user_model().objects.create_user("willa")
     executor, latest = migrate_from_before_the_groups()
     Group.objects.all().delete()
@@ -209,7 +209,7 @@ def test_buttons_that_one_may_not_press_are_not_there(somebody_in, held, group):
 
 
 @pytest.mark.parametrize("name", sorted(ACTIONS))
-def test_an_action_is_done_for_those_who_have_its_permission_alone(somebody_in, held, name):
+def test_each_action_needs_its_permission(somebody_in, held, name):
     address = f"{FORM}{held.issue_id}/{name}/"
     for group in (W, M):
         for asked in (

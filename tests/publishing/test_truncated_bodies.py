@@ -84,7 +84,7 @@ def test_half_a_draft_is_never_put_over_a_whole_one(database_url: str, window: W
     assert Draft.objects.get().fields.letter.startswith("Gone for good.")
 
 
-def test_a_call_that_breaks_off_is_refused_and_made_under_the_same_key(
+def test_truncated_call_is_refused_and_can_be_retried(
     database_url: str, author: Any, three_readers: list[Subscriber]
 ) -> None:
     token = Program(author).token
@@ -112,7 +112,7 @@ def test_a_call_that_breaks_off_is_refused_and_made_under_the_same_key(
     assert editions() == 1
 
 
-def test_a_form_from_another_site_is_refused_and_who_asks_to_leave_has_left(
+def test_foreign_form_is_refused_but_one_click_unsubscribe_works(
     database_url: str, three_readers: list[Subscriber]
 ) -> None:
     link = f"/unsubscribe/{token_for(three_readers[0].pk)}/"
@@ -125,7 +125,7 @@ def test_a_form_from_another_site_is_refused_and_who_asks_to_leave_has_left(
     assert Subscriber.objects.filter(unsubscribed_at__isnull=False).count() == 1
 
 
-def test_a_call_that_takes_no_body_is_not_done_where_one_comes_in_pieces(
+def test_chunked_body_of_a_call_without_body_is_refused(
     database_url: str, author: Any, three_readers: list[Subscriber]
 ) -> None:
     """Django takes such a call, of untold length, for one without a body."""

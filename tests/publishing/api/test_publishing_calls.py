@@ -58,7 +58,7 @@ def test_an_issue_is_published_to_every_confirmed_reader(
     assert LogEntry.objects.get(user=program.person, object_id=told["issue"])
 
 
-def test_the_same_call_again_is_answered_byte_for_byte_and_does_nothing(
+def test_repeated_call_replays_the_first_response_byte_for_byte(
     program: Program, three_readers: list[Subscriber]
 ) -> None:
     first = program.post(
@@ -75,7 +75,7 @@ def test_the_same_call_again_is_answered_byte_for_byte_and_does_nothing(
     assert editions() == 1
 
 
-def test_other_content_under_the_key_is_refused_with_a_link_to_what_was_made(
+def test_other_content_under_the_key_is_refused_with_link(
     program: Program,
 ) -> None:
     first = program.post("/issues/", SWIFTS, key="october")
@@ -88,7 +88,7 @@ def test_other_content_under_the_key_is_refused_with_a_link_to_what_was_made(
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_a_key_whose_answer_has_expired_is_answered_from_the_edition(
+def test_key_with_expired_response_is_answered_from_the_edition(
     program: Program, same: bool
 ) -> None:
     first = program.post("/issues/", SWIFTS, key="october")
@@ -104,7 +104,7 @@ def test_a_key_whose_answer_has_expired_is_answered_from_the_edition(
         assert again.json()["made"] == first.headers["Location"]
 
 
-def test_what_has_to_be_put_right_is_named_and_claims_nothing(program: Program) -> None:
+def test_invalid_call_names_its_errors_and_claims_no_key(program: Program) -> None:
     flawed = {"title": "Swifts {{ surname }}", "html": "<p>{{ nane }}</p>", "text": ""}
     answer = program.post("/issues/", flawed, key="october")
 
@@ -115,7 +115,7 @@ def test_what_has_to_be_put_right_is_named_and_claims_nothing(program: Program) 
     assert program.post("/issues/", SWIFTS, key="october").status_code == 201
 
 
-def test_who_comes_fifth_is_told_to_ask_again(
+def test_fifth_concurrent_call_must_retry(
     program: Program, settings: Any, database_url: str
 ) -> None:
     import psycopg
@@ -163,7 +163,7 @@ def test_a_program_corrects_the_archive_or_reaches_the_rest(
     assert [one["audience"] for one in (made, rest, again)] == [0, 3, 0]
 
 
-def test_an_issue_is_scheduled_for_a_local_time_in_a_zone(
+def test_issue_is_scheduled_for_a_local_time_in_a_zone(
     program: Program, three_readers: list[Subscriber]
 ) -> None:
     day, zone = tomorrow("UTC").local, "UTC"
@@ -187,7 +187,7 @@ def test_an_issue_is_scheduled_for_a_local_time_in_a_zone(
     assert [error["field"] for error in lone.json()["errors"]] == ["zone"]
 
 
-def test_where_publishing_takes_two_a_program_is_told_so(program: Program, author: Any) -> None:
+def test_api_call_without_required_approval_is_refused(program: Program, author: Any) -> None:
     newsletter = Newsletter.objects.get_current()
     newsletter.second_person = True
     newsletter.save()
@@ -211,7 +211,7 @@ def test_the_status_has_exactly_the_keys_of_the_command(
     assert program.get(f"/issues/{edition.issue_id}/?version=2").status_code == 404
 
 
-def test_what_the_command_does_to_an_edition_a_program_does_once(
+def test_api_call_runs_each_edition_action_once(
     program: Program, author: Any, three_readers: list[Subscriber]
 ) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=60).edition
@@ -230,7 +230,7 @@ def test_what_the_command_does_to_an_edition_a_program_does_once(
     ]
 
 
-def test_what_is_not_in_a_state_for_it_says_why_and_the_key_stays_free(
+def test_impossible_action_returns_its_reason_and_frees_the_key(
     program: Program, author: Any, three_readers: list[Subscriber]
 ) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=60).edition
@@ -242,7 +242,7 @@ def test_what_is_not_in_a_state_for_it_says_why_and_the_key_stays_free(
     assert program.post(f"/issues/{edition.issue_id}/resume/?version=1", key="r").status_code == 200
 
 
-def test_what_is_said_in_a_body_that_nobody_reads_is_refused(
+def test_body_of_a_call_without_body_is_refused(
     program: Program, author: Any, three_readers: list[Subscriber]
 ) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=60).edition
@@ -270,7 +270,7 @@ def test_what_is_done_to_an_edition_names_its_version(
     assert program.get(f"/issues/{edition.issue_id}/").json() == before
 
 
-def test_copies_that_were_dropped_are_said_to_be_gone_and_not_shown_as_none(
+def test_dropped_copies_return_410_instead_of_an_empty_list(
     program: Program, author: Any, three_readers: list[Subscriber]
 ) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=60).edition
@@ -306,7 +306,7 @@ def test_issues_are_listed_newest_first_a_page_at_a_time(program: Program, autho
     assert rest["next"] is None
 
 
-def test_a_receipt_is_given_once_the_issue_has_come_to_rest(
+def test_receipt_is_available_once_the_issue_is_finished(
     program: Program, author: Any, three_readers: list[Subscriber]
 ) -> None:
     issue = program.post("/issues/", {**SWIFTS, "hold_s": 90}).json()["issue"]

@@ -1,4 +1,4 @@
-"""Publishing takes two: somebody else who may publish has approved exactly these words."""
+"""Publication with a required second person's approval."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -79,7 +79,7 @@ def test_where_it_takes_one_it_takes_one(author, basil, three_readers):
         publish(author.pk, "k", letter(text="Two."), hold_s=0, issue=edition.issue_id, version=2)
 
 
-def test_where_it_takes_two_nothing_is_published_without_a_second(two, author, three_readers):
+def test_required_approval_stops_publication_without_it(two, author, three_readers):
     with pytest.raises(NeedsApprovalError, match=TAKES_TWO):
         publish(author.pk, "key", letter(), hold_s=0)
 
@@ -97,7 +97,7 @@ def test_the_edition_names_the_second_and_so_does_the_log(two, author, basil, th
     )
 
 
-def test_nobody_is_their_own_second(two, author):
+def test_author_cannot_approve_own_publication(two, author):
     with pytest.raises(NeedsApprovalError, match=TAKES_TWO):
         publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk)
 
@@ -105,7 +105,7 @@ def test_nobody_is_their_own_second(two, author):
 
 
 @pytest.mark.parametrize("gone", ["permission", "account"])
-def test_a_second_who_may_no_longer_publish_is_none(two, author, basil, gone):
+def test_approver_without_permission_does_not_count(two, author, basil, gone):
     if gone == "permission":
         basil.user_permissions.clear()
     else:
@@ -116,7 +116,7 @@ def test_a_second_who_may_no_longer_publish_is_none(two, author, basil, gone):
         publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk)
 
 
-def test_who_publishes_while_the_setting_is_switched_on_waits_for_it_and_is_refused(author):
+def test_publication_waits_for_the_approval_setting_and_is_refused(author):
     Newsletter.objects.get_current()
     with transaction.atomic():
         Newsletter.objects.update(second_person=True)
@@ -140,7 +140,7 @@ def test_who_switches_it_on_waits_for_what_is_being_published(author):
     assert Edition.objects.count() == 1
 
 
-def test_the_plain_form_refuses_with_every_word_kept_and_the_key_free(two, window, three_readers):
+def test_html_form_without_approval_keeps_text_and_frees_key(two, window, three_readers):
     fields = window.open_form()
 
     page = window.post(**fields)
@@ -160,7 +160,7 @@ def test_the_plain_form_refuses_with_every_word_kept_and_the_key_free(two, windo
     assert Edition.objects.count() == 1
 
 
-def test_a_form_that_was_published_before_it_took_two_is_replayed(window, three_readers):
+def test_form_published_before_approval_was_required_is_replayed(window, three_readers):
     fields = window.open_form()
     assert window.post(**fields).status == 303
     Newsletter.objects.update(second_person=True)
@@ -171,7 +171,7 @@ def test_a_form_that_was_published_before_it_took_two_is_replayed(window, three_
     assert Edition.objects.count() == 1
 
 
-def test_a_script_is_refused_in_one_sentence(two, author, tmp_path):
+def test_script_without_approval_is_refused_with_a_sentence(two, author, tmp_path):
     text = tmp_path / "letter.txt"
     text.write_text("They have gone.")
 
@@ -193,7 +193,7 @@ def test_a_script_is_refused_in_one_sentence(two, author, tmp_path):
         {"unlisted": True},
     ],
 )
-def test_any_edit_takes_it_away_and_its_undoing_brings_it_back(two, author, basil, draft, edit):
+def test_any_edit_removes_the_approval_and_undoing_restores_it(two, author, basil, draft, edit):
     assert approval_refusal(draft, author.pk)
     approved(draft, basil)
     assert approver_of(draft) == basil.pk
@@ -210,7 +210,7 @@ def test_any_edit_takes_it_away_and_its_undoing_brings_it_back(two, author, basi
     assert approver_of(draft) is not None
 
 
-def test_nobody_approves_words_that_they_did_not_see(two, author, basil, draft):
+def test_unseen_version_is_not_approved(two, author, basil, draft):
     seen = approval_hash(draft)
     Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
 
@@ -262,10 +262,8 @@ def test_an_approval_goes_with_the_right_of_its_giver(two, author, basil, draft,
     assert approval_refusal(draft, author.pk)
 
 
-def test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_words(
-    two, basil, draft
-):
-    """The save is not committed when the approval reads the draft, and is when it writes."""
+def test_concurrently_saved_text_is_not_approved(two, basil, draft):
+    """The save commits after the approval has read the draft and before it writes."""
     with transaction.atomic():
         Draft.objects.filter(pk=draft.pk).update(letter="Something else.", revision=2)
         approving = beside(lambda: approve(draft.pk, basil.pk, approval_hash(draft)))
@@ -281,9 +279,7 @@ def address_of(draft, page="approve"):
     return f"{FORM}drafts/{draft.pk}/{page}/"
 
 
-def test_the_button_approves_the_words_that_were_seen_and_leads_back_to_the_sheet(
-    two, basil, draft
-):
+def test_button_approves_the_seen_version_and_returns_to_sheet(two, basil, draft):
     window = WindowOf(basil)
     window.get(address_of(draft))  # looking approves nothing
     for seen in ("", "no hash", "ab" * 32, "\x00"):

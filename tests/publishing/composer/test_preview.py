@@ -42,7 +42,7 @@ def policy_of(page) -> dict[str, str]:
     return {name: rest.strip() for name, _, rest in (one.strip().partition(" ") for one in given)}
 
 
-def test_it_is_the_mail_that_will_be_sent_to_the_first_reader(window, author, three_readers):
+def test_preview_is_the_mail_of_the_first_reader(window, author, three_readers):
     shown = json.loads(
         window.client.get(
             preview(author), secure=True, headers={"Accept": "application/json"}
@@ -62,7 +62,7 @@ def test_it_is_the_mail_that_will_be_sent_to_the_first_reader(window, author, th
     assert without_tokens(shown["text"]) == without_tokens(sent.get("TextBody", ""))
 
 
-def test_its_links_to_unsubscribe_remove_nobody(window, author, three_readers):
+def test_its_unsubscribe_links_remove_nobody(window, author, three_readers):
     page = window.get(preview(author))
 
     (link,) = set(re.findall(r'href="https://letter\.example\.org(/unsubscribe/[^"]+)"', page.html))
@@ -71,7 +71,7 @@ def test_its_links_to_unsubscribe_remove_nobody(window, author, three_readers):
     assert Subscriber.objects.filter(state="confirmed").count() == 3
 
 
-def test_it_can_do_nothing(window, author):
+def test_preview_runs_no_scripts_or_forms(window, author):
     page = window.get(preview(author))
     policy = policy_of(page)
 
@@ -85,7 +85,7 @@ def test_it_can_do_nothing(window, author):
     )
 
 
-def test_the_frame_of_the_composer_allows_no_more_than_the_answer(window, author):
+def test_composer_frame_allows_no_more_than_the_response(window, author):
     address = preview(author)
     frame = re.search(
         r'<iframe[^>]* sandbox="([^"]*)"', window.get(address.removesuffix("preview/")).html
@@ -103,7 +103,7 @@ def test_the_text_part_is_plain_text(window, author):
     assert policy_of(page)["default-src"] == "'none'"
 
 
-def test_the_plain_forms_fields_are_shown_as_they_would_be_sent(window):
+def test_preview_of_html_form_fields_matches_the_mail(window):
     page = window.post(PREVIEW, **LETTER)
     text = window.post(PREVIEW, **LETTER, part="text")
     fields = {"title": "Gone", "format": "markdown", "letter": "They *have*.", "text_content": ""}
@@ -134,12 +134,12 @@ def test_the_next_version_shows_its_words_before_anything_was_saved(window, auth
 
 
 @pytest.mark.parametrize("named", ["", "?issue=x", f"?issue={uuid.UUID(int=7)}"])
-def test_there_is_no_next_version_of_what_is_no_issue(window, named):
+def test_next_version_preview_of_unknown_issue_is_404(window, named):
     assert window.get(f"/admin/newsletters/write/preview/{named}").status == 404
 
 
 @pytest.mark.parametrize("headers", [{}, {"Accept": "application/json"}])
-def test_what_is_longer_than_any_letter_is_not_rendered(window, headers):
+def test_too_long_letter_is_not_rendered(window, headers):
     fields = {"format": "markdown", "letter": "w" * 250_001}
 
     answer = window.client.post(PREVIEW, fields, secure=True, headers=headers)
@@ -148,7 +148,7 @@ def test_what_is_longer_than_any_letter_is_not_rendered(window, headers):
     assert "the limit is 250,000" in answer.content.decode()
 
 
-def test_who_may_not_see_readers_is_shown_an_invented_one(new_author, three_readers):
+def test_author_without_reader_permission_sees_an_invented_reader(new_author, three_readers):
     writer = WindowOf(new_author("willa", "write_draft"))
     address = preview(writer.author)
 

@@ -1,4 +1,4 @@
-"""What becomes of Markdown: the HTML of a letter, with its merge fields as they were written."""
+"""Markdown becomes the HTML of a letter, with unchanged merge fields."""
 
 import pytest
 from hypothesis import given
@@ -31,7 +31,7 @@ def one_line(markdown: str) -> str:
         ("{{{ pm:unsubscribe }}}", "<p>{{{ pm:unsubscribe }}}</p>"),
     ],
 )
-def test_a_merge_field_comes_through_wherever_words_stand(written: str, made: str) -> None:
+def test_merge_field_survives_everywhere_in_the_text(written: str, made: str) -> None:
     assert one_line(written) == made
 
 
@@ -44,7 +44,7 @@ def test_a_merge_field_comes_through_wherever_words_stand(written: str, made: st
         "[read]\n\n[read]: {{ archive_url }}",
     ],
 )
-def test_a_field_as_the_address_of_a_link_keeps_its_blanks_and_braces(written: str) -> None:
+def test_field_as_link_address_keeps_spaces_and_braces(written: str) -> None:
     assert one_line(written) == '<p><a href="{{ archive_url }}">read</a></p>'
 
 
@@ -61,12 +61,12 @@ def test_a_field_within_an_address_is_not_encoded(written: str, made: str) -> No
     assert f'href="{made}"' in render_markdown(written)
 
 
-def test_a_field_within_a_title_or_an_alt_text_keeps_the_quotes_around_it_whole() -> None:
+def test_field_within_title_or_alt_keeps_surrounding_quotes() -> None:
     made = render_markdown('![for {{ name|"you" }}](/p.png "to {{ name }}")')
     assert 'alt="for {{ name|&quot;you&quot; }}" title="to {{ name }}"' in made
 
 
-def test_the_bar_of_a_field_is_no_border_of_a_cell() -> None:
+def test_bar_of_a_field_does_not_end_a_cell() -> None:
     made = one_line("| a | b |\n|---|---|\n| {{ name|there }} | y |")
     assert "<td>{{ name|there }}</td><td>y</td>" in made
 
@@ -78,7 +78,7 @@ def test_a_fallback_in_markdown_is_words_and_no_html() -> None:
 
 
 @pytest.mark.parametrize("fence", ["```", "~~~"])
-def test_the_language_of_code_is_left_out_with_what_stands_in_it(fence: str) -> None:
+def test_language_of_a_code_block_is_removed(fence: str) -> None:
     made = render_markdown(f"{fence} {{{{ name }}}}\n{{{{ email }}}}\n{fence}")
     assert made == "<pre><code>{{ email }}\n</code></pre>\n"
 
@@ -93,7 +93,7 @@ MARKS = st.sampled_from(
 
 
 @given(st.lists(FIELDS | MARKS, max_size=25))
-def test_no_field_is_lost_doubled_or_changed_whatever_stands_around_it(pieces: list[str]) -> None:
+def test_every_field_survives_once_in_any_markdown(pieces: list[str]) -> None:
     written = "".join(pieces)
     # A label of a reference, a title that nobody uses and the language of code are not part of the
     # letter.
@@ -148,7 +148,7 @@ TABLE = """\
 """
 
 
-def test_headers_of_a_table_head_their_columns_and_figures_are_a_class() -> None:
+def test_table_headers_get_a_scope_and_numbers_a_class() -> None:
     assert one_line(TABLE) == (
         '<table><thead><tr><th scope="col">Year</th>'
         '<th scope="col" style="text-align:center">Seen</th>'

@@ -1,4 +1,4 @@
-"""The preheader: what an inbox shows beside the subject, and the archive under the title."""
+"""The preheader: beside the subject in inboxes, under the title in the archive."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_another_preheader_under_the_same_key_is_other_content(window, three_rea
     assert Edition.objects.get().preheader == WORDS
 
 
-def test_what_is_wrong_with_it_is_said_at_the_field(window, three_readers):
+def test_preheader_error_is_shown_at_its_field(window, three_readers):
     long = "x" * (LONGEST_PREHEADER + 1)
     for preheader, sentence in (
         (long, "301 characters; the limit is 300"),

@@ -28,7 +28,7 @@ def test_it_is_the_first_paragraph_that_says_something(html):
     assert summarise(html, "The text part.") == FIRST
 
 
-def test_a_letter_of_text_alone_is_told_by_its_text():
+def test_plain_text_letter_is_summarised_by_its_text():
     text = FIRST.replace(" and", "\n and")
     assert summarise(" ", f"Dear {{{{ name|reader }}}},\n\n{text}\n") == FIRST
     assert summarise('<p><img src="https://example.org/a.png"></p>', FIRST) == FIRST
@@ -37,7 +37,7 @@ def test_a_letter_of_text_alone_is_told_by_its_text():
     assert summarise(f"<p>{FIRST}</p>", "", "{{ name }}") == FIRST
 
 
-def test_a_long_paragraph_ends_at_a_sentence_or_else_between_two_words():
+def test_long_paragraph_is_cut_at_sentence_or_word():
     sentences = f"{FIRST} " * 6
     assert summarise(f"<p>{sentences}</p>", "") == f"{FIRST} {FIRST} {FIRST}"
 
@@ -47,7 +47,7 @@ def test_a_long_paragraph_ends_at_a_sentence_or_else_between_two_words():
 
 
 @given(st.text(max_size=400), st.text(max_size=400))
-def test_whatever_the_letter_is_it_is_plain_and_short(html, text):
+def test_summary_of_any_letter_is_plain_and_short(html, text):
     summary = summarise(html, text)
 
     assert len(summary) <= LONGEST
@@ -55,7 +55,7 @@ def test_whatever_the_letter_is_it_is_plain_and_short(html, text):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_list_has_it_under_the_title_and_so_has_whoever_asks_for_the_latest(author):
+def test_archive_list_and_latest_issue_show_the_summary(author):
     publish(author.pk, "k1", letter("First", html=f"<p>{FIRST}</p>"), hold_s=0)
     document = f"<html><head><style>{'p{} ' * 3000}</style></head><body><p>Later. {FIRST}</p>"
     publish(author.pk, "k2", letter("Second", html=document), hold_s=0)

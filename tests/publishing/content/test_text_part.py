@@ -46,7 +46,7 @@ from publishing.content.text_part import DEEPEST, html_to_text
         (render_markdown("```\nif x < 1:\n    y\n\nz\n```"), "    if x < 1:\n        y\n\n    z"),
     ],
 )
-def test_what_is_seen_is_said_in_lines(html: str, text: str) -> None:
+def test_visible_html_becomes_lines(html: str, text: str) -> None:
     assert html_to_text(html) == text
 
 
@@ -64,7 +64,7 @@ def test_what_is_seen_is_said_in_lines(html: str, text: str) -> None:
         '<img src="https://e.org/dot.gif">',
     ],
 )
-def test_what_nobody_sees_is_not_said(unseen: str) -> None:
+def test_invisible_html_is_left_out(unseen: str) -> None:
     assert html_to_text(f"<p>before</p>{unseen}<p>after</p>") == "before\n\nafter"
 
 
@@ -105,7 +105,7 @@ def test_tables_are_columns_with_figures_at_the_right() -> None:
     )
 
 
-def test_a_table_that_is_too_wide_for_a_window_is_no_columns() -> None:
+def test_table_wider_than_a_window_has_no_columns() -> None:
     wide = "word " * 15
     html = f"<table><tr><th>A<th>B<tr><td>{wide}<td>{wide}</table>"
     assert html_to_text(html) == f"A | B\n{wide.strip()} | {wide.strip()}"
@@ -142,7 +142,7 @@ def test_words_within_a_drawing_or_a_formula_are_kept(html: str) -> None:
 
 
 @pytest.mark.parametrize("comment", ["<!-- <font size='2> -->", "<!--\n<o:p don't>\n-->"])
-def test_a_quote_that_stays_open_in_a_comment_takes_no_words_with_it(comment: str) -> None:
+def test_open_quote_in_a_comment_removes_no_text(comment: str) -> None:
     html = f'{comment}<p>They have gone, it\'s quiet <b class="small">now</b>.</p><p>Ada</p>'
     assert html_to_text(html) == "They have gone, it's quiet now.\n\nAda"
 
@@ -157,10 +157,10 @@ TAGS = st.sampled_from(
 
 
 @given(st.lists(FIELDS | TAGS, max_size=40))
-def test_no_field_is_lost_whatever_the_html_is_like(pieces: list[str]) -> None:
+def test_every_field_survives_in_any_html(pieces: list[str]) -> None:
     html = "".join(pieces)
     if "<a " in html and ">" in html:
-        return  # then a field may stand within a tag
+        return  # then a field may be within a tag
     assert sorted(FIELD_PATTERN.findall(html_to_text(html))) == sorted(FIELD_PATTERN.findall(html))
 
 
@@ -180,16 +180,14 @@ def test_the_longest_letter_may_be_made_of_anything(piece: str) -> None:
     assert len(made) <= 2 * len(html) + 100
 
 
-def test_depth_costs_no_room() -> None:
+def test_deep_nesting_is_not_indented_further() -> None:
     deep = html_to_text("<blockquote>" * 100 + "<p>x</p><p>y</p>")
     assert deep.endswith("> " * DEEPEST + "y")
     assert len(deep) < 50
 
 
 @pytest.mark.parametrize(("form", "letter"), [(MARKDOWN, "Hi **you**"), (HTML, "<p>Hi <b>you</b>")])
-def test_an_empty_text_is_made_from_the_letter_and_a_written_one_stays(
-    form: str, letter: str
-) -> None:
+def test_empty_text_is_generated_and_written_text_is_kept(form: str, letter: str) -> None:
     written = DraftFields("T", "", form, letter, " \n")
     assert build_content(written).text == "Hi you"
     assert (

@@ -1,4 +1,4 @@
-"""How many words a letter has: the composer and the check before publishing count alike."""
+"""The word count of a letter, equal in the composer and on the check sheet."""
 
 import re
 
@@ -32,11 +32,11 @@ TEXTS = {
 }
 
 
-def test_a_word_is_what_a_reader_reads_as_one() -> None:
+def test_words_are_counted_as_readers_see_them() -> None:
     assert {text: count_words(text) for text in TEXTS} == TEXTS
 
 
-def test_it_takes_no_longer_than_the_text_is_long() -> None:
+def test_counting_takes_linear_time() -> None:
     for hard in ("a-" * 200_000, "1,1" * 200_000, "{{ " * 200_000, "https://" * 200_000):
         assert count_words(hard) >= 0
 
@@ -54,7 +54,7 @@ LETTERS = {
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("named", LETTERS)
-def test_the_composer_and_the_check_count_the_same_letter_alike(window, author, named: str) -> None:
+def test_composer_and_check_sheet_count_the_same_words(window, author, named: str) -> None:
     written_in, letter, words = LETTERS[named]
 
     only_text = DraftFields("Swifts", "", MARKDOWN, "", "Dear {{ name }}, gone.")
@@ -62,7 +62,7 @@ def test_the_composer_and_the_check_count_the_same_letter_alike(window, author, 
     composer, check = _counted(window, author, DraftFields("Swifts", "", written_in, letter, ""))
 
     assert composer == words
-    # Of nothing at all the check says that it is not there.
+    # The check sheet reports an empty text as missing.
     assert check == (words if words else None)
 
 

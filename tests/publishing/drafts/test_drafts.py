@@ -48,7 +48,7 @@ def as_json(window, address: str, **fields: str):
 
 
 class TestBeginning:
-    def test_the_first_save_makes_a_draft_and_the_same_again_no_second(self, author):
+    def test_repeated_first_save_creates_one_draft(self, author):
         key = fresh_key()
 
         first = drafts.create(author.pk, key, wording())
@@ -78,7 +78,7 @@ class TestSaving:
             assert again.is_saved
             assert (again.changed, again.draft.revision) == (False, 2)
 
-    def test_whoever_goes_on_writing_for_somebody_else_is_on_record_once(self, author, new_author):
+    def test_author_who_continues_a_draft_is_recorded_once(self, author, new_author):
         draft, ines = begun(author), new_author("ines")
         LogEntry.objects.all().delete()
 
@@ -111,7 +111,7 @@ class TestTheNextVersionOfAnIssue:
         assert following.text == "My own words."
         assert build_content(following.fields) == letter(text="My own words.")
 
-    def test_the_first_save_of_a_second_form_for_it_meets_the_open_draft(self, author):
+    def test_second_form_for_the_next_version_finds_open_draft(self, author):
         issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
         drafts.open_for_issue(author.pk, issue)
 
@@ -124,7 +124,7 @@ class TestTheNextVersionOfAnIssue:
 class TestAtTheSameMoment:
     """Two calls, each on a connection of its own."""
 
-    def test_of_two_saves_from_one_revision_the_second_meets_the_first(self, author):
+    def test_second_save_from_one_revision_is_a_conflict(self, author):
         draft = begun(author)
 
         with transaction.atomic():
@@ -138,7 +138,7 @@ class TestAtTheSameMoment:
         assert answer.draft.letter == Draft.objects.get().letter == "Mine."
         assert Draft.objects.get().revision == 2
 
-    def test_of_two_saves_of_the_same_words_both_are_saved_once(self, author):
+    def test_two_saves_of_the_same_text_change_it_once(self, author):
         draft = begun(author)
 
         with transaction.atomic():
@@ -161,7 +161,7 @@ class TestAtTheSameMoment:
         assert not other.result(PATIENCE_S).is_saved
         assert Draft.objects.get().letter == "Mine."
 
-    def test_of_two_who_begin_the_next_version_both_have_one_draft(self, author, new_author):
+    def test_two_authors_of_the_next_version_share_one_draft(self, author, new_author):
         issue = publish(author.pk, fresh_key(), letter(), hold_s=0).edition.issue_id
         ines = new_author("ines")
 
@@ -202,7 +202,7 @@ class TestThePages:
         assert changed.status == 303
         assert Draft.objects.get().fields.letter == "Gone for good."
 
-    def test_wrong_merge_field_is_a_hint_and_the_draft_is_saved(self, window):
+    def test_wrong_merge_field_gives_hint_and_draft_is_saved(self, window):
         form = window.get(WRITE).form_with("letter")
         saved = window.post(form.action, **{**form.fields, "letter": "Dear {{ nme }}"})
 
@@ -220,7 +220,7 @@ class TestThePages:
         assert Draft.objects.get().letter == "\n\nA line.\n\n<b>&amp;</b>\n"
         assert Draft.objects.get().revision == 1
 
-    def test_the_script_is_told_what_became_of_its_save_and_of_the_other_tab(self, window, author):
+    def test_script_gets_save_result_and_conflicts(self, window, author):
         draft = begun(author)
         address = f"{DRAFTS}{draft.pk}/"
 
@@ -237,7 +237,7 @@ class TestThePages:
         assert (told["revision"], told["present"]["letter"]) == (2, "Two words.")
         assert Draft.objects.get().revision == 2
 
-    def test_two_tabs_are_told_of_each_other(self, window, author):
+    def test_two_tabs_see_their_conflict(self, window, author):
         draft = begun(author)
         address = f"{DRAFTS}{draft.pk}/"
         fields = window.get(address).form_with("letter").fields
@@ -259,7 +259,7 @@ class TestThePages:
         assert Draft.objects.get(pk=draft.pk).letter == "One\nother thing"
 
     @pytest.mark.parametrize("done", ["published", "scheduled"])
-    def test_a_draft_that_is_an_issue_by_now_leads_to_it(self, window, author, done):
+    def test_published_draft_redirects_to_its_issue(self, window, author, done):
         draft = begun(author)
         at = tomorrow() if done == "scheduled" else None
         edition = publish(author.pk, draft.key, letter(), hold_s=0, at=at, draft=draft).edition
@@ -271,7 +271,7 @@ class TestThePages:
         assert f"This draft was {done}" in page.words
         assert "Since then." in page.words
 
-    def test_words_that_are_too_long_are_on_the_page_and_not_saved(self, window):
+    def test_too_long_text_is_kept_on_page_and_not_saved(self, window):
         form = window.get(WRITE).form_with("letter")
         page = window.post(form.action, **{**form.fields, "letter": "x" * 250_001})
 
@@ -310,7 +310,7 @@ class TestThePages:
         now = Draft.objects.get()
         assert (now.format, now.letter) == (MARKDOWN, in_html)
 
-    def test_pressed_again_with_other_words_while_signed_out_both_are_kept(self, window):
+    def test_two_texts_posted_signed_out_are_both_kept(self, window):
         form = window.get(WRITE).form_with("letter")
         window.client.logout()
 
@@ -325,9 +325,7 @@ class TestThePages:
         for words, address in zip(("First.", "Second.", "Second.", "First."), led, strict=True):
             assert kept[words] in address
 
-    def test_signed_out_over_a_draft_of_somebody_else_nothing_new_makes_no_second_draft(
-        self, window, new_author
-    ):
+    def test_unchanged_text_posted_signed_out_creates_no_second_draft(self, window, new_author):
         draft = begun(new_author("ines"))
         form = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter")
         window.client.logout()
@@ -343,7 +341,7 @@ class TestThePages:
         page = window.get(f"{DRAFTS}{kept.pk}/?signed_out=")
         assert "Your text is saved in this draft" in page.words
 
-    def test_words_for_a_form_whose_draft_was_published_are_kept_beside_it(self, window, author):
+    def test_text_for_a_published_draft_is_kept_as_another(self, window, author):
         form = window.get(WRITE).form_with("letter")
         key = form.fields["idempotency_key"]
         draft = drafts.create(author.pk, key, wording()).draft
@@ -355,9 +353,7 @@ class TestThePages:
         kept = Draft.objects.exclude(pk=draft.pk).get()
         assert (kept.letter, str(kept.pk) in answer["Location"]) == ("Since then.", True)
 
-    def test_so_many_are_kept_for_somebody_signed_out_and_then_the_words_stay_on_the_page(
-        self, window, new_author
-    ):
+    def test_beyond_limit_of_signed_out_drafts_text_stays_on_page(self, window, new_author):
         begun(new_author("ines"))
         form = window.get(WRITE).form_with("letter")
         window.client.logout()
@@ -372,7 +368,7 @@ class TestThePages:
 
         assert page.status == 429
         assert Draft.objects.filter(created_by=window.author).count() == MOST_UNTOUCHED
-        # What is there already is led to, and one that somebody goes on with makes room.
+        # An existing draft is opened again, and a second save of one frees its place.
         assert post(0).status == 302
         again = page.form_with("letter")
         window.client.force_login(window.author)
@@ -385,7 +381,7 @@ class TestThePages:
         assert post(MOST_UNTOUCHED + 1).status == 302
 
     @pytest.mark.parametrize("button", ["beside", "revision"])
-    def test_signed_out_over_two_versions_of_a_draft_ones_own_is_kept(self, window, author, button):
+    def test_conflicting_text_posted_signed_out_is_kept(self, window, author, button):
         draft = begun(author)
         form = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter")
         drafts.save(draft.pk, 1, wording("Theirs."), by=author.pk)
@@ -417,12 +413,10 @@ class TestThePages:
         assert window.get(f"{WRITE}?issue={uuid.uuid4()}").status == 404
         assert window.get(f"{DRAFTS}{uuid.uuid4()}/").status == 404
 
-    def test_what_one_wrote_is_not_saved_by_itself_under_the_name_of_another(
-        self, window, author, new_author
-    ):
+    def test_script_saves_no_text_under_another_authors_name(self, window, author, new_author):
         draft = begun(author)
         fields = window.get(f"{DRAFTS}{draft.pk}/").form_with("letter").fields
-        # Of the same browser: the page stays open while somebody else signs in.
+        # In the same browser, the page stays open while another author signs in.
         window.client.force_login(new_author("willa", "write_draft"))
 
         for address in (f"{DRAFTS}{draft.pk}/", DRAFTS):
@@ -431,7 +425,7 @@ class TestThePages:
 
         assert Draft.objects.get().letter == "They have gone."
 
-    def test_a_letter_pasted_into_the_title_does_not_fill_the_desk(self, window, author):
+    def test_letter_pasted_into_the_title_is_shortened_on_pages(self, window, author):
         draft = begun(author, title="A word and " * 20_000)
 
         for address in (ISSUES, f"{DRAFTS}{draft.pk}/delete/"):

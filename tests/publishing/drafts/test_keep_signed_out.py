@@ -1,4 +1,4 @@
-"""An author whose session ended while they wrote: not a word is lost, nothing goes out twice."""
+"""No text is lost and nothing is sent twice after a session has ended."""
 
 from urllib.parse import unquote
 
@@ -55,7 +55,7 @@ def test_each_letter_posted_signed_out_is_kept_once(window):
     assert sorted(Draft.objects.values_list("title", flat=True)) == ["First words", "Second words"]
 
 
-def test_other_words_posted_signed_out_under_one_key_are_kept_too(window, three_readers):
+def test_other_text_under_one_key_is_kept_too(window, three_readers):
     fields = window.open_form()
     window.post(**fields)
     window.post("/admin/logout/")
@@ -67,7 +67,7 @@ def test_other_words_posted_signed_out_under_one_key_are_kept_too(window, three_
     assert sorted(kept.values_list("title", flat=True)) == ["Better words", "Other words"]
 
 
-def test_too_many_letters_posted_signed_out_come_back_on_the_page(window):
+def test_too_many_letters_posted_signed_out_are_returned_on_page(window):
     for number in range(MOST_UNTOUCHED):
         post_signed_out(window, title=f"Letter {number}")
 
@@ -78,7 +78,7 @@ def test_too_many_letters_posted_signed_out_come_back_on_the_page(window):
     assert Draft.objects.count() == MOST_UNTOUCHED
 
 
-def test_an_empty_form_is_not_kept_and_nul_costs_no_words(window):
+def test_empty_form_is_not_kept_and_nul_loses_no_text(window):
     post_signed_out(window, title="", html_content="", text_content="")
     assert not Draft.objects.exists()
 
@@ -86,7 +86,7 @@ def test_an_empty_form_is_not_kept_and_nul_costs_no_words(window):
     assert Draft.objects.get().text == "before"
 
 
-def test_a_form_of_an_account_that_was_closed_is_not_kept(window):
+def test_form_of_a_closed_account_is_not_kept(window):
     fields = window.open_form()
     window.author.is_active = False
     window.author.save()
@@ -112,7 +112,7 @@ def test_a_published_letter_posted_signed_out_leads_to_its_edition(window, three
 
 
 @pytest.mark.parametrize("writer", ["", "made up", None])
-def test_what_somebody_unknown_posts_is_not_kept(author, writer):
+def test_post_of_an_unknown_user_is_not_kept(author, writer):
     stranger = WindowOf(None)
     fields = {**LETTER, "idempotency_key": "k"}
     if writer is not None:
@@ -123,9 +123,7 @@ def test_what_somebody_unknown_posts_is_not_kept(author, writer):
     assert not Draft.objects.exists()
 
 
-def test_a_form_older_than_the_session_comes_back_with_every_word_and_the_same_key(
-    author, settings, three_readers
-):
+def test_form_older_than_session_returns_with_text_and_key(author, settings, three_readers):
     client = Client(enforce_csrf_checks=True)
     client.force_login(author)
     fields = {**LETTER, "idempotency_key": "the-first-key", "csrfmiddlewaretoken": "x" * 64}

@@ -1,4 +1,4 @@
-"""What was taken back before anybody got it is a draft again, with every word in it."""
+"""An issue that was cancelled before any reader got it is a draft again."""
 
 import json
 from dataclasses import replace
@@ -66,7 +66,7 @@ def held(settings):
 
 @pytest.mark.usefixtures("held", "three_readers")
 @pytest.mark.parametrize("name", ["call-back", "cancel"])
-def test_from_the_page_with_a_link_to_it_and_published_as_the_next_version(window, author, name):
+def test_restored_draft_is_linked_and_published_as_next_version(window, author, name):
     edition = published_draft(window, author)
     if name == "call-back":
         sheet = window.get(f"/admin/newsletters/{edition.issue_id}/{name}/")
@@ -103,7 +103,7 @@ def test_its_author_may_be_gone_by_then(author, three_readers, capsys):
     assert (fresh.title, fresh.letter) == (edition.title, edition.html_content)
 
 
-def test_what_somebody_is_writing_already_is_left_as_it_is(window, author, three_readers):
+def test_existing_open_draft_is_not_changed(window, author, three_readers):
     edition = published(author)
     other = DraftFields("Other words", "", "markdown", "Other.", "")
     drafts.create(author.pk, fresh_key(), other, issue=edition.issue_id)
@@ -114,9 +114,7 @@ def test_what_somebody_is_writing_already_is_left_as_it_is(window, author, three
 
 
 @pytest.mark.usefixtures("held")
-def test_a_correction_that_is_taken_back_goes_to_the_same_readers_as_a_draft(
-    window, author, three_readers
-):
+def test_restored_correction_keeps_its_readers(window, author, three_readers):
     first = published(author)
     hold_is_over(first)
     sent(first)

@@ -17,8 +17,10 @@ from publishing.external_checks.domain_records import NameServers
 
 class LocalNameServer:
     """
-    Answers over UDP. `records` maps (name, kind) to values; a name in `silent` gets no answer at
-    all, one in `broken` gets SERVFAIL, and any other that stands nowhere does not exist.
+    A name server over UDP with scripted answers.
+
+    `records` maps (name, kind) to values. A name in `silent` gets no answer, and a name in `broken`
+    gets SERVFAIL. All other names do not exist.
     """
 
     def __init__(self) -> None:

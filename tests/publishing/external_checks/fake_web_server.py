@@ -1,4 +1,4 @@
-"""A web server on loopback whose paths say what they answer: /404, /to?u=…, /head-405."""
+"""A web server on loopback; its paths name the answer: /404, /to?u=…, /head-405."""
 
 from __future__ import annotations
 

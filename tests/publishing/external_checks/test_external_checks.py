@@ -66,7 +66,7 @@ def opened(names):
     return open_it
 
 
-def test_a_domain_is_looked_up_with_its_spf_dkim_return_path_and_dmarc(names):
+def test_domain_lookup_returns_spf_dkim_return_path_and_dmarc(names):
     names.records = {
         (DOMAIN, "TXT"): [f'"{SPF[:10]}" "{SPF[10:]}"', '"other=1"'],
         (f"pm._domainkey.{DOMAIN}", "TXT"): ['"k=rsa; p=MIGf"'],
@@ -251,7 +251,7 @@ def test_redirect_to_nonsense_has_a_result_that_can_be_saved(here, opened, onwar
 
 
 def test_connection_goes_to_the_checked_address(here, opened, names, site):
-    """Whoever answers otherwise the second time (DNS rebinding) is not asked a second time."""
+    """A second DNS query could get another address (DNS rebinding)."""
     opened(f"{here}/")
 
     assert names.asked.count(("letters.test", "A")) == 1
@@ -302,7 +302,7 @@ def test_latest_results_are_saved(names):
 
 
 @pytest.mark.django_db
-def test_results_expire_after_10_minutes_and_are_deleted_after_a_day(names):
+def test_results_expire_after_10_minutes_and_are_deleted_daily(names):
     cached_results.save(cached_results.DOMAIN, {DOMAIN: look_up_domain(DOMAIN, names.known())})
     cached_results.save(cached_results.LINK, {"https://a.example/": LinkResult(status=404)})
     ExternalCheck.objects.update(looked_at="2020-01-01T00:00Z")

@@ -94,7 +94,7 @@ class TestMadeFitForMail:
         assert small.size == upright.size
         assert small.tobytes() == upright.tobytes()
 
-    def test_whatever_is_broken_in_a_file_is_said_in_a_sentence(self):
+    def test_any_damaged_file_is_refused_with_a_sentence(self):
         exif = Image.Exif()
         exif[0x0112], exif[0x010F], exif[0x9286] = 6, "Some camera", b"remark"
         files = [picture(kind, exif=exif) for kind in ("JPEG", "PNG", "WEBP")] + [picture("GIF")]
@@ -154,7 +154,7 @@ class TestMadeFitForMail:
         assert read(small).info["loop"] == 0
         assert b"diary" not in small.content
 
-    def test_a_moving_gif_that_is_too_wide_is_refused_in_a_sentence(self):
+    def test_too_wide_animated_gif_is_refused_with_a_sentence(self):
         file = io.BytesIO()
         frames = [Image.new("RGB", (1300, 20), colour) for colour in ("red", "green")]
         frames[0].save(file, "GIF", save_all=True, append_images=frames[1:])
@@ -199,7 +199,7 @@ class TestMadeFitForMail:
             with pytest.raises(UnusableImageError):
                 resize_image(file)
 
-    def test_one_that_is_cut_off_is_refused_in_a_sentence(self):
+    def test_truncated_image_is_refused_with_a_sentence(self):
         file = io.BytesIO()
         noise((200, 200)).save(file, "JPEG")
 
@@ -209,7 +209,7 @@ class TestMadeFitForMail:
 
 @pytest.mark.django_db(transaction=True)
 class TestKeptAndShown:
-    def test_the_script_is_told_how_it_is_put_into_a_letter(self, window):
+    def test_script_gets_the_markup_of_the_image(self, window):
         told = json.loads(upload(window, picture(), alt="Swifts [two]").content)
 
         kept = UploadedImage.objects.get()
@@ -237,7 +237,7 @@ class TestKeptAndShown:
         assert shown["Content-Security-Policy"] == "default-src 'none'; sandbox"
         assert not shown.cookies
 
-    def test_whoever_has_it_is_not_sent_it_again(self, window):
+    def test_reader_with_a_copy_gets_no_second_one(self, window):
         address = json.loads(upload(window, picture()).content)["address"]
         tag = window.get(address).answer["ETag"]
         assert window.get(address.replace(".png", ".svg")).status == 404
@@ -267,7 +267,7 @@ class TestKeptAndShown:
         assert answer.status_code == 400
         assert "more than 10 MB" in json.loads(answer.content)["sentence"]
 
-    def test_an_hour_has_only_so_many(self, window, new_author, settings):
+    def test_tests_per_hour_are_limited(self, window, new_author, settings):
         settings.PICTURES_PER_HOUR = 2
         for width in (40, 41):
             assert upload(window, picture(size=(width, 30))).status_code == 200

@@ -45,7 +45,7 @@ print(peak() - before)
         ("JPEG", "CMYK", (5_120, 2_880), {"quality": 60, "progressive": True}),
     ],
 )
-def test_the_largest_accepted_picture_keeps_to_its_memory(kind, mode, size, how, tmp_path: Path):
+def test_largest_accepted_image_stays_within_its_memory(kind, mode, size, how, tmp_path: Path):
     file = io.BytesIO()
     Image.effect_noise((200, 200), 30).resize(size).convert(mode).save(file, kind, **how)
 

@@ -55,7 +55,7 @@ def context(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any)
         ),
         "adds_unsubscribe_link": True,
         "readers": 52_418,
-        "archive_note": "It would stand in the archive.",
+        "archive_note": "Everyone can read it in the archive.",
         "without_value": {"name": 0},
         "test": ("edith@almanack.org", datetime(2026, 9, 17, 5, 50, tzinfo=UTC)),
         "external": CachedResults(

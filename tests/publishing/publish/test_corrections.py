@@ -1,4 +1,4 @@
-"""The versions of an issue: each is published once, the next one corrects, any other is refused."""
+"""Each version of an issue is published once, and only the next is accepted."""
 
 import uuid
 
@@ -78,9 +78,7 @@ def readers_of(edition):
     )
 
 
-def test_the_next_version_is_an_edition_of_the_same_issue_with_deliveries_under_new_keys(
-    correct, first
-):
+def test_next_version_has_own_deliveries_in_the_same_issue(correct, first):
     sent(first)
     slug = written().get().slug
 
@@ -106,9 +104,7 @@ def test_a_correction_goes_to_everyone_who_is_confirmed_now(correct, first):
     assert readers_of(correct().edition) == {"Bram", "Cleo", "Dirk"}
 
 
-def test_a_correction_for_the_reached_goes_only_to_those_whose_earlier_copy_was_sent(
-    correct, first
-):
+def test_correction_for_reached_readers_needs_a_sent_earlier_copy(correct, first):
     sent(first, "Ada", "Bram")
     in_doubt(first, "Cleo")
     SubscriberFactory(name="Dirk")
@@ -126,9 +122,7 @@ def test_who_was_reached_and_has_left_since_gets_no_correction(correct, first):
     assert readers_of(correct(goes_to="reached").edition) == {"Bram", "Cleo"}
 
 
-def test_a_copy_of_any_earlier_version_counts_as_reached_and_of_another_issue_does_not(
-    author, correct, first
-):
+def test_only_copies_of_the_same_issue_count_as_reached(author, correct, first):
     sent(first, "Ada")
     sent(correct().edition, "Bram")
     sent(publish(author.pk, "other", letter("Other"), hold_s=0).edition, "Cleo")
@@ -137,9 +131,7 @@ def test_a_copy_of_any_earlier_version_counts_as_reached_and_of_another_issue_do
 
 
 @pytest.mark.parametrize("key", ["second", "another", "first"])
-def test_a_version_that_exists_sends_nothing_and_returns_what_happened_the_first_time(
-    author, correct, first, key
-):
+def test_existing_version_sends_nothing_and_is_returned(author, correct, first, key):
     content = CORRECTED
     second = correct().edition
     if key == "first":
@@ -159,9 +151,7 @@ def test_a_version_that_exists_sends_nothing_and_returns_what_happened_the_first
 
 
 @pytest.mark.parametrize("version", [0, -1, 3, 7, None])
-def test_a_version_that_is_neither_there_nor_the_next_is_refused_with_what_there_is(
-    author, correct, version
-):
+def test_version_that_is_not_next_is_refused_with_reason(author, correct, version):
     with pytest.raises(VersionRefusedError, match="the next is version 2"):
         correct(version)
 
@@ -180,7 +170,7 @@ def test_a_new_issue_begins_with_version_1_to_everyone(author, three_readers, ve
     assert not written().exists()
 
 
-def test_nobody_was_reached_so_a_correction_for_the_reached_is_refused(correct, first):
+def test_correction_for_reached_readers_needs_a_reached_reader(correct, first):
     cancelled(first)
 
     with pytest.raises(VersionRefusedError, match="publish it to everyone"):
@@ -191,7 +181,7 @@ def test_nobody_was_reached_so_a_correction_for_the_reached_is_refused(correct, 
     "other",
     [{"content": letter("Third thoughts")}, {"goes_to": "reached"}, {"version": 3}, {"version": 1}],
 )
-def test_a_key_stands_for_its_words_its_version_and_its_readers(correct, first, other):
+def test_key_belongs_to_its_content_version_and_readers(correct, first, other):
     sent(first)
     correct()
 
@@ -201,9 +191,7 @@ def test_a_key_stands_for_its_words_its_version_and_its_readers(correct, first, 
     assert Edition.objects.count() == 2
 
 
-def test_the_key_of_a_correction_is_no_key_for_a_new_issue_and_the_other_way_round(
-    author, correct, first
-):
+def test_correction_and_new_issue_cannot_share_a_key(author, correct, first):
     correct(content=letter())
 
     with pytest.raises(KeyUsedForOtherContentError, match="version 2"):
@@ -218,7 +206,7 @@ def test_the_key_of_a_correction_is_no_key_for_a_new_issue_and_the_other_way_rou
 
 @pytest.fixture
 def stopped_half_way(first):
-    """Version 1 was cancelled: Ada has a copy, Bram's is in doubt, Cleo has none."""
+    """Version 1 was cancelled: Ada has a copy, Bram's is unconfirmed, Cleo has none."""
     sent(first, "Ada")
     in_doubt(first, "Bram")
     cancelled(first)
@@ -261,7 +249,7 @@ def test_after_a_cancelled_edition_the_default_is_the_unreached(correct, stopped
     assert (edition.goes_to, readers_of(edition)) == ("unreached", {"Cleo"})
 
 
-def test_a_draft_offers_the_unreached_where_all_copies_are_in_doubt(first):
+def test_draft_offers_unreached_readers_if_all_copies_are_unconfirmed(first):
     in_doubt(first)
     cancelled(first)
 
@@ -407,7 +395,7 @@ def test_a_called_back_issue_keeps_its_address_without_renaming(author, first):
 
 
 def left(edition):
-    """A call of it began and ended in doubt; then it was cancelled."""
+    """Its copies are unconfirmed, and it was cancelled."""
     in_doubt(edition)
     cancelled(edition)
 
@@ -448,7 +436,7 @@ def test_renaming_a_called_back_issue_twice_publishes_once(author, three_readers
 
 
 @pytest.mark.parametrize("keys", ["ab", "aa"])
-def test_two_who_publish_the_same_version_at_once_make_one_edition(correct, keys):
+def test_two_concurrent_publications_of_one_version_create_one_edition(correct, keys):
     for version in (2, 3):
         outcomes = at_once(
             *[
@@ -463,10 +451,8 @@ def test_two_who_publish_the_same_version_at_once_make_one_edition(correct, keys
     assert Delivery.objects.count() == 9
 
 
-def test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs(
-    author, correct, first
-):
-    """The other has inserted the edition and not committed: the constraint decides, and waits."""
+def test_concurrent_publication_waits_and_returns_the_first_edition(author, correct, first):
+    """The other call has inserted the edition without a commit; the constraint waits."""
 
     def waits():
         with connection.cursor() as cursor:
@@ -487,7 +473,7 @@ def test_whoever_comes_while_another_publishes_that_version_waits_and_gets_their
     assert outcome.edition.title == "Theirs"
 
 
-def test_an_earlier_version_that_is_still_being_sent_is_named_with_what_it_means(correct, first):
+def test_warning_names_an_earlier_version_still_being_sent(correct, first):
     sent(first, "Ada")
     everyone, reached = (
         overlap_warnings(first.issue_id, 2, whom) for whom in ("everyone", "reached")
@@ -504,7 +490,7 @@ def test_an_earlier_version_that_is_still_being_sent_is_named_with_what_it_means
     assert overlap_warnings(first.issue_id, 2, "reached") == []
 
 
-def test_the_audit_trail_names_the_version_and_whom_it_goes_to(correct, first):
+def test_activity_log_names_the_version_and_its_readers(correct, first):
     sent(first, "Ada")
     correct()
     correct(3, "third", goes_to="reached")

@@ -1,4 +1,4 @@
-"""Writing a correction: the form says what it will be and to how many; a version goes out once."""
+"""The form of a correction names its version and readers, and publishes it once."""
 
 import re
 
@@ -50,7 +50,7 @@ def open_correction(window, edition, **changes):
     return {**fields, "text_content": "Fourteen, not forty.\n", **changes}
 
 
-def test_the_form_holds_the_newest_words_and_to_how_many_each_choice_goes(window, corrected):
+def test_form_has_newest_text_and_readers_of_each_choice(window, corrected):
     SubscriberFactory(name="Dirk")
     leave(Subscriber.objects.get(name="Ada").pk)
 
@@ -78,7 +78,7 @@ def test_a_correction_is_accepted_and_goes_to_whom_was_chosen(window, corrected)
     assert second.text_content == "Fourteen, not forty.\n"
 
 
-def test_an_issue_that_reached_nobody_is_no_correction_and_offers_no_choice(window, first):
+def test_next_version_of_unsent_issue_is_not_a_correction(window, first):
     cancelled(first)
 
     page = window.get(form_for(first))
@@ -88,7 +88,7 @@ def test_an_issue_that_reached_nobody_is_no_correction_and_offers_no_choice(wind
     assert Edition.objects.get(version=2).audience == 3
 
 
-def test_an_earlier_version_that_is_still_being_sent_is_named_before_and_after(window, first):
+def test_version_being_sent_is_named_before_and_after_publication(window, first):
     sent(first, "Ada")
     (said,) = overlap_warnings(first.issue_id, 2, "everyone")
 
@@ -98,7 +98,7 @@ def test_an_earlier_version_that_is_still_being_sent_is_named_before_and_after(w
     assert said in window.get().words
 
 
-def test_after_a_restore_the_check_stops_a_correction_for_the_unreached(window, first):
+def test_after_restore_correction_for_unreached_readers_is_stopped(window, first):
     cancelled(first)
     Edition.objects.update(unreconciled_since=Now())
 
@@ -115,7 +115,7 @@ def test_after_a_restore_the_check_stops_a_correction_for_the_unreached(window, 
 
 
 @pytest.mark.parametrize("named", ["00000000-0000-4000-8000-000000000000", "swifts", ""])
-def test_a_form_for_an_issue_that_there_is_not_is_not_found(window, named):
+def test_form_for_an_unknown_issue_is_not_found(window, named):
     page = window.get(f"{FORM}?issue={named}")
 
     assert page.status == 404
@@ -132,9 +132,7 @@ def test_a_form_for_an_issue_that_there_is_not_is_not_found(window, named):
         ({"goes_to": "somebody"}, "“somebody”"),
     ],
 )
-def test_what_cannot_be_published_comes_back_with_a_sentence_and_every_word(
-    window, corrected, changes, named
-):
+def test_refused_version_returns_with_reason_and_text(window, corrected, changes, named):
     fields = open_correction(window, corrected, **changes)
 
     page = window.post(**fields)
@@ -152,9 +150,7 @@ def test_what_cannot_be_published_comes_back_with_a_sentence_and_every_word(
     "change", [{"goes_to": "reached"}, {"version": "3"}, {"title": "Third thoughts"}]
 )
 @pytest.mark.parametrize("expired", [False, True])
-def test_one_key_with_another_version_other_readers_or_other_words_gets_422(
-    window, corrected, change, expired
-):
+def test_one_key_with_other_version_readers_or_content_gets_422(window, corrected, change, expired):
     fields = open_correction(window, corrected)
     window.post(**fields)
     if expired:
@@ -171,9 +167,7 @@ def test_one_key_with_another_version_other_readers_or_other_words_gets_422(
     assert Edition.objects.get(version=3).issue_id == corrected.issue_id
 
 
-def test_two_authors_who_write_the_same_version_publish_it_once_and_the_second_keeps_their_words(
-    window, new_author, corrected
-):
+def test_second_author_of_one_version_keeps_their_text(window, new_author, corrected):
     tomas = WindowOf(new_author("tomas"))
     mine = open_correction(window, corrected)
     theirs = open_correction(tomas, corrected, text_content="Fifteen, I counted.\n")
@@ -192,9 +186,7 @@ def test_two_authors_who_write_the_same_version_publish_it_once_and_the_second_k
     assert tomas.post(**fresh).status == 303
 
 
-def test_the_same_version_with_the_same_words_from_another_form_sends_nothing_and_says_so(
-    window, corrected
-):
+def test_same_version_and_content_from_another_form_sends_nothing(window, corrected):
     one, two = (open_correction(window, corrected) for _ in range(2))
     window.post(**one)
     window.get()
@@ -206,7 +198,7 @@ def test_the_same_version_with_the_same_words_from_another_form_sends_nothing_an
 
 
 @pytest.mark.parametrize("was", ["scheduled", "published"])
-def test_a_version_that_was_called_back_meanwhile_is_said_to_be(window, corrected, was):
+def test_page_says_that_the_version_was_called_back(window, corrected, was):
     at = tomorrow() if was == "scheduled" else None
     fields = open_correction(window, corrected)
     content = Content.from_input(
@@ -235,7 +227,7 @@ def test_a_version_that_was_called_back_meanwhile_is_said_to_be(window, correcte
     assert Edition.objects.count() == 2
 
 
-def test_new_words_under_a_used_key_may_become_a_correction_of_the_first(window, three_readers):
+def test_new_content_under_a_used_key_can_become_a_correction(window, three_readers):
     fields = window.open_form()
     window.post(**fields)
     sent(Edition.objects.get())
@@ -264,7 +256,7 @@ def test_correction_posted_signed_out_is_a_draft_of_its_version(window, correcte
     assert Edition.objects.get(version=2).goes_to == "reached"
 
 
-def test_the_issues_page_leads_to_a_correction_once_somebody_was_reached(window, new_author, first):
+def test_issue_page_links_to_correction_once_a_copy_is_sent(window, new_author, first):
     page = f"{FORM}{first.issue_id}/"
     link = f'<a href="{FORM}write/?issue={first.issue_id}" id="write">'
 
@@ -275,7 +267,7 @@ def test_the_issues_page_leads_to_a_correction_once_somebody_was_reached(window,
     assert link not in looker.get(page).html
 
 
-def test_the_issues_page_lists_its_versions_with_whom_each_went_to(window, corrected):
+def test_issue_page_lists_versions_with_their_readers(window, corrected):
     address = f"{FORM}{corrected.issue_id}/"
     window.post(**open_correction(window, corrected, goes_to="reached"))
 

@@ -1,4 +1,4 @@
-"""Who sees the form, what it says, and what happens to a letter that cannot be published."""
+"""The form for finished HTML: access, texts, and refused letters."""
 
 import re
 from dataclasses import replace
@@ -43,7 +43,7 @@ def refused(page: Page, sentence: str) -> bool:
     return page.status == 200 and sentence in page.words and nothing_was_published()
 
 
-def test_an_empty_title_is_named_at_its_field_and_in_the_summary(window, three_readers):
+def test_empty_title_is_named_at_field_and_in_summary(window, three_readers):
     fields = window.open_form()
 
     page = window.post(**{**fields, "title": "  "})
@@ -105,7 +105,7 @@ def test_a_hostile_title_is_text_on_every_page(window, three_readers):
     assert "<script>alert" not in errors.html
 
 
-def test_every_page_of_the_desk_is_clean_under_the_content_security_policy(window, three_readers):
+def test_every_desk_page_follows_the_content_security_policy(window, three_readers):
     window.publish()
     issue = written().get()
 
@@ -115,7 +115,7 @@ def test_every_page_of_the_desk_is_clean_under_the_content_security_policy(windo
         assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=", page.html)
 
 
-def test_a_form_that_is_larger_than_a_letter_can_be_is_refused_in_a_sentence(window):
+def test_too_large_form_is_refused_with_a_sentence(window):
     page = window.publish(text_content="x" * 13_000_000)
 
     assert page.status == 413
@@ -123,7 +123,7 @@ def test_a_form_that_is_larger_than_a_letter_can_be_is_refused_in_a_sentence(win
     assert nothing_was_published()
 
 
-def test_two_parts_of_the_greatest_length_are_accepted_whatever_their_script(window):
+def test_longest_parts_are_accepted_in_any_script(window):
     # Characters of 4 bytes, the most that UTF-8 has. On the way they become lines of CRLF, too.
     page = window.publish(
         html_content="\U0001f54a" * 1_000_000, text_content="\U0001f54a" * 1_000_000
@@ -133,7 +133,7 @@ def test_two_parts_of_the_greatest_length_are_accepted_whatever_their_script(win
     assert len(Edition.objects.get().text_content) == 1_000_000
 
 
-def test_two_parts_that_are_too_long_come_back_whole_with_a_sentence_for_each(window):
+def test_two_too_long_parts_return_complete_with_their_errors(window):
     page = window.publish(html_content="漢" * 1_900_000, text_content="漢" * 1_900_000)
 
     assert refused(page, "the limit is 1,000,000")
@@ -192,7 +192,7 @@ def test_the_form_posted_twice_saves_one_draft(window):
     assert met.form_with("beside").fields["letter"] == LETTER["html_content"]
 
 
-def test_words_saved_after_the_question_was_asked_stop_its_button(window, three_readers):
+def test_text_saved_after_confirmation_page_stops_its_button(window, three_readers):
     fields, checked = to_the_check_sheet(window)
     asked = question(window, checked)
     window.post(f"{FORM}drafts/", **{**fields, "text_content": "Better words."})
@@ -248,7 +248,7 @@ def test_draft_published_by_a_script_stays_published(window, new_author, three_r
     assert Edition.objects.get() == edition
 
 
-def test_other_words_under_a_drafts_key_close_it(window, new_author, three_readers):
+def test_other_content_under_a_drafts_key_closes_it(window, new_author, three_readers):
     fields, checked = to_the_check_sheet(window)
     tomas = WindowOf(new_author("tomas"))
     theirs = question(tomas, checked)
@@ -353,7 +353,7 @@ def test_database_links_a_drafts_key_to_one_edition(window, three_readers):
     [{"goes_to": "nobody"}, {"unlisted": "on"}, {"issue": "theirs", "version": "2"}],
     ids=["goes to", "unlisted", "issue"],
 )
-def test_question_answered_with_other_fields_publishes_nothing(window, three_readers, other):
+def test_confirmation_with_other_fields_publishes_nothing(window, three_readers, other):
     if "issue" in other:
         assert window.publish().status == 303
         other = {**other, "issue": str(written().get().pk)}

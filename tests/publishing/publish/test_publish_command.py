@@ -1,4 +1,4 @@
-"""`manage.py publish` and its like: once for a key and a version, and what is wrong is said."""
+"""The command `publish` publishes once per key and version, and explains errors."""
 
 import io
 import json
@@ -47,7 +47,7 @@ def correct(first: Edition, text: Path, *arguments: object) -> tuple[dict[str, A
     )
 
 
-def test_a_letter_is_published_and_the_last_line_says_what_came_of_it(author, text):
+def test_letter_is_published_and_last_line_is_the_result(author, text):
     told, _ = script(
         "--title", "Swifts", "--author", "edith", "--text-file", text, "--preheader", "Quite."
     )
@@ -57,7 +57,7 @@ def test_a_letter_is_published_and_the_last_line_says_what_came_of_it(author, te
     assert told["issue"] == str(edition.issue_id)
 
 
-def test_an_option_makes_it_unlisted_and_the_key_stands_for_that(author, text):
+def test_unlisted_option_belongs_to_the_key(author, text):
     asked = ("--title", "Swifts", "--author", "edith", "--text-file", text, "--idempotency-key")
     (first, _), (again, _) = (script(*asked, "k", "--unlisted") for _ in range(2))
 
@@ -79,7 +79,7 @@ def test_an_option_makes_it_unlisted_and_the_key_stands_for_that(author, text):
         (("--title", "T", "--text-file", "README.md", "--goes-to", "reached"), "--issue"),
     ],
 )
-def test_what_cannot_be_read_is_refused(author, tmp_path, arguments, named):
+def test_unreadable_input_is_refused(author, tmp_path, arguments, named):
     (tmp_path / "UTF-16").write_text("They have gone.", encoding="utf-16-le")
     (tmp_path / "LATIN").write_text("Grüße", encoding="latin-1")
     files = {name: tmp_path / name for name in ("UTF-16", "LATIN")}
@@ -90,12 +90,12 @@ def test_what_cannot_be_read_is_refused(author, tmp_path, arguments, named):
 
 
 @pytest.mark.parametrize("command", [("issue_status",), ("edition", "resume")])
-def test_a_version_of_thousands_of_digits_is_refused_in_our_own_words(db, command):
+def test_version_of_thousands_of_digits_is_refused_with_a_sentence(db, command):
     with pytest.raises(CommandError, match=f"^'{'9' * 39}…' is not a version"):
         call_command(*command, UNKNOWN, "--version", "9" * 5000)
 
 
-def test_a_correction_is_published_once_and_again_returns_what_is_there(first, text):
+def test_repeated_correction_returns_the_first_edition(first, text):
     sent(first, "Ada", "Bram")
     version_2 = ("--version", "2", "--goes-to", "reached")
 

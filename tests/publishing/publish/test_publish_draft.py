@@ -88,7 +88,7 @@ def draft(author) -> Draft:
     return begun(author)
 
 
-def test_the_rest_is_reached_after_cancel(window, author, three_readers):
+def test_unreached_readers_get_the_next_version_after_cancel(window, author, three_readers):
     first = publish(author.pk, "first", letter(), hold_s=0).edition
     sent(first, "Ada")
     window.post(f"{FORM}{first.issue_id}/cancel/")
@@ -171,13 +171,13 @@ def test_the_sheet_says_what_goes_out_and_to_whom(window, new_author, draft, thr
         assert said in page.words, said
     assert 'aria-disabled="true"' not in page.html
     assert at(draft, "publish") in page.html
-    # Whoever may only write sees it too, and is not led on.
+    # An author who may only write sees the page without the link to publish.
     theirs = WindowOf(new_author("tomas", "write_draft")).get(at(draft, "check"))
     assert theirs.status == 200
     assert at(draft, "publish") not in theirs.html
 
 
-def test_a_stop_is_named_where_it_is_mended_and_the_button_says_why(window, author, three_readers):
+def test_stop_links_to_its_fix_and_explains_the_button(window, author, three_readers):
     draft = begun(author, DraftFields("Swifts", "", "markdown", "Hello.\n\nDear {{ nmae }},", ""))
 
     page = window.get(at(draft, "check"))
@@ -187,7 +187,7 @@ def test_a_stop_is_named_where_it_is_mended_and_the_button_says_why(window, auth
     assert 'type="button" aria-disabled="true" aria-describedby="why"' in page.html
 
 
-def test_with_a_stop_neither_the_question_is_asked_nor_a_press_taken(window, author, three_readers):
+def test_draft_with_a_stop_cannot_be_confirmed_or_published(window, author, three_readers):
     draft = begun(author)
     fields = sheet(window, draft)
     set_in_the_admin(second_person=True)
@@ -212,9 +212,7 @@ def test_how_the_number_of_readers_changed_since_the_last_issue(window, author, 
     assert "Readers 4 1 more than the last issue" in page.words
 
 
-def test_what_is_known_of_outside_is_on_the_sheet_and_what_is_not_is_said(
-    window, author, three_readers
-):
+def test_sheet_shows_known_and_missing_external_results(window, author, three_readers):
     draft = begun(
         author,
         DraftFields("Swifts", "", "markdown", "See [1911](https://weatherbooks.org/1911).", ""),
@@ -230,9 +228,7 @@ def test_what_is_known_of_outside_is_on_the_sheet_and_what_is_not_is_said(
     assert "404 https://weatherbooks.org/1911" in after.words
 
 
-def test_looking_without_scripts_comes_back_to_the_sheet_and_with_them_gives_the_findings(
-    window, draft, three_readers
-):
+def test_external_checks_return_page_or_findings_for_scripts(window, draft, three_readers):
     by_button = window.post(at(draft, "looks"))
     by_script = window.client.post(
         at(draft, "looks"), secure=True, headers={"Accept": "application/json"}
@@ -243,7 +239,7 @@ def test_looking_without_scripts_comes_back_to_the_sheet_and_with_them_gives_the
     assert 'aria-labelledby="adv"' in by_script.json()["html"]
 
 
-def test_now_is_the_same_press_from_whatever_way_led_to_the_question(window, draft, three_readers):
+def test_publishing_now_is_one_post_from_either_form(window, draft, three_readers):
     by_its_address = sheet(window, draft)
     from_the_sheet = sheet(window, draft, "?when=now&at=&zone=Europe%2FLisbon")
 
@@ -252,7 +248,7 @@ def test_now_is_the_same_press_from_whatever_way_led_to_the_question(window, dra
     assert Edition.objects.count() == 1
 
 
-def test_a_draft_that_is_not_there_is_told_of(window):
+def test_page_of_a_missing_draft_explains_it(window):
     gone = Draft(key="x")
 
     for page in ("check", "publish"):
@@ -260,7 +256,7 @@ def test_a_draft_that_is_not_there_is_told_of(window):
         assert window.post(at(gone, page)).status in {404, 405}
 
 
-def test_a_draft_is_published_to_every_confirmed_reader_and_stays_as_it_was(
+def test_draft_is_published_to_every_confirmed_reader_unchanged(
     window, draft, author, three_readers
 ):
     answer = press(window, draft, sheet(window, draft))
@@ -298,7 +294,7 @@ def test_pressing_again_is_answered_the_same_and_publishes_nothing_more(
     assert made() == ONCE
 
 
-def test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_whom(
+def test_concurrent_press_publishes_once_and_names_the_other_author(
     window, new_author, draft, three_readers
 ):
     other = WindowOf(new_author("tomas", first_name="Tomás", last_name="Vale"))
@@ -313,9 +309,7 @@ def test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_who
     assert "Nothing was sent now" in said
 
 
-def test_a_press_on_words_that_were_changed_since_is_shown_the_sheet_again(
-    window, author, draft, three_readers
-):
+def test_press_on_changed_text_shows_the_sheet_again(window, author, draft, three_readers):
     fields = sheet(window, draft)
     changed(draft, author)
 
@@ -327,7 +321,7 @@ def test_a_press_on_words_that_were_changed_since_is_shown_the_sheet_again(
     assert press(window, draft, sheet(window, draft)).status == 303
 
 
-def test_words_that_change_between_the_look_and_the_claim_are_not_published(
+def test_text_changed_between_check_and_claim_is_not_published(
     window, author, draft, three_readers
 ):
     """The press has been looked at and waits for its slot; meanwhile somebody saves."""
@@ -353,7 +347,7 @@ def test_words_that_change_between_the_look_and_the_claim_are_not_published(
         {"when": "at", "at": "2099-01-01T07:00", "zone": "UTC"},
     ],
 )
-def test_another_press_of_a_published_draft_gets_422_and_nothing_is_done(
+def test_different_press_of_a_published_draft_gets_422(
     window, draft, three_readers, otherwise, expired
 ):
     fields = sheet(window, draft)
@@ -372,7 +366,7 @@ def test_another_press_of_a_published_draft_gets_422_and_nothing_is_done(
 
 
 @pytest.mark.parametrize("answer_expired", [False, True])
-def test_the_key_of_a_draft_that_was_used_in_the_plain_form_publishes_nothing_more(
+def test_draft_whose_key_was_used_in_html_form_is_refused(
     window, draft, three_readers, answer_expired
 ):
     fields = sheet(window, draft)
@@ -420,7 +414,7 @@ def test_a_press_without_the_drafts_own_key_publishes_nothing(window, draft, thr
     assert made() == NOTHING
 
 
-def test_a_press_that_cannot_wait_gets_409_with_the_same_form(window, draft, three_readers):
+def test_press_that_cannot_wait_gets_409_with_the_form(window, draft, three_readers):
     fields = sheet(window, draft)
     with connection.cursor() as cursor:
         for slot in slot_locks(window.author.pk, draft.key):
@@ -467,7 +461,7 @@ def went_out(window, draft, three_readers) -> Edition:
     return edition
 
 
-def test_a_correction_goes_to_those_it_says(window, author, went_out):
+def test_correction_goes_to_the_readers_it_names(window, author, went_out):
     nxt = begun(author, issue=went_out.issue_id, goes_to="reached")
 
     page = window.get(at(nxt, "check"))
@@ -496,9 +490,7 @@ def test_an_unlisted_draft_or_issue_is_unlisted_once_published(window, author, c
     assert to_nobody(edition) in window.get(answer.answer["Location"]).words
 
 
-def test_a_version_that_somebody_else_published_meanwhile_is_not_taken_for_ones_own(
-    window, author, new_author, went_out
-):
+def test_version_published_by_another_author_is_not_replayed(window, author, new_author, went_out):
     mine = begun(author, issue=went_out.issue_id)
     other = new_author("tomas", first_name="Tomás", last_name="Vale")
     theirs = drafts.copy(

@@ -1,4 +1,4 @@
-"""Posted twice, through the real form: however often it is posted, an issue is published once."""
+"""An issue is published once, however often the real form is posted."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -37,9 +37,7 @@ ONE_TO_THREE = {"Issue": 1, "Edition": 1, "Delivery": 3, "Batch": 1, "PostedForm
 NOTHING = dict.fromkeys(ONE_TO_THREE, 0)
 
 
-def test_a_letter_is_published_once_to_every_confirmed_reader_and_the_author_is_told(
-    window, three_readers
-):
+def test_letter_is_published_once_to_every_confirmed_reader(window, three_readers):
     fields, answers = window.open_form(), []
     for _ in range(2):  # the same form again is answered the same
         answers.append(window.post(**fields))
@@ -61,7 +59,7 @@ def test_a_letter_is_published_once_to_every_confirmed_reader_and_the_author_is_
     assert str(sentence_of(entry)) == "Published version 1 to 3 readers."
 
 
-def test_with_nobody_confirmed_the_issue_is_accepted_and_the_author_is_told_it_goes_to_nobody(
+def test_issue_without_confirmed_readers_is_accepted_with_a_warning(
     window,
 ):
     assert window.publish().status == 303
@@ -72,9 +70,7 @@ def test_with_nobody_confirmed_the_issue_is_accepted_and_the_author_is_told_it_g
     assert window.get(f"/archive/{written().get().slug}/").status == 200
 
 
-def test_of_20_posts_at_once_one_publishes_and_every_answer_or_its_retry_is_the_303(
-    window, three_readers
-):
+def test_20_concurrent_posts_publish_once_and_all_get_303(window, three_readers):
     fields = window.open_form()
     windows = [window.another() for _ in range(20)]
     answers = at_once(*[lambda one=one: one.post(**fields) for one in windows])
@@ -89,9 +85,7 @@ def test_of_20_posts_at_once_one_publishes_and_every_answer_or_its_retry_is_the_
     assert published() == ONE_TO_THREE
 
 
-def test_a_post_that_cannot_wait_gets_409_with_the_whole_letter_and_the_same_key(
-    window, three_readers
-):
+def test_post_that_cannot_wait_gets_409_with_letter_and_key(window, three_readers):
     fields = {**window.open_form(), "text_content": "\n\nlate & <bold>\n", "unlisted": "on"}
     with connection.cursor() as cursor:  # others hold every slot of this key
         for slot in slot_locks(window.author.pk, fields["idempotency_key"]):
@@ -112,9 +106,7 @@ def test_a_post_that_cannot_wait_gets_409_with_the_whole_letter_and_the_same_key
     assert published() == ONE_TO_THREE
 
 
-def test_the_back_button_with_other_words_gets_422_with_the_words_back_and_nothing_done(
-    window, three_readers
-):
+def test_other_content_after_back_button_gets_422_and_is_kept(window, three_readers):
     fields = window.open_form()
     window.post(**fields)
     changed = {**fields, "text_content": "Dear {{ name|reader }},\n\nthey are <b>back</b>.\n"}
@@ -144,7 +136,7 @@ def test_another_users_equal_key_is_another_key(window, new_author, three_reader
     assert Edition.objects.count() == 2
 
 
-def test_a_bad_key_gets_400_with_the_words_in_a_form_with_a_good_one(window, three_readers):
+def test_bad_key_gets_400_and_text_in_new_form(window, three_readers):
     fields = window.open_form()
 
     page = window.post(**{**fields, "idempotency_key": "x" * 50})
@@ -158,9 +150,7 @@ def test_a_bad_key_gets_400_with_the_words_in_a_form_with_a_good_one(window, thr
     assert window.post(**again).status == 303
 
 
-def test_after_the_saved_answer_has_expired_its_key_still_stands_for_its_letter(
-    window, three_readers
-):
+def test_key_keeps_its_letter_after_saved_response_expired(window, three_readers):
     fields = window.open_form()
     window.post(**fields)
     PostedForm.objects.all().delete()

@@ -1,4 +1,4 @@
-"""Reading the moment at which an issue is to go out, right across changes of the clocks."""
+"""Parsing the local time of a scheduled issue, also around clock changes."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -57,7 +57,7 @@ def refused(local: str, zone: str, *, now: datetime | None = NOW) -> InvalidTime
         ("2026-09-24T07:00", "UTC", utc(2026, 9, 24, 7), "Thu 24 Sep 2026, 07:00 UTC"),
     ],
 )
-def test_a_time_is_a_moment_and_its_words_name_both_clocks(
+def test_scheduled_time_names_local_time_and_utc(
     local: str, zone: str, at: datetime, words: str
 ) -> None:
     moment = parse_scheduled_time(local, zone, now=NOW)
@@ -81,7 +81,7 @@ def test_a_time_is_a_moment_and_its_words_name_both_clocks(
         ),
     ],
 )
-def test_a_time_that_does_not_exist_is_refused_with_the_gap_and_the_nearest(
+def test_skipped_time_is_refused_with_gap_and_nearest_times(
     local: str, zone: str, now: datetime, gap: str, nearest: str
 ) -> None:
     error = refused(local, zone, now=now)
@@ -105,7 +105,7 @@ def test_a_time_that_does_not_exist_is_refused_with_the_gap_and_the_nearest(
         ),
     ],
 )
-def test_a_time_that_comes_twice_is_refused_until_one_is_chosen(
+def test_ambiguous_time_is_refused_until_one_is_chosen(
     local: str, zone: str, now: datetime, first: datetime, second: datetime
 ) -> None:
     error = refused(local, zone, now=now)
@@ -118,7 +118,7 @@ def test_a_time_that_comes_twice_is_refused_until_one_is_chosen(
         assert (moment.utc, moment.local, fold_choice(moment)) == (at, local, which)
 
 
-def test_which_of_two_is_not_looked_at_where_a_time_comes_once() -> None:
+def test_choice_is_ignored_for_an_unambiguous_time() -> None:
     assert parse_scheduled_time("2026-10-25T07:30", LISBON, "second", now=NOW).utc == utc(
         2026, 10, 25, 7, 30
     )
@@ -141,7 +141,7 @@ def test_which_of_two_is_not_looked_at_where_a_time_comes_once() -> None:
         ("9999-12-31T23:59", NEW_YORK, "at", "year"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_in_one_sentence(
+def test_invalid_time_is_refused_with_one_sentence(
     local: str, zone: str, field: str, named: str
 ) -> None:
     error = refused(local, zone)
@@ -159,7 +159,7 @@ any_zone = st.one_of(st.sampled_from(CHANGING), st.sampled_from(sorted(known_zon
 
 
 @given(moments, any_zone)
-def test_every_moment_can_be_said_and_is_found_again(at: datetime, zone: str) -> None:
+def test_every_moment_survives_a_round_trip(at: datetime, zone: str) -> None:
     said = scheduled_time_in_zone(at, zone)
     if said.utc.astimezone(ZoneInfo(zone)).second:
         return  # clocks of before the railway
@@ -173,9 +173,7 @@ def test_every_moment_can_be_said_and_is_found_again(at: datetime, zone: str) ->
     any_zone,
     st.sampled_from(["", "first", "second"]),
 )
-def test_every_time_that_is_accepted_is_the_time_the_clocks_show_then(
-    said: datetime, zone: str, which: str
-) -> None:
+def test_every_accepted_time_matches_the_local_clock(said: datetime, zone: str, which: str) -> None:
     local = f"{said:{LOCAL}}"
     try:
         moment = parse_scheduled_time(local, zone, which, now=None)
@@ -200,7 +198,7 @@ def test_without_a_word_it_means_now() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("when", [{}, {"when": "now"}])
-def test_a_time_beside_now_is_asked_about_and_not_passed_over(when: dict[str, str]) -> None:
+def test_time_beside_now_is_refused(when: dict[str, str]) -> None:
     both = form(**when, at="2026-09-24T07:00", zone=LISBON)
     assert not both.is_valid()
     assert both.errors == {"at": [TIME_AND_NOW]}
@@ -224,7 +222,7 @@ def test_a_form_with_a_time_has_its_moment() -> None:
         ("which", {"at": "2026-10-25T01:30", "zone": LISBON}),
     ],
 )
-def test_what_is_wrong_stands_at_its_field(field: str, posted: dict[str, str]) -> None:
+def test_each_error_is_at_its_field(field: str, posted: dict[str, str]) -> None:
     wrong = form(when="at", **posted)
     assert not wrong.is_valid()
     assert list(wrong.errors) == [field]

@@ -1,4 +1,4 @@
-"""An issue that waits for its time goes out then, once, to everyone confirmed by then."""
+"""A scheduled issue is sent at its time, once, to all readers confirmed then."""
 
 import io
 import json
@@ -65,7 +65,7 @@ def copies(provider: SandboxServer) -> dict[str, int]:
 
 
 def perform(name: str, edition: Edition, found: EditionStatus) -> str:
-    """As somebody does whose name is of no interest here."""
+    """Act without a recorded author."""
     return perform_and_record(name, edition, found, record=lambda _: None)
 
 
@@ -79,7 +79,7 @@ def counts(edition: Edition) -> EditionCounts:
     return status(edition).counts
 
 
-def test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience(newsroom: Newsroom) -> None:
+def test_before_its_time_it_is_frozen_without_audience(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     moment = tomorrow()
     edition = schedule(newsroom, at=moment)
@@ -108,7 +108,7 @@ def test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience(newsroom: Ne
     assert counts(edition).balanced
 
 
-def test_the_database_keeps_its_audience_empty_and_asks_for_the_moment(newsroom: Newsroom) -> None:
+def test_database_requires_empty_audience_and_a_moment(newsroom: Newsroom) -> None:
     edition = schedule(newsroom)
     for broken in ({"audience": 1}, {"scheduled_for": None}, {"scheduled_zone": ""}):
         with pytest.raises(IntegrityError):
@@ -189,7 +189,7 @@ def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
     edition = schedule(newsroom)
     its_time_came(edition)
     with transaction.atomic():
-        # Whoever enqueues waits for this, with its edition locked.
+        # Enqueuing waits for this lock of its edition.
         Edition.objects.select_for_update(no_key=True).get(pk=edition.pk)
         begun = [beside(start_due) for _ in range(2)]
         newsroom.wait_for_a_backend_that_waits_for_a_lock(2, doing="UPDATE edition")
@@ -200,7 +200,7 @@ def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
     assert len(log_of(edition)) == 2
 
 
-def test_killed_between_its_start_and_its_audience_nothing_has_happened(newsroom: Newsroom) -> None:
+def test_worker_killed_before_enqueuing_leaves_the_issue_scheduled(newsroom: Newsroom) -> None:
     newsroom.confirm(5)
     edition = schedule(newsroom)
     its_time_came(edition)
@@ -208,7 +208,7 @@ def test_killed_between_its_start_and_its_audience_nothing_has_happened(newsroom
         cursor.execute("LOCK TABLE batch IN SHARE MODE")
         begun = beside(start_due)
         newsroom.wait_for_a_backend_that_waits_for_a_lock(doing="INSERT INTO batch")
-        # What a kill -9 of the worker comes to: its session ends where it is.
+        # As after kill -9 of the worker, its session ends at once.
         cursor.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND wait_event_type = 'Lock' "
@@ -247,7 +247,7 @@ def test_one_that_cannot_start_keeps_no_other_from_its_time(newsroom: Newsroom) 
     assert counts(fine).audience == 1
 
 
-def test_it_goes_out_although_its_author_is_gone(newsroom: Newsroom) -> None:
+def test_it_is_sent_after_its_author_was_deleted(newsroom: Newsroom) -> None:
     newsroom.confirm(1)
     edition = schedule(newsroom)
     with connection.cursor() as cursor:
@@ -261,12 +261,12 @@ def test_it_goes_out_although_its_author_is_gone(newsroom: Newsroom) -> None:
 SEVEN = datetime(2026, 9, 24, 6, tzinfo=UTC)
 
 
-def test_too_late_is_later_than_the_setting_says() -> None:
+def test_too_late_means_later_than_the_setting() -> None:
     assert not is_too_late(SEVEN, SEVEN + timedelta(seconds=3600), 3600)
     assert is_too_late(SEVEN, SEVEN + timedelta(seconds=3601), 3600)
 
 
-def test_a_little_late_it_goes_out_and_says_how_late_and_why(newsroom: Newsroom) -> None:
+def test_slightly_late_issue_is_sent_and_explains_the_delay(newsroom: Newsroom) -> None:
     newsroom.confirm(2)
     edition = schedule(newsroom)
     its_time_came(edition, ago_s=12 * 60 + 10)
@@ -276,7 +276,7 @@ def test_a_little_late_it_goes_out_and_says_how_late_and_why(newsroom: Newsroom)
     assert "12 minutes late" in progress_page(newsroom, edition)
 
 
-def test_too_late_it_is_published_but_waits_for_a_person(
+def test_too_late_issue_is_published_but_paused(
     newsroom: Newsroom, provider: SandboxServer, settings: Any
 ) -> None:
     newsroom.confirm(3)
@@ -309,7 +309,7 @@ def progress_page(newsroom: Newsroom, edition: Edition) -> str:
     return page.html
 
 
-def test_what_may_be_done_to_it(newsroom: Newsroom) -> None:
+def test_allowed_actions_on_a_scheduled_issue(newsroom: Newsroom) -> None:
     edition = schedule(newsroom)
     assert [action.name for action in applicable(status(edition))] == [
         "call-back",
@@ -337,7 +337,7 @@ def test_it_is_called_off_before_its_time_and_stays_so(newsroom: Newsroom, name:
     assert not public_editions().exists()
 
 
-def test_what_was_started_meanwhile_is_not_called_off(newsroom: Newsroom) -> None:
+def test_started_issue_cannot_be_called_back(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
     seen = status(edition)
@@ -362,7 +362,7 @@ def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
     assert status(edition).state is EditionState.SENDING
 
 
-def test_an_open_page_is_told_the_audience_when_it_starts(newsroom: Newsroom) -> None:
+def test_open_page_shows_the_audience_after_the_start(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
     page = progress_page(newsroom, edition)
@@ -376,7 +376,7 @@ def test_an_open_page_is_told_the_audience_when_it_starts(newsroom: Newsroom) ->
     assert re.findall(audiences, told.content.decode())[:2] == ["3", "3"]
 
 
-def test_a_scheduled_correction_goes_to_whom_an_earlier_version_was_sent_by_then(
+def test_scheduled_correction_goes_to_readers_reached_by_then(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     first = newsroom.publish(4, title="Swifts")
@@ -413,7 +413,7 @@ def test_a_scheduled_correction_keeps_whom_it_goes_to(
     assert status(second).state == ("sending" if copies else "succeeded")
 
 
-def test_a_scheduled_correction_starts_while_the_version_before_it_is_still_going(
+def test_scheduled_correction_starts_while_earlier_version_is_being_sent(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     first = newsroom.publish(4)
@@ -435,7 +435,7 @@ def test_nothing_is_published_past_a_version_that_waits(newsroom: Newsroom) -> N
     assert second.version == 2
 
 
-def test_a_future_one_is_neither_waited_for_nor_counted_and_a_due_one_is(
+def test_worker_waits_for_due_but_not_for_future_issues(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     newsroom.publish(2)
@@ -448,7 +448,7 @@ def test_a_future_one_is_neither_waited_for_nor_counted_and_a_due_one_is(
 
 
 def until_empty() -> tuple[int, int, int]:
-    """How many editions a worker waited for, with how many readers and copies that were sent."""
+    """Return the number of awaited editions, their readers and their sent copies."""
     watch = Drain(OutputWrapper(io.StringIO()), is_terminal=False)
     Worker(1, is_awaited=True).run(until=watch.is_drained)
     totals, _ = watch.totals()
@@ -492,7 +492,7 @@ def test_a_script_schedules_and_asks_again_under_its_key(newsroom: Newsroom, tmp
         (["--at", "2020-01-01 07:00", "--zone", LISBON], "Wed 1 Jan 2020, 07:00 Europe/Lisbon"),
     ],
 )
-def test_a_time_that_a_script_cannot_mean_is_refused_in_one_sentence(
+def test_invalid_time_of_a_script_is_refused_with_sentence(
     newsroom: Newsroom, options: list[str], words: str
 ) -> None:
     with pytest.raises(CommandError, match=words):
@@ -525,9 +525,7 @@ def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> 
     assert rows_of(edition) == 0
 
 
-def test_who_has_no_copy_of_what_went_out_waits_for_a_person(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_missed_readers_wait_for_a_decision(newsroom: Newsroom, provider: SandboxServer) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
     database_identity.check_identity()

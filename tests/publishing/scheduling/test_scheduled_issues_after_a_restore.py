@@ -1,4 +1,4 @@
-"""What was scheduled when a backup was made goes out once, though workers knew another database."""
+"""A scheduled issue in a restored backup is sent once."""
 
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,7 @@ QUICK = {
 }
 
 
-def test_what_went_out_after_the_backup_goes_to_nobody_twice(
-    database_url: str, settings: Any
-) -> None:
+def test_issue_sent_after_the_backup_reaches_nobody_twice(database_url: str, settings: Any) -> None:
     settings.DELIVERY_BATCH_SIZE = 2
     newsroom = Newsroom()
     newsroom.confirm(3)

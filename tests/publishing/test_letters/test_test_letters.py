@@ -1,4 +1,4 @@
-"""Test letters: from the form through the queue to the provider; no reader is touched by one."""
+"""Test letters, from the form through the queue to the provider."""
 
 import hashlib
 import io
@@ -108,9 +108,7 @@ def items(sandbox):
     ]
 
 
-def test_it_is_one_marked_mail_to_that_address_and_to_nobody_else(
-    window, three_readers, worker, provider
-):
+def test_it_is_one_marked_mail_to_that_address(window, three_readers, worker, provider):
     answer = window.post(TEST, **form())
     worker.deliver_all()
 
@@ -120,7 +118,7 @@ def test_it_is_one_marked_mail_to_that_address_and_to_nobody_else(
     assert item["To"] == TO
     assert item["Subject"] == "[Test] Swifts leave without saying goodbye"
     assert item["MessageStream"] == "broadcast"
-    # For somebody who is not on the list fallbacks stand.
+    # Fallbacks are used for an address that is not on the list.
     assert "Dear reader," in item["HtmlBody"]
     assert "Dear reader," in item["TextBody"]
     assert (the_copy().outcome, the_copy().recipient_id) == ("sent", TEST_RECIPIENT)
@@ -140,9 +138,7 @@ def test_it_is_one_marked_mail_to_that_address_and_to_nobody_else(
 
 
 @pytest.mark.parametrize("posted", [LETTER, COMPOSED], ids=["the plain form", "the composer"])
-def test_its_bodies_are_those_that_a_reader_gets_but_for_the_links(
-    window, author, worker, provider, posted
-):
+def test_its_bodies_differ_from_a_readers_only_in_links(window, author, worker, provider, posted):
     ada = SubscriberFactory(email="Ada@posthouse.example", name="Ada & Co")
     content = build_content(
         DraftFields(
@@ -202,7 +198,7 @@ def test_it_goes_before_a_newsletter_that_waits(window, author, worker, three_re
     }
 
 
-def test_pressing_again_on_the_page_of_one_that_is_still_at_work_sends_no_second(window, settings):
+def test_pressing_again_during_the_first_press_sends_one_test(window, settings):
     settings.IDEMPOTENCY_WAIT_S = 2.0
 
     def press():
@@ -226,9 +222,7 @@ def test_pressing_again_on_the_page_of_one_that_is_still_at_work_sends_no_second
     "changed",
     [{"title": "Swallows"}, {"text_content": "Others."}, {"test_email": "cleo@elsewhere.example"}],
 )
-def test_the_same_form_sends_one_test_of_each_of_its_versions_and_can_still_be_published(
-    window, three_readers, changed
-):
+def test_form_sends_one_test_per_content_and_stays_publishable(window, three_readers, changed):
     fields = {**window.open_form(), "test_email": TO}
     first, second = window.post(TEST, **fields), window.post(TEST, **fields)
     assert (first.status, second.status) == (303, 303)
@@ -243,9 +237,7 @@ def test_the_same_form_sends_one_test_of_each_of_its_versions_and_can_still_be_p
     assert Edition.objects.filter(kind="newsletter").count() == 1
 
 
-def test_pressed_again_under_a_new_secret_key_it_is_known_while_the_old_one_is_a_fallback(
-    window, settings
-):
+def test_repeated_test_is_recognised_under_a_fallback_secret_key(window, settings):
     first = window.post(TEST, **form())
     [row] = PostedForm.objects.all()
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
@@ -261,7 +253,7 @@ def plain_fingerprint():
     return form_hash(RequestFactory().post(TEST, form()), FIELDS)
 
 
-def test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept(window):
+def test_stored_fingerprints_reveal_no_address_without_the_secret_key(window):
     window.post(TEST, **form())
     [row] = PostedForm.objects.all()
     plain = plain_fingerprint()
@@ -297,7 +289,7 @@ def test_a_flaw_is_named_and_every_word_comes_back(window, posted, field):
     assert not sent_as_tests().exists()
 
 
-def test_an_hour_has_only_so_many(window, new_author, settings):
+def test_tests_per_hour_are_limited(window, new_author, settings):
     settings.TESTS_PER_HOUR = 2
     for number in range(2):
         assert window.post(TEST, **form(idempotency_key=f"{number}")).status == 303
@@ -312,7 +304,7 @@ def test_an_hour_has_only_so_many(window, new_author, settings):
     assert window.post(TEST, **form(idempotency_key="0")).status == 303
     other = WindowOf(new_author("otto", "write_draft"))
     assert other.post(TEST, **form()).status == 303
-    # What was refused was not remembered: an hour later it goes.
+    # A refusal is not saved: the same test is sent an hour later.
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE edition SET published_at = published_at - interval '1 hour', "
@@ -334,14 +326,14 @@ def test_an_hour_has_only_so_many(window, new_author, settings):
         {**COMPOSED, "text_content": ""},
     ],
 )
-def test_the_preview_and_the_test_letter_agree_on_which_form_was_posted(posted):
+def test_preview_and_test_letter_recognise_the_same_form(posted):
     test = SendTestForm({**posted, "test_email": TO})
 
     assert test.is_valid()
     assert test.content == build_content(parse_draft_fields(posted))
 
 
-def test_it_leads_back_to_the_page_it_came_from_which_says_so(window):
+def test_it_returns_to_its_page_with_a_message(window):
     page = window.post(TEST, **form(next="/admin/newsletters/issues/"))
 
     assert page.answer["Location"] == "/admin/newsletters/issues/"
@@ -349,7 +341,7 @@ def test_it_leads_back_to_the_page_it_came_from_which_says_so(window):
 
 
 @pytest.mark.parametrize("is_a_script", [True, False])
-def test_its_page_leads_back_to_the_draft_that_it_is_of(window, author, is_a_script):
+def test_its_page_links_to_its_draft(window, author, is_a_script):
     words = DraftFields("Swifts", "", MARKDOWN, "They have gone.", "")
     draft = drafts.create(author.pk, fresh_key(), words).draft
     composer = f"{FORM}drafts/{draft.pk}/"
@@ -390,7 +382,7 @@ def test_it_leads_nowhere_else(window, named):
     assert page.answer["Location"] == f"{TEST}{sent_as_tests().get().version}/"
 
 
-def test_a_script_is_told_where_to_look_and_how_it_stands(window, worker):
+def test_script_gets_the_address_and_state_of_the_test(window, worker):
     said = window.client.post(TEST, form(), secure=True, headers=JSON)
 
     assert said.status_code == 200
@@ -402,9 +394,7 @@ def test_a_script_is_told_where_to_look_and_how_it_stands(window, worker):
     assert (stands["outcome"], stands["settled"]) == ("sent", True)
 
 
-def test_an_address_on_the_suppression_list_gets_nothing_and_the_page_says_so(
-    window, worker, provider
-):
+def test_suppressed_address_gets_no_test_and_page_explains_it(window, worker, provider):
     Suppression.objects.create(address_key=TO, reason="complaint", origin="provider")
     window.post(TEST, **form(test_email="Willa@elsewhere.example"))
     worker.deliver_all()
@@ -418,9 +408,7 @@ def test_an_address_on_the_suppression_list_gets_nothing_and_the_page_says_so(
     ("address", "state", "outcome"),
     [(TO, "unsubscribed", "sent"), ("invalid@bounce.example", "confirmed", "failed")],
 )
-def test_neither_does_the_state_of_a_reader_count_nor_does_a_test_change_it(
-    window, worker, address, state, outcome
-):
+def test_reader_state_does_not_affect_a_test_or_change(window, worker, address, state, outcome):
     SubscriberFactory(email=address, state=state)
     window.post(TEST, **form(test_email=address))
     worker.deliver_all()
@@ -439,9 +427,7 @@ def test_neither_does_the_state_of_a_reader_count_nor_does_a_test_change_it(
         {"kind": "whole_422", "code": 400},
     ],
 )
-def test_a_fault_of_the_account_is_said_at_once_and_waits_for_nobody(
-    window, worker, provider, fault
-):
+def test_account_fault_is_shown_at_once(window, worker, provider, fault):
     provider.sandbox.set_fault(calls=None, **fault)
     window.post(TEST, **form())
     worker.deliver_all()
@@ -453,7 +439,9 @@ def test_a_fault_of_the_account_is_said_at_once_and_waits_for_nobody(
     assert not find_violations([sent_as_tests().get().pk])
 
 
-def test_what_was_never_accepted_goes_again_whatever_the_policy(window, worker, provider, settings):
+def test_test_that_was_never_accepted_is_resent_under_any_policy(
+    window, worker, provider, settings
+):
     settings.DELIVERY_UNKNOWN_POLICY = "hold"
     provider.sandbox.set_fault("reset", calls=1)
     window.post(TEST, **form())
@@ -488,9 +476,7 @@ def test_its_link_takes_nobody_off_the_list(window, worker, provider, three_read
 
 @pytest.mark.parametrize("kind", ["HardBounce", "SpamComplaint"])
 @pytest.mark.parametrize("by", ["metadata", "tag"])
-def test_what_comes_back_changes_no_reader_and_is_told_of_the_test(
-    window, worker, settings, kind, by
-):
+def test_bounce_of_a_test_changes_no_reader(window, worker, settings, kind, by):
     settings.DELIVERY_SURGE_BOUNCES_LEAST = 1
     reader = SubscriberFactory(email=TO)
     window.post(TEST, **form())
@@ -513,7 +499,7 @@ def test_what_comes_back_changes_no_reader_and_is_told_of_the_test(
     assert not find_violations([edition.pk])
 
 
-def test_a_delivery_is_told_of_the_test(window, worker):
+def test_page_shows_the_delivery_of_the_test(window, worker):
     window.post(TEST, **form())
     worker.deliver_all()
     before = its_sentence()
@@ -540,7 +526,7 @@ def test_after_a_restored_backup_no_number_is_given_twice(window, worker):
     assert sent_as_tests().order_by("-version").first().version >= before + 1000
 
 
-def test_a_record_tells_of_it_and_an_erasure_takes_the_address_off(window, worker):
+def test_data_request_includes_the_test_and_erasure_removes_its_address(window, worker):
     reader = SubscriberFactory(email=TO, name="Willa")
     window.post(TEST, **form(test_email="WILLA@elsewhere.example"))
     window.post(TEST, **form(test_email="otto@elsewhere.example"))
@@ -558,7 +544,7 @@ def test_a_record_tells_of_it_and_an_erasure_takes_the_address_off(window, worke
     assert "willa" not in held.lower()
 
 
-def test_one_that_waits_does_not_go_to_somebody_who_was_erased(window, worker, provider):
+def test_queued_test_is_not_sent_to_an_erased_reader(window, worker, provider):
     reader = SubscriberFactory(email=TO)
     window.post(TEST, **form())
     erase(reader.pk)
@@ -569,7 +555,7 @@ def test_one_that_waits_does_not_go_to_somebody_who_was_erased(window, worker, p
     assert not find_violations([sent_as_tests().get().pk])
 
 
-def test_what_is_told_of_it_after_an_erasure_brings_nothing_back(window, worker):
+def test_events_after_an_erasure_restore_no_data(window, worker):
     reader = SubscriberFactory(email=TO)
     window.post(TEST, **form())
     worker.deliver_all()
@@ -582,7 +568,7 @@ def test_what_is_told_of_it_after_an_erasure_brings_nothing_back(window, worker)
     assert not Suppression.objects.exists()
 
 
-def test_the_plain_form_has_the_field_with_the_authors_own_address(author, window):
+def test_html_form_has_the_authors_address_for_tests(author, window):
     author.email = "edith@posthouse.example"
     author.save()
 
@@ -610,9 +596,7 @@ def test_signed_out_meanwhile_the_letter_is_kept(window):
     assert window.get(TEST).answer["Location"] == FORM
 
 
-def test_signed_out_over_what_is_wrong_with_a_next_version_it_is_kept_as_one(
-    window, author, three_readers
-):
+def test_faulty_next_version_posted_signed_out_is_kept(window, author, three_readers):
     issue = publish(author.pk, "k", letter(), hold_s=0).edition.issue_id
     choices = {"goes_to": "reached", "unlisted": "on", "test_email": ""}
     composers, plain = (
@@ -631,7 +615,7 @@ def test_signed_out_over_what_is_wrong_with_a_next_version_it_is_kept_as_one(
 
 
 @pytest.mark.parametrize("words", [LETTER, COMPOSED])
-def test_a_form_that_is_older_than_the_session_comes_back_with_every_word(window, words):
+def test_test_form_older_than_session_returns_with_text(window, words):
     window.client.handler.enforce_csrf_checks = True
 
     answer = window.post(TEST, **words, idempotency_key="a form", test_email=TO)

@@ -54,7 +54,7 @@ def test_a_call_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fal
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept(
+def test_stored_fingerprints_reveal_no_address_without_the_secret_key(
     program: Program, settings: Any
 ) -> None:
     program.post("/readers/", BODY, key="k")

@@ -47,7 +47,7 @@ the database itself holds: only a failed copy was missed
 # --- Editions ---
 the database itself holds: one edition per issue and version
     sql: ALTER TABLE edition DROP CONSTRAINT one_edition_per_issue_and_version
-    test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs
+    test_concurrent_publication_waits_and_returns_the_first_edition
 the database itself holds: an author publishes once per key
     sql: ALTER TABLE edition DROP CONSTRAINT an_author_publishes_once_per_key
     test_an_author_publishes_once_per_key_even_past_all_code

@@ -45,10 +45,10 @@ API answers are not cached
     test_the_document_is_openapi_3_1_and_anybody_may_read_it
 an invalid call claims no key
     run_once: and (refusal := «check() → None»)
-    test_what_has_to_be_put_right_is_named_and_claims_nothing
+    test_invalid_call_names_its_errors_and_claims_no_key
 a call with other content is another call
     call_fingerprints: if «body is not None → False»:
-    test_other_content_under_the_key_is_refused_with_a_link_to_what_was_made
+    test_other_content_under_the_key_is_refused_with_link
 a release that adds a field recognises earlier calls
     call_fingerprints: «, exclude_defaults=True»
     test_a_release_that_adds_a_field_takes_a_call_from_before_for_the_same
@@ -56,7 +56,7 @@ a release that adds a field recognises earlier calls
 the saved call does not reveal its content
     call_fingerprints: return «keyed_fingerprints( → [»content_hash(request.method or "",
         request.path, content)«) → ]»
-    api::test_nobody_without_the_secret_key_can_try_an_address_against_what_is_kept
+    api::test_stored_fingerprints_reveal_no_address_without_the_secret_key
 a call from before a new secret key is recognised
     keyed_fingerprints: for secret in (settings.SECRET_KEY, «*settings.SECRET_KEY_FALLBACKS»)]
     test_a_call_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fallback
@@ -65,7 +65,7 @@ another file is another call
     test_the_same_call_again_brings_nothing_more
 an action through the API is one transaction with its saved answer
     act_on_issue.work: «with join_transaction() → if True»:
-    test_what_the_command_does_to_an_edition_a_program_does_once
+    test_api_call_runs_each_edition_action_once
 a program cannot add a reader who unsubscribed
     skip_reason: if «known is not None and known.state in GONE → False»:
     test_who_is_gone_is_skipped_and_it_is_said_why[unsubscribed]
@@ -104,13 +104,13 @@ a file without a length is refused, not truncated
     ApiBoundary._respond: if «"HTTP_TRANSFER_ENCODING" in request.META and not
         length.isdecimal() → False»:
     test_a_file_without_its_length_is_refused
-    test_a_call_that_takes_no_body_is_not_done_where_one_comes_in_pieces
+    test_chunked_body_of_a_call_without_body_is_refused
 an action of a program applies to the version that it names
     act_on_issue: version: DecimalInt = «THE_VERSION → WHICH_VERSION»
     test_what_is_done_to_an_edition_names_its_version[cancel]
 a call without a body refuses one
     run_call: and «request.body.strip() not in (b"", b"{}") → False»:
-    test_what_is_said_in_a_body_that_nobody_reads_is_refused
+    test_body_of_a_call_without_body_is_refused
 the answer to an unknown action lists the known ones
     _path_sentence: if «error["type"] != "literal_error" → True»:
     test_what_is_not_there_is_said_in_json

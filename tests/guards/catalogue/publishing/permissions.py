@@ -5,29 +5,29 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 with required approval nothing is published without a second person
     second_of: if «needs_second and second is None → False»:
-    test_where_it_takes_two_nothing_is_published_without_a_second
+    test_required_approval_stops_publication_without_it
 authors cannot approve their own draft
     second_of: second = approved_by «if approved_by != publisher else None»
-    test_nobody_is_their_own_second
+    test_author_cannot_approve_own_publication
 a publication that waits while approval becomes required is refused
     second_of: «FOR SHARE»
-    test_who_publishes_while_the_setting_is_switched_on_waits_for_it_and_is_refused
+    test_publication_waits_for_the_approval_setting_and_is_refused
     test_who_switches_it_on_waits_for_what_is_being_published
 an approval covers the text that was seen
     approve: if «approval_hash(found, content) != seen → False»:
-    test_nobody_approves_words_that_they_did_not_see
+    test_unseen_version_is_not_approved
 an approval covers the revision that was read
     approve: pk=draft«, revision=found.revision, edition__isnull=True»
-    test_a_draft_that_is_saved_at_the_same_moment_is_not_approved_in_its_new_words
+    test_concurrently_saved_text_is_not_approved
 any edit removes an approval
     _is_current: «bytes(draft.approved_hash) == approval_hash(draft, content) → True»
-    test_any_edit_takes_it_away_and_its_undoing_brings_it_back
+    test_any_edit_removes_the_approval_and_undoing_restores_it
 an approval ends with the permission of its giver
     second_of: if «second is not None and not may(second, PUBLISH) → False»:
-    test_a_second_who_may_no_longer_publish_is_none
+    test_approver_without_permission_does_not_count
 a page of the desk needs its permission
     Guard.__call__.guarded: «raise PermissionDenied(str(self._refusal)) → pass»
-    test_an_address_is_open_to_its_groups_and_to_nobody_else[desk:write]
+    test_each_page_is_open_only_to_its_groups[desk:write]
 a missing newsletter name is shown to users who may set it
     desk_context: if «viewer.names and not newsletter.is_named → False»:
     test_whoever_may_change_it_reads_on_the_desk_that_it_has_no_name_of_its_own

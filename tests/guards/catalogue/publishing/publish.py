@@ -32,7 +32,7 @@ only actions that belong together join a transaction
 # --- Drafts ---
 a draft is published once, whoever publishes
     publish_draft: if «locked.edition is not None → False»:
-    test_two_people_who_press_at_once_publish_once_and_the_second_is_told_by_whom
+    test_concurrent_press_publishes_once_and_names_the_other_author
 an issue that may have reached a reader does not become a draft again
     restore_draft: if «not reached_nobody(edition.pk) → False»:
     test_cancelling_makes_no_draft_if_a_reader_may_have_it[sent]
@@ -42,43 +42,43 @@ an issue with unconfirmed copies does not become a draft again
 a truncated body is not taken for a shorter one
     CompleteBody._take: if «len(piece) < wanted → False» and
     test_half_a_letter_is_never_published[application/x-www-form-urlencoded]
-    test_a_call_that_breaks_off_is_refused_and_made_under_the_same_key
+    test_truncated_call_is_refused_and_can_be_retried
     test_half_a_file_is_refused_and_the_whole_is_taken_under_the_same_key
 a truncated form is not taken for an empty one
     FormErrors.process_view: return «defaults.bad_request(request, error) → None» return
     test_half_a_letter_is_never_published[application/x-www-form-urlencoded]
 no draft is saved while it becomes an edition
     publish_draft: Draft.objects.«select_for_update(of=("self",)).»filter(pk=draft)
-    test_words_that_change_between_the_look_and_the_claim_are_not_published
+    test_text_changed_between_check_and_claim_is_not_published
 the text that an author saw is published
     publish_draft: «(locked.revision, content.sha256) != (confirmed.revision,
         confirmed.content_hash) → False»
-    test_words_that_change_between_the_look_and_the_claim_are_not_published
+    test_text_changed_between_check_and_claim_is_not_published
 
 # --- Publishing ---
 a key belongs to its first use
     _find_earlier: if «not request.is_answered_by(edition) → False»:
-    test_a_key_stands_for_its_words_its_version_and_its_readers
+    test_key_belongs_to_its_content_version_and_readers
 a key belongs to its text
     PublishRequest.is_answered_by: «and has_content(edition, self.content)»
-    test_a_key_stands_for_its_words_its_version_and_its_readers
+    test_key_belongs_to_its_content_version_and_readers
 a key belongs to its audience
     PublishRequest.is_answered_by: same_version «and self.goes_to in (None, edition.goes_to)»
-    test_a_key_stands_for_its_words_its_version_and_its_readers
+    test_key_belongs_to_its_content_version_and_readers
 a key belongs to its version
     PublishRequest.is_answered_by: «same_version and» self.goes_to in (None, edition.goes_to)
-    test_the_key_of_a_correction_is_no_key_for_a_new_issue_and_the_other_way_round
-    test_a_key_stands_for_its_words_its_version_and_its_readers
+    test_correction_and_new_issue_cannot_share_a_key
+    test_key_belongs_to_its_content_version_and_readers
 an existing version is not published again
     _find_earlier: «versions_of(request.issue).filter(version=request.version).defer(None).first() →
         None»
-    test_a_version_that_exists_sends_nothing_and_returns_what_happened_the_first_time
+    test_existing_version_sends_nothing_and_is_returned
 only the next version is published
     publish: : if «refusal → False»:
-    test_a_version_that_is_neither_there_nor_the_next_is_refused_with_what_there_is
+    test_version_that_is_not_next_is_refused_with_reason
 of two authors who publish one version the second gets the first's
     publish: if «constraint_of(error) in (ONE_PER_KEY, ONE_PER_VERSION, ADDRESS_STAYS) → False»:
-    test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs
+    test_concurrent_publication_waits_and_returns_the_first_edition
 an issue that may have been sent keeps its URL
     update_address: if issue.slug not in addresses and «not _is_address_fixed(issue) → True»:
     test_an_address_stays_once_a_copy_may_have_left[sent]
@@ -87,7 +87,7 @@ of two who rename a called-back issue the second gets the first's version
     test_renaming_a_called_back_issue_twice_publishes_once
 publishing is complete or has no effect
     publish: with «transaction.atomic → __import__('contextlib').nullcontext»(): edition =
-    test_whoever_comes_while_another_publishes_that_version_waits_and_gets_theirs
+    test_concurrent_publication_waits_and_returns_the_first_edition
 a correction goes only to readers confirmed now
     select_audience: «return confirmed() → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( Exists(
@@ -98,7 +98,7 @@ a version for the unreached goes only to readers confirmed now
     test_who_was_not_reached_and_has_left_since_gets_nothing
 a correction for the reached goes only to readers of an earlier copy
     select_audience: Exists(copies«.filter(outcome=Outcome.SENT)»)
-    test_a_correction_for_the_reached_goes_only_to_those_whose_earlier_copy_was_sent
+    test_correction_for_reached_readers_needs_a_sent_earlier_copy
 a correction for the unreached skips sent and unconfirmed copies
     select_audience: Q(outcome__in=[«Outcome.SENT, Outcome.UNKNOWN»])
     test_unreached_leaves_out_readers_with_a_copy_or_in_doubt
@@ -122,7 +122,7 @@ the unreached wait for the decision about the missed
     test_the_unreached_wait_until_no_earlier_copy_can_go[was_missed]
 a draft offers the unreached if copies are unconfirmed
     offers_reached: return self.is_correction «or self.unreached < self.everyone»
-    test_a_draft_offers_the_unreached_where_all_copies_are_in_doubt
+    test_draft_offers_unreached_readers_if_all_copies_are_unconfirmed
 a version for the unreached without readers has no copies
     enqueue_audience: if «edition.goes_to != NOBODY → True»:
     test_a_version_for_nobody_is_in_the_archive_alone[2]
@@ -188,10 +188,10 @@ a script's text is its draft's, without the automatic plain text
 the confirmation's fields are the draft's
     matching_content: if «(draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue,
         goes_to, asked.unlisted) → False»:
-    test_question_answered_with_other_fields_publishes_nothing[goes to]
+    test_confirmation_with_other_fields_publishes_nothing[goes to]
 an edition under the key of a draft closes the draft
     publish: «drafts.link_to_edition(closing, edition, copy_for=None if draft else author) → pass»
-    test_other_words_under_a_drafts_key_close_it
+    test_other_content_under_a_drafts_key_closes_it
 a draft is locked while its key publishes
     lock_by_key: Draft.objects.«select_for_update(of=("self",)).»filter(key=key
     test_script_waits_for_a_colleague_and_publishes_nothing

@@ -6,19 +6,19 @@ GUARDS = guards(r"""
 a scheduled issue is started once
     _leave_schedule: WHERE id = %(edition)s «AND control = 'scheduled'» AND {guard}
     test_two_workers_start_it_once
-    test_what_was_started_meanwhile_is_not_called_off
+    test_started_issue_cannot_be_called_back
 a time beside “now” is questioned
     ScheduleForm.clean: if «found.get("at") → False»:
-    test_a_time_beside_now_is_asked_about_and_not_passed_over
+    test_time_beside_now_is_refused
 the start and its audience are one transaction
     _start_in_time: «with short_transaction → from django.db import connection¶with
         connection.cursor»
-    test_killed_between_its_start_and_its_audience_nothing_has_happened
+    test_worker_killed_before_enqueuing_leaves_the_issue_scheduled
 nothing starts automatically before its time
     why: the search for due issues uses the same condition as their start
     IS_DUE: «AND scheduled_for <= clock_timestamp()»
     begin: AND (%(immediately)s OR «scheduled_for <= clock_timestamp() → true»)
-    test_before_its_time_it_is_frozen_and_nobody_is_in_its_audience
+    test_before_its_time_it_is_frozen_without_audience
 another database starts nothing
     begin: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» AND (%(immediately)s
     test_in_a_database_that_is_another_it_does_not_start
@@ -27,12 +27,12 @@ another database cancels nothing
     test_in_a_database_that_is_another_it_does_not_start
 a scheduled issue waits for its reconciliation as well
     _stop_open_editions: «OR control = 'scheduled'» ORDER
-    test_what_went_out_after_the_backup_goes_to_nobody_twice
+    test_issue_sent_after_the_backup_reaches_nobody_twice
     test_in_a_database_that_is_another_it_does_not_start
 an issue sent after the backup is found as sent
     ReconcileRound._record: «walked.is_scheduled and
         sent_before_restore.start_sent_before_restore(walked.edition) → False»
-    test_what_went_out_after_the_backup_goes_to_nobody_twice
+    test_issue_sent_after_the_backup_reaches_nobody_twice
 the provider's retention time is compared with the scheduling time
     load_editions: SELECT «CASE control WHEN 'scheduled' THEN control_at ELSE published_at END →
         published_at»
@@ -42,7 +42,7 @@ a scheduled correction waits until earlier versions are reconciled
     test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled[unreached]
 a very late issue waits for a decision
     _pause_if_late: if «paused → False»:
-    test_too_late_it_is_published_but_waits_for_a_person
+    test_too_late_issue_is_published_but_paused
 a started issue keeps its time
     move: WHERE id = %(edition)s «AND control = 'scheduled'» AND unreconciled_since IS NULL
     test_started_and_due_issues_keep_their_time
@@ -72,8 +72,8 @@ a fault of one issue does not delay another
     test_one_that_cannot_start_keeps_no_other_from_its_time
 a time that the clocks skip is refused
     _choose_time: if «first.astimezone(there).replace(tzinfo=None) != entered → False»:
-    test_a_time_that_does_not_exist_is_refused_with_the_gap_and_the_nearest
+    test_skipped_time_is_refused_with_gap_and_nearest_times
 for a time that occurs twice one is chosen
     _choose_time: if «which == "second" → True»: return choices[1]
-    test_a_time_that_comes_twice_is_refused_until_one_is_chosen
+    test_ambiguous_time_is_refused_until_one_is_chosen
 """)

@@ -239,19 +239,19 @@ a form from another site uploads nothing
     test_no_form_is_taken_without_the_token_of_its_session
 users without permission for readers cannot upload
     imports: csrf_exempt «@may_manage_readers» @require_http_methods(["GET", "HEAD", "POST"])
-    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:imports]
+    test_each_page_is_open_only_to_its_groups[readers:imports]
 users without permission for readers cannot see an import
     show_import: «@may_manage_readers» @require_safe def show_import(
-    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:import]
+    test_each_page_is_open_only_to_its_groups[readers:import]
 users without permission for readers cannot download rejected rows
     rejects_csv: «@may_manage_readers» @require_safe def rejects_csv(
-    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:rejects]
+    test_each_page_is_open_only_to_its_groups[readers:rejects]
 users without permission for readers cannot import
     decide_import: «@may_manage_readers» @require_POST def decide_import(
-    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:decide]
+    test_each_page_is_open_only_to_its_groups[readers:decide]
 users without permission for readers cannot discard a file
     discard_import: «@may_manage_readers» @require_POST def discard_import(
-    test_an_address_is_open_to_its_groups_and_to_nobody_else[readers:discard]
+    test_each_page_is_open_only_to_its_groups[readers:discard]
 the admin's log has the user who imported
     decide_import: «record_import_activity("import", user_id_of(request),
         _import_or_404(import_id)) →
