@@ -69,7 +69,7 @@ def test_pages_ask_to_try_again_without_a_database(server: OwnServer, here: str,
         assert "Nothing is lost" in page
         assert "Content-Security-Policy" in answer
         posted = visitor().post("/subscriptions/", {"email": "ada@example.org"}, secure=True)
-        assert "reload this page to press again" in come_again(posted)
+        assert "Reload this page to try again" in come_again(posted)
         come_again(visitor().post(unsubscribing, one_click, secure=True))
         come_again(author.get("/admin/newsletters/issues/", secure=True))
         for path in (
