@@ -15,7 +15,7 @@ from subscribers.consent import consent_details
 from subscribers.data_requests.personal_data import Entry, PersonalData
 from subscribers.models.consent_record import Act, How
 from subscribers.models.subscriber import Subscriber
-from subscribers.suppression.why_suppressed import why_suppressed
+from subscribers.why_suppressed import why_suppressed
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

@@ -12,7 +12,7 @@ from subscribers.data_requests.personal_data import PersonalData
 from subscribers.data_requests.personal_data_sentences import STATES, StateLabel
 from subscribers.models.subscriber import Subscriber
 from subscribers.models.suppression import Suppression
-from subscribers.suppression.why_suppressed import why_suppressed
+from subscribers.why_suppressed import why_suppressed
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

@@ -19,7 +19,7 @@ from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 from subscribers.record_activity import record_export
 from subscribers.signup.signup_form import embed_form_html
-from subscribers.suppression.why_suppressed import why_suppressed
+from subscribers.why_suppressed import why_suppressed
 
 TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 

@@ -2,8 +2,14 @@
 
 import pytest
 
-from tests.plain_english import RULES, check
-from tests.prose import Text, markdown_texts, python_texts, script_texts, template_texts
+from tests.plain_english.prose import (
+    Text,
+    markdown_texts,
+    python_texts,
+    script_texts,
+    template_texts,
+)
+from tests.plain_english.rules import RULES, check
 
 # One sentence for each rule, in the order of RULES.
 PLANTED = (

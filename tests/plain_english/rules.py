@@ -1,22 +1,13 @@
-"""Find words and sentences that are hard to read.
-
-Run `python -m tests.plain_english [PATH …]`. It reads pages, messages, comments, docstrings, test
-names and Markdown. It prints each finding with its file and line, and exits with 1 if there is
-one. The reasons for the rules are in docs/decisions/0035-plain-english-and-translation.md.
-"""
+"""Rules for plain English, and the texts that break them."""
 
 from __future__ import annotations
 
-import argparse
 import ast
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from tests.prose import REPOSITORY, Text, prose_files, texts_of
-from tests.translation_marks import unmarked_texts
+from tests.plain_english.prose import REPOSITORY, Text, prose_files, texts_of
 
 # The start of a text or of a sentence in it.
 _START = r"(?:^|(?<=[.!?:;] )|(?<=[.!?]” ))[“\"(*]*"
@@ -77,8 +68,7 @@ READERS_MEET = (
 
 # Path (or its beginning), the words found, and the reason why they may stay.
 ALLOWED: tuple[tuple[str, str, str], ...] = (
-    ("tests/plain_english.py", "", "it names the banned words"),
-    ("tests/test_plain_english.py", "", "it plants banned words"),
+    ("tests/plain_english/", "", "it names and plants the banned words"),
     ("docs/glossary.md", "", "it names old words beside the terms"),
 )
 
@@ -173,23 +163,3 @@ def _is_allowed(finding: Finding) -> bool:
 def all_findings(paths: Iterable[str]) -> list[Finding]:
     """Check the tracked files below `paths`; all of them if there is none."""
     return [found for path in prose_files(*paths) for found in findings_of(path)]
-
-
-def main() -> int:
-    """Print every finding; the exit code is 1 if there is one."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("paths", nargs="*", help="files or folders; all tracked files by default")
-    paths = [str(Path(path)) for path in parser.parse_args().paths]
-    found = all_findings(paths)
-    found += [
-        Finding(path, line, words, "mark it for translation")
-        for path in prose_files(*paths)
-        for line, words in unmarked_texts(path)
-    ]
-    print(*found, sep="\n")
-    print(f"{len(found)} texts to rewrite." if found else "Every text is plain.", file=sys.stderr)
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

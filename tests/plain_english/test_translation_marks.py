@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.prose import template_texts
-from tests.translation_marks import unmarked_in_python
+from tests.plain_english.prose import template_texts
+from tests.plain_english.translation_marks import unmarked_in_python
 
 
 @pytest.mark.parametrize(

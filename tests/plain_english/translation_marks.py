@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.prose import MARKS, REPOSITORY, texts_of
+from tests.plain_english.prose import MARKS, REPOSITORY, texts_of
 
 # Names and codes, which every language shows as they are.
 UNTRANSLATED = re.compile(

@@ -16,7 +16,7 @@ from typing import Literal
 
 from django.template.base import Lexer, Token, TokenType
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 SKIPPED = ("static/vendor/", "requirements/", "LICENSE")
 MARKS = frozenset(
     {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext"}
