@@ -118,7 +118,7 @@ def test_the_command_runs_in_the_callers_folder(made: Path, tmp_path: Path) -> N
     assert (made / ".venv" / "homing.json").stat().st_mtime_ns == before
 
 
-def test_a_richer_lock_is_put_in_place_beside_what_runs(
+def test_a_larger_environment_replaces_one_in_use(
     copy: Path, running: subprocess.Popen[str], tmp_path: Path
 ) -> None:
     (copy / ".venv.new").mkdir()

@@ -1,4 +1,4 @@
-"""What a race needs: posts in threads, gates that hold their work, and a look at who waits."""
+"""Concurrent posts in threads, gates that pause their work, and counts of waiters."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -34,7 +34,7 @@ class Onlooker:
         self.closed.add(number)
 
     def open_gate(self, number: int = 0) -> None:
-        """Let the work that waits at this gate go on."""
+        """Let the work that waits at this gate continue."""
         if number in self.closed:
             self.one("SELECT pg_advisory_unlock(%s)", FIRST_GATE + number)
             self.closed.remove(number)
@@ -67,7 +67,7 @@ class Onlooker:
         )
 
     def until(self, count: Callable[[], int], expected: int) -> None:
-        """Wait until a count is as expected. PostgreSQL gives no signal when somebody waits."""
+        """Poll until a count is as expected."""
         for _ in range(PATIENCE_S * 50):
             if count() == expected:
                 return

@@ -56,7 +56,7 @@ def onlooker(leaflets: None, database_url: str) -> Iterator[Onlooker]:
 
 @pytest.fixture
 def posts(onlooker: Onlooker) -> Iterator[Posts]:
-    """Posts in threads. The gates are opened in the end, so that none of them is left behind."""
+    """Posts in threads. The gates are opened at the end, so that all threads end."""
     posts = Posts()
     yield posts
     for gate in set(onlooker.closed):

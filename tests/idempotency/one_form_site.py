@@ -18,11 +18,11 @@ from django.urls import path
 from idempotency.key import fresh_key
 from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
 
-# The advisory lock that is gate 0; gate 1 is the next number. A test that holds one keeps the
-# work from going on.
+# The advisory lock that is gate 0; gate 1 is the next number. A test that holds one pauses the
+# work.
 FIRST_GATE = 7_301
 
-# What a site needs for its forms, and no more.
+# The minimum that forms need.
 MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -119,7 +119,7 @@ def print_leaflet(request: HttpRequest, form: LeafletForm, key: str, **where: st
 
 
 def quietly(request: HttpRequest) -> HttpResponse:
-    """Print a leaflet for an author who wants warnings only, and use the CSRF token before."""
+    """Print a leaflet after setting the message level and reading the CSRF token."""
     messages.set_level(request, messages.WARNING)
     get_token(request)
     return print_leaflet(request)

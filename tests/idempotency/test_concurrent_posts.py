@@ -1,4 +1,4 @@
-"""What posts with one key do when they arrive at the same time: threads that really race."""
+"""Concurrent posts with one key, in real threads."""
 
 from threading import Barrier, Lock
 
@@ -20,7 +20,7 @@ def answers(futures):
 
 
 class FailingWork:
-    """Work that waits at a gate of its own, the n-th piece at gate n, and then fails or not."""
+    """Work whose n-th piece waits at gate n, and then fails or not."""
 
     def __init__(self, *fails):
         self.fails = fails
@@ -35,7 +35,7 @@ class FailingWork:
             raise RuntimeError("The paper is out.")
 
 
-def test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer(window, posts):
+def test_one_of_20_concurrent_posts_does_the_work(window, posts):
     start = Barrier(20, timeout=PATIENCE_S)
 
     def post(window):
@@ -57,9 +57,7 @@ def test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer(window, po
     assert titles() == ["Hello"]
 
 
-def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
-    window, posts, onlooker, during_work
-):
+def test_three_posts_wait_and_others_get_409_at_once(window, posts, onlooker, during_work):
     during_work(wait_at_the_gate)
     with onlooker.closed_gate():
         first = posts.start(window.another().post)
@@ -68,7 +66,7 @@ def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
         waiting = [posts.start(other.post) for other in others]
         onlooker.until(onlooker.waiting_for_the_first, MAX_WAITING)
 
-        # The first is still at work, so whoever has an answer has not waited for it.
+        # The first post is still running, so an answer did not wait for it.
         late = answers([posts.start(window.another().post) for _ in range(4)])
         assert onlooker.at_a_gate() == 1
         assert onlooker.waiting_for_the_first() == MAX_WAITING
@@ -80,9 +78,7 @@ def test_three_wait_for_the_first_and_the_rest_get_409_at_once(
     assert [other.messages() for other in others] == [PRINTED] * 3
 
 
-def test_a_post_without_a_slot_gets_409_with_its_text_and_another_key_or_user_has_slots(
-    window, sign_in, onlooker
-):
+def test_a_409_keeps_the_text_and_slots_are_separate(window, sign_in, onlooker):
     take_all_slots(onlooker, window.author, "k")
     answer = window.post("k", text="A long text")
     assert answer.status_code == 409
@@ -96,9 +92,7 @@ def test_a_post_without_a_slot_gets_409_with_its_text_and_another_key_or_user_ha
     assert sign_in().post("k").status_code == 303
 
 
-def test_when_all_fail_each_has_been_the_first_once_and_a_retry_does_the_work(
-    window, posts, onlooker, during_work
-):
+def test_failed_posts_each_try_once_and_a_retry_works(window, posts, onlooker, during_work):
     during_work(FailingWork(True, True, True, True, False))
     with onlooker.closed_gate():
         tries = [posts.start(window.another().post) for _ in range(4)]
@@ -110,7 +104,7 @@ def test_when_all_fail_each_has_been_the_first_once_and_a_retry_does_the_work(
 
 
 @pytest.mark.parametrize("bound", ["ours", "a lock_timeout of the operator"])
-def test_a_post_waits_no_longer_than_allowed(window, posts, onlooker, during_work, settings, bound):
+def test_a_post_waits_at_most_the_limit(window, posts, onlooker, during_work, settings, bound):
     def second_post():
         if bound == "ours":
             settings.IDEMPOTENCY_WAIT_S = 0.25
@@ -132,7 +126,7 @@ def test_a_post_waits_no_longer_than_allowed(window, posts, onlooker, during_wor
     assert window.another().post().status_code == 303
 
 
-def test_posts_that_fail_one_after_the_other_do_not_make_the_wait_longer(
+def test_consecutive_failures_do_not_extend_the_wait(
     window, posts, onlooker, during_work, settings
 ):
     # The first takes two thirds of the wait, and so does the second: each wait alone is short
@@ -158,9 +152,7 @@ def test_posts_that_fail_one_after_the_other_do_not_make_the_wait_longer(
     assert work.begun == 2
 
 
-def test_other_content_that_arrives_meanwhile_waits_and_then_gets_422(
-    window, posts, onlooker, during_work
-):
+def test_concurrent_other_content_waits_and_gets_422(window, posts, onlooker, during_work):
     during_work(wait_at_the_gate)
     with onlooker.closed_gate():
         first = posts.start(lambda: window.post(title="First"))
@@ -176,9 +168,7 @@ def test_other_content_that_arrives_meanwhile_waits_and_then_gets_422(
     assert titles() == ["First"]
 
 
-def test_a_post_without_a_slot_gets_the_answer_that_was_saved_meanwhile(
-    window, posts, onlooker, monkeypatch
-):
+def test_without_a_slot_a_saved_response_is_replayed(window, posts, onlooker, monkeypatch):
     # The post has looked for a saved answer and found none. Before it asks for a slot another one
     # commits, and those who waited for that one still hold the slots. A form that takes long to
     # validate gives the test the time for it.

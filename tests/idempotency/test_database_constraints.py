@@ -1,4 +1,4 @@
-"""What the table refuses, whoever writes to it."""
+"""The constraints of the table."""
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -34,7 +34,7 @@ def insert():
     return run
 
 
-def test_a_whole_row_is_taken_and_so_is_a_claim_without_an_answer(insert):
+def test_complete_rows_and_claims_are_accepted(insert):
     insert()
     claim = dict.fromkeys(("response_status_code", "response_headers", "response_body", "messages"))
     insert(idempotency_key="claim", **claim)
@@ -43,13 +43,13 @@ def test_a_whole_row_is_taken_and_so_is_a_claim_without_an_answer(insert):
 @pytest.mark.parametrize(
     "missing", ["response_status_code", "response_headers", "response_body", "messages"]
 )
-def test_an_answer_is_saved_whole_or_not_at_all(insert, missing):
+def test_a_partial_response_is_refused(insert, missing):
     with pytest.raises(IntegrityError, match="an_answer_is_saved_whole_or_not_at_all"):
         insert(**{missing: None})
 
 
 @pytest.mark.parametrize("status", [199, 400])
-def test_only_an_answer_to_committed_work_is_saved(insert, status):
+def test_only_successful_responses_are_accepted(insert, status):
     with pytest.raises(IntegrityError, match="only_an_answer_to_committed_work_is_saved"):
         insert(response_status_code=status)
 
@@ -61,7 +61,7 @@ def test_the_table_refuses_the_keys_that_the_app_refuses(insert, key):
         insert(idempotency_key=key)
 
 
-def test_the_table_takes_the_keys_that_the_app_takes(insert):
+def test_the_table_accepts_the_keys_that_the_app_accepts(insert):
     for key in ("a", "~", "!", "a" * 49, "two words", "a\\b[c]"):
         assert read_key([key], None) == key
         insert(idempotency_key=key)

@@ -34,7 +34,7 @@ def expire(**options: int) -> int:
     return sum(saved_answers().delete(**options))
 
 
-def test_rows_older_than_the_days_allowed_are_forgotten(author, settings):
+def test_expired_rows_are_deleted(author, settings):
     settings.IDEMPOTENCY_TTL_DAYS = 30
     remember(author, "young", "29 days 23 hours")
     remember(author, "old", "30 days 1 hour")
@@ -43,14 +43,14 @@ def test_rows_older_than_the_days_allowed_are_forgotten(author, settings):
     assert expire() == 0
 
 
-def test_many_rows_go_piece_by_piece(author):
+def test_many_rows_are_deleted_in_pieces(author):
     for number in range(5):
         remember(author, f"old-{number}", "1000 days")
     assert expire(batch_size=2) == 5
     assert keys() == set()
 
 
-def test_a_row_that_another_run_is_deleting_is_left_to_it(author, onlooker):
+def test_rows_locked_by_another_run_are_skipped(author, onlooker):
     remember(author, "old", "1000 days")
     remember(author, "held", "1000 days")
     with onlooker.db.transaction():
@@ -59,7 +59,7 @@ def test_a_row_that_another_run_is_deleting_is_left_to_it(author, onlooker):
     assert keys() == {"held"}
 
 
-def test_an_author_who_is_deleted_takes_the_rows_along(author):
+def test_deleting_an_author_deletes_their_rows(author):
     remember(author, "k", "1 day")
     author.delete()
     assert keys() == set()

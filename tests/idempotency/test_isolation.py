@@ -1,4 +1,4 @@
-"""A stricter isolation level is refused: at start-up by the settings, at the claim by the fact."""
+"""Stricter isolation levels are refused, at start-up and by the claim."""
 
 import copy
 
@@ -20,14 +20,14 @@ def with_level(settings, level):
     settings.DATABASES = databases
 
 
-def test_the_settings_as_they_are_pass():
+def test_our_settings_pass():
     refuse_wrong_isolation()
     assert list(run_checks(tags=["idempotency"])) == []
 
 
 @pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")
 @pytest.mark.parametrize("level", [IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE])
-def test_a_stricter_level_in_the_settings_is_refused_at_start_up_with_the_reason(settings, level):
+def test_a_stricter_level_in_the_settings_is_refused(settings, level):
     with_level(settings, level)
     with pytest.raises(WrongIsolationError, match="Only READ COMMITTED allows"):
         refuse_wrong_isolation()
@@ -35,12 +35,12 @@ def test_a_stricter_level_in_the_settings_is_refused_at_start_up_with_the_reason
         call_command("check")
 
 
-def test_no_level_in_the_settings_is_refused_because_the_servers_default_may_be_stricter():
+def test_a_missing_level_in_the_settings_is_refused():
     assert "no isolation level" in str(isolation_error({"default": {}}))
 
 
 @pytest.mark.parametrize("level", [IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE])
-def test_the_fault_names_the_level_also_where_it_is_given_as_a_number(level):
+def test_the_error_names_a_level_given_as_a_number(level):
     def asking_for(asked):
         return {"default": {"OPTIONS": {"isolation_level": asked.value}}}
 

@@ -1,4 +1,4 @@
-"""Where a key is read from, what it may look like, and when two forms are the same."""
+"""Reading and checking keys, and comparing forms."""
 
 import re
 
@@ -47,7 +47,7 @@ def test_1_to_49_printable_ascii_characters_are_a_key(key):
         (" ", "starts or ends with a space"),
     ],
 )
-def test_anything_else_is_refused_with_the_reason(key, reason):
+def test_other_keys_are_refused_with_the_reason(key, reason):
     answer = read_key([] if key is None else [key], None)
     assert isinstance(answer, InvalidKey)
     assert reason in answer.reason
@@ -55,7 +55,7 @@ def test_anything_else_is_refused_with_the_reason(key, reason):
     assert not re.search(KEY_PATTERN.replace("$", r"\Z"), key or "")
 
 
-def test_a_fresh_key_is_a_key_and_never_the_same():
+def test_fresh_keys_are_valid_and_unique():
     keys = {fresh_key() for _ in range(100)}
     assert len(keys) == 100
     assert all(read_key([key], None) == key for key in keys)
@@ -65,7 +65,7 @@ THE_FORM = content_hash("POST", "/leaflets/", {"title": ["Hello"], "text": ["a\n
 
 
 @pytest.mark.parametrize("text", ["a\r\nb", "a\rb"])
-def test_line_ends_and_the_order_of_fields_make_no_difference(text):
+def test_line_ends_and_field_order_do_not_matter(text):
     assert content_hash("POST", "/leaflets/", {"text": [text], "title": ["Hello"]}) == THE_FORM
     assert len(THE_FORM) == 32
 
@@ -85,7 +85,7 @@ def test_line_ends_and_the_order_of_fields_make_no_difference(text):
         ("POST", "/leaflets/", {"title": ["Hello"]}),
     ],
 )
-def test_any_other_content_has_another_fingerprint(method, path, fields):
+def test_other_content_has_another_fingerprint(method, path, fields):
     assert content_hash(method, path, fields) != THE_FORM
 
 
@@ -100,7 +100,7 @@ def test_any_other_content_has_another_fingerprint(method, path, fields):
         ({"a": [FileDigest("n", "s")]}, {"a": ['{"name":"n","sha256":"s"}']}),
     ],
 )
-def test_no_value_can_pass_for_something_else(one, other):
+def test_similar_values_have_different_fingerprints(one, other):
     assert content_hash("POST", "/", one) != content_hash("POST", "/", other)
 
 
@@ -108,13 +108,13 @@ def post(path: str = "/leaflets/", **data: object) -> bytes:
     return form_hash(RequestFactory().post(path, data), ["title", "picture"])
 
 
-def test_fields_that_do_not_matter_are_left_out():
+def test_ignored_fields_do_not_change_the_fingerprint():
     assert post(title="Hello", csrfmiddlewaretoken="a") == post(
         title="Hello", csrfmiddlewaretoken="b"
     )
 
 
-def test_an_uploaded_file_counts_by_its_name_and_its_content_and_can_still_be_read(settings):
+def test_a_file_counts_by_name_and_content(settings):
     # A page that takes files, as a site of others may have; our own has one, and a handler.
     settings.FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
 

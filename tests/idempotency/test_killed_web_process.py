@@ -1,4 +1,4 @@
-"""What becomes of a claim when the web process that holds it is gone: real processes, killed."""
+"""Claims of web processes that are killed or frozen."""
 
 import json
 import os
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 class WebProcess:
-    """A process that posts the form and then holds its claim, as it is told."""
+    """A process that posts the form and then holds its claim."""
 
     def __init__(self, window, database_url, hold):
         self.process = subprocess.Popen(
@@ -61,10 +61,10 @@ def web_process(window, database_url) -> Iterator[Callable[[str], WebProcess]]:
         process.end()
 
 
-def test_killed_in_the_middle_of_a_statement_it_frees_the_key(
+def test_a_process_killed_in_a_statement_frees_the_key(
     window, posts, onlooker, web_process, settings
 ):
-    # The statement cannot end by itself: its gate stays closed until the second post is answered.
+    # The gate stays closed, so the statement cannot end before the second post is answered.
     settings.IDEMPOTENCY_WAIT_S = PATIENCE_S
     with onlooker.closed_gate():
         first = web_process("at the gate")
@@ -78,7 +78,7 @@ def test_killed_in_the_middle_of_a_statement_it_frees_the_key(
     assert titles() == ["Hello"]
 
 
-def test_killed_while_it_waits_for_another_post_it_frees_its_slot(
+def test_a_process_killed_while_waiting_frees_its_slot(
     window, posts, onlooker, web_process, during_work, settings
 ):
     settings.IDEMPOTENCY_WAIT_S = PATIENCE_S
@@ -101,7 +101,7 @@ def test_killed_while_it_waits_for_another_post_it_frees_its_slot(
     assert titles() == ["Hello"]
 
 
-def test_frozen_while_it_holds_the_claim_it_is_cut_off_and_its_work_undone(
+def test_a_frozen_process_is_disconnected_and_rolled_back(
     window, posts, onlooker, web_process, settings
 ):
     settings.IDEMPOTENCY_WAIT_S = PATIENCE_S

@@ -31,7 +31,7 @@ def all_headers(response):
     return sorted(response.items())
 
 
-def test_a_second_post_with_the_same_key_does_nothing_and_is_answered_the_same(window):
+def test_second_post_replays_the_first_answer(window):
     again = window.another()
     first, second = window.post(), again.post()
 
@@ -44,9 +44,7 @@ def test_a_second_post_with_the_same_key_does_nothing_and_is_answered_the_same(w
     assert second["Content-Type"] == "text/plain; charset=latin-1"
 
 
-def test_a_form_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fallback(
-    window, settings
-):
+def test_a_fallback_secret_key_still_identifies_a_form(window, settings):
     first = window.post()
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another key, made after the first one leaked"
@@ -55,7 +53,7 @@ def test_a_form_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fal
     assert titles() == ["Hello"]
 
 
-def test_a_message_keeps_being_html_or_plain_text_in_a_replay(window, during_work):
+def test_a_replayed_message_stays_html_or_plain_text(window, during_work):
     def say(request):
         messages.info(request, mark_safe("<b>bold</b>"))
         messages.info(request, "<b>plain</b>")
@@ -66,16 +64,14 @@ def test_a_message_keeps_being_html_or_plain_text_in_a_replay(window, during_wor
     again.post()
 
     def is_html():
-        """Say for each message on the next page whether a template would leave it as it is."""
+        """Return for each message on the next page whether it is marked as HTML."""
         request = again.next_page().wsgi_request
         return [isinstance(m.message, SafeData) for m in get_messages(request)]
 
     assert is_html() == [False, True, False]
 
 
-def test_messages_that_the_answer_shows_are_not_repeated_and_older_ones_not_lost(
-    window, during_work
-):
+def test_shown_messages_are_not_replayed_and_older_ones_stay(window, during_work):
     window.post("an-older-key")
     during_work(
         lambda request: HttpResponse(", ".join(str(message) for message in get_messages(request)))
@@ -87,7 +83,7 @@ def test_messages_that_the_answer_shows_are_not_repeated_and_older_ones_not_lost
     assert window.messages() == PRINTED
 
 
-def test_a_header_that_the_view_took_away_stays_away(window, during_work):
+def test_a_removed_header_stays_removed_in_a_replay(window, during_work):
     def answer(request):
         response = HttpResponse(b"\x00\xff")
         del response["Content-Type"]
@@ -101,7 +97,7 @@ def test_a_header_that_the_view_took_away_stays_away(window, during_work):
     assert second.content == b"\x00\xff"
 
 
-def test_cookies_and_csrf_headers_are_neither_saved_nor_given_again(window, during_work):
+def test_cookies_and_csrf_headers_are_not_saved(window, during_work):
     first, second = window.post(), window.another().post()
 
     assert first.cookies["printed"].value == "yes"
@@ -121,9 +117,7 @@ def test_a_replay_needs_no_slot_and_no_transaction(window, onlooker):
     assert window.another().post("k").status_code == 303
 
 
-def test_the_same_form_is_answered_the_same_even_if_it_would_no_longer_be_valid(
-    window, monkeypatch
-):
+def test_a_form_that_became_invalid_is_still_replayed(window, monkeypatch):
     window.post(title="A title of some length")
     monkeypatch.setattr(LeafletForm.base_fields["title"], "validators", [refuse_everything])
     assert window.another().post(title="A title of some length").status_code == 303
@@ -143,7 +137,7 @@ def test_keys_belong_to_their_user(window, sign_in):
 
 
 @pytest.mark.parametrize(("key", "header"), [("k", "another"), (None, None), (" k", None)])
-def test_a_bad_key_gets_400_with_the_reason_and_nothing_is_done(window, key, header):
+def test_an_invalid_key_gets_400_with_the_reason(window, key, header):
     answer = window.post(key, header=header)
     assert answer.status_code == 400
     assert "idempotency key" in answer.content.decode()
@@ -165,7 +159,7 @@ def test_a_form_with_errors_is_shown_again_and_claims_nothing(window):
     assert window.another().post("k", title="").status_code == 200
 
 
-def test_only_posts_of_those_who_are_signed_in_are_taken(window, client):
+def test_only_posts_of_signed_in_users_are_accepted(window, client):
     for method in ("get", "head", "put", "delete", "options"):
         answer = getattr(window.client, method)("/leaflets/")
         assert (answer.status_code, answer["Allow"]) == (405, "POST")
@@ -174,7 +168,7 @@ def test_only_posts_of_those_who_are_signed_in_are_taken(window, client):
     assert titles() == []
 
 
-def test_other_content_under_the_same_key_gets_422_and_changes_nothing(window):
+def test_other_content_under_the_same_key_gets_422(window):
     window.post("k", title="First")
     again = window.another()
     answer = again.post("k", title="Second", text="Their edit")
@@ -203,7 +197,7 @@ def forget_the_answer() -> None:
     PostedForm.objects.all().delete()
 
 
-def test_after_its_answer_has_expired_the_work_itself_tells_the_same_form_from_another(window):
+def test_the_work_recognises_a_form_after_expiry(window):
     window.post("k", title="First")
     forget_the_answer()
     again = window.another()
@@ -217,7 +211,7 @@ def test_after_its_answer_has_expired_the_work_itself_tells_the_same_form_from_a
     assert PostedForm.objects.count() == 1
 
 
-def test_a_failure_rolls_everything_back_and_a_retry_does_the_work(window, during_work):
+def test_a_failure_rolls_back_and_a_retry_works(window, during_work):
     def fail(request):
         raise RuntimeError("The paper is out.")
 
@@ -232,7 +226,7 @@ def test_a_failure_rolls_everything_back_and_a_retry_does_the_work(window, durin
     assert titles() == ["Hello"]
 
 
-def test_success_is_not_announced_when_the_commit_fails(window, during_work):
+def test_a_failed_commit_shows_no_success_message(window, during_work):
     def break_the_commit(request):
         # A constraint that PostgreSQL looks at when it commits.
         with connection.cursor() as cursor:
@@ -250,7 +244,7 @@ def test_success_is_not_announced_when_the_commit_fails(window, during_work):
 
 
 @pytest.mark.parametrize("status", [400, 503])
-def test_an_answer_that_is_no_success_is_passed_on_and_forgotten(window, during_work, status):
+def test_an_unsuccessful_response_is_returned_and_not_saved(window, during_work, status):
     during_work(lambda _: HttpResponse("No.", status=status))
     answer = window.post("k")
     assert (answer.status_code, answer.content) == (status, b"No.")
@@ -259,7 +253,7 @@ def test_an_answer_that_is_no_success_is_passed_on_and_forgotten(window, during_
 
 
 @pytest.mark.parametrize("status", [200, 201, 302])
-def test_an_answer_that_is_a_success_is_remembered(window, during_work, status):
+def test_a_successful_response_is_saved(window, during_work, status):
     template = engines["django"].from_string("{{ word }}")
     during_work(
         lambda request: TemplateResponse(request, template, {"word": "Done"}, status=status)
@@ -282,21 +276,21 @@ WITH_A_TOKEN = {
 
 
 @pytest.mark.parametrize("kind", WITH_A_TOKEN)
-def test_an_answer_with_a_csrf_token_is_refused_and_nothing_is_done(window, during_work, kind):
+def test_a_response_with_a_csrf_token_is_refused(window, during_work, kind):
     during_work(WITH_A_TOKEN[kind])
     with pytest.raises(CannotBeReplayedError, match="CSRF"):
         window.post(csrfmiddlewaretoken=TOKEN)
     assert titles() == []
 
 
-def test_an_answer_that_streams_is_refused_and_nothing_is_done(window, during_work):
+def test_a_streaming_response_is_refused(window, during_work):
     during_work(lambda _: StreamingHttpResponse([b"a"]))
     with pytest.raises(CannotBeReplayedError, match="StreamingHttpResponse"):
         window.post()
     assert titles() == []
 
 
-def test_a_token_or_a_level_of_messages_from_before_the_view_is_respected(window):
+def test_an_earlier_csrf_token_and_message_level_are_respected(window):
     window.url = "/leaflets/quietly/"
     first = window.post()
     assert first.status_code == 303
@@ -305,7 +299,7 @@ def test_a_token_or_a_level_of_messages_from_before_the_view_is_respected(window
     assert PostedForm.objects.get().messages == []
 
 
-def test_work_that_takes_its_own_claim_away_is_refused(window, during_work):
+def test_work_that_deletes_its_claim_is_refused(window, during_work):
     during_work(lambda _: forget_the_answer())
     with pytest.raises(BrokenClaimError):
         window.post()
@@ -323,7 +317,7 @@ def test_work_that_answers_its_own_claim_is_refused(window, during_work):
     assert titles() == []
 
 
-def test_a_committed_claim_without_an_answer_is_named_and_not_taken_for_one(window):
+def test_a_committed_claim_without_a_response_is_an_error(window):
     PostedForm.objects.create(
         user=window.author, idempotency_key="k", request_fingerprint=b"made by other hands"
     )
@@ -331,14 +325,14 @@ def test_a_committed_claim_without_an_answer_is_named_and_not_taken_for_one(wind
         window.post("k")
 
 
-def test_it_refuses_to_work_inside_another_transaction(window):
+def test_it_refuses_to_run_inside_another_transaction(window):
     # The others would wait for that one to end, and what is answered might still be undone.
     with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):
         window.post()
     assert titles() == []
 
 
-def test_the_wait_does_not_bound_the_work(window, during_work, settings):
+def test_the_limit_of_the_wait_does_not_limit_the_work(window, during_work, settings):
     settings.IDEMPOTENCY_WAIT_S = 0.25
     found = []
 
@@ -370,7 +364,7 @@ def bounds_of_the_connection():
         return cursor.fetchall()
 
 
-def test_nothing_is_left_on_the_connection_so_it_may_be_shared_behind_a_pooler(window):
+def test_the_connection_keeps_no_settings_for_a_pooler(window):
     before = bounds_of_the_connection()
     window.post()
 

@@ -13,7 +13,7 @@ API = "/api/v1"
 
 
 class Program:
-    """Somebody's program, with a token for all that they may do, or for `scopes`."""
+    """A user's program, with a token for `scopes` or for every permitted scope."""
 
     def __init__(self, person: Any, *scopes: str) -> None:
         self.person = person
@@ -26,7 +26,7 @@ class Program:
         return self.client.get(f"{API}{path}", secure=True, headers=self._headers(headers))
 
     def post(self, path: str, body: Any = None, key: str | None = "", **headers: str) -> Any:
-        """POST a value as JSON under a key: a fresh one unless given, none where it is None."""
+        """POST a value as JSON under a key. By default it is new; None sends no key."""
         if key is not None:
             headers["Idempotency-Key"] = key or str(uuid.uuid4())
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body)

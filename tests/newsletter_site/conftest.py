@@ -111,7 +111,7 @@ def server_pid(data_dir: Path) -> int:
 
 @pytest.fixture
 def one_migration_less(transactional_db: None) -> Iterator[str]:
-    """The database as it was before the code's last migration of an app: that one's name."""
+    """Remove the record of an app's last migration, and yield its name."""
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM django_migrations WHERE id = (SELECT max(id) FROM django_migrations "

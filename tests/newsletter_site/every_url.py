@@ -1,4 +1,4 @@
-"""Every address that the site answers, by its route, with something in every place of it."""
+"""Every address of the site, by its route, with values for all parameters."""
 
 import re
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Address:
 
 
 def every_address(**known: str) -> list[Address]:
-    """All of them; what stands in a place named like one of `known` is that."""
+    """Return all addresses. `known` has values for parameters by name."""
     # Django's own view fails for a model whose key is a UUID, so no content type is named.
     known = {"content_type_id": "0", **known}
     found = {}

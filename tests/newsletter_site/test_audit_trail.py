@@ -1,4 +1,4 @@
-"""Every publish, cancel, import and erase leaves its line, and so does what changes who may."""
+"""Publishing, cancelling, importing, erasing and account changes are recorded."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Commands in a process of their own: Ctrl-C, wrong settings, and undecodable arguments."""
+"""Commands in their own processes: Ctrl-C, settings, undecodable arguments."""
 
 import os
 import subprocess
@@ -49,7 +49,7 @@ def test_processes_that_start_together_agree_on_one_secret_key(tmp_path: Path) -
     assert len(keys.pop()) >= 50
 
 
-def test_what_is_no_text_gets_one_sentence(database_url: str) -> None:
+def test_an_undecodable_argument_gets_one_sentence(database_url: str) -> None:
     done = typed(database_url, "token", "create", b"bo\xff", "--name", "x", "--scope", "status")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (

@@ -1,4 +1,4 @@
-"""docs/configuration.md lists every variable that settings read, and nothing else reads any."""
+"""docs/configuration.md lists every variable, and only settings read them."""
 
 import ast
 import re

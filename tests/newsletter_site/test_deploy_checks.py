@@ -37,7 +37,7 @@ def said() -> set[str]:
         ("SITE_URL", "https://[2001:db8::2]", "homing.E001"),
     ],
 )
-def test_what_would_be_regretted_is_said(settings: Any, name: str, value: Any, id_: str) -> None:
+def test_risky_settings_are_reported(settings: Any, name: str, value: Any, id_: str) -> None:
     assert said() == set()
     setattr(settings, name, value)
     assert said() == {id_}
@@ -60,7 +60,7 @@ def test_a_name_that_the_site_answers_to_is_not_refused(settings: Any) -> None:
         assert said() == set(), (site, allowed)
 
 
-def test_that_the_provider_can_tell_nothing_is_said(settings: Any) -> None:
+def test_unset_webhook_credentials_are_reported(settings: Any) -> None:
     settings.POSTMARK_WEBHOOK_USER = settings.POSTMARK_WEBHOOK_PASSWORD = ""
     assert said() == {"homing.W001"}
 

@@ -1,4 +1,4 @@
-"""What SPEC 15 asks of the whole site is asked of every address there is, also of those to come."""
+"""The rules of SPEC 15 hold for every address of the site, also for new ones."""
 
 import itertools
 from typing import Any
@@ -57,7 +57,7 @@ def addresses(people: dict[str, Client]) -> list[Address]:
     return every_address(issue=str(edition.issue_id), draft=str(draft.pk))
 
 
-def test_no_form_is_taken_without_the_token_of_its_session(people: Any) -> None:
+def test_every_form_needs_its_csrf_token(people: Any) -> None:
     ola = Client(enforce_csrf_checks=True, raise_request_exception=False)
     ola.cookies = people["ola"].cookies
     answers = {
@@ -75,12 +75,12 @@ def test_no_form_is_taken_without_the_token_of_its_session(people: Any) -> None:
     assert answers["subscriptions/confirm/"].status_code >= 400
     of_the_api = {route for route in taken if route.startswith(API)}
     assert taken - of_the_api - OPERATING == TAKES_FORMS_FROM_ELSEWHERE
-    # The API reads no cookie: whoever is signed in by one is nobody there.
+    # The API reads no cookie, so a session does not sign anyone in.
     assert {answers[route].status_code for route in of_the_api} <= {401, 404, 405}
     assert {answers[route].status_code for route in OPERATING} <= {404, 405, 401}
 
 
-def test_every_answer_says_what_a_browser_may_do_with_it(people: Any, addresses: Any) -> None:
+def test_every_answer_has_its_policy_headers(people: Any, addresses: Any) -> None:
     for name, client in people.items():
         for one in addresses:
             if one.route in OPERATING:
@@ -132,7 +132,7 @@ LEADING = ("next", "redirect", "redirect_to", "return", "url", "to")
 ELSEWHERE = ("https://evil.example/", "//evil.example", "/\\evil.example", "javascript:x")
 
 
-def test_no_address_leads_to_another_site(people: Any, addresses: Any) -> None:
+def test_no_address_redirects_to_another_site(people: Any, addresses: Any) -> None:
     """Each is asked with one of them in turn, and the login with all."""
     turn = itertools.cycle(ELSEWHERE)
     for name, client in people.items():

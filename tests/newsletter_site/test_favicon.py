@@ -1,4 +1,4 @@
-"""Browsers ask for /favicon.ico by themselves, and there is one."""
+"""Browsers request /favicon.ico automatically."""
 
 from django.contrib.staticfiles import finders
 from django.test import Client

@@ -1,4 +1,4 @@
-"""Who is signed in, with what they may do: the same answer as Django's own, in one query."""
+"""The signed-in user and their permissions, as Django's backend, in one query."""
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -41,6 +41,6 @@ def test_superusers_have_every_permission_and_others_none():
     assert PermissionsBackend().get_user(user.pk).get_all_permissions() == as_django_says(user)
 
 
-def test_who_may_not_sign_in_any_more_is_nobody():
+def test_inactive_users_are_not_signed_in():
     assert PermissionsBackend().get_user(the_user(is_active=False).pk) is None
     assert PermissionsBackend().get_user("00000000-0000-4000-8000-000000000000") is None

@@ -1,4 +1,4 @@
-"""What becomes of the environment: defaults that fit together, and one sentence for a mistake."""
+"""Settings from the environment: defaults, and one sentence for a wrong value."""
 
 import stat
 from pathlib import Path
@@ -74,7 +74,7 @@ def test_a_folder_that_cannot_be_written_to_is_named(
     assert "Set HOMING_DATA_DIR to a folder that this user may write to" in sentence
 
 
-def test_the_home_of_nobody_is_no_folder(settings_under: ReadSettings) -> None:
+def test_the_home_of_an_unknown_user_is_refused(settings_under: ReadSettings) -> None:
     sentence = refusal_of(settings_under, HOMING_DATA_DIR="~nobody-of-that-name/homing")
     assert sentence.startswith("HOMING_DATA_DIR is '~nobody-of-that-name/homing'; expected")
 
@@ -92,7 +92,7 @@ def test_run_for_real_everything_is_strict(settings_under: ReadSettings) -> None
 
 
 @pytest.mark.parametrize("name", ["SECRET_KEY", "POSTMARK_SERVER_TOKEN"])
-def test_one_variable_of_a_real_site_switches_debug_off(
+def test_one_variable_of_a_real_site_turns_debug_off(
     settings_under: ReadSettings, name: str
 ) -> None:
     sentence = refusal_of(settings_under, **{name: REAL[name]})
@@ -240,7 +240,7 @@ RIGHT: list[tuple[str, str, object]] = [
 ]
 
 
-def test_a_right_value_becomes_what_it_means(settings_under: ReadSettings) -> None:
+def test_valid_values_are_converted(settings_under: ReadSettings) -> None:
     for name, value, becomes in RIGHT:
         assert settings_under(**REAL | {name: value})[name] == becomes, (name, value)
 
@@ -254,6 +254,6 @@ def test_a_secret_keeps_its_blanks() -> None:
     assert Environment({"SECRET_KEY": " spaced "}).secret("SECRET_KEY") == " spaced "
 
 
-def test_what_is_no_address_is_no_mailbox() -> None:
+def test_invalid_addresses_are_not_mailboxes() -> None:
     for value in ("", "@", "a@", "@b.example", "a b@c.example", "a@b@c.example"):
         assert not is_mailbox(value), value

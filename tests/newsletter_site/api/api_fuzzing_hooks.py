@@ -1,9 +1,9 @@
 """
-What the fuzzer cannot know: what there is at an address, and that a key stands for one call.
+Give the fuzzer existing ids, and a new key for each call.
 
-Left alone it makes up ids that nothing has, and uses one key for everything, so that most of what
-it asks is refused before any work begins. Loaded by schemathesis (`SCHEMATHESIS_HOOKS`), in its
-process. Calls are counted, not drawn by chance, so that no operation is refused in every run.
+Without them it invents ids and uses one key for everything, so most calls are refused before any
+work begins. schemathesis loads this module into its process (`SCHEMATHESIS_HOOKS`). Calls are
+counted instead of drawn at random, so that every operation succeeds in every run.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
 
 def _counted(case: Any, part: ParameterLocation) -> int | None:
     """
-    The number of this call among the operation's good ones; None for each fourth, and for bad ones.
+    Number the operation's good calls; None for each fourth and for bad ones.
 
     A call is good if this part is as the document allows, and no other call led to it.
     """

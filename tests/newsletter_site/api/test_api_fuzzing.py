@@ -1,8 +1,8 @@
 """
-A fuzzer asks the API whatever its document allows and forbids, and finds nothing against it.
+A fuzzer tests the API against its OpenAPI document.
 
-The site is real, on loopback, with the test database. Which checks are off, and why, stands in
-schemathesis.toml beside this file. `make proofs PROOFS=fuzz` asks for longer (`FUZZ_EXAMPLES`).
+The site is real, on loopback, with the test database. schemathesis.toml gives the reason for each
+disabled check. `make proofs PROOFS=fuzz` runs longer (`FUZZ_EXAMPLES`).
 """
 
 import json
@@ -76,7 +76,7 @@ def places() -> dict[str, list[str]]:
 
 
 def never_done(report: Path) -> list[str]:
-    """Return the operations that never succeeded, so that the fuzzer has not tested them."""
+    """Return the operations that never succeeded, which are not really tested."""
     done = set()
     for line in report.read_text().splitlines():
         recorder = json.loads(line).get("ScenarioFinished", {}).get("recorder", {})
@@ -92,7 +92,7 @@ def never_done(report: Path) -> list[str]:
     )
 
 
-def test_a_fuzzer_finds_nothing(
+def test_the_fuzzer_finds_no_errors(
     proxy: str, everybody_s_program: Program, live_server: Any, tmp_path: Path
 ) -> None:
     report = tmp_path / "events.ndjson"

@@ -1,4 +1,4 @@
-"""Every call of the API: who may make it, how it is asked, and one shape for every failure."""
+"""Every API call: permissions, validation, and the shape of errors."""
 
 import json
 import re
@@ -128,7 +128,7 @@ def type_of(answer: Any) -> str:
     return str(problem["type"]).removeprefix("urn:homing:problem:")
 
 
-def test_the_document_is_openapi_3_1_and_anybody_may_read_it(client: Client) -> None:
+def test_the_openapi_document_is_valid_and_public(client: Client) -> None:
     answer = client.get(f"{API}/openapi.json", secure=True)
     assert answer.status_code == 200
     assert answer.json() == document()
@@ -138,7 +138,7 @@ def test_the_document_is_openapi_3_1_and_anybody_may_read_it(client: Client) -> 
         assert client.get(f"{API}/{path}", secure=True).status_code == 404
 
 
-def test_an_operation_says_all_that_there_is_to_know() -> None:
+def test_every_operation_is_fully_described() -> None:
     for name, (_, _, said) in OPERATIONS.items():
         assert all(said[what] for what in ("summary", "description", "tags")), name
         assert said["security"] == [{"Bearer": []}]
@@ -155,7 +155,7 @@ def test_an_operation_says_all_that_there_is_to_know() -> None:
                 assert list(answer["content"]) == ["application/problem+json"]
 
 
-def test_what_may_be_done_is_what_the_desk_and_the_commands_know() -> None:
+def test_the_api_knows_the_same_actions_as_the_pages() -> None:
     assert set(ActionName.__args__) == set(ACTIONS)  # type: ignore[attr-defined]
     assert set(Which.__args__) == set(LISTS)  # type: ignore[attr-defined]
     of_readers = reader_calls.ActionName.__args__  # type: ignore[attr-defined]
@@ -171,7 +171,7 @@ def test_the_table_names_every_operation_and_every_scope() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))
-def test_a_call_is_open_to_its_scope_and_its_permissions_and_to_nobody_else(
+def test_a_call_needs_its_scope_and_a_permission(
     name: str, person: Callable[..., Any], places: dict[str, str]
 ) -> None:
     scope, permissions = TABLE[name]
@@ -199,7 +199,7 @@ def program(transactional_db: None) -> Program:
     return Program(get_user_model().objects.create_superuser("the-press"))
 
 
-def test_whatever_changes_something_wants_a_key(program: Program, places: dict[str, str]) -> None:
+def test_every_changing_call_needs_a_key(program: Program, places: dict[str, str]) -> None:
     for name in CHANGING:
         answer = call(program, name, places, key=None)
         assert (answer.status_code, type_of(answer)) == (400, "bad-key"), name
@@ -224,7 +224,7 @@ CANNOT_BE_TAKEN = [
 ]
 
 
-def test_a_body_that_cannot_be_taken_is_answered_with_one_sentence(program: Program) -> None:
+def test_an_invalid_body_gets_400_with_the_reason(program: Program) -> None:
     for body, kind, said in CANNOT_BE_TAKEN:
         answer = program.post("/issues/", body)
         assert (answer.status_code, type_of(answer)) == (400, kind), body[:80]
@@ -232,7 +232,7 @@ def test_a_body_that_cannot_be_taken_is_answered_with_one_sentence(program: Prog
     assert not PostedForm.objects.exists()
 
 
-def test_a_body_has_a_kind_and_a_bound(program: Program, settings: Any) -> None:
+def test_a_body_has_a_content_type_and_a_limit(program: Program, settings: Any) -> None:
     kind = program.post("/issues/", b"{}", content_type="text/plain")
     assert (kind.status_code, type_of(kind)) == (415, "not-a-media-type")
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
@@ -240,7 +240,7 @@ def test_a_body_has_a_kind_and_a_bound(program: Program, settings: Any) -> None:
     assert (large.status_code, type_of(large)) == (413, "too-large")
 
 
-def test_a_query_that_is_not_understood_is_refused_by_name(program: Program) -> None:
+def test_an_invalid_query_is_refused_by_name(program: Program) -> None:
     for query in (
         *("versoin=1", "limit=1&limit=2", "limit=0", "limit=1001", "limit=x"),
         *("limit=1_0", "limit=%2B1", "limit=1.0", "limit=%201", "limit=%D9%A1", "before=1_0"),
@@ -250,7 +250,7 @@ def test_a_query_that_is_not_understood_is_refused_by_name(program: Program) -> 
         assert answer.json()["errors"][0]["field"] == query.partition("=")[0]
 
 
-def test_a_text_of_a_query_has_one_line_that_can_be_printed(program: Program) -> None:
+def test_control_characters_in_a_query_are_refused(program: Program) -> None:
     for sign in ("\0", "\t", "\r\n", "\x1b", "\x7f", "\x85", "\u2028"):
         path = f"/imports/?filename={quote(f'list{sign}.csv')}"
         answer = program.post(path, b"email\n", content_type="text/csv")
@@ -260,7 +260,7 @@ def test_a_text_of_a_query_has_one_line_that_can_be_printed(program: Program) ->
     assert not PostedForm.objects.exists()
 
 
-def test_whole_numbers_may_be_written_as_any_number(program: Program) -> None:
+def test_whole_numbers_may_be_written_as_floats(program: Program) -> None:
     issue = program.post("/issues/", BODIES["publishIssue"]).json()["issue"]
     body = json.dumps({**BODIES["publishVersion"], "version": 2}).replace("2", "2.0").encode()
     assert program.post(f"/issues/{issue}/versions/", body).status_code == 201
@@ -273,7 +273,7 @@ def test_plain_http_is_refused_and_never_redirected(program: Program) -> None:
         assert "Location" not in answer.headers
 
 
-def test_what_is_not_there_is_said_in_json(program: Program) -> None:
+def test_unknown_addresses_get_problems(program: Program) -> None:
     for path in ("/nothing/", "/issues", "/issues/x/", "/readers/x/", f"/readers/{2**70}/"):
         answer = program.get(path)
         assert (answer.status_code, type_of(answer)) == (404, "not-found"), path
@@ -293,9 +293,7 @@ def test_what_is_not_there_is_said_in_json(program: Program) -> None:
     assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD", "POST"}
 
 
-def test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected(
-    program: Program, settings: Any
-) -> None:
+def test_a_missing_last_slash_gets_404_with_a_hint(program: Program, settings: Any) -> None:
     for settings.DEBUG in (False, True):
         read, posted = program.get("/issues"), program.post("/issues", {"title": "Swifts"})
         for answer in (read, posted, program.get(""), program.post("/readers/1/erase")):
@@ -305,7 +303,7 @@ def test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected(
         assert "slash" not in program.get("/nothing/").json()["detail"]
 
 
-def test_the_document_is_read_and_nothing_else() -> None:
+def test_the_openapi_document_is_read_only() -> None:
     # A program has neither cookies nor a CSRF token.
     window = Client(enforce_csrf_checks=True)
     for method in ("POST", "PUT", "PATCH", "DELETE"):
@@ -314,9 +312,7 @@ def test_the_document_is_read_and_nothing_else() -> None:
         assert set(answer.headers["Allow"].split(", ")) == {"GET", "HEAD"}
 
 
-def test_what_answers_get_answers_head_the_same_without_a_body(
-    program: Program, places: dict[str, str]
-) -> None:
+def test_head_answers_like_get_without_a_body(program: Program, places: dict[str, str]) -> None:
     headers = {"Authorization": f"Bearer {program.token}"}
     for path in [path for method, path, _ in OPERATIONS.values() if method == "get"]:
         for place, value in places.items():
@@ -331,7 +327,7 @@ def test_what_answers_get_answers_head_the_same_without_a_body(
     assert (answer.status_code, answer.headers["Allow"]) == (405, "POST")
 
 
-def test_what_breaks_here_is_said_without_a_word_of_what_it_was(program: Program) -> None:
+def test_an_internal_error_reveals_no_details(program: Program) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE api_token RENAME TO api_token_elsewhere")
     try:
@@ -343,7 +339,7 @@ def test_what_breaks_here_is_said_without_a_word_of_what_it_was(program: Program
     assert "api_token" not in answer.content.decode()
 
 
-def test_a_cookie_is_seen_by_nobody(program: Program, settings: Any) -> None:
+def test_cookies_are_ignored(program: Program, settings: Any) -> None:
     # With this setting, a session that is read is also sent back.
     settings.SESSION_SAVE_EVERY_REQUEST = True
     program.client.force_login(program.person)

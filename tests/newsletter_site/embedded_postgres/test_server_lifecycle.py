@@ -1,4 +1,4 @@
-"""The life of the embedded server: who starts it, who shares it, who stops it, what it survives."""
+"""Starting, sharing, stopping and recovering the embedded server."""
 
 import os
 import signal

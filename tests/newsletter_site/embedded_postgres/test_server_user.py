@@ -1,5 +1,7 @@
-"""As whom the embedded server runs. What root can do to others is tried where the tests run as
-root; where they run as a normal user, the same questions are asked of that user."""
+"""The user of the embedded server.
+
+If the tests run as root, other users are tried too.
+"""
 
 import os
 import pwd
@@ -49,8 +51,10 @@ def open_packages() -> Iterator[Path]:
 
 @pytest.fixture
 def practice_data_dir() -> Iterator[Path]:
-    """Where a program of root's can connect before it becomes somebody else: what Python loads
-    late is loaded then, for it may be out of reach afterwards."""
+    """A folder for a connection of root before a program changes its user.
+
+    Python then loads its late imports, which may be unreadable afterwards.
+    """
     with a_data_dir() as folder:
         yield folder
 

@@ -1,4 +1,4 @@
-"""What PostgreSQL writes into its own log: that something failed, and never of whom."""
+"""PostgreSQL's own log names failures, but no reader's data."""
 
 import shlex
 from collections.abc import Callable
@@ -21,7 +21,7 @@ ADA = "ada@posthouse.example.org"
 QUIET = ("log_min_error_statement", "log_error_verbosity")
 
 
-def test_a_statement_that_fails_leaves_neither_its_words_nor_the_row_in_its_way(
+def test_a_failed_statement_and_its_row_are_not_logged(
     data_dir: Path, program: Callable[..., Program]
 ) -> None:
     assert program(data_dir).query("SELECT 1") == 1
@@ -41,7 +41,7 @@ def test_a_statement_that_fails_leaves_neither_its_words_nor_the_row_in_its_way(
     assert ADA not in said
 
 
-def test_the_server_of_the_compose_file_is_as_quiet_as_the_one_that_is_brought_along() -> None:
+def test_the_compose_server_has_the_same_log_settings() -> None:
     services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
     program, *options = shlex.split(services["postgres"]["command"])
     assert program == "postgres"

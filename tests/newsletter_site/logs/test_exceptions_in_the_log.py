@@ -1,4 +1,4 @@
-"""A request that fails where Homing is run for real is in the log, and nobody's secrets are."""
+"""Failed requests are logged without secrets."""
 
 import json
 import os
@@ -27,7 +27,7 @@ answer.close()
 
 
 def run(tmp_path: Path, program: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A few lines of Python, with an environment as outside debug and a database that is away."""
+    """Run a short program outside debug mode, with an unreachable database."""
     return subprocess.run(
         [sys.executable, "-c", program],
         cwd=settings.BASE_DIR,
@@ -50,7 +50,7 @@ def run(tmp_path: Path, program: str, **variables: str) -> subprocess.CompletedP
 
 
 @pytest.mark.parametrize("shape", ["json", "lines"])
-def test_it_says_what_was_asked_for_and_what_broke_where_and_no_address(
+def test_a_failed_request_logs_route_and_error_without_addresses(
     tmp_path: Path, shape: str
 ) -> None:
     ended = run(tmp_path, PROGRAM, LOG_FORMAT=shape)
@@ -94,7 +94,7 @@ raise RuntimeError("Ada Lovelace")
 """
 
 
-def test_what_nothing_catches_is_a_line_without_its_words(tmp_path: Path) -> None:
+def test_uncaught_errors_are_logged_without_their_messages(tmp_path: Path) -> None:
     ended = run(tmp_path, UNCAUGHT)
     assert ended.returncode == 1
     lines = [json.loads(line) for line in ended.stderr.splitlines()]
@@ -107,6 +107,6 @@ def test_what_nothing_catches_is_a_line_without_its_words(tmp_path: Path) -> Non
     assert "Ada" not in ended.stderr
 
 
-def test_in_development_what_nothing_catches_is_told_as_python_tells_it(tmp_path: Path) -> None:
+def test_in_development_uncaught_errors_are_printed_by_python(tmp_path: Path) -> None:
     ended = run(tmp_path, UNCAUGHT, DEBUG="on", SITE_URL="http://127.0.0.1:8000")
     assert "RuntimeError: Ada Lovelace" in ended.stderr

@@ -1,4 +1,4 @@
-"""A line of the log has the fields of docs/logs.md, and nothing of what must not stand in one."""
+"""Log lines have the fields of docs/logs.md, and no secrets."""
 
 import io
 import json
@@ -49,7 +49,7 @@ def caught(error: BaseException) -> Any:
         return sys.exc_info()
 
 
-def test_a_line_has_what_every_line_has_and_the_ids_that_are_bound() -> None:
+def test_a_line_has_the_common_fields_and_bound_ids() -> None:
     attempt, issue = uuid.uuid4(), uuid.uuid4()
     log_context.bind(attempt=attempt, issue=issue, version=2, batch=None)
     made = json.loads(line("A sentence."))
@@ -67,21 +67,21 @@ def test_a_line_has_what_every_line_has_and_the_ids_that_are_bound() -> None:
     }
 
 
-def test_what_a_library_hangs_on_a_line_and_an_unknown_id_are_not_written() -> None:
+def test_other_attributes_and_unknown_ids_are_not_written() -> None:
     made = json.loads(line("A sentence.", request="GET /record/x/", author="Ada", password="x"))
     assert not {"request", "author", "password"} & set(made)
     with pytest.raises(ValueError, match="reader"):
         log_context.bind(reader=4)
 
 
-def test_a_line_for_people_begins_with_its_sentence_and_bears_the_ids() -> None:
+def test_a_text_line_has_the_event_and_the_ids() -> None:
     log_context.bind(version=2)
     assert re.fullmatch(
         r"\S+Z WARNING some\.library: A sentence\.  version=2", line("A sentence.", shape="lines")
     )
 
 
-def test_an_id_ends_with_its_scope_and_what_was_bound_before_comes_back() -> None:
+def test_a_scope_restores_the_ids_bound_before() -> None:
     log_context.bind(worker=1, batch=2)
 
     def break_off() -> None:
@@ -94,7 +94,7 @@ def test_an_id_ends_with_its_scope_and_what_was_bound_before_comes_back() -> Non
     assert log_context.bound() == {"worker": 1, "batch": 2}
 
 
-def test_a_process_is_named_by_what_it_is() -> None:
+def test_a_process_is_named_by_its_role() -> None:
     for arguments, name in (
         (["manage.py", "deliver", "--until-empty"], "worker"),
         (["/srv/homing/manage.py", "runserver"], "web"),
@@ -106,7 +106,7 @@ def test_a_process_is_named_by_what_it_is() -> None:
         assert name_from(arguments) == name
 
 
-def test_of_a_fault_the_kinds_and_the_places_are_written_and_never_the_words() -> None:
+def test_an_error_is_logged_by_types_and_places() -> None:
     try:
         try:
             raise KeyError("ada@example.org")
@@ -123,7 +123,7 @@ def test_of_a_fault_the_kinds_and_the_places_are_written_and_never_the_words() -
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_a_fault_of_the_database_its_code_and_its_constraint_are_written() -> None:
+def test_a_database_error_is_logged_with_code_and_constraint() -> None:
     with connection.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE person (address text CONSTRAINT one_address UNIQUE)")
         cursor.execute("INSERT INTO person VALUES ('ada@example.org')")
@@ -136,7 +136,7 @@ def test_of_a_fault_of_the_database_its_code_and_its_constraint_are_written() ->
     assert "example.org" not in said
 
 
-def test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind() -> None:
+def test_an_error_as_argument_is_logged_by_type() -> None:
     fault = psycopg.OperationalError("Ada Lovelace was here")
     assert event("tried again: %s", fault) == "tried again: OperationalError"
     assert event("tried again: %r", fault) == "tried again: 'OperationalError'"
@@ -146,7 +146,7 @@ def test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind() -> None:
 
 
 @pytest.mark.parametrize("shape", ["json", "lines"])
-def test_in_development_the_words_of_a_fault_go_through_the_net_too(shape: str) -> None:
+def test_in_development_error_messages_are_redacted(shape: str) -> None:
     words = "postgres://me:hunter2@db/ of ada@example.org, “quoted\nand then Ada"
     fault = caught(ValueError(words))
     said = line("It broke.", fault=fault, shape=shape, words=True)
@@ -166,7 +166,7 @@ def test_causes_that_go_in_a_circle_come_to_an_end() -> None:
     assert made["error"].count("from") == 9
 
 
-def test_of_a_line_that_cannot_be_made_only_where_it_was_is_written() -> None:
+def test_an_unformattable_line_logs_only_its_place() -> None:
     stream = io.StringIO()
     handler = StderrHandler(stream)
     handler.setFormatter(LineFormatter(shape="json", words=False, secrets=[]))
@@ -179,7 +179,7 @@ def test_of_a_line_that_cannot_be_made_only_where_it_was_is_written() -> None:
     assert "Ada" not in stream.getvalue()
 
 
-def test_a_line_of_gunicorn_tells_neither_the_address_nor_the_visitor() -> None:
+def test_gunicorns_lines_have_neither_path_nor_visitor() -> None:
     def of_gunicorn(message: str, *arguments: object) -> str:
         record = logging.LogRecord("gunicorn.error", logging.ERROR, "", 1, message, arguments, None)
         made = json.loads(LineFormatter(shape="json", words=False, secrets=[]).format(record))
@@ -219,8 +219,8 @@ def test_secrets_addresses_and_tokens_are_taken_out() -> None:
         assert event("%s", told) == written
 
 
-def test_a_text_without_spaces_is_gone_through_however_long_it_is() -> None:
-    """Its time must not grow with the square of its length: then this would take minutes."""
+def test_long_texts_without_spaces_are_redacted_quickly() -> None:
+    """Quadratic time would take minutes."""
     assert Redactor([]).redact("x" * 200_000 + " ada@example.org").endswith("x [address]")
 
 

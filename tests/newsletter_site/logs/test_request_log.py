@@ -1,4 +1,4 @@
-"""One line for each request; its id stands there, in the answer and on all lines in between."""
+"""One line for each request, whose id is also in the answer and on other lines."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ MADE = re.compile(r"[0-9a-f]{32}")
 
 @pytest.fixture
 def lines(settings: Any) -> Iterator[Lines]:
-    """What was logged until now, line by line, as outside debug."""
+    """The lines logged so far, as outside debug mode."""
     with log_lines(settings.SECRET_KEY) as lines:
         yield lines
 
@@ -42,7 +42,7 @@ def of_requests(lines: Lines) -> list[dict[str, Any]]:
     return [line for line in lines() if "route" in line]
 
 
-def test_a_request_has_one_line_with_its_route_and_its_outcome(db: None, lines: Lines) -> None:
+def test_a_request_has_one_line_with_route_and_status(db: None, lines: Lines) -> None:
     answer = browser().get("/?why=ada@example.org", secure=True)
     (line,) = of_requests(lines)
     assert (line["method"], line["route"], line["status"]) == ("GET", "/", 200)
@@ -73,9 +73,7 @@ def test_redirects_and_refusals_have_their_id_and_line_too(db: None, lines: Line
         ("/nowhere/permissi%C3%B3n/?%C3%A9=permission", "an unknown page"),
     ],
 )
-def test_no_line_has_the_address_that_was_asked_for(
-    db: None, lines: Lines, address: str, route: str
-) -> None:
+def test_paths_are_not_logged(db: None, lines: Lines, address: str, route: str) -> None:
     browser().get(address)  # Most pages redirect it to https.
     browser().get(address, secure=True)
     browser(enforce_csrf_checks=True).post(
@@ -85,9 +83,7 @@ def test_no_line_has_the_address_that_was_asked_for(
     assert "permissi" not in json.dumps(lines())
 
 
-def test_what_was_refused_as_a_forgery_is_told_with_the_reason_and_the_route(
-    db: None, lines: Lines
-) -> None:
+def test_a_csrf_refusal_is_logged_with_reason_and_route(db: None, lines: Lines) -> None:
     answer = browser(enforce_csrf_checks=True).post(
         "/admin/login/", secure=True, headers={"referer": "https://evil.example/some/page/"}
     )
@@ -97,9 +93,7 @@ def test_what_was_refused_as_a_forgery_is_told_with_the_reason_and_the_route(
     assert said["request"] == answer["X-Request-ID"]
 
 
-def test_the_line_of_a_long_answer_is_written_when_all_of_it_has_gone(
-    author: Any, lines: Lines
-) -> None:
+def test_a_streamed_response_is_logged_after_its_last_byte(author: Any, lines: Lines) -> None:
     SubscriberFactory.create_batch(3)
     window = browser()
     window.force_login(author)
@@ -112,9 +106,7 @@ def test_the_line_of_a_long_answer_is_written_when_all_of_it_has_gone(
     assert line["status"] == 200
 
 
-def test_who_is_signed_in_stands_on_the_line_by_id_and_never_by_name(
-    author: Any, lines: Lines
-) -> None:
+def test_the_signed_in_user_is_logged_by_id(author: Any, lines: Lines) -> None:
     window = browser()
     window.post(
         "/admin/login/",
@@ -127,9 +119,7 @@ def test_who_is_signed_in_stands_on_the_line_by_id_and_never_by_name(
     assert "edith" not in json.dumps(lines())
 
 
-def test_a_page_of_an_issue_has_the_issue_on_its_line_and_the_next_has_not(
-    author: Any, lines: Lines
-) -> None:
+def test_an_issues_page_is_logged_with_the_issue(author: Any, lines: Lines) -> None:
     issue = uuid.uuid4()
     window = browser()
     window.force_login(author)
@@ -140,9 +130,7 @@ def test_a_page_of_an_issue_has_the_issue_on_its_line_and_the_next_has_not(
     assert not {"issue", "author"} & set(following)
 
 
-def test_files_of_the_site_and_checks_of_its_health_have_no_line_while_all_is_well(
-    db: None, lines: Lines
-) -> None:
+def test_successful_files_and_health_checks_are_not_logged(db: None, lines: Lines) -> None:
     browser().get("/static/homing.css", secure=True).close()
     browser().get("/health/live/")
     assert of_requests(lines) == []
@@ -157,23 +145,21 @@ def test_the_id_that_a_trusted_proxy_gives_is_kept(db: None, settings: Any, line
         assert answer["X-Request-ID"] == of_requests(lines)[-1]["request"] == told
 
 
-def test_what_is_no_id_is_not_taken_for_one(db: None, settings: Any) -> None:
+def test_an_invalid_request_id_is_replaced(db: None, settings: Any) -> None:
     settings.TRUST_PROXY = True
     for told in ("short12", "0" * 65, "a blank", 'a"quote', "ada@example.org", "päiväpäivä", ""):
         answer = browser().get("/", secure=True, headers={"x-request-id": told})
         assert MADE.fullmatch(answer["X-Request-ID"]), told
 
 
-def test_nobody_but_a_trusted_proxy_gives_an_id(db: None) -> None:
+def test_only_a_trusted_proxy_can_set_the_request_id(db: None) -> None:
     given = {"x-request-id": "req-0815"}
     one, two = (browser().get("/", secure=True, headers=given)["X-Request-ID"] for _ in range(2))
     assert MADE.fullmatch(one)
     assert one != two
 
 
-def test_nothing_of_a_request_stands_on_a_line_about_what_is_no_request(
-    author: Any, lines: Lines
-) -> None:
+def test_lines_outside_requests_have_no_request_fields(author: Any, lines: Lines) -> None:
     window = browser()
     window.force_login(author)
     window.get(f"/admin/newsletters/{uuid.uuid4()}/", secure=True)
@@ -185,7 +171,7 @@ def test_nothing_of_a_request_stands_on_a_line_about_what_is_no_request(
     assert not set(refused) & set(log_context.IDS)
 
 
-def test_a_thread_of_a_request_logs_with_the_ids_of_the_request() -> None:
+def test_a_thread_of_a_request_logs_its_ids() -> None:
     with log_lines(), log_context.scope(), ThreadPoolExecutor(2) as pool:
         log_context.bind(request="req-0815")
         inherited = [
@@ -197,9 +183,7 @@ def test_a_thread_of_a_request_logs_with_the_ids_of_the_request() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_form_that_is_posted_again_is_another_request_and_the_same_answer(
-    lines: Lines, settings: Any
-) -> None:
+def test_a_replayed_form_has_a_new_request_id(lines: Lines, settings: Any) -> None:
     author = get_user_model().objects.create_superuser("edith", password="a long password")
     SubscriberFactory()
     window = browser()
@@ -229,7 +213,7 @@ def test_a_form_that_is_posted_again_is_another_request_and_the_same_answer(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_rolled_back_was_never_published_for_the_log_either(lines: Lines) -> None:
+def test_rolled_back_work_is_not_logged_as_done(lines: Lines) -> None:
     author = get_user_model().objects.create_superuser("edith", password="a long password")
     content = Content("Swifts", "<p>They are back.</p>", "They are back.")
 

@@ -1,9 +1,9 @@
 """
-Find what a migration must not do beside workers of the release before: it may only add.
+Find changes that are unsafe beside workers of the previous release.
 
-Old code reads and writes every table of its release. So no part of these may be removed, renamed,
-given another meaning or refused to old code. And no statement may hold a table for longer than a
-change of the catalogue takes.
+Old code reads and writes every table of its release. So a migration must not remove or rename
+parts of them, change their meaning, or refuse old code's values. A statement must not lock a table
+for longer than a change of the catalogue takes.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def unsafe_operations(
     plan: Iterable[Migration], before: ProjectState, ours: Iterable[str]
 ) -> list[UnsafeOperation]:
     """
-    Find the unsafe operations of the migrations of `ours` in `plan`, from the state `before` on.
+    Find unsafe operations in `plan` for the apps `ours`, from the state `before`.
 
-    A table that is made on the way is nobody's yet: with it anything may be done.
+    Tables that the plan itself creates may be changed freely.
     """
     fresh: set[tuple[str, str]] = set()
     unsafe: list[UnsafeOperation] = []
@@ -88,7 +88,7 @@ def unsafe_operations(
 def unsafe_operations_of(
     migration: Migration, state: ProjectState, fresh: set[tuple[str, str]]
 ) -> list[UnsafeOperation]:
-    """Find those of one migration. It adds its new tables, which no old code knows, to `fresh`."""
+    """Find those of one migration. Add its new tables to `fresh`."""
     unsafe = []
     locked: set[tuple[str, str]] = set()
     not_valid: set[str] = set()
@@ -154,7 +154,7 @@ def _tied_to(fields: Iterable[tuple[str, Field[Any, Any]]], app: str) -> set[tup
 def _advice_on(
     operation: Operation, migration: Migration, state: ProjectState, not_valid: set[str]
 ) -> str:
-    """What to do instead of `operation` on a table that old code uses; empty if it may stand."""
+    """Return what to do instead of `operation` on an old table; empty if it is safe."""
     if isinstance(operation, CONCURRENT):
         return "" if not migration.atomic else "set atomic = False for a migration with it alone"
     if not migration.atomic:
@@ -200,7 +200,7 @@ def _is_steady(default: Any) -> bool:
 
 
 def _advice_on_change(old: Field[Any, Any], new: Field[Any, Any]) -> str:
-    """Wider is safe: room for more characters, or for nothing; a default where there was none."""
+    """Return what to do instead of a change. A wider column or a default is safe."""
     before, after = _in_columns(old), _in_columns(new)
     if before == after:
         return ""

@@ -9,7 +9,7 @@ FILE = Path(__file__).resolve().parents[3] / "migrations" / "released.json"
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release: its name, its commit, and the last migration of each app of ours in it."""
+    """A release: its name, its commit, and the last migration of each app."""
 
     name: str
     commit: str

@@ -1,4 +1,4 @@
-"""Migrations since the last release only add, so that old workers finish on the new tables."""
+"""Migrations since the last release only add, so old workers keep working."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.newsletter_site.migrating.releases import Release, releases
 
 
 def migrations_since(release: Release) -> tuple[list[migrations.Migration], ProjectState]:
-    """The migrations that came after a release, in order, and the state at the release."""
+    """Return the migrations after a release, in order, and the state at the release."""
     loader = MigrationLoader(None)
     released = set()
     for last in release.last_migrations:
@@ -105,7 +105,7 @@ A_TABLE = migrations.CreateModel("Tally", [("id", models.BigAutoField(primary_ke
 SIZE_IS_SOUND = models.CheckConstraint(condition=Q(size__gte=0), name="size_is_sound")
 
 
-def test_what_only_adds_may_stand() -> None:
+def test_additive_changes_are_safe() -> None:
     for operation in (
         A_TABLE,
         add(models.TextField(null=True)),
@@ -124,7 +124,7 @@ def test_what_only_adds_may_stand() -> None:
         assert advice_on(operation) == [], operation
 
 
-# What stands beside each is in the sentence that says what to do instead.
+# Unsafe operations, each with a part of the advice.
 FELT: list[tuple[Any, str]] = [
     (migrations.RemoveField("batch", "size"), "a release later"),
     (migrations.DeleteModel("Batch"), "a release later"),
@@ -175,13 +175,13 @@ FELT: list[tuple[Any, str]] = [
 ]
 
 
-def test_what_old_code_or_a_busy_table_would_feel_is_unsafe() -> None:
+def test_changes_that_affect_old_code_are_unsafe() -> None:
     for operation, instead in FELT:
         (unsafe,) = advice_on(operation)
         assert instead in unsafe, operation
 
 
-def test_an_index_is_built_concurrently_outside_of_a_transaction_and_alone() -> None:
+def test_an_index_is_built_concurrently_and_alone() -> None:
     index = models.Index(fields=["size"], name="by_size")
     concurrently = postgres.AddIndexConcurrently("batch", index)
     assert advice_on(concurrently, atomic=False) == []
@@ -213,7 +213,7 @@ def test_a_new_table_that_points_at_another_locks_that_one() -> None:
     assert "one migration for each table" in unsafe
 
 
-def test_with_a_table_of_its_own_a_migration_may_do_anything() -> None:
+def test_a_migration_may_change_its_own_new_table() -> None:
     index = models.Index(fields=["id"], name="by_id")
     assert advice_on(A_TABLE, migrations.AddIndex("tally", index)) == []
     assert advice_on(A_TABLE, migrations.DeleteModel("Tally")) == []

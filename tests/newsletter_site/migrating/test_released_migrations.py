@@ -1,4 +1,4 @@
-"""What was released is still there unchanged, as the history of the checkout has it."""
+"""Released migrations are unchanged, compared with the checkout's history."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.process
 
 
 @pytest.mark.parametrize("release", releases(), ids=lambda release: release.name)
-def test_what_was_released_is_still_there_unchanged(release: Release) -> None:
+def test_released_migrations_are_unchanged(release: Release) -> None:
     for app, name in release.last_migrations:
         assert (ROOT / "migrations" / app / f"{name}.py").is_file()
     assert changed_since(release, ROOT) == []

@@ -1,4 +1,4 @@
-"""Fewer pages are worked at than there are threads; who waits for a place, and who does not."""
+"""Requests beyond the limit wait for a slot, or are refused."""
 
 import threading
 
@@ -11,18 +11,18 @@ from newsletter_site.operations.concurrency_limit import LimitConcurrency, Reque
 
 # Longer than any test may take.
 LONG_S = 600.0
-# Whoever began to wait so long would break at once.
+# A thread that cannot wait: this value is invalid as a timeout.
 NO_WAIT_S = float("inf")
 
 
-def test_whoever_finds_no_place_waits_for_one() -> None:
+def test_a_request_waits_for_a_free_slot() -> None:
     slots = RequestSlots(number=1, max_wait_s=NO_WAIT_S)
     assert slots.acquire()
     with pytest.raises(OverflowError):
         slots.acquire()
 
 
-def test_whoever_finds_no_place_gets_the_next_one() -> None:
+def test_a_waiting_request_gets_the_next_free_slot() -> None:
     slots = RequestSlots(number=1, max_wait_s=LONG_S)
     assert slots.acquire()
     entered: list[bool] = []
@@ -33,28 +33,28 @@ def test_whoever_finds_no_place_gets_the_next_one() -> None:
     assert entered == [True]
 
 
-def test_once_somebody_waited_in_vain_nobody_waits_until_a_page_is_finished_in_time() -> None:
+def test_after_a_timeout_requests_are_refused_at_once() -> None:
     slots = RequestSlots(number=1, max_wait_s=0.01)
     assert slots.acquire()
     assert not slots.is_stuck
     assert not slots.acquire()
     assert slots.is_stuck
     slots.release(held_s=60)
-    # A page that took long says nothing: the next one may hang as well.
+    # A slow page does not end the refusals: the next one may hang too.
     assert slots.is_stuck
     assert slots.acquire()
     slots.release(held_s=0)
     assert not slots.is_stuck
 
 
-def test_where_pages_are_stuck_whoever_finds_no_place_is_sent_away_at_once() -> None:
+def test_while_pages_are_stuck_requests_get_503_at_once() -> None:
     slots = RequestSlots(number=1, max_wait_s=NO_WAIT_S)
     assert slots.acquire()
     slots.is_stuck = True
     assert not slots.acquire()
 
 
-# The end of an answer looks after connections.
+# The end of a response closes connections.
 @pytest.mark.django_db
 def test_a_file_that_is_still_sent_holds_its_place(rf: RequestFactory) -> None:
     def pages(request: HttpRequest) -> HttpResponseBase:

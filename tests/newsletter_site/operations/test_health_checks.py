@@ -56,7 +56,7 @@ def command(*arguments: str) -> tuple[int, dict[str, Any]]:
     return code, json.loads(out.getvalue().splitlines()[-1])
 
 
-def test_what_is_well_is_answered_200_in_one_shape(client: Client) -> None:
+def test_healthy_checks_answer_200_in_one_shape(client: Client) -> None:
     a_worker(silent_for_s=3600)
     a_worker()  # One of many is enough.
     for check in CHECKS:
@@ -70,13 +70,13 @@ def test_what_is_well_is_answered_200_in_one_shape(client: Client) -> None:
         assert (posted.status_code, posted["Allow"]) == (405, "GET, HEAD")
 
 
-def test_where_no_worker_ever_was_that_is_said(client: Client) -> None:
+def test_a_missing_worker_is_reported(client: Client) -> None:
     status, said = ask(client, "workers")
     assert (status, said["status"]) == (503, "unavailable")
     assert said["reasons"][0].startswith("No worker is running: none was started")
 
 
-def test_a_worker_that_fell_silent_is_missed_after_a_minute_and_it_is_said_since_when(
+def test_a_silent_worker_is_reported_after_a_minute(
     client: Client,
 ) -> None:
     worker = a_worker(silent_for_s=45)
@@ -99,7 +99,7 @@ def test_a_worker_that_fell_silent_is_missed_after_a_minute_and_it_is_said_since
     )
 
 
-def test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_which(
+def test_a_pending_migration_is_counted_but_not_named(
     client: Client, one_migration_less: str
 ) -> None:
     status, said = ask(client, "ready")
@@ -110,7 +110,7 @@ def test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_wh
     assert command("ready")[1]["details"] == [f"not applied: delivery.{one_migration_less}"]
 
 
-def test_a_shell_is_told_once_which_migration_lacks(one_migration_less: str) -> None:
+def test_the_command_names_the_pending_migration(one_migration_less: str) -> None:
     said = StringIO()
     with pytest.raises(SystemExit):
         call_command("health", "ready", stdout=said, stderr=said)
@@ -150,7 +150,7 @@ def test_prometheus_is_answered_in_its_own_format(client: Client) -> None:
     assert client.get("/health/workers/", headers={"accept": accept}).status_code == 503
 
 
-def test_a_live_process_asks_nobody(client: Client, django_assert_num_queries: Any) -> None:
+def test_the_live_check_uses_no_database(client: Client, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(0):
         assert ask(client, "live")[0] == 200
 

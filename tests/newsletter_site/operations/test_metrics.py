@@ -1,4 +1,4 @@
-"""/metrics: what it tells, to whom, and that it costs the same however much was ever sent."""
+"""/metrics: its values, access to it, and its constant cost."""
 
 import json
 import re
@@ -40,7 +40,7 @@ Samples = dict[tuple[str, tuple[tuple[str, str], ...]], float]
 
 @pytest.fixture(autouse=True)
 def nothing_counted_before(settings: Any) -> Iterator[None]:
-    """What other tests of this process counted is not counted here. Batches are of two."""
+    """Discard the counts of other tests, and send batches of two."""
     settings.DELIVERY_BATCH_SIZE = 2
     metrics_buffer.take()
     yield
@@ -48,7 +48,7 @@ def nothing_counted_before(settings: Any) -> Iterator[None]:
 
 
 def scraped() -> Samples:
-    """A real answer, as Prometheus reads it; what this process counted is in the table first."""
+    """Flush this process's counts, and read a real answer as Prometheus does."""
     metrics_storage.flush()
     answer = Client().get("/metrics", headers={"host": "localhost:8000"})
     assert answer.status_code == 200, answer.content
@@ -67,7 +67,7 @@ def value(name: str, **labels: str) -> float:
     return scraped()[name, tuple(sorted(labels.items()))]
 
 
-def test_every_metric_has_its_words_a_unit_where_it_has_one_and_a_name_of_its_own() -> None:
+def test_every_metric_has_help_a_unit_and_a_unique_name() -> None:
     names = [metric.name for metric in CATALOGUE]
     assert len(names) == len(set(names)) > 30
     for metric in CATALOGUE:
@@ -85,7 +85,7 @@ def test_a_real_answer_names_every_metric_and_no_other() -> None:
     assert answer["Cache-Control"] == "no-store"
     told = re.findall(r"^# HELP (homing_\w+) ", answer.content.decode(), re.MULTILINE)
     assert told == [metric.name for metric in CATALOGUE]
-    # What can be named is there before its first time, so that Prometheus sees it grow to one.
+    # Known series exist before their first event, so that Prometheus sees the increase to 1.
     found = scraped()
     for outcome in ("sent", "unknown", "failed"):
         assert found["homing_deliveries_total", (("outcome", outcome),)] == 0
@@ -95,7 +95,7 @@ def test_a_real_answer_names_every_metric_and_no_other() -> None:
 
 
 def test_the_longest_labels_of_every_metric_fit_the_table() -> None:
-    """One that does not fit would keep all counts of its process from the table."""
+    """An invalid count would keep all counts of its process out of the table."""
     routes = [f"/{address.route}" for address in every_address()]
     most = MetricValue._meta.get_field("labels").max_length
     for metric in CATALOGUE:
@@ -106,9 +106,7 @@ def test_the_longest_labels_of_every_metric_fit_the_table() -> None:
         assert len(metric_key(metric.name, labels | {"le": INFINITY})[1]) <= most, metric.name
 
 
-def test_what_became_of_copies_and_calls_is_counted_once(
-    newsroom: Newsroom, provider: SandboxServer
-) -> None:
+def test_outcomes_and_calls_are_counted_once(newsroom: Newsroom, provider: SandboxServer) -> None:
     newsroom.confirm(3, addresses={1: "invalid@bounce.example"})
     newsroom.publish()
     newsroom.deliver_all()
@@ -121,12 +119,12 @@ def test_what_became_of_copies_and_calls_is_counted_once(
     for phase in ("claim", "render", "wait", "start", "serialise", "call", "settle"):
         assert found["homing_worker_phase_seconds_total", (("phase", phase),)] > 0
         assert found["homing_worker_phase_cpu_seconds_total", (("phase", phase),)] > 0
-    # A call waits for its answer. Where nothing waits, the two clocks differ by chance.
+    # A call waits for its answer. Without waiting, the two clocks differ by chance.
     took = found["homing_worker_phase_seconds_total", (("phase", "call"),)]
     assert found["homing_worker_phase_cpu_seconds_total", (("phase", "call"),)] < took
 
 
-def test_a_doubt_is_counted_and_aged_and_its_look_ups_are_counted_by_answer(
+def test_unknown_deliveries_and_their_lookups_are_counted(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     newsroom.confirm(2)
@@ -147,7 +145,7 @@ def test_a_doubt_is_counted_and_aged_and_its_look_ups_are_counted_by_answer(
 
 
 @pytest.mark.parametrize("control", ["closed", "cancelled"])
-def test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for(
+def test_unknowns_that_lookups_cannot_settle_do_not_alert(
     newsroom: Newsroom, provider: SandboxServer, control: str
 ) -> None:
     newsroom.confirm(2)
@@ -162,21 +160,21 @@ def test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for(
     assert scraped()["homing_deliveries_unknown", ()] == 0
 
 
-def test_a_429_and_the_pace_that_follows_are_told(
+def test_a_429_and_the_reduced_rate_are_reported(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     newsroom.confirm(2)
     provider.sandbox.set_fault("refuse_429")
     newsroom.publish()
     newsroom.step()
-    newsroom.let_time_pass(-60)  # Otherwise the slow pace may end first, after 4 seconds.
+    newsroom.let_time_pass(-60)  # Otherwise the reduced rate may end first, after 4 seconds.
     found = scraped()
     assert found["homing_calls_rate_limited_total", ()] == 1
     assert found["homing_rate_limited", ()] == 1
     assert found["homing_rate_limit_deliveries_per_second", ()] > 0
 
 
-def test_a_batch_that_comes_back_from_a_lost_worker_is_counted_by_what_it_was_for(
+def test_recovered_batches_are_counted_by_state(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     newsroom.publish(2)
@@ -187,7 +185,7 @@ def test_a_batch_that_comes_back_from_a_lost_worker_is_counted_by_what_it_was_fo
     assert value("homing_leases_recovered_total", state="claimed") == 1
 
 
-def test_what_is_rolled_back_is_not_counted(newsroom: Newsroom) -> None:
+def test_rolled_back_work_is_not_counted(newsroom: Newsroom) -> None:
     edition = newsroom.publish(1)
     with transaction.atomic(), connection.cursor() as cursor:
         raise_alarm(cursor, edition.pk, Alarm.Kind.ACCEPTED_TWICE, "one", because("One."))
@@ -202,7 +200,7 @@ def test_what_is_rolled_back_is_not_counted(newsroom: Newsroom) -> None:
 
 
 def databases_of_counters() -> set[str]:
-    """Under which databases the counters of a real answer stand; no gauge does."""
+    """Return the databases that label the counters; gauges have no such label."""
     answer = Client().get("/metrics", headers={"host": "localhost:8000"})
     families = list(text_string_to_metric_families(answer.content.decode()))
     for family in families:
@@ -213,10 +211,10 @@ def databases_of_counters() -> set[str]:
     }
 
 
-def test_counters_of_a_database_that_was_restored_are_others_than_before(
+def test_a_restored_database_starts_new_counters(
     transactional_db: None,
 ) -> None:
-    """Prometheus would take what went back for a counter that began anew, and count it twice."""
+    """Prometheus would take a decrease for a reset, and count twice."""
     database_identity.check_identity()
     [before] = databases_of_counters()
     assert databases_of_counters() == {before}
@@ -225,7 +223,7 @@ def test_counters_of_a_database_that_was_restored_are_others_than_before(
     assert after != before
 
 
-def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(
+def test_due_batches_are_counted_without_held_ones(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(3, hold_s=3600)
@@ -238,14 +236,14 @@ def test_what_is_due_is_counted_and_aged_and_what_is_held_is_not_due(
     found = scraped()
     assert 90 < found["homing_oldest_due_batch_age_seconds", ()] < 200
     assert found["homing_editions", (("state", "sending"),)] == 1
-    # An open issue is told by its id, and one that has ended no more.
+    # Only open issues are reported by their ids.
     which = {"issue": str(edition.issue_id), "version": "1"}
     assert value("homing_edition_deliveries", **which, outcome="waiting") == 3
     newsroom.deliver_all()
     assert not [name for name, _ in scraped() if name == "homing_edition_deliveries"]
 
 
-def test_workers_are_told_with_when_one_was_last_heard_from(transactional_db: None) -> None:
+def test_workers_and_their_last_heartbeat_are_reported(transactional_db: None) -> None:
     assert ("homing_last_heartbeat_age_seconds", ()) not in scraped()
     worker = uuid.uuid4()
     worker_heartbeat.beat(worker, host="mail-1", pid=7)
@@ -257,7 +255,7 @@ def test_workers_are_told_with_when_one_was_last_heard_from(transactional_db: No
     assert 299 < found["homing_last_heartbeat_age_seconds", ()] < 400
 
 
-def test_a_transaction_that_stays_open_and_what_it_keeps_from_going_is_told(
+def test_open_transactions_and_dead_rows_are_reported(
     database_url: str, transactional_db: None
 ) -> None:
     with psycopg.connect(database_url) as other:
@@ -266,7 +264,7 @@ def test_a_transaction_that_stays_open_and_what_it_keeps_from_going_is_told(
         found = scraped()
     assert found["homing_database_oldest_snapshot_seconds", ()] > 0
     assert found["homing_database_oldest_transaction_seconds", ()] > 0
-    # A forgotten change keeps dead rows as a forgotten look does.
+    # An open transaction keeps dead rows whether it writes or only reads.
     with psycopg.connect(database_url) as other:
         other.execute(
             "INSERT INTO metric_value (name, labels, value) VALUES ('forgotten', '{}', 1)"
@@ -276,7 +274,7 @@ def test_a_transaction_that_stays_open_and_what_it_keeps_from_going_is_told(
     assert found["homing_database_oldest_snapshot_seconds", ()] > 0
 
 
-def test_a_database_that_is_another_one_is_told(transactional_db: None) -> None:
+def test_a_changed_database_is_reported(transactional_db: None) -> None:
     assert value("homing_database_identity_differs") == 0
     with connection.cursor() as cursor:
         cursor.execute(
@@ -318,7 +316,7 @@ def test_sign_ins_are_counted_by_how_they_ended(transactional_db: None, settings
     assert counted == {"succeeded": 1, "failed": 3, "throttled": 2}
 
 
-def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db: None) -> None:
+def test_pending_events_are_counted_with_their_age(transactional_db: None) -> None:
     assert value("homing_oldest_pending_provider_event_age_seconds") == 0
     for minutes in (20, 1):
         event = event_inbox.store(f'{{"RecordType": "Delivery", "ID": {minutes}}}'.encode())
@@ -333,8 +331,8 @@ def test_an_event_that_waits_to_be_applied_is_counted_and_aged(transactional_db:
     assert 1199 < found["homing_oldest_pending_provider_event_age_seconds", ()] < 1300
 
 
-def test_a_503_is_told_apart_from_faults(transactional_db: None) -> None:
-    """A database that was away is no reason to wake somebody about pages when it is back."""
+def test_a_503_is_not_counted_as_an_error(transactional_db: None) -> None:
+    """An earlier outage of the database must not raise an alarm about pages later."""
     for status in (503, 500, 502):
         site_metrics.observe_request("/somewhere/", status, 0.1)
     found = scraped()
@@ -346,8 +344,8 @@ def test_a_503_is_told_apart_from_faults(transactional_db: None) -> None:
     assert of_the_route == {"503": 1, "5xx": 2}
 
 
-def test_the_faults_of_a_route_are_there_before_the_first(transactional_db: None) -> None:
-    """Else Prometheus would not see its first faults as an increase."""
+def test_a_routes_error_counter_exists_before_its_first_error(transactional_db: None) -> None:
+    """Otherwise Prometheus would not see the first errors as an increase."""
     site_metrics.observe_request("/somewhere/", 200, 0.1)
     assert value("homing_http_requests_total", route="/somewhere/", status="5xx") == 0
     site_metrics.observe_request("/somewhere/", 500, 0.1)
@@ -356,7 +354,7 @@ def test_the_faults_of_a_route_are_there_before_the_first(transactional_db: None
 
 @pytest.fixture
 def much_history(newsroom: Newsroom) -> None:
-    """Thousands of editions, batches and events that are over, and little that is not."""
+    """Thousands of finished editions, batches and events, and a few open ones."""
     over = newsroom.publish(1)
     Batch.objects.filter(edition=over).update(state="done", waiting=0, sent=1)
     columns = [one.attname for one in Edition._meta.local_concrete_fields if not one.primary_key]
@@ -401,7 +399,7 @@ def much_history(newsroom: Newsroom) -> None:
 GROWS = ("batch", "edition", "provider_event", "attempt", "delivery", "evidence")
 
 
-def test_reading_it_goes_through_no_table_that_grows(much_history: None) -> None:
+def test_reading_metrics_scans_no_growing_table(much_history: None) -> None:
     with CaptureQueriesContext(connection) as asked, connection.cursor() as cursor:
         found = read_snapshot(cursor)
     assert (found.waiting, found.batches) == (4, {"ready": 2})
@@ -416,7 +414,7 @@ def test_reading_it_goes_through_no_table_that_grows(much_history: None) -> None
     assert read_whole == []
 
 
-def test_without_a_token_a_program_on_this_machine_is_told() -> None:
+def test_without_a_token_local_programs_are_allowed() -> None:
     for address in ("127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"):
         for host in ("localhost", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST:80"):
             told = check_access({"REMOTE_ADDR": address, "HTTP_HOST": host}, "")
@@ -428,32 +426,32 @@ def test_without_a_token_a_program_on_this_machine_is_told() -> None:
     [
         {"REMOTE_ADDR": "10.0.0.7"},
         {"REMOTE_ADDR": "128.0.0.1"},
-        {"REMOTE_ADDR": ""},  # a socket of the file system: whoever stands behind it
+        {"REMOTE_ADDR": ""},  # a Unix socket, whose clients are unknown
         {"HTTP_X_FORWARDED_FOR": "127.0.0.1"},
         {"HTTP_X_FORWARDED_FOR": ""},
         {"HTTP_FORWARDED": "for=127.0.0.1"},
         {"HTTP_X_REAL_IP": "127.0.0.1"},
         {"HTTP_VIA": "1.1 proxy"},
-        {"HTTP_HOST": "letter.example.org"},  # a proxy that adds nothing, or a page that rebinds
+        {"HTTP_HOST": "letter.example.org"},  # a proxy without headers, or DNS rebinding
         {"HTTP_HOST": "127.0.0.1.evil.example"},
         {"HTTP_HOST": "localhost.evil.example:8000"},
         {"HTTP_HOST": ""},
         {"HTTP_AUTHORIZATION": "Bearer ", "REMOTE_ADDR": "10.0.0.7"},
     ],
 )
-def test_without_a_token_nobody_else_is(differs: dict[str, str]) -> None:
+def test_without_a_token_others_are_refused(differs: dict[str, str]) -> None:
     assert check_access(FROM_HERE | differs, "") == 403
 
 
 @pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", "Basic s3cret", "bearers3cret"])
-def test_with_a_token_it_alone_counts_wherever_one_comes_from(given: str) -> None:
+def test_with_a_token_only_the_token_counts(given: str) -> None:
     assert check_access(FROM_HERE | {"HTTP_AUTHORIZATION": given}, "s3cret") == 401
     with_it = {"REMOTE_ADDR": "10.0.0.7", "HTTP_AUTHORIZATION": "Bearer s3cret"}
     assert check_access(with_it, "s3cret") == 200
 
 
 @pytest.mark.django_db
-def test_a_refusal_says_nothing_and_asks_nobody(
+def test_a_refusal_has_no_body_and_uses_no_database(
     settings: Any, django_assert_num_queries: Any
 ) -> None:
     with django_assert_num_queries(0):
@@ -479,7 +477,7 @@ def a_table_less(transactional_db: None) -> Iterator[None]:
         cursor.execute("ALTER TABLE not_there_yet RENAME TO subscriber_import")
 
 
-def test_where_it_cannot_be_measured_because_migrations_lack_that_is_said(
+def test_unreadable_metrics_name_pending_migrations(
     one_migration_less: str, a_table_less: None
 ) -> None:
     status, said = measured()
@@ -489,7 +487,7 @@ def test_where_it_cannot_be_measured_because_migrations_lack_that_is_said(
     ]
 
 
-def test_what_can_be_measured_without_the_migrations_that_lack_is_measured(
+def test_metrics_are_read_despite_pending_migrations(
     one_migration_less: str,
 ) -> None:
     status, said = measured()
@@ -497,7 +495,7 @@ def test_what_can_be_measured_without_the_migrations_that_lack_is_measured(
     assert "\nhoming_migrations_pending 1" in said
 
 
-def test_what_fails_for_another_reason_is_not_called_a_migration_that_lacks(
+def test_other_errors_are_not_called_pending_migrations(
     a_table_less: None,
 ) -> None:
     status, said = measured()

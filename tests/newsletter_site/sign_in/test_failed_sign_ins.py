@@ -1,4 +1,4 @@
-"""Failed sign-ins count for a name and a network, and separately in a known browser."""
+"""Failed sign-ins count by name and network, and separately by known browser."""
 
 import json
 import re

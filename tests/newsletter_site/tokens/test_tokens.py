@@ -1,4 +1,4 @@
-"""API tokens: shown once, and limited to their scopes and their owner's permissions."""
+"""API tokens: shown once, limited to scopes and their owner's permissions."""
 
 import io
 import logging

@@ -107,10 +107,10 @@ the database itself holds: there is one identity
 # --- Posted forms ---
 the database itself holds: an answer is saved whole or not at all
     sql: ALTER TABLE idempotency DROP CONSTRAINT an_answer_is_saved_whole_or_not_at_all
-    test_an_answer_is_saved_whole_or_not_at_all
+    test_a_partial_response_is_refused
 the database itself holds: only an answer to committed work is saved
     sql: ALTER TABLE idempotency DROP CONSTRAINT only_an_answer_to_committed_work_is_saved
-    test_only_an_answer_to_committed_work_is_saved
+    test_only_successful_responses_are_accepted
 the database itself holds: a key is 1 to 49 printable ascii characters
     sql: ALTER TABLE idempotency DROP CONSTRAINT a_key_is_1_to_49_printable_ascii_characters
     test_the_table_refuses_the_keys_that_the_app_refuses

@@ -35,14 +35,14 @@ the answer with a new token is not cached
     test_a_new_token_is_shown_once
 cookies of an API call are ignored
     ApiBoundary.__call__: «request.META.pop("HTTP_COOKIE", None)»
-    test_a_cookie_is_seen_by_nobody
+    test_cookies_are_ignored
 a token sent without TLS is refused and not redirected
     ApiBoundary._respond: if «settings.SECURE_SSL_REDIRECT and not request.is_secure() → False»:
     test_plain_http_is_refused_and_never_redirected
 API answers are not cached
     ApiBoundary.__call__: «response.headers["Cache-Control"] = "no-store"»
         response.headers["X-Content-Type-Options"]
-    test_the_document_is_openapi_3_1_and_anybody_may_read_it
+    test_the_openapi_document_is_valid_and_public
 an invalid call claims no key
     run_once: and (refusal := «check() → None»)
     test_invalid_call_names_its_errors_and_claims_no_key
@@ -77,29 +77,29 @@ a reader added by a program does not count as signed up
     test_a_reader_added_by_a_program_did_not_sign_up
 URLs that answer GET answer HEAD
     ApiBoundary.__call__: if «method == "HEAD" → False»:
-    test_what_answers_get_answers_head_the_same_without_a_body
+    test_head_answers_like_get_without_a_body
 a NUL character in JSON is refused with its place
     _check_text: if «"\0" in text → False»:
-    test_a_body_that_cannot_be_taken_is_answered_with_one_sentence
+    test_an_invalid_body_gets_400_with_the_reason
 JSON with too many levels is refused
     _checked: if «depth > DEEPEST → False»: _too_deep
-    test_a_body_that_cannot_be_taken_is_answered_with_one_sentence
+    test_an_invalid_body_gets_400_with_the_reason
 a too large upload by a program is cut off
     _uploaded: if «came > stored_file.largest_size() → False»:
     test_a_file_that_is_too_large_is_cut_off
 a number in a query is written in digits
     _only_digits: if «isinstance(given, str) and not (given.isascii() and given.isdecimal()) →
         False»:
-    test_a_query_that_is_not_understood_is_refused_by_name
+    test_an_invalid_query_is_refused_by_name
 a text in a query is one line that a column can hold
     StrictParser.parse_querydict: any(«CONTROL_CHARACTERS.search(value) → False» for value
-    test_a_text_of_a_query_has_one_line_that_can_be_printed
+    test_control_characters_in_a_query_are_refused
 two files in one call are refused
     _beside_one_file: if «files > 1 → False»:
     test_of_a_form_that_is_not_one_file_nothing_is_taken[beside0-there are 2]
 the API document asks for no form token
     openapi: «@csrf_exempt» @require_safe
-    test_the_document_is_read_and_nothing_else
+    test_the_openapi_document_is_read_only
 a file without a length is refused, not truncated
     ApiBoundary._respond: if «"HTTP_TRANSFER_ENCODING" in request.META and not
         length.isdecimal() → False»:
@@ -113,12 +113,12 @@ a call without a body refuses one
     test_body_of_a_call_without_body_is_refused
 the answer to an unknown action lists the known ones
     _path_sentence: if «error["type"] != "literal_error" → True»:
-    test_what_is_not_there_is_said_in_json
+    test_unknown_addresses_get_problems
 a call without its final slash is refused and not redirected
     url_patterns: «pattern.callback.should_append_slash = False → pass»
-    test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected
+    test_a_missing_last_slash_gets_404_with_a_hint
 the answer to a call without its final slash names the right URL
     ApiBoundary._respond: «kind == ProblemType.NOT_FOUND and not request.path_info.endswith("/") →
         False»:
-    test_a_call_without_its_last_slash_is_told_of_it_and_never_redirected
+    test_a_missing_last_slash_gets_404_with_a_hint
 """)

@@ -8,10 +8,10 @@ the reader ids to check after a restore are logged at every level
     test_it_is_logged_what_was_cancelled_and_who_was_erased
 the embedded server logs no failed statement
     SETTINGS: «"log_min_error_statement": "panic",»
-    test_a_statement_that_fails_leaves_neither_its_words_nor_the_row_in_its_way
+    test_a_failed_statement_and_its_row_are_not_logged
 the embedded server logs no conflicting row
     SETTINGS: «"log_error_verbosity": "terse",»
-    test_a_statement_that_fails_leaves_neither_its_words_nor_the_row_in_its_way
+    test_a_failed_statement_and_its_row_are_not_logged
 a reader added twice at once causes no logged failed statement
     INSERT: END «ON CONFLICT (email_key) DO NOTHING»
     test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database
@@ -20,26 +20,26 @@ a form posted twice causes no logged failed statement
     test_a_form_posted_twice_creates_one_token
 an error is logged by its kind, without its text
     describe_type: [«type(error).__qualname__ → repr(error)», *(
-    test_of_a_fault_the_kinds_and_the_places_are_written_and_never_the_words
+    test_an_error_is_logged_by_types_and_places
 an error that is an argument is logged by its kind
     _without_messages: if «isinstance(value, BaseException) → False»:
-    test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind
+    test_an_error_as_argument_is_logged_by_type
 an error that is the message is logged by its kind
     _hide_messages: if «error is not None and record.msg == str(error) → False»:
-    test_a_fault_that_is_told_as_an_argument_is_told_by_its_kind
+    test_an_error_as_argument_is_logged_by_type
 a log line that cannot be formatted is not printed unredacted
     StderrHandler.handleError: def «handleError → not_called»(self, record
-    test_of_a_line_that_cannot_be_made_only_where_it_was_is_written
+    test_an_unformattable_line_logs_only_its_place
 an uncaught error is logged without its text
     install_exception_hooks: «sys.excepthook = _log_end_of_process»
-    test_what_nothing_catches_is_a_line_without_its_words
+    test_uncaught_errors_are_logged_without_their_messages
 an error that ends a thread is logged without its text
     install_exception_hooks: «threading.excepthook = partial( _log, logging.CRITICAL,
         "a thread ended with an error", threading.__excepthook__ )»
-    test_what_nothing_catches_is_a_line_without_its_words
+    test_uncaught_errors_are_logged_without_their_messages
 a library's warning is a log line
     install_exception_hooks: «logging.captureWarnings(capture=True)»
-    test_what_nothing_catches_is_a_line_without_its_words
+    test_uncaught_errors_are_logged_without_their_messages
 secrets of the settings are redacted in every log line
     Redactor.redact: «text = self._secrets.sub(SECRET, text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
@@ -61,37 +61,37 @@ ids stay in the log for searching
     test_words_names_and_ids_stay
 the log has the route of a page where Django gives its address
     _hide_path_of: «route_of(request) if isinstance(each, str) and each in paths else» each
-    test_no_line_has_the_address_that_was_asked_for
+    test_paths_are_not_logged
 an address with letters beyond ASCII is redacted
     _hide_path_of: «paths |= {path.encode("unicode_escape").decode("ascii") for path in paths}»
-    test_no_line_has_the_address_that_was_asked_for
+    test_paths_are_not_logged
 the log has neither URL nor visitor where gunicorn gives them
     hide_paths: if «record.name == "gunicorn.error" → False»:
-    test_a_line_of_gunicorn_tells_neither_the_address_nor_the_visitor
+    test_gunicorns_lines_have_neither_path_nor_visitor
 only a trusted proxy sets a request's id
     id_of: request.headers.get(HEADER, "") «if settings.TRUST_PROXY else ""»
-    test_nobody_but_a_trusted_proxy_gives_an_id
+    test_only_a_trusted_proxy_can_set_the_request_id
 a malformed request id is ignored
     id_of: return given «if _ID.fullmatch(given) else → or» uuid.uuid4().hex
-    test_what_is_no_id_is_not_taken_for_one
+    test_an_invalid_request_id_is_replaced
 ids of a request are not on the next request's lines
     why: the ids are cleared after a request, and again before the next one
     RequestLogging.__call__: «clear_contextvars()» request_id
     _log_request: extra=fields) «clear_contextvars()»
-    test_a_page_of_an_issue_has_the_issue_on_its_line_and_the_next_has_not
+    test_an_issues_page_is_logged_with_the_issue
 ids of a request are not on lines outside requests
     _log_request: extra=fields) «clear_contextvars()»
-    test_nothing_of_a_request_stands_on_a_line_about_what_is_no_request
+    test_lines_outside_requests_have_no_request_fields
 an id ends with the work that it names
     scope: «clear_contextvars() bind_contextvars(**before) → pass»
-    test_an_id_ends_with_its_scope_and_what_was_bound_before_comes_back
+    test_a_scope_restores_the_ids_bound_before
 a thread logs under the ids of the thread that started it
     inherited.in_thread: «context.copy().run(work, *arguments, **named) → work(*arguments,
         **named)»
-    test_a_thread_of_a_request_logs_with_the_ids_of_the_request
+    test_a_thread_of_a_request_logs_its_ids
 publishing is logged only after its commit
     _log_on_commit: «transaction.on_commit(log) → log()»
-    test_what_is_rolled_back_was_never_published_for_the_log_either
+    test_rolled_back_work_is_not_logged_as_done
 a line about a call names its issue, its batch and itself
     Dispatcher.send: «bind_claim(claimed, attempt)»
     test_the_line_of_a_call
@@ -104,9 +104,9 @@ the reaper names the lost call
     test_the_line_of_the_sweep_alone_names_its_call
 an answer before routing has its route in the log too
     route_of: getattr(request, "resolver_match", None) «or resolve(request.path_info)»
-    test_no_line_has_the_address_that_was_asked_for
+    test_paths_are_not_logged
 an error shown in debug is redacted too
     LineFormatter._frames: «"\n".join(map(self._redactor.redact, traceback.splitlines())) →
         traceback»
-    test_in_development_the_words_of_a_fault_go_through_the_net_too
+    test_in_development_error_messages_are_redacted
 """)

@@ -11,7 +11,7 @@ a worker whose row was deleted returns with its next heartbeat
     test_worker_restores_its_deleted_row_and_its_warning
 unconfirmed copies of a cancelled issue raise no alert
     BATCHES: control IN ('closed'«, 'cancelled'»))
-    test_doubt_that_asking_cannot_end_any_more_is_nobodys_to_be_woken_for
+    test_unknowns_that_lookups_cannot_settle_do_not_alert
 a hanging database does not hang probes
     BoundedQuery.answer: future.result(«max(0.0, left_s) → 60»)
     test_hanging_database_does_not_hang_probes
@@ -23,29 +23,29 @@ the server ends a query that takes too long
     test_the_server_cancels_slow_queries
 a missing migration makes a site not ready
     migrations_result: if «not pending → True»: return HEALTHY
-    test_a_migration_that_lacks_makes_it_not_ready_and_strangers_are_not_told_which
+    test_a_pending_migration_is_counted_but_not_named
 a worker without a recent heartbeat does not count
     load_activity: count(*) «FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval)»,
-    test_a_worker_that_fell_silent_is_missed_after_a_minute_and_it_is_said_since_when
+    test_a_silent_worker_is_reported_after_a_minute
 only operations URLs are open under any host name
     OperationsMiddleware.process_request: «→ request.META['HTTP_HOST'] = 'localhost'¶» return None
     test_every_other_address_still_looks_at_the_name
 without a token only programs on this machine may read /metrics
     check_access: «and not any(name in meta for name in ADDED_BY_PROXIES)»
-    test_without_a_token_nobody_else_is
+    test_without_a_token_others_are_refused
 without a token a host name that leads here may not read /metrics
     check_access: «and _names_loopback(str(meta.get("HTTP_HOST", "")))»
-    test_without_a_token_nobody_else_is
+    test_without_a_token_others_are_refused
 a configured token is required
     check_access: if «token → False»:
-    test_with_a_token_it_alone_counts_wherever_one_comes_from
+    test_with_a_token_only_the_token_counts
 counts that could not be added wait for the next flush
     flush: «buffer.put_back(counts)»
     test_what_could_not_be_added_waits_for_the_next_time
 what is rolled back is not counted
     add_on_commit: «transaction.on_commit(lambda: metrics_buffer.add(name, by, **labels)) →
         metrics_buffer.add(name, by, **labels)»
-    test_what_is_rolled_back_is_not_counted
+    test_rolled_back_work_is_not_counted
 a page without a database is answered 503
     why: the error page checks as well, because it alone sees errors between middlewares
     DatabaseUnavailable.process_exception: if «not is_unavailable(error) → True»:
@@ -73,10 +73,10 @@ the log gives the reason why the provider could not be asked
     test_the_line_in_the_log_says_why_the_provider_could_not_be_asked
 a database outage is not reported as an error of pages
     observe_request: «UNAVAILABLE if status == 503 else»
-    test_a_503_is_told_apart_from_faults
+    test_a_503_is_not_counted_as_an_error
 the first errors of a route count as an increase
     _counter: if «metric.beside is not None → False»:
-    test_the_faults_of_a_route_are_there_before_the_first
+    test_a_routes_error_counter_exists_before_its_first_error
 the server has more threads than page slots
     threads: threads = MAX_CONCURRENT_REQUESTS «+ 2»
     test_hanging_database_leaves_room_for_probes
@@ -112,16 +112,16 @@ a request without a slot is not started
     test_hanging_database_leaves_room_for_probes
 no request waits for a slot while pages hang
     RequestSlots.acquire: lambda: self._free «or self.is_stuck», self._max_wait_s
-    test_where_pages_are_stuck_whoever_finds_no_place_is_sent_away_at_once
+    test_while_pages_are_stuck_requests_get_503_at_once
 a burst of requests waits for slots
     RequestSlots.acquire: lambda: self._free or self.is_stuck, «self._max_wait_s → 0»
-    test_whoever_finds_no_place_waits_for_one
+    test_a_request_waits_for_a_free_slot
 stopped transactional mail is in the to-do list
     load_undecided: editions = [*load_open_newsletters()«, *load_held_transactional()»]
     test_mail_on_request_that_stopped_is_listed_and_resumed_by_that_name
 counters that decrease with a restored database start anew
     short_name: this.database«, stored.since»)::bytea
-    test_counters_of_a_database_that_was_restored_are_others_than_before
+    test_a_restored_database_starts_new_counters
 a web process adds its last counts when it stops
     worker_exit: «flush_at_exit()»
     test_latest_counters_are_saved_at_the_end
@@ -140,18 +140,18 @@ an unknown host name is a warning and no error
     test_an_unknown_host_is_one_warning_in_the_log
 metrics without migrations do not report a database outage
     _read: if «result.is_healthy → True»: raise
-    test_where_it_cannot_be_measured_because_migrations_lack_that_is_said
+    test_unreadable_metrics_name_pending_migrations
 missing migrations do not stop other metrics
     _read: checks.find_pending_migrations(cursor) «→ ¶if pending:¶    return
         checks.migrations_result(pending)»
-    test_what_can_be_measured_without_the_migrations_that_lack_is_measured
+    test_metrics_are_read_despite_pending_migrations
 only missing migrations are reported as such
     _read: if «result.is_healthy → False»: raise
-    test_what_fails_for_another_reason_is_not_called_a_migration_that_lacks
+    test_other_errors_are_not_called_pending_migrations
 the command line reports missing migrations once
     Command.handle: self.stderr.write(«result.reason → "\n".join((result.reason,
         *result.details))»)
-    test_a_shell_is_told_once_which_migration_lacks
+    test_the_command_names_the_pending_migration
 a host name with a leading dot includes the name itself, as in Django
     check_site_host: if «not validate_host(host, allowed) → host not in allowed»:
     test_a_name_that_the_site_answers_to_is_not_refused
@@ -164,7 +164,7 @@ a blank secret counts as missing
     test_a_blank_secret_counts_as_unset
 an earlier key excludes the blank after its comma
     Environment.texts: [part«.strip()» for part in self.text(
-    test_a_right_value_becomes_what_it_means
+    test_valid_values_are_converted
 the time-out of a form fits PostgreSQL's limit
     IDEMPOTENCY_WAIT_S: IDEMPOTENCY_WAIT_S", 10, least=0.05«, most=300»)
     test_a_wrong_value_ends_with_one_sentence
@@ -183,7 +183,7 @@ no header moves the site to another path
     test_script_name_header_cannot_move_the_site
 the site reads forms as UTF-8, whatever character set a request names
     application: refuse_truncated_bodies(«ignore_charset(»get_wsgi_application()«)»))
-    test_it_says_what_was_asked_for_and_what_broke_where_and_no_address
+    test_a_failed_request_logs_route_and_error_without_addresses
 the sandbox links only web addresses
     _unsubscribe: for t in targets if «t.lower().startswith(("http:", "https:")) → t»
     test_only_a_web_address_becomes_an_unsubscribe_link

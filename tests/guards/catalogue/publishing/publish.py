@@ -133,49 +133,49 @@ an audience is the confirmed readers who may be mailed
 # --- Posted forms ---
 one of many posts of a form does the work
     claim: if inserted «→ or True»: return None
-    test_of_20_posts_at_once_one_does_the_work_and_all_get_its_answer
+    test_one_of_20_concurrent_posts_does_the_work
 a post waits for the one before it
     _insert: VALUES (%s, %s, %s) «ON CONFLICT DO NOTHING»",
-    test_three_wait_for_the_first_and_the_rest_get_409_at_once
+    test_three_posts_wait_and_others_get_409_at_once
 only a few posts wait for one key
     claim: if «not has_slot → False»:
-    test_three_wait_for_the_first_and_the_rest_get_409_at_once
+    test_three_posts_wait_and_others_get_409_at_once
 a post waits no longer than allowed
     claim: «_set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")»
-    test_posts_that_fail_one_after_the_other_do_not_make_the_wait_longer
+    test_consecutive_failures_do_not_extend_the_wait
 the wait's limit does not limit the work
     claim: «_set_statement_timeout(timeout_before)»
-    test_the_wait_does_not_bound_the_work
+    test_the_limit_of_the_wait_does_not_limit_the_work
 a key of another form does not return that form's answer
     find_earlier: return response if «bytes(fingerprint) in fingerprints → True» else
-    test_other_content_under_the_same_key_gets_422_and_changes_nothing
+    test_other_content_under_the_same_key_gets_422
 a claim is made only under READ COMMITTED
     _prepare: if «isolation != "read committed" → False»:
     test_the_claim_refuses_a_connection_with_a_stricter_level
 a process that holds a claim silently is cut off
     _prepare: «set_config('idle_in_transaction_session_timeout', %s, true) → %s::text», CASE
-    test_frozen_while_it_holds_the_claim_it_is_cut_off_and_its_work_undone
+    test_a_frozen_process_is_disconnected_and_rolled_back
 a process that died in a statement frees its key
     _prepare: «set_config('client_connection_check_interval', %s, true) → %s::text»,
-    test_killed_in_the_middle_of_a_statement_it_frees_the_key
+    test_a_process_killed_in_a_statement_frees_the_key
 work and its answer are one separate transaction
     run_once: with transaction.atomic(«durable=True»):
-    test_it_refuses_to_work_inside_another_transaction
+    test_it_refuses_to_run_inside_another_transaction
 unsuccessful work is rolled back and forgotten
     _work: «transaction.set_rollback(True) → pass» elif used_csrf_token:
-    test_an_answer_that_is_no_success_is_passed_on_and_forgotten
+    test_an_unsuccessful_response_is_returned_and_not_saved
 an answer with a browser's token is not saved
     _work: elif «used_csrf_token → False»:
-    test_an_answer_with_a_csrf_token_is_refused_and_nothing_is_done
+    test_a_response_with_a_csrf_token_is_refused
 an answer is saved once, in the row that was claimed
     save_response: if «cursor.rowcount != 1 → False»: raise BrokenClaimError
-    test_work_that_takes_its_own_claim_away_is_refused
+    test_work_that_deletes_its_claim_is_refused
 a saved answer is not overwritten
     SAVE: AND idempotency_key = %s «AND response_status_code IS NULL»
     test_work_that_answers_its_own_claim_is_refused
 a claim without an answer is not taken for an answer
     find_earlier: if «status is None → False»:
-    test_a_committed_claim_without_an_answer_is_named_and_not_taken_for_one
+    test_a_committed_claim_without_a_response_is_an_error
 keys belong to their user
     READ: FROM idempotency WHERE «user_id = %s → (user_id = %s OR true)» AND idempotency_key = %s
     test_keys_belong_to_their_user

@@ -236,7 +236,7 @@ the file of rejected rows never replaces a device
     test_where_something_else_has_its_name_nothing_is_imported_and_nothing_replaced
 a form from another site uploads nothing
     _imports: «@csrf_protect» def _imports
-    test_no_form_is_taken_without_the_token_of_its_session
+    test_every_form_needs_its_csrf_token
 users without permission for readers cannot upload
     imports: csrf_exempt «@may_manage_readers» @require_http_methods(["GET", "HEAD", "POST"])
     test_each_page_is_open_only_to_its_groups[readers:imports]

@@ -1,4 +1,4 @@
-"""Changes of two-step sign-in, by its owner or an operator, are in the activity log."""
+"""Changes of two-step sign-in are in the activity log."""
 
 from collections.abc import Callable, Iterator
 
