@@ -19,7 +19,9 @@ _WITHOUT_HYPHENS = ("request", "worker", "attempt")
 
 
 def bind(**ids: UUID | int | str | None) -> None:
-    """Bind ids to the lines of this scope; None removes one. Raises `ValueError` for others."""
+    """Bind ids to the lines of this scope; None removes one.
+
+    Raises `ValueError` for unknown ids."""
     unknown = set(ids) - set(IDS)
     if unknown:
         raise ValueError(f"{', '.join(sorted(unknown))}: no id of the log; expected {IDS}")

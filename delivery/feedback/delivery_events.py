@@ -21,7 +21,7 @@ _IS_DROPPED = """EXISTS (SELECT FROM edition WHERE issue_id = %(issue)s AND vers
 
 
 def delivery(key: DeliveryKey) -> QuerySet[Delivery]:
-    """The delivery with this key, as a query."""
+    """Select the delivery with this key."""
     return Delivery.objects.filter(
         issue_id=key.issue, version=key.version, recipient_id=key.recipient
     )
@@ -36,7 +36,7 @@ def record_delivered(key: DeliveryKey, at: datetime) -> None:
 def record_feedback(
     cursor: CursorWrapper, key: DeliveryKey, at: datetime, what: Literal["bounced", "complained"]
 ) -> None:
-    """Record that the mail bounced, or was called spam. Too much of either pauses the edition."""
+    """Record a bounce or complaint. Too many of either pause the edition."""
     params = {**asdict(key), "at": at}
     cursor.execute(
         f"""
@@ -49,7 +49,7 @@ def record_feedback(
     if row is None:
         return
     (edition,) = row
-    # Edition, batch, delivery: everyone's order. Under the edition's lock no delivery moves to
+    # The common lock order: edition, batch, delivery. Under the edition's lock no delivery moves to
     # another batch.
     lock_edition(cursor, edition)
     cursor.execute(
@@ -59,7 +59,7 @@ def record_feedback(
         """,  # noqa: S608 -- a constant
         params,
     )
-    # Nothing is counted once an edition's deliveries are dropped. That mark needs the same lock.
+    # Counts no longer change once an edition's deliveries are dropped, under the same lock.
     if count_feedback(cursor, what, _DELIVERY, _IS_DROPPED, params):
         pause_if_over_threshold(cursor, edition)
     else:
@@ -67,8 +67,10 @@ def record_feedback(
 
 
 def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> DeliveryKey | None:
-    """Find the delivery that the provider knows by this id, for events without our metadata. The
-    event may come before the reply that brings the id: then it is the only one without an id."""
+    """Find the delivery with this provider id, for events without our metadata.
+
+    The event may come before the reply that brings the id. Then it is the only delivery without an
+    id."""
     deliveries = Delivery.objects.filter(issue_id=issue, recipient_id=recipient)
     found = dict(deliveries.values_list("version", "provider_message_id"))
     versions = [version for version, known_id in found.items() if known_id == message_id]
@@ -77,7 +79,7 @@ def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> De
 
 
 def exists_or_dropped(key: DeliveryKey) -> bool:
-    """Whether this delivery is in this database, or was until its edition's were dropped."""
+    """Whether this delivery is in this database, or was dropped with its edition's."""
     return delivery(key).exists() or is_dropped(key)
 
 

@@ -1,5 +1,7 @@
-"""Stores the provider's events as they came, then applies them. What an event says of a delivery
-and of a reader are two transactions: a sign-up holds its reader's row and waits for a batch's."""
+"""Stores the provider's events as received, then applies them.
+
+The parts of an event about a delivery and about a reader are two transactions, because a sign-up
+holds its reader's row while it waits for a batch's."""
 
 import hashlib
 import logging
@@ -39,20 +41,20 @@ from delivery.rules.outcomes import Sent
 
 logger = logging.getLogger(__name__)
 
-# Events that a worker reads at once. A complaint that arrives meanwhile is next after them.
+# The events that a worker reads at once. A complaint that arrives meanwhile comes next.
 READ_AT_ONCE = 500
-# Postmark waits some ten seconds for its answer. Slower events are left to the workers.
+# Postmark waits about ten seconds for an answer. Slower events are left to the workers.
 MAX_LOCK_WAIT_S = 3.0
-# The limit for later locks, once a worker has waited in vain for one.
+# The limit for later locks, once a worker has waited for one without success.
 MIN_LOCK_WAIT_S = 0.01
-# Workers leave younger events alone: the process that stored them applies them at once.
+# Workers skip younger events, because the process that stored them applies them at once.
 MIN_AGE_S = 5.0
-# An event that failed so often, not counting the database's failures, waits for an operator.
+# After this many failures an event waits for an operator. The database's failures do not count.
 MAX_FAILURES = 5
 
 
 def store(body: bytes, trace: str | None = None) -> int | None:
-    """Store an event; return its id, or None if it was stored before. Raises `django.db.Error`."""
+    """Store an event; return its id, or None if it is known. Raises `django.db.Error`."""
     return next(iter(store_all([body], [trace])), None)
 
 
@@ -78,7 +80,9 @@ def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = Non
 
 
 def failed_events() -> QuerySet[ProviderEvent]:
-    """The events that wait for an operator; without failures, workers try them again."""
+    """Select the events that wait for an operator.
+
+    After a reset of their failures workers try them again."""
     return ProviderEvent.objects.filter(applied_at=None, failures__gte=MAX_FAILURES)
 
 
@@ -95,8 +99,9 @@ def is_due() -> bool:
 def apply_pending(
     is_stopping: Callable[[], bool] = lambda: False, *, min_age_s: float = 0.0
 ) -> int:
-    """Apply events at least `min_age_s` seconds old, once each, complaints first; return how many.
-    Only the first lock is waited for long. Raises `OperationalError` if the database is away."""
+    """Apply each event that is at least `min_age_s` old, complaints first; how many.
+
+    Only the first lock has a long wait. Raises `OperationalError` if the database is away."""
     applied, wait_s = 0, MAX_LOCK_WAIT_S
     after = {True: 0, False: 0}
     while pending := _load_pending(after[True], after[False], min_age_s):
@@ -112,7 +117,7 @@ def apply_pending(
                         raise
                     if wait_s == MAX_LOCK_WAIT_S:
                         logger.warning(
-                            "event %d is applied later: the database said %s",
+                            "event %d is applied later; the database reported %s",
                             event_id,
                             type(error.__cause__).__name__,
                         )
@@ -136,7 +141,8 @@ def _load_pending(complaint: int, other: int, min_age_s: float) -> list[tuple[in
 
 
 def apply(event_id: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:
-    """Apply one event; return False if it was applied, is being applied elsewhere, or failed.
+    """Apply one event; False if it was applied, is being applied elsewhere, or failed.
+
     Raises `OperationalError` if the database is away, or a lock was not free within `wait_s`."""
     try:
         return _apply(event_id, wait_s)
@@ -190,8 +196,10 @@ def _mark_applied(event_id: int) -> None:
 
 
 def _delete_if_erased(event_id: int, key: DeliveryKey, address_key: str, *, exists: bool) -> None:
-    """Delete the event if its reader was erased meanwhile. Without the delivery's row it stays only
-    if a reader has that address. `exists`: the row was just seen."""
+    """Delete the event if its reader was erased meanwhile.
+
+    Without the delivery's row it stays only if a reader has that address. `exists`: the row was
+    just seen."""
     if not exists and delivery_events.is_dropped(key):
         is_erased = readers.registered().reader_at(address_key) is None
     else:
@@ -205,7 +213,7 @@ def _address_event(parsed: WebhookEvent, received_at: datetime) -> AddressEvent 
         return None
     event = received_by(parsed.address_event, received_at)
     if not isinstance(event, Delivered):
-        # Mail of another system may go over the same server.
+        # Another system may send mail over the same server.
         event = replace(event, delivery=_find_delivery(event, parsed))
     if isinstance(event, AddressSuppressed) and event.origin == "Customer":
         event = replace(event, is_our_own=was_requested_by_us(event))
@@ -241,7 +249,7 @@ def _apply_to_delivery(cursor: CursorWrapper, event: AddressEvent) -> None:
 
 
 def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance, received_at: datetime) -> bool:
-    """Record it and settle by it, if it is news. Return False if there is no such delivery."""
+    """Record and settle a new acceptance; False if there is no such delivery."""
     key = accepted.delivery
     cursor.execute(
         """
@@ -253,13 +261,13 @@ def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance, received_at: 
     )
     row = cursor.fetchone()
     if row is None:
-        # Mail of another system or database, or of an edition whose deliveries are dropped.
+        # From another system or database, or for an edition whose deliveries are dropped.
         return False
     edition, is_known = row
     if is_known:
         return True
     lock_edition(cursor, edition)
-    # No later than the event was received, whatever the provider's clock says.
+    # Not later than when the event was received, even if the provider's clock is ahead.
     by = min(accepted.by, received_at) if accepted.by else None
     record_acceptances(
         cursor,
@@ -273,7 +281,7 @@ def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance, received_at: 
 
 
 def _count_failure(event_id: int, error: Exception) -> None:
-    """Count a failure. The error's message may contain an address, so it is not logged."""
+    """Count a failure. The error's message may contain an address and is not logged."""
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE provider_event SET failures = failures + 1 WHERE id = %s RETURNING failures",

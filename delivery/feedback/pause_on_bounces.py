@@ -1,5 +1,6 @@
-"""Pauses a newsletter with too many bounces or complaints since it was last resumed. Confirmations
-never pause: invented addresses in the sign-up form must not stop them."""
+"""Pauses a newsletter with too many bounces or complaints since its last resume.
+
+Confirmations never pause, because invented addresses in the sign-up form must not stop them."""
 
 from django.conf import settings
 from django.db.backends.utils import CursorWrapper
@@ -12,8 +13,10 @@ from delivery.rules.reason import ReasonCode
 
 
 def pause_if_over_threshold(cursor: CursorWrapper, edition: int) -> bool:
-    """Pause the locked edition with an alarm if its rates are too high; return whether it did."""
-    # Deliveries in flight or unknown have left as well: a bounce may come before the reply.
+    """Pause the locked edition with an alarm if its rates are too high.
+
+    Returns whether it did."""
+    # Deliveries in flight or unknown count as sent, because a bounce may come before the reply.
     cursor.execute(
         """
         SELECT sum(sent + unknown + CASE state WHEN 'sending' THEN waiting ELSE 0 END)

@@ -26,18 +26,18 @@ from delivery.tasks.periodic_tasks import Lease, TaskInterruptedError, TaskPostp
 
 logger = logging.getLogger(__name__)
 
-# The deadline of a call, except that for a suppression list, which may be long.
+# The deadline of a call, except for a suppression list, which may be long.
 MAX_CALL_S = 30.0
 IN_MEMORY_BYTES = 1024 * 1024
-# Longer than a call and applying its events.
+# Longer than a call and the application of its events.
 LEASE_S = 180.0
-# Asked for again each time: entries that Postmark listed late, and clocks that differ.
+# The overlap of two polls, for entries that Postmark lists late and for clocks that differ.
 OVERLAP = timedelta(hours=2)
 RETRY_BASE_S = 60.0
 
 
 def polling_tasks_by_stream() -> dict[str, str]:
-    """The name of the polling task of each stream in use."""
+    """Name the polling task of each stream in use."""
     streams = (settings.POSTMARK_BROADCAST_STREAM, settings.POSTMARK_TRANSACTIONAL_STREAM)
     return {stream: f"poll {stream}" for stream in streams}
 
@@ -62,7 +62,7 @@ def _poll_stream(stream: str, lease: Lease, is_stopping: Callable[[], bool]) -> 
         run = _PollRun(postmark, stream, lease, is_stopping)
         new = run.bounces() + run.suppressions()
         if new:
-            logger.info("stream %s had %d events that no webhook had brought", stream, new)
+            logger.info("polling %s found %d events that no webhook had brought", stream, new)
 
 
 class _PollRun:
@@ -95,7 +95,7 @@ class _PollRun:
                 oldest_at = page.oldest_at
                 if not page.events or offset + PAGE_SIZE >= page.total:
                     return new
-            # A search shows no more than this; the rest is older than the last one shown.
+            # A search shows at most this many. The rest is older than the last one shown.
             earlier = oldest_at + timedelta(seconds=1) if oldest_at is not None else None
             if earlier is None or (until is not None and to_eastern(earlier) >= to_eastern(until)):
                 raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=BOUNCES))
@@ -103,7 +103,7 @@ class _PollRun:
 
     def suppressions(self) -> int:
         """Read every entry of the suppression list; return how many were new."""
-        # The first run reads all. Postmark reads the date in its own zone: an extra day is no harm.
+        # The first run reads all. Postmark reads the date in its own zone, so one day is added.
         since = self._lease.last_success_at
         filters = {"fromdate": f"{to_eastern(since - timedelta(days=2)):%Y-%m-%d}"} if since else {}
         new = 0

@@ -9,7 +9,7 @@ from delivery.postmark.provider_events import AddressReactivated, AddressSuppres
 
 
 def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactivated) -> None:
-    """Save an entry unless a later one is known. Of two at one time the suppression stays."""
+    """Save an entry unless a later one is known. At equal times the suppression stays."""
     refuses = isinstance(event, AddressSuppressed)
     reason, origin = (
         (event.reason, event.origin) if isinstance(event, AddressSuppressed) else ("", "")
@@ -29,7 +29,7 @@ def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactiv
 
 
 def filter_changed(stream: str, events: Sequence[AddressSuppressed]) -> list[AddressSuppressed]:
-    """Return the entries that differ from what is known, in order."""
+    """Return the entries that differ from the known ones, in order."""
     keys = [event.address_key for event in events]
     rows = ProviderSuppression.objects.filter(stream=stream, refuses=True, address_key__in=keys)
     known = set(rows.values_list("address_key", "reason", "origin", "at"))

@@ -1,4 +1,4 @@
-"""Queues changes of the provider's suppression list, and sends them from one worker at a time."""
+"""Changes of the provider's suppression list, sent by one worker at a time."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -23,14 +23,14 @@ from delivery.tasks.periodic_tasks import TaskPostponedError
 
 Change = Literal["suppress", "reactivate"]
 
-# The most that the provider's clock and the database's may differ.
+# The largest assumed difference between the provider's clock and the database's.
 MAX_CLOCK_SKEW = timedelta(minutes=5)
 
 NAME = "push suppression changes"
 # Postmark's limit for one call.
 MAX_CHANGES = 50
 MAX_CALL_S = 30.0
-# Longer than a call, so that no second worker sends while a first still may.
+# Longer than a call, so that a second worker cannot send while the first still may.
 LEASE_S = 120.0
 RETRY_BASE_S = 5.0
 RETRY_CAP_S = 900.0
@@ -47,7 +47,7 @@ def queue_suppression_change(address: str, change: Change) -> None:
 
 
 def was_requested_by_us(event: AddressSuppressed) -> bool:
-    """Whether we had asked for this suppression, and had not lifted it before it happened."""
+    """Whether we requested this suppression and did not lift it before it happened."""
     assert event.at is not None  # noqa: S101 -- received_by sets it
     same = SuppressionChange.objects.filter(address_key=event.address_key, stream=event.stream)
     lifted = same.filter(
@@ -85,7 +85,7 @@ def _pending() -> QuerySet[SuppressionChange]:
 
 
 def _send_all(postmark: Postmark, may_continue: Callable[[], bool]) -> None:
-    # Of one address only the last change is sent.
+    # Only the last change of an address is sent.
     same = {name: OuterRef(name) for name in ("address_key", "stream")}
     later = Exists(SuppressionChange.objects.filter(id__gt=OuterRef("id"), **same))
     _pending().filter(later).update(state=SuppressionChange.State.SUPERSEDED, done_at=Now())

@@ -1,5 +1,7 @@
-"""The URL of the provider's webhooks. Postmark gives an event up at 4xx except 408 and 429, so only
-a wrong password or a body larger than any event is refused for good."""
+"""The URL of the provider's webhooks.
+
+Postmark gives up an event after a 4xx other than 408 and 429. So only a wrong password or a body
+larger than any event gets one."""
 
 import base64
 import binascii
@@ -21,13 +23,13 @@ logger = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_TRACE_LENGTH = 100
-# Digits of a length that are read: Python refuses to read thousands of them.
+# The most digits of a length that are read, because Python refuses thousands of them.
 MAX_DIGITS = 18
 
 
 @method_decorator(csrf_exempt, name="dispatch")
 class PostmarkWebhook(View):
-    """Stores one event for each POST. Exempt from CSRF, because a password protects it."""
+    """Stores one event per POST. Exempt from CSRF, because a password protects it."""
 
     http_method_names = ["post"]
 
@@ -37,7 +39,7 @@ class PostmarkWebhook(View):
             logger.error(
                 "a webhook was refused: set POSTMARK_WEBHOOK_USER and POSTMARK_WEBHOOK_PASSWORD"
             )
-            return _respond(503, "Webhooks are not set up here.")
+            return _respond(503, "Webhooks are not configured here.")
         if not _is_authorised(request.headers.get("Authorization", "")):
             logger.error(
                 "a webhook was refused and its event is lost: its user and password are not "
@@ -48,14 +50,14 @@ class PostmarkWebhook(View):
             return response
         length = _content_length(request)
         if length is None:
-            return _respond(503, "The event came without its length.")
+            return _respond(503, "The event has no Content-Length.")
         if length > MAX_BODY_BYTES:
             logger.error("a webhook of more than %d bytes was refused", MAX_BODY_BYTES)
             return _respond(413, f"An event may have {MAX_BODY_BYTES} bytes.")
         try:
             body = request.read(length)
         except UnreadablePostError:
-            return _respond(408, "The event broke off.")
+            return _respond(408, "The event is incomplete.")
         return _store_and_apply(body, _trace(request))
 
 
@@ -64,7 +66,7 @@ def _store_and_apply(body: bytes, trace: str | None) -> HttpResponse:
         event = event_inbox.store(body, trace)
     except AnyDatabaseError as error:
         logger.error(
-            "a webhook could not be stored (%s); Postmark tries again", type(error).__name__
+            "a webhook could not be stored (%s); Postmark sends it again", type(error).__name__
         )
         return _respond(503, "The event could not be stored.")
     if event is not None:
@@ -72,7 +74,7 @@ def _store_and_apply(body: bytes, trace: str | None) -> HttpResponse:
             event_inbox.apply(event)
         except AnyDatabaseError as error:
             logger.warning(
-                "event %d is applied later: the database said %s", event, type(error).__name__
+                "event %d is applied later; the database reported %s", event, type(error).__name__
             )
     return _respond(200, "Stored.")
 
@@ -86,25 +88,25 @@ def _is_authorised(header: str) -> bool:
     except (binascii.Error, ValueError):
         return False
     expected = f"{settings.POSTMARK_WEBHOOK_USER}:{settings.POSTMARK_WEBHOOK_PASSWORD}".encode()
-    # Hashed, because the comparison is constant only for texts of the same length.
+    # Hashed, because compare_digest is constant-time only for texts of the same length.
     return hmac.compare_digest(hashlib.sha256(given).digest(), hashlib.sha256(expected).digest())
 
 
 def _trace(request: HttpRequest) -> str | None:
-    """The id that Postmark's tries of one event share; None if it cannot be stored."""
+    """Read the id that Postmark's tries of one event share, if it can be stored."""
     trace = request.headers.get("X-PM-Webhook-Trace-Id", "").strip()
     fits = 0 < len(trace) <= MAX_TRACE_LENGTH and trace.isascii() and trace.isprintable()
     return trace if fits else None
 
 
 def _content_length(request: HttpRequest) -> int | None:
-    """The body's length in bytes; None if unknown, so that no body is taken for empty."""
+    """Read the body's length in bytes; None if unknown, which differs from empty."""
     given = request.META.get("CONTENT_LENGTH") or ""
     if not given and "HTTP_TRANSFER_ENCODING" not in request.META:
         return 0
     if not (given.isascii() and given.isdigit()):
         return None
-    # A longer number is far too large without its last digits, too.
+    # A longer number is far too large even without its last digits.
     return int((given.lstrip("0") or "0")[:MAX_DIGITS])
 
 

@@ -1,4 +1,4 @@
-"""Composes the two parts of a mail from what an author wrote, with merge fields in place."""
+"""Composes the two parts of a mail from an author's content, with merge fields."""
 
 import re
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from delivery.models import Newsletter
 
 _WHOLE_DOCUMENT = re.compile(r"<\s*(!doctype|html|body)\b", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</\s*body\s*>", re.IGNORECASE)
-# For normalised letters, in which every tag ends.
+# For normalised letters, in which every tag is complete.
 _HEADING = re.compile(r"<h1\b")
 _TAG = re.compile(r"<[^>]*>")
-# An inbox shows so many characters beside the subject: blanks fill what the preview text leaves,
-# or the letter's first words would follow it.
+# An inbox shows this many characters beside the subject. Blanks follow a shorter preview text, so
+# that the inbox does not show the first words of the letter after it.
 INBOX_PREVIEW_LENGTH = 140
 _BLANK = "&#8199;&#847; "
 _ROOTED_URL = re.compile(r"""(\b(?:src|href)\s*=\s*["'])/(?!/)""", re.IGNORECASE)
@@ -27,14 +27,14 @@ _ROOTED_URL = re.compile(r"""(\b(?:src|href)\s*=\s*["'])/(?!/)""", re.IGNORECASE
 
 @dataclass(frozen=True, slots=True)
 class MailParts:
-    """The two parts of a mail, either of which may be empty, with merge fields in place."""
+    """The two parts of a mail, either of which may be empty, with merge fields."""
 
     html: str
     text: str
 
     @property
     def size(self) -> int:
-        """The size in bytes of the part that most mail programs show; they clip a long one."""
+        """The size in bytes of the part that most mail programs show and may clip."""
         return len((self.html or self.text).encode("utf-8", "surrogatepass"))
 
 
@@ -47,8 +47,10 @@ def compose(
     site_url: str,
     preheader: str = "",
 ) -> MailParts:
-    """Compose the mail of an edition: a whole document is kept, a fragment gets frame and styles. A
-    part without `{{ unsubscribe_url }}` gets a footer; rooted URLs get `site_url`."""
+    """Compose the mail of an edition.
+
+    A whole document is kept, and a fragment gets frame and styles. A part without `{{
+    unsubscribe_url }}` gets a footer. Rooted URLs get `site_url`."""
     html = ""
     if _WHOLE_DOCUMENT.search(html_content):
         html = _with_footer(html_content, newsletter)
@@ -69,7 +71,7 @@ def compose(
 
 
 def compose_transactional(words: TransactionalText) -> MailParts:
-    """Compose a transactional mail: its words in the letter's frame, with a footer of its own."""
+    """Compose a transactional mail in the letter's frame, with a special footer."""
     context = {"title": escape(words.title), "words": words}
     html = _render_letter(
         inline_styles(render_to_string("mail/transactional.html", context).strip()),
@@ -84,7 +86,7 @@ def compose_transactional(words: TransactionalText) -> MailParts:
 
 
 def _render_letter(letter: str, title: str, **context: Any) -> str:
-    # The author's own HTML goes to readers who asked for it, so it is not escaped.
+    # The author's HTML is the letter itself, so it is not escaped.
     content = mark_safe(letter)  # noqa: S308
     return render_to_string(
         "mail/letter.html", {"title": escape(title), "content": content, **context}

@@ -1,5 +1,7 @@
-"""Inlines a letter's style sheet: Gmail drops it when a mail is forwarded, Outlook reads half of
-it. Only dark colours and rules for phones stay in the head (templates/mail/letter.html)."""
+"""Inlines a letter's style sheet, because mail programs ignore parts of it.
+
+Gmail drops it when a mail is forwarded, and Outlook reads only half of it. Only dark colours and
+rules for phones stay in the head (templates/mail/letter.html)."""
 
 import re
 from contextlib import suppress
@@ -10,14 +12,14 @@ from django.template.loader import render_to_string
 from delivery.mail.merge_fields import FieldPlaceholders
 from delivery.mail.normalise_html import normalise
 
-# Nothing is fetched, and an author's own rules for phones and dark mode stay.
+# Fetches no URLs, and keeps an author's own rules for phones and dark mode.
 _INLINER = css_inline.CSSInliner(
     load_remote_stylesheets=False, keep_style_tags=True, keep_at_rules=True, minify_css=True
 )
-# A longer letter is not inlined: no inbox shows it whole.
+# A longer letter is not inlined, because inboxes do not show it in full.
 MAX_LENGTH = 2_000_000
-# The most work allowed to inline an author's own style sheet: about a second and 20 MB. A sheet of
-# 50 kB in a letter of 2,000 tags stays below it.
+# The limit for inlining an author's own style sheet: about a second and 20 MB. A sheet of 50 kB in
+# a letter of 2,000 tags is below it.
 MAX_WORK = 20_000_000
 _STYLE = re.compile(r"<style\b([^<]*+)")
 _DECLARATION = re.compile(r"(?<![^\s{};:])([^\s{};:]++)\s*+:[^{};]*+")
@@ -26,7 +28,9 @@ _TAG = re.compile(r"""<!--.*?-->|<[a-zA-Z](?:[^>"]|"[^"]*+")*+>""", re.DOTALL)
 
 
 def inline_styles(fragment: str) -> str:
-    """Normalise the fragment and inline `templates/mail/letter.css`; an author's style wins."""
+    """Normalise the fragment and inline `templates/mail/letter.css`.
+
+    An author's style wins."""
     placeholders = FieldPlaceholders(fragment)
     html, sheet = normalise(placeholders.text), render_to_string("mail/letter.css")
     inlined = ""
@@ -43,8 +47,10 @@ def inline_styles(fragment: str) -> str:
 
 
 def _estimate_work(html: str) -> int:
-    """The most characters that inlining writes: each rule may match each tag, each declaration is
-    compared with all others of its tag, and `~` tries each tag against all before it."""
+    """Estimate the most characters that inlining writes.
+
+    Each rule may match each tag, each declaration is compared with all others of its tag, and `~`
+    tries each tag against all before it."""
     tags, longest, declarations, siblings = html.count("<"), dict[str, int](), 0, 0
     for sheet in _STYLE.findall(html):
         siblings += sheet.count("~")

@@ -1,4 +1,6 @@
-"""Merge fields such as `{{ name|there }}`. Triple braces are Postmark's own placeholders. Pure."""
+"""Merge fields such as `{{ name|there }}`. Pure.
+
+Triple braces are Postmark's own placeholders."""
 
 import hashlib
 import re
@@ -15,16 +17,16 @@ TITLE_FIELDS = (*FIELD_NAMES, "email")
 TITLE_FIELDS_SHOWN = ", ".join(f"{{{{ {name} }}}}" for name in TITLE_FIELDS)
 BODY_FIELDS = (*TITLE_FIELDS, "unsubscribe_url", "archive_url")
 
-# Blanks around a name are stripped afterwards: in the pattern, a long run of them would be tried in
-# every division. It begins with braces, so the search skips to them.
+# Blanks around a name are stripped afterwards, because the pattern would try every division of a
+# long run of them. It begins with literal braces, to which the search can skip.
 FIELD_PATTERN = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
 MAX_SHOWN_LENGTH = 40
-# A text with more unknown fields than this was written for another program.
+# A text with more unknown fields was written for another program.
 MAX_UNKNOWN_FIELDS = 20
 
 
 class Field(NamedTuple):
-    """One field in a text, and what is written where its value is empty."""
+    """One field in a text, and its fallback for an empty value."""
 
     name: str
     fallback: str
@@ -32,25 +34,21 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnknownField:
-    """An unknown field, the one that was probably meant, if any, and those that are allowed."""
+    """An unknown field, the one that was probably meant, if any, and the allowed ones."""
 
     name: str
     meant: str | None
     allowed: tuple[str, ...]
 
-    def __str__(self) -> str:
+    @property
+    def shown_name(self) -> str:
+        """The name on one line of at most `MAX_SHOWN_LENGTH` characters."""
         name = " ".join(self.name.split())
-        name = f"{name[: MAX_SHOWN_LENGTH - 1]}…" if len(name) > MAX_SHOWN_LENGTH else name
-        hint = (
-            f"Was “{{{{ {self.meant} }}}}” meant?"
-            if self.meant
-            else f"There are {', '.join(self.allowed[:-1])} and {self.allowed[-1]}."
-        )
-        return f"There is no merge field “{{{{ {name} }}}}”. {hint}"
+        return f"{name[: MAX_SHOWN_LENGTH - 1]}…" if len(name) > MAX_SHOWN_LENGTH else name
 
 
 def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[UnknownField]:
-    """The first `MAX_UNKNOWN_FIELDS` fields of `text` that are not `allowed`, each once."""
+    """Find the first `MAX_UNKNOWN_FIELDS` fields that are not `allowed`, each once."""
     unknown = dict.fromkeys(each.name for each in iter_fields(text) if each.name not in allowed)
     return [
         UnknownField(
@@ -72,7 +70,7 @@ def uses_field(text: str, name: str) -> bool:
 
 
 class FieldTemplate:
-    """A text split at its fields once. With `html=True` values are escaped, fallbacks are not."""
+    """A text split at its fields once. `html=True` escapes values, not fallbacks."""
 
     def __init__(self, text: str, *, html: bool) -> None:
         self._html = html
@@ -86,7 +84,7 @@ class FieldTemplate:
         return bool(self._fields)
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """The text for one reader. A field without a value and without a fallback is empty."""
+        """Write the text for one reader. A field without value and fallback is empty."""
         filled = [self._texts[0]]
         for field, text in zip(self._fields, self._texts[1:], strict=True):
             value = values.get(field.name, "")
@@ -103,11 +101,11 @@ _ANY_FIELD = re.compile(rf"\{{\{{\{{[^{{}}]*\}}\}}\}}|{FIELD_PATTERN.pattern}")
 
 
 class FieldPlaceholders:
-    """Protects fields from parsers: `text` has a placeholder for each; `restore` undoes it."""
+    """Placeholders that protect merge fields from parsers. `restore` undoes them."""
 
     def __init__(self, text: str) -> None:
-        # A hash of the text, which no text contains. It begins like no entity and no hexadecimal
-        # number, so that what is before it does not change its meaning.
+        # A hash of the text, because nobody can write a text that contains its hash. It does not
+        # begin like an entity or a hexadecimal number, so the text before it cannot change it.
         self._mark = f"qz{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}n"
         self._numbers: dict[str, int] = {}
         self.text = _ANY_FIELD.sub(self._placeholder, text)

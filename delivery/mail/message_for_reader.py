@@ -1,4 +1,4 @@
-"""Renders each reader's message for Postmark. A retry differs only in the attempt's id."""
+"""Renders each reader's message for Postmark. Retries differ only in attempt id."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,19 +17,21 @@ from delivery.models import Edition, Newsletter
 from delivery.reader_fields import FIELD_NAMES
 from delivery.rules.delivery_key import key_prefix
 
-# Postmark replaces this where it handles unsubscribes.
+# Postmark replaces this if it handles unsubscribes.
 POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
 ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
 KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
 MAX_SUBJECT_LENGTH = 2000
-# Of the fields and the address, which ones a reader has no value for.
+# The fields, including the address, for which a reader has no value.
 LACKS_NOTHING = (False,) * (len(FIELD_NAMES) + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where a reader's links lead. `unsubscribe_urls` takes recipients; `transactional_url` a kind
-    of mail, a recipient and the version. `handles_unsubscribes` is false where Postmark does."""
+    """The targets of a reader's links.
+
+    `unsubscribe_urls` takes recipients; `transactional_url` a kind of mail, a recipient and the
+    version. `handles_unsubscribes` is false where Postmark handles them."""
 
     unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]]
     transactional_url: Callable[[str, int, int], str]
@@ -37,7 +39,7 @@ class Links:
 
 
 class Recipient(NamedTuple):
-    """Who gets a message. `fields` are the values of `READER_FIELDS`, in that order."""
+    """The recipient of a message. `fields` are the values of `READER_FIELDS` in order."""
 
     recipient: int
     address: str
@@ -45,13 +47,15 @@ class Recipient(NamedTuple):
 
     @property
     def values(self) -> dict[str, str]:
-        """The values of the merge fields that hold a reader's own words."""
+        """The values of the merge fields that contain a reader's own words."""
         return {**dict(zip(FIELD_NAMES, self.fields, strict=True)), "email": self.address}
 
 
 class Renderer:
-    """Renders the messages of one edition, with the newsletter's settings of now: the same for what
-    is sent and for previews. Transactional mail belongs to no list (RFC 2369, RFC 2919)."""
+    """Renders the messages of one edition, with the newsletter's current settings.
+
+    It is the same for sending and for previews. Transactional mail belongs to no list (RFC 2369,
+    RFC 2919)."""
 
     def __init__(
         self, edition: Edition, newsletter: Newsletter, links: Links, *, sender: str
@@ -88,7 +92,7 @@ class Renderer:
         self._templates: dict[tuple[bool, ...], JsonTemplate] = {}
 
     def messages(self, recipients: Sequence[Recipient], attempt: UUID) -> list[bytes]:
-        """Render the messages of `recipients` under `attempt`, as JSON and in their order."""
+        """Render the messages of `recipients` under `attempt`, as JSON and in order."""
         links = self._links([each.recipient for each in recipients])
         values = {"attempt": attempt.hex}
         messages = []
@@ -116,11 +120,11 @@ class Renderer:
         list_id = {"Name": "List-Id", "Value": self._list_id}
         if not self._urls.handles_unsubscribes:
             return [list_id]
-        # RFC 8058: exactly one of each, and one https URL.
+        # RFC 8058 requires exactly one of each, with one https URL.
         return [list_id, {"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
 
     def _template_for(self, recipient: Recipient) -> JsonTemplate:
-        """The template for readers who lack the same values: there the author's fallbacks stay."""
+        """Make the template for readers who lack the same values: fallbacks are in place."""
         _, address, fields = recipient
         is_complete = address and all(fields)
         lacks = LACKS_NOTHING if is_complete else tuple(map(not_, (*fields, address)))
@@ -165,7 +169,7 @@ def _as_subject(title: str) -> str:
 
 
 def _list_id(newsletter: str, domain: str) -> str:
-    """RFC 2919: a readable name and an id that never changes."""
+    """Write the List-Id (RFC 2919): a readable name and a permanent id."""
     name = CONTROL_CHARACTERS.sub(" ", newsletter)
     if not name.isascii():
         # Encoded words of at most 75 characters (RFC 2047), on one line: a value is not folded.

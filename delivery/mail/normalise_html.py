@@ -1,5 +1,6 @@
-"""Normalises HTML so that every parser reads it alike, with every word of it, in linear time. A tag
-that never ends becomes text; tags nested beyond a bound are left out. Pure."""
+"""Normalises HTML in linear time, so that every parser reads all of it alike.
+
+An unfinished tag becomes text. Tags nested beyond a bound are left out. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -9,21 +10,21 @@ from html import unescape
 
 # Letters of nested tables reach about fifty.
 MAX_DEPTH = 200
-# Every block reopens the formatting left open before it.
+# Every block reopens the formatting that was left open before it.
 MAX_FORMATTING_DEPTH = 10
 # Cells begin without the formatting around their table.
 MAX_OPEN_FORMATTING = 3 * MAX_FORMATTING_DEPTH
-# A parser forgets the earliest of four equal open tags.
+# A parser drops the earliest of four equal open tags.
 _MAX_EQUAL = 3
 # One for each 20 characters of the longest letter. Gmail clips a mail at a tenth of that.
 MAX_TAGS = 50_000
-# A parser compares each attribute of a tag with all the others.
+# A parser compares each attribute of a tag with all others.
 MAX_ATTRIBUTES = 50
 
 VOID = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905
 )
-# Elements that end the one before, and end with their parent.
+# Elements that end the previous one, and end with their parent.
 _CELLS = frozenset({"td", "th"})
 _ROWS = frozenset({*_CELLS, "tr"})
 _TABLE_PARTS = frozenset({*_ROWS, "tbody", "thead", "tfoot"})
@@ -42,10 +43,10 @@ _REOPENED = frozenset(
     "a b big code em font i nobr s small strike strong tt u".split()  # noqa: SIM905
 )
 _FORMATTING = _REOPENED | {"span"}
-# Formatting that begins in one of these ends there.
+# Formatting that begins in one of these elements ends with it.
 _FENCES = _CELLS | {"caption", "object", "marquee", "applet"}
 _DROPPED_WHOLE = {"script", "title"}
-# Elements whose content is text to us and something else to a parser: only the text is kept.
+# Elements whose content is text for us but not for a parser. Only the text is kept.
 _TAGS_DROPPED = {
     "html", "head", "body", "textarea", "noscript", "iframe", "noembed", "noframes", "xmp",
     "plaintext", "template", "select", "option", "optgroup", "frameset", "frame",
@@ -53,10 +54,10 @@ _TAGS_DROPPED = {
 
 _BEGINNING = re.compile(r"<(?=[!?]|/?[a-zA-Z])")
 _NAME = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9:_-]*+)(?=[\s/>])")
-# Up to the next tag; a `<` within quotes is rarer than a quote that never ends.
+# Up to the next tag, because a `<` within quotes is rarer than an unfinished quote.
 _REST_WITH_LESS_THAN = re.compile(r"""(?:[^<>"']|"[^"]*+"|'[^']*+')*+>""")
 _MAX_WITH_LESS_THAN = 400
-# As a parser reads attributes: a stray quote is part of a name.
+# Attributes as a parser reads them: a stray quote is part of a name.
 _REST_WITH_STRAY_QUOTES = re.compile(
     r"""(?:[\s/]++|[^\s/><][^\s/><=]*+"""
     r"""(?:\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'|[^\s"'<>][^\s<>]*+|(?=>))|(?!\s*+=)))*+>"""
@@ -72,7 +73,7 @@ _ATTRIBUTES = re.compile(rf"(?:\s++{_ATTRIBUTE.pattern}){{0,{MAX_ATTRIBUTES}}}+\
 _MARKUP = re.compile(
     r"""<!--.*?-->|<(/?)([a-z][^\s/>]*+)((?:[^>"']|"[^"]*+"|'[^']*+')*+)>""", re.DOTALL
 )
-# Without its semicolon it may be the next parameter of an address.
+# Without its semicolon it may be the next parameter of a URL.
 _ENTITY = re.compile(r"&[#a-zA-Z0-9]++;")
 _MAX_LOOK_BACK = 30
 
@@ -80,12 +81,14 @@ _MAX_LOOK_BACK = 30
 # The check sheet parses one letter several times.
 @lru_cache(maxsize=1)
 def normalise(html: str) -> str:
-    """The fragment, with nothing in it that affects what is around it."""
+    """Normalise a fragment, so that it cannot affect the HTML around it."""
     return _Normaliser(html).run()
 
 
 def split_tags(html: str) -> Iterator[tuple[str, str, str]]:
-    """Split normalised HTML: texts, each with its tag: name (`/name` at an end), attributes."""
+    """Split normalised HTML into texts, each with its tag.
+
+    A tag has a name (`/name` at an end) and attributes."""
     position = 0
     for found in _MARKUP.finditer(html):
         words = html[position : found.start()]
@@ -103,7 +106,7 @@ def _unescaped(words: str) -> str:
 
 
 def parse_attributes(rest: str) -> dict[str, str]:
-    """The attributes of a tag by name, empty without a value; the first of two counts."""
+    """Parse the attributes of a tag by name, empty without a value; the first counts."""
     return {
         name.lower(): _ENTITY.sub(
             lambda one: unescape(one[0]), value[1:-1] if value.startswith(tuple(QUOTES)) else value
@@ -148,7 +151,7 @@ class _Normaliser:
             end = self._find(">", start)
             if end < 0 or html.find("<", start + 1, end) >= 0:
                 return self._as_text(start)
-            # Outlook's conditions, in the one spelling that other parsers ignore.
+            # Outlook's conditional comments, in the only spelling that other parsers ignore.
             condition = html[start + 2 : end]
             if condition.startswith("[if "):
                 self._out.append(f"<!--{condition}><!-->")
@@ -169,7 +172,7 @@ class _Normaliser:
         return start + 1
 
     def _find(self, what: str, start: int) -> int:
-        """Where `what` is next. What was not found once is not searched again."""
+        """Find the next `what`. After one failure it is not searched again."""
         if what in self._not_found:
             return -1
         found = self._html.find(what, start)
@@ -190,7 +193,7 @@ class _Normaliser:
     def _tag(self, name: str, rest: str, end: int, ends: str) -> int:
         if name == "style" or name in _DROPPED_WHOLE:
             return self._skip_content(name, rest, end, ends)
-        # `</p>` without `<p>` makes a paragraph too.
+        # `</p>` without `<p>` also makes a paragraph.
         self._tags += not ends or name == "p"
         if name in _TAGS_DROPPED:
             self._out.append(" ")
@@ -253,7 +256,7 @@ class _Normaliser:
             self._close(farthest)
 
     def _make_room_for(self, name: str, rest: str) -> bool:
-        """Whether the tag is kept. A link always is; other formatting is ended for it."""
+        """Whether the tag is kept. A link always is: other formatting ends early for it."""
         here = self._formatting[-1]
         if name == "a":
             # A parser ends the open link too.
@@ -281,7 +284,7 @@ class _Normaliser:
             self._kept -= 1
 
     def _end(self, name: str) -> None:
-        """End the nearest element of this name, and those inside that need no end tag."""
+        """End the nearest element of this name, and inner ones that need no end tag."""
         if name == "p":
             self._out.append("</p>" if self._tags <= MAX_TAGS else " ")
             return
@@ -314,7 +317,7 @@ class _Normaliser:
 
 
 def _normalise_attributes(rest: str) -> str:
-    """The attributes as written if they are well-formed; otherwise those that can be read."""
+    """Keep well-formed attributes as written; otherwise write those that can be read."""
     for written in (rest, rest.removesuffix("/")):
         if _ATTRIBUTES.fullmatch(written):
             return written.rstrip()

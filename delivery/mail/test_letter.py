@@ -1,4 +1,4 @@
-"""Test letters: versions of one issue, sent to an address. Their recipient id is 0."""
+"""Test letters: versions of one issue, to one address. Their recipient id is 0."""
 
 from uuid import UUID
 
@@ -8,5 +8,5 @@ MARK = "[Test] "
 
 
 def mark_subject(title: str) -> str:
-    """The subject of a test letter."""
+    """Mark the subject of a test letter."""
     return f"{MARK}{title}"

@@ -24,7 +24,7 @@ KIND_BY_ISSUE: Mapping[UUID, str] = {issue: kind for kind, issue in ISSUE_BY_KIN
 
 @dataclass(frozen=True, slots=True)
 class TransactionalText:
-    """The text of a transactional mail. It contains nothing that a stranger may have typed."""
+    """The text of a transactional mail, without anything a stranger may have typed."""
 
     title: str
     before: tuple[str, ...]

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.control_characters import CONTROL_CHARACTERS
 
@@ -47,43 +48,49 @@ class Newsletter(models.Model):
         max_length=100,
         default=NOT_NAMED_YET,
         validators=[one_line],
-        help_text="Shown at the head of every mail and page.",
+        help_text=gettext_lazy("Shown at the head of every mail and page."),
     )
     tagline = models.CharField(
         max_length=200,
         blank=True,
         default="",
         validators=[one_line],
-        help_text="One line under the name on public pages.",
+        help_text=gettext_lazy("One line under the name on public pages."),
     )
     postal_address = models.CharField(
         max_length=300,
         blank=True,
         default="",
-        help_text="In the footer of every mail; the law of many countries requires it.",
+        help_text=gettext_lazy(
+            "In the footer of every mail; the law of many countries requires it."
+        ),
     )
     time_zone = models.CharField(
         max_length=64,
         default="UTC",
         validators=[named_zone],
-        help_text="The zone of all times on the desk, such as Europe/Lisbon.",
+        help_text=gettext_lazy("The zone of all times on the desk, such as Europe/Lisbon."),
     )
     language = models.CharField(
         max_length=20,
         default="en",
         validators=[one_line],
-        help_text="The language of the letter, such as en or pt-PT; screen readers use it.",
+        help_text=gettext_lazy(
+            "The language of the letter, such as en or pt-PT; screen readers use it."
+        ),
     )
     reply_to = models.EmailField(
-        blank=True, default="", help_text="Where replies go; empty: to the sender."
+        blank=True, default="", help_text=gettext_lazy("Where replies go; empty: to the sender.")
     )
 
     second_person = models.BooleanField(
         "publishing takes two",
         default=False,
         db_default=False,
-        help_text="An issue is published only after somebody else who may publish has approved "
-        "exactly its words.",
+        help_text=gettext_lazy(
+            "An issue is published only after somebody else who may publish has approved "
+            "exactly its words."
+        ),
     )
 
     objects = NewsletterManager()

@@ -24,7 +24,9 @@ class WorkerHeartbeat(models.Model):
 
 
 class PeriodicTask(models.Model):
-    """A task that one worker at a time leases. `last_success_at`: the start of that run."""
+    """A task that one worker at a time leases.
+
+    `last_success_at` is the start of that run."""
 
     name = models.CharField(primary_key=True, max_length=120)
     due_at = models.DateTimeField(db_default=Now())

@@ -11,14 +11,14 @@ logger = logging.getLogger(__name__)
 
 
 class Deadlines:
-    """Deadlines by the clock `now_s`, in seconds; thread-safe. A fork begins with none."""
+    """Deadlines by the clock `now_s`, in seconds. Thread-safe, empty after a fork."""
 
     def __init__(self, now_s: Callable[[], float]) -> None:
         self._now_s = now_s
         self._numbers = itertools.count()
         self._begin()
-        # The parent's deadlines belong to its calls, and its lock may have been held by a thread
-        # that the child does not have.
+        # The parent's deadlines belong to its calls. Its lock may be held by a thread that does
+        # not exist in the child.
         os.register_at_fork(after_in_child=self._begin)
 
     def _begin(self) -> None:
@@ -40,7 +40,7 @@ class Deadlines:
         return number
 
     def cancel(self, number: int) -> None:
-        """Cancel a deadline. Its `end` may be running at this moment."""
+        """Cancel a deadline. Its `end` may be running already."""
         with self._changed:
             self._ends.pop(number, None)
 

@@ -1,7 +1,8 @@
-"""The Postmark client: one call, one result as a value of `call_results.py`, without retries.
+"""The Postmark client: one call gives one result of `call_results.py`, no retries.
 
-Beyond `requests`: a deadline for the whole call (at which the socket is shut down), checked again
-just before the first byte, as the process may have been frozen; and no proxies or `.netrc`."""
+Beyond `requests` it has a deadline for the whole call, at which the socket is shut down. The
+deadline is checked again just before the first byte, because the process may have been frozen.
+Proxies and `.netrc` are ignored."""
 
 import contextlib
 import http.client
@@ -39,24 +40,24 @@ from delivery.rules.reason import Reason, ReasonCode
 
 _BATCH = "/email/batch"
 CONNECT_TIMEOUT_S = 10.0
-# A worker asks for the stream's setting when it starts, and must start without an answer too.
+# A worker reads the stream's setting when it starts, and must also start without an answer.
 STREAM_CHECK_TIMEOUT_S = 5.0
-# The search shows at most this many a page, and a batch holds no more.
+# The most results on a page of the search. A batch has at most as many messages.
 PAGE_SIZE = 500
 # Postmark's limit for `count + offset`.
 MAX_SEARCH_RESULTS = 10_000
-# An answer of 500 results is about 120 kB; nothing legitimate comes near this.
+# An answer of 500 results is about 120 kB, far below this.
 MAX_RESPONSE_BYTES = 16 * 1024 * 1024
-# A suppression list is one answer, however many it names: of four million some 500 MB.
+# A suppression list is a single answer: about 500 MB for four million addresses.
 MAX_DUMP_BYTES = 512 * 1024 * 1024
 DUMP_CHUNK_BYTES = 64 * 1024
-# What a network may do. Anything else is a fault of ours: it ends the call unanswered as well,
-# but loudly (delivery/worker/process.py), and the lease brings the batch back.
+# The errors of a network. Any other error is a fault of ours. It is logged with its traceback
+# (delivery/worker/process.py), and the batch is recovered when its lease expires.
 NETWORK_ERRORS = (requests.RequestException, HTTPError, http.client.HTTPException, OSError)
 
 
 def now_s() -> float:
-    """Seconds on a clock that also counts while the machine sleeps, where there is one."""
+    """Read a clock in seconds that also counts during sleep, where there is one."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
@@ -64,7 +65,7 @@ _deadlines = Deadlines(now_s)
 
 
 class TooLateToStartError(Exception):
-    """The deadline passed before the first byte was written: nothing has left."""
+    """The deadline passed before the first byte was written: no mail was sent."""
 
 
 @dataclass
@@ -76,7 +77,7 @@ class _Call:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, sock: socket.socket | None) -> float:
-        """Keep the connection's socket; return the seconds left, or refuse if there are none."""
+        """Keep the connection's socket; return the seconds left, or refuse if none are."""
         with self.lock:
             remaining = self.deadline_s - now_s()
             if self.over or remaining <= 0:
@@ -86,7 +87,7 @@ class _Call:
             return remaining
 
     def end(self) -> None:
-        """Shut the socket down: the deadline has come."""
+        """Shut the socket down at the deadline."""
         with self.lock:
             self.over = True
             if self.sock is not None:
@@ -96,7 +97,7 @@ class _Call:
                     socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
 
     def release_socket(self) -> None:
-        """Forget the socket: it may serve another call, which `end` must not touch."""
+        """Forget the socket: it may serve another call, which `end` must not affect."""
         with self.lock:
             self.sock = None
 
@@ -131,7 +132,7 @@ class _Adapter(HTTPAdapter):
     def __init__(self, deadline_s: float) -> None:
         self._socket_options = list(HTTPConnection.default_socket_options)
         if hasattr(socket, "TCP_USER_TIMEOUT"):
-            # Bytes that the peer never acknowledged must not arrive after the deadline.
+            # Unacknowledged bytes must not arrive after the deadline.
             unacknowledged_ms = max(1, int(deadline_s * 1000))
             self._socket_options.append(
                 (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unacknowledged_ms)
@@ -166,7 +167,7 @@ def _suppressions(stream: str) -> str:
 
 
 class Postmark:
-    """A client for one server and one thread. `deadline_s` is the longest a call may take."""
+    """A client for one server and one thread. A call takes at most `deadline_s`."""
 
     def __init__(
         self, base_url: str, token: str, *, deadline_s: float, deadlines: Deadlines = _deadlines
@@ -196,8 +197,9 @@ class Postmark:
         self._session.close()
 
     def send(self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float) -> CallResult:
-        """Send one batch: `body` is the JSON array of the messages to `addresses`, in that order.
-        `deadline_at_s` is a reading of `now_s()`: not a byte is written after it."""
+        """Send one batch: the JSON array `body` of the messages to `addresses`, in order.
+
+        Nothing is written after `deadline_at_s`, a reading of `now_s()`."""
         answer = self._call("POST", _BATCH, body, deadline_at_s)
         return (
             responses.classify_call(*answer, addresses)
@@ -208,8 +210,9 @@ class Postmark:
     def search(
         self, field_name: str, value: str, *, stream: str, deadline_at_s: float
     ) -> LookupResult:
-        """Find everything on `stream` whose metadata `field_name` is `value`, over all pages.
-        Without a stream Postmark searches the transactional one only."""
+        """Find everything on `stream` whose metadata `field_name` is `value`.
+
+        Reads all pages. Without a stream Postmark searches only the transactional one."""
         found: list[FoundMessage] = []
         listed = total = 0
         parse = partial(responses.parse_search, field_name=field_name, value=value)
@@ -227,7 +230,7 @@ class Postmark:
             if page.listed < PAGE_SIZE:
                 break
         if listed < total:
-            # What was not shown may be the very message that was asked for.
+            # The message that was not shown may be the one in question.
             return SearchFailed(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=responses.SEARCH))
         return SearchAnswered(tuple(found))
 
@@ -240,7 +243,7 @@ class Postmark:
         offset: int,
         deadline_at_s: float,
     ) -> Parsed | SearchFailed:
-        """One page of a listing on a stream under `filters` (`tag`, `fromdate`, …)."""
+        """Read one page of a listing on a stream under `filters` (`tag`, `fromdate`, …)."""
         query = {"count": PAGE_SIZE, "offset": offset, "messagestream": stream, **filters}
         raw = self._query("GET", f"{listing.path}?{urlencode(query)}", deadline_at_s)
         if isinstance(raw, SearchFailed):
@@ -255,8 +258,9 @@ class Postmark:
         write: Callable[[bytes], object],
         deadline_at_s: float,
     ) -> SearchFailed | None:
-        """Pass a stream's suppression list to `write` in chunks: Postmark does not page it. Unless
-        this returns None, it is not the list. Errors of `write` end the call."""
+        """Pass a stream's suppression list to `write` in chunks, because it has no pages.
+
+        The list is complete only if this returns None. Errors of `write` end the call."""
         path = f"{_suppressions(stream)}/dump?{urlencode(filters)}".rstrip("?")
         raw = self._query("GET", path, deadline_at_s, write=write)
         if isinstance(raw, SearchFailed):
@@ -271,7 +275,9 @@ class Postmark:
         *,
         deadline_at_s: float,
     ) -> Mapping[str, str] | SearchFailed:
-        """Change at most 50 addresses; return each, case-folded, with any reason for refusal."""
+        """Change at most 50 addresses; return any reason for refusal by address.
+
+        Addresses are case-folded."""
         path = _suppressions(stream) if change == "suppress" else f"{_suppressions(stream)}/delete"
         body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
         raw = self._query("POST", path, deadline_at_s, body=body)
@@ -282,7 +288,7 @@ class Postmark:
         )
 
     def unsubscribe_handling(self, stream: str) -> str | None:
-        """The stream's setting (`None`, `Postmark`, `Custom`); None if Postmark does not say."""
+        """Read the stream's setting: `None`, `Postmark` or `Custom`; None if unknown."""
         deadline_at_s = now_s() + min(self.deadline_s, STREAM_CHECK_TIMEOUT_S)
         raw = self._query("GET", f"/message-streams/{quote(stream, safe='')}", deadline_at_s)
         if isinstance(raw, SearchFailed) or raw.status != 200:
@@ -301,7 +307,7 @@ class Postmark:
         return raw if isinstance(raw, RawResponse) else SearchFailed(raw.reason)
 
     def _request(self, method: str, path: str, body: bytes | None) -> requests.PreparedRequest:
-        """Prepare a request. That of a batch is prepared once, and gets another body each time."""
+        """Prepare a request. A batch's request is prepared once and gets another body."""
         if path != _BATCH:
             request = requests.Request(method, self._base_url + path, data=body)
             return self._session.prepare_request(request)
@@ -352,7 +358,7 @@ class Postmark:
                         ReasonCode.NO_CONNECTION, url=self._base_url, error=type(error).__name__
                     )
                 )
-            # The deadline and the socket's timeout end at the same time; either may be first.
+            # The deadline and the socket's timeout end at the same time, so either may be first.
             if call.over or now_s() >= deadline_at_s - 0.05:
                 return Unanswered(Reason.of(ReasonCode.NO_RESPONSE_IN_TIME))
             return Unanswered(Reason.of(ReasonCode.CONNECTION_BROKE, error=type(error).__name__))

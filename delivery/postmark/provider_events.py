@@ -1,5 +1,7 @@
-"""The provider's events as values, by webhook, bounce list or suppression list; no input raises an
-error. Pure. Source: Postmark's API documentation, “Bounces”, “Suppressions” and “Webhooks”."""
+"""The provider's events as values, from webhooks and from its lists.
+
+No input raises an error. Pure. Source: Postmark's API documentation, “Bounces”, “Suppressions” and
+“Webhooks”."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +26,7 @@ MOST_DIGITS = 20
 
 
 class BounceMeaning(Enum):
-    """What a bounce says about its address."""
+    """The meaning of a bounce for its address."""
 
     BOUNCED = "the address takes no mail"
     LEFT = "its owner asked by mail to leave"
@@ -46,13 +48,13 @@ _MEANINGS: Mapping[str, BounceMeaning] = {
 
 
 def bounce_types(meaning: BounceMeaning) -> list[str]:
-    """The types of bounce that have this meaning."""
+    """Return the types of bounce that have this meaning."""
     return [kind for kind, means in _MEANINGS.items() if means is meaning]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressEvent:
-    """What the provider says of an address; `at` is by its clock, if it gave a time."""
+    """An event about an address. `at` is by the provider's clock, if it gave a time."""
 
     address: str
     at: datetime | None
@@ -73,8 +75,9 @@ class Delivered(AddressEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounced(AddressEvent):
-    """Mail bounced, or was complained about; `bounce` is the provider's number of it. `inactive`:
-    Postmark mails the address no more."""
+    """Mail bounced, or caused a complaint. `bounce` is the provider's number of it.
+
+    `inactive`: Postmark no longer sends mail to the address."""
 
     bounce: str | None
     kind: str
@@ -83,7 +86,7 @@ class Bounced(AddressEvent):
 
     @property
     def meaning(self) -> BounceMeaning:
-        """What it says about the address."""
+        """The meaning for the address."""
         meaning = _MEANINGS.get(self.kind, BounceMeaning.NOTED)
         is_weak = meaning in {BounceMeaning.COUNTED, BounceMeaning.NOTED}
         return BounceMeaning.BOUNCED if self.inactive and is_weak else meaning
@@ -91,7 +94,9 @@ class Bounced(AddressEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressSuppressed(AddressEvent):
-    """The provider mails the address no more on this stream. `is_our_own`: we asked for it."""
+    """The provider no longer sends mail to the address on this stream.
+
+    `is_our_own`: we requested it."""
 
     reason: str
     origin: str
@@ -99,7 +104,7 @@ class AddressSuppressed(AddressEvent):
 
     @property
     def meaning(self) -> BounceMeaning:
-        """What it says about the address; `NOTED`: only that the provider refuses it."""
+        """The meaning for the address; `NOTED` if only the provider refuses it."""
         if self.reason == "ManualSuppression" and self.origin == "Recipient":
             return BounceMeaning.LEFT
         reasons = {"HardBounce": BounceMeaning.BOUNCED, "SpamComplaint": BounceMeaning.COMPLAINED}
@@ -108,11 +113,11 @@ class AddressSuppressed(AddressEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressReactivated(AddressEvent):
-    """The provider would mail the address again. It brings no reader back."""
+    """The provider would mail the address again. No reader is resubscribed by it."""
 
 
 def received_by(event: AddressEvent, received_at: datetime) -> AddressEvent:
-    """The event, no later than it was received, whatever the provider's clock says."""
+    """Limit the event's time to its reception, if the provider's clock is ahead."""
     at = received_at if event.at is None else min(event.at, received_at)
     return replace(event, at=at)
 
@@ -146,7 +151,7 @@ def _metadata(event: Mapping[str, object], name: str) -> object:
 
 
 def parse_delivery_key(event: Mapping[str, object]) -> DeliveryKey | None:
-    """The delivery that an event's metadata names."""
+    """Parse the delivery that an event's metadata names."""
     key = _metadata(event, "delivery")
     return delivery_key.read(key) if isinstance(key, str) else None
 
@@ -164,7 +169,7 @@ def _about(event: Mapping[str, object], address: str, at: str) -> dict[str, Any]
 
 
 def _address(value: object) -> str:
-    """An address of printable ASCII around one @; empty for anything else."""
+    """Return an address of printable ASCII around one @; empty for anything else."""
     if not isinstance(value, str):
         return ""
     address = value.strip()
@@ -188,8 +193,8 @@ def _number(value: object) -> str | None:
     return str(value) if is_number and 0 < value < 10**MOST_DIGITS else None  # type: ignore[operator]
 
 
-# The types of event that prove an acceptance, and the field of their time. That time is later than
-# the acceptance, which no event names: an upper bound.
+# The types of event that prove an acceptance, and the field of their time. This time is an upper
+# bound of the time of acceptance, which events do not contain.
 _TIME_FIELDS = {
     "Delivery": "DeliveredAt",
     "Bounce": "BouncedAt",
@@ -222,7 +227,7 @@ class WebhookEvent:
 
     @property
     def is_of_a_test(self) -> bool:
-        """Whether it is about a test letter, which says nothing of any reader."""
+        """Whether it is about a test letter, and so not about any reader."""
         key = self.address_event.delivery if self.address_event else None
         return self.issue == TEST_ISSUE or (key is not None and key.issue == TEST_ISSUE)
 

@@ -1,5 +1,7 @@
-"""What Postmark's answer means, by its own error code first and by the HTTP status second. Pure.
-Source: Postmark's API documentation, “API error codes”, “Email API”, “Bounces”, “Suppressions”."""
+"""The meaning of Postmark's answers, by its error code first, then by HTTP status.
+
+Pure. Source: Postmark's API documentation, “API error codes”, “Email API”, “Bounces”,
+“Suppressions”."""
 
 import re
 from collections import Counter
@@ -35,7 +37,7 @@ INACTIVE = 406
 TOO_MANY_MESSAGES = 410
 RATE_LIMIT = 429
 
-# An answer of ours is bounded in the tables and on pages; the provider's texts are not.
+# The provider's texts have no bound, but the tables and pages need one.
 MAX_TEXT_LENGTH = 300
 MAX_MESSAGE_ID_LENGTH = 100
 
@@ -44,12 +46,12 @@ BOUNCES = "bounces"
 SUPPRESSION_LIST = "suppression_list"
 SUPPRESSION_CHANGE = "suppression_change"
 
-# A reader's address is kept in their delivery alone, where erasing finds it.
+# A reader's address is kept only in their delivery, where erasure finds it.
 _ADDRESS = re.compile(r"[^\s'\"<>]*@[^\s'\"<>]*")
 _ABOUT_THE_RECIPIENT = re.compile(r"^(Invalid|Error parsing)\s+'(To|Cc|Bcc)'", re.IGNORECASE)
 _ABOUT_THE_SENDER = re.compile(r"^(Invalid|Error parsing)\s+'(From|Reply-?To)'", re.IGNORECASE)
 
-# What an operator must set right, by Postmark's error code. A code in no table stops as well.
+# The remedies by Postmark's error code. An unknown code stops the edition too.
 _REMEDIES: Mapping[int, Remedy] = {
     **dict.fromkeys(range(500, 524), Remedy.SIGNATURES_AND_DOMAINS),
     **dict.fromkeys(range(600, 700), Remedy.SERVER_SETTINGS),
@@ -97,12 +99,12 @@ def _as_code(value: object) -> int | None:
 
 
 def _as_text(value: object) -> str:
-    # Only a string: writing out a deep nest of lists would exhaust the stack.
+    # Only a string, because writing out deeply nested lists would exhaust the stack.
     return value if isinstance(value, str) else ""
 
 
 def parse_time(value: object) -> datetime | None:
-    """Postmark's time in UTC; None for anything else, such as a year that no database stores."""
+    """Parse Postmark's time to UTC; None for anything that no database stores."""
     if not isinstance(value, str):
         return None
     try:
@@ -115,7 +117,7 @@ def parse_time(value: object) -> datetime | None:
 
 
 def parse_message_id(value: object) -> str | None:
-    """A provider's id that the tables can hold; None for anything else."""
+    """Return a provider's id that the tables can hold; None for anything else."""
     if isinstance(value, str) and 0 < len(value) <= MAX_MESSAGE_ID_LENGTH and value.isprintable():
         return value
     return None
@@ -127,15 +129,15 @@ def _names(to: str, address: str) -> bool:
 
 
 def classify_message(item: object, address: str) -> MessageResult:
-    """What one item of a batch answer says about the message to `address`."""
+    """Classify one item of a batch answer, about the message to `address`."""
     if not isinstance(item, dict):
         return Unanswered(Reason.of(ReasonCode.RESPONSE_WITHOUT_RESULT))
     code = _as_code(item.get("ErrorCode"))
     message_id = parse_message_id(item.get("MessageID"))
     text = _as_text(item.get("Message"))
     if code is None or code == 0:
-        # A missing code with an id means “accepted, may be delayed”; taking it for a failure
-        # would send twice.
+        # A missing code with an id means “accepted, may be delayed”. To count it as a failure
+        # would send the mail twice.
         if message_id is None or (code is None and item.get("ErrorCode") is not None):
             return Unanswered(Reason.of(ReasonCode.RESPONSE_WITHOUT_RESULT))
         to = item.get("To")
@@ -154,13 +156,13 @@ def classify_message(item: object, address: str) -> MessageResult:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a `Retry-After` in its delta form, at most an hour; None without one."""
+    """Parse the seconds of a `Retry-After` in its delta form, at most an hour."""
     value = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
     return min(float(value), 3600.0) if re.fullmatch(r"[0-9]{1,9}", value.strip()) else None
 
 
 def error_for_status(status: int, headers: Mapping[str, str], subject: str) -> SearchFailed | None:
-    """Why an answer of this status cannot be used, or None if it may be."""
+    """Return why an answer of this status cannot be used, or None if it can."""
     if status == 200:
         return None
     return SearchFailed(
@@ -171,7 +173,9 @@ def error_for_status(status: int, headers: Mapping[str, str], subject: str) -> S
 def parse_query(
     answer: RawResponse, subject: str, parse: Callable[[dict[str, Any]], Parsed | None]
 ) -> Parsed | SearchFailed:
-    """Parse the JSON object of an answer to a query. `parse` returns None if it is unreadable."""
+    """Parse the JSON object of an answer to a query.
+
+    `parse` returns None if it is unreadable."""
     refused = error_for_status(answer.status, answer.headers, subject)
     if refused is not None:
         return refused
@@ -185,7 +189,9 @@ def parse_query(
 def classify_call(
     status: int, headers: Mapping[str, str], body: bytes, addresses: Sequence[str]
 ) -> CallResult:
-    """The result of `POST /email/batch`. If unreadable, `Unanswered`: the mail may have gone."""
+    """Classify the answer of `POST /email/batch`.
+
+    If it is unreadable the result is `Unanswered`, because the mail may have been sent."""
     parsed = _parsed(body)
     if status == 200:
         return _classify_success(parsed, addresses)
@@ -194,8 +200,7 @@ def classify_call(
     if status == 503 and code == MAINTENANCE:
         return Deferred(Reason.of(ReasonCode.MAINTENANCE), retry_after_s(headers))
     if status < 300 or status >= 500:
-        # A success that is not the API's own comes from something in between, which may have
-        # passed the call on.
+        # Another success comes from a proxy in between, which may have passed the call on.
         return Unanswered(Reason.of(ReasonCode.STATUS_AMBIGUOUS, status=status))
     if status == 429 or code == RATE_LIMIT:
         return Deferred(Reason.of(ReasonCode.TOO_FAST), retry_after_s(headers), too_fast=True)
@@ -229,7 +234,7 @@ def _classify_success(parsed: object, addresses: Sequence[str]) -> CallResult:
     answers = [
         classify_message(item, address) for item, address in zip(parsed, addresses, strict=True)
     ]
-    # Each message has an id of its own; of two that share one, at least one has none.
+    # Ids are unique, so of two messages with the same id at least one id is wrong.
     times = Counter(answer.message_id for answer in answers if isinstance(answer, Sent))
     return Answered(
         tuple(
@@ -242,7 +247,7 @@ def _classify_success(parsed: object, addresses: Sequence[str]) -> CallResult:
 
 
 def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallResult:
-    """An error body with a 4xx: it concerns the request as a whole."""
+    """Classify an error body with a 4xx, which concerns the request as a whole."""
     if code == MAINTENANCE:
         return Deferred(Reason.of(ReasonCode.MAINTENANCE))
     if code == INTERNAL_ERROR:
@@ -252,13 +257,13 @@ def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallRes
         return message
     if len(addresses) == 1:
         return Answered((message,))
-    # The whole call was refused for one recipient's sake; alone, the others will pass.
+    # The whole call was refused because of one recipient. The others will pass without it.
     quoted = _quoted(code, _ADDRESS.sub("…", text))
     return TooLarge(Reason(ReasonCode.CALL_REFUSED_FOR_ONE, quoted.params))
 
 
 class SearchPage(NamedTuple):
-    """One page of a search: the messages that match, how many it listed, and the total."""
+    """One page of a search: matching messages, how many it listed, and the total."""
 
     found: Sequence[FoundMessage]
     listed: int
@@ -266,8 +271,10 @@ class SearchPage(NamedTuple):
 
 
 def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> SearchPage | None:
-    """What one page of `GET /messages/outbound` says about messages whose metadata `field_name` is
-    `value`. How exactly Postmark compares is not documented, so each is compared again."""
+    """Parse one page of `GET /messages/outbound`.
+
+    Returns the messages whose metadata `field_name` is `value`. How exactly Postmark compares is
+    not documented, so each is compared again."""
     messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list):
         return None
@@ -280,15 +287,17 @@ def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> Sear
             continue
         delivery, message_id = metadata.get("delivery"), parse_message_id(message.get("MessageID"))
         if not isinstance(delivery, str) or message_id is None:
-            # It is there, but the delivery is unknown: it must not count as absent.
+            # The message exists but its delivery is unknown, so it must not count as absent.
             return None
         found.append(FoundMessage(delivery, message_id, parse_time(message.get("ReceivedAt"))))
     return SearchPage(tuple(found), len(messages), len(messages) if total is None else total)
 
 
 def parse_page(answer: dict[str, Any]) -> MessagePage | None:
-    """What one page of `GET /messages/outbound` lists. A message that cannot be read must not count
-    as absent; one without our metadata is listed, because others may use the same server."""
+    """Parse what one page of `GET /messages/outbound` lists.
+
+    A message that cannot be read must not count as absent. One without our metadata is listed,
+    because others may use the same server."""
     messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list) or total is None:
         return None
@@ -307,7 +316,7 @@ def parse_page(answer: dict[str, Any]) -> MessagePage | None:
 
 
 class BouncePage(NamedTuple):
-    """One page of bounces, newest first, as the bodies of the events they are, and the total."""
+    """One page of bounces as bodies of events, newest first, and the total."""
 
     events: Sequence[bytes]
     oldest_at: datetime | None
@@ -315,7 +324,7 @@ class BouncePage(NamedTuple):
 
 
 def parse_bounces(answer: dict[str, Any]) -> BouncePage | None:
-    """One page of `GET /bounces`. Each of its bounces becomes the event of a webhook."""
+    """Parse one page of `GET /bounces`. Each bounce becomes the event of a webhook."""
     bounces, total = answer.get("Bounces"), answer.get("TotalCount")
     if not isinstance(bounces, list) or not isinstance(total, int):
         return None
@@ -341,7 +350,9 @@ BOUNCE_LIST = Listing("/bounces", BOUNCES, parse_bounces)
 
 
 def parse_suppression_results(answer: dict[str, Any]) -> Mapping[str, str] | None:
-    """Postmark's reason for refusing each address, case-folded; empty if done."""
+    """Return Postmark's reason for refusing each address, empty if done.
+
+    Addresses are case-folded."""
     items = answer.get("Suppressions")
     if not isinstance(items, list):
         return None

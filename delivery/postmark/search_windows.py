@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 EASTERN = ZoneInfo("America/New_York")
 MIN_WINDOW = timedelta(seconds=1)
 
-# The time that windows split, from and until, on the Eastern wall clock.
+# The time that windows split, from and until, in Eastern wall-clock time.
 Span = tuple[datetime, datetime]
 
 
@@ -22,25 +22,27 @@ class Window:
     until: datetime | None = None
 
     def query(self) -> dict[str, str]:
-        """The window as parameters of a search."""
+        """Return the window as parameters of a search."""
         named = (("fromdate", self.since), ("todate", self.until))
         return {name: f"{at:%Y-%m-%dT%H:%M:%S}" for name, at in named if at is not None}
 
 
 def to_eastern(at: datetime) -> datetime:
-    """A time as the Eastern wall clock shows it, to the second and without its zone."""
+    """Convert to Eastern wall-clock time, to the second and without its zone."""
     return at.astimezone(EASTERN).replace(tzinfo=None, microsecond=0)
 
 
 def span_around(first: datetime, last: datetime) -> Span:
-    """From a day before `first` to a day after `last`."""
+    """Span from a day before `first` to a day after `last`."""
     day = timedelta(days=1)
     return to_eastern(first.astimezone(UTC) - day), to_eastern(last.astimezone(UTC) + day)
 
 
 def split_window(window: Window, span: Span) -> tuple[Window, Window] | None:
-    """The earlier and the later half of a window; None if it is as short as it can be. `span`
-    bounds an open window. Halves that meet in the hour that happens twice share that whole hour."""
+    """Split a window into an earlier and a later half; None if it is too short.
+
+    `span` bounds an open window. Halves that meet in the hour that happens twice share that whole
+    hour."""
     since, until = window.since or span[0], window.until or span[1]
     if until - since <= MIN_WINDOW:
         return None
@@ -54,7 +56,7 @@ def split_window(window: Window, span: Span) -> tuple[Window, Window] | None:
 
 
 def _repeated_hour(at: datetime) -> tuple[datetime, datetime]:
-    """The hour around `at` that happens twice, or `at` itself."""
+    """Return the hour around `at` that happens twice, or `at` itself."""
     first, second = (at.replace(tzinfo=EASTERN, fold=fold).astimezone(UTC) for fold in (0, 1))
     if second <= first:
         return at, at

@@ -1,5 +1,6 @@
-"""Reads a stream's suppression list entry by entry: Postmark does not page it, and it may have some
-hundred megabytes. Source: Postmark's API documentation, “Suppressions”."""
+"""Reads a stream's suppression list entry by entry, because it may have 500 MB.
+
+Postmark does not page it. Source: Postmark's API documentation, “Suppressions”."""
 
 from collections.abc import Iterator
 from typing import IO, Any
@@ -10,28 +11,28 @@ import orjson
 from delivery.postmark.provider_events import AddressSuppressed, parse_event
 
 PIECE_BYTES = 64 * 1024
-# An entry holds words, no more; nothing legitimate comes near this.
+# The largest nesting of an entry, far more than Postmark uses.
 DEEPEST = 100
 
 
 class UnreadableDumpError(Exception):
-    """What came is no suppression list, or not the whole of one."""
+    """The answer is not a suppression list, or is incomplete."""
 
 
 def iter_suppressions(dump: IO[bytes], stream: str) -> Iterator[tuple[AddressSuppressed, bytes]]:
-    """Yield entries that name an address, with their events. Raises `UnreadableDumpError`."""
+    """Yield entries that name an address, with events. Raises `UnreadableDumpError`."""
     try:
         for entry in ijson.items(_events(dump), "Suppressions.item"):
             parsed = _parse_entry(entry, stream)
             if parsed is not None:
                 yield parsed
-    # A number of thousands of digits is refused by Python, from within the library's C.
+    # Python refuses a number of thousands of digits, from within the library's C code.
     except (ijson.JSONError, ValueError):
         raise UnreadableDumpError from None
 
 
 def _events(dump: IO[bytes]) -> Iterator[tuple[str, str, Any]]:
-    """Yield the parser's events; raise `UnreadableDumpError` at the end if there was no list."""
+    """Yield the parser's events; raise `UnreadableDumpError` if there was no list."""
     is_there = False
     for place, event, value in ijson.parse(_not_too_deep(dump)):
         is_there = is_there or (place, event) == ("Suppressions", "start_array")
@@ -41,7 +42,7 @@ def _events(dump: IO[bytes]) -> Iterator[tuple[str, str, Any]]:
 
 
 def _not_too_deep(dump: IO[bytes]) -> Iterator[tuple[str, Any]]:
-    """Limit the nesting, because the place of every open element is held in memory."""
+    """Limit the nesting, because every open element takes memory."""
     depth = 0
     for event, value in ijson.basic_parse(dump, buf_size=PIECE_BYTES, use_float=True):
         depth += event.startswith("start_") - event.startswith("end_")

@@ -1,4 +1,4 @@
-"""Claims a batch for a limited time, and gives it back unused."""
+"""Claims of batches for a limited time, and their release."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +15,7 @@ from delivery.rules.retry_or_settle import AttemptCounters
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A batch that one worker holds. `epoch` proves it: a later claim has a higher one."""
+    """A batch that one worker holds. A later claim has a higher `epoch`."""
 
     batch: int
     epoch: int
@@ -30,11 +30,11 @@ class Claim:
 
 
 def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> Claim | None:
-    """Claim the next batch that is due; None if none is.
+    """Claim the next due batch; None if no batch is due.
 
     The lease of `lease_s` seconds covers the time until the call starts. With `rate_per_s`, the
-    limit on all workers' deliveries per second, or after a 429, a claim waits for its turn. Nothing
-    is claimed before a restore of the database was noticed."""
+    limit on all workers' deliveries per second, or after a 429, a claim waits for its permit. After
+    a restore no batch is claimed until the restore is noticed."""
     if rate_per_s is None:
         claimed = _claim_next(worker, lease_s, provided=f"NOT {IS_SLOWED}")
         if claimed is not None or not send_rate.is_slowed():
@@ -66,7 +66,7 @@ def _claim_next(worker: UUID, lease_s: float, *, provided: str = "true") -> Clai
 
 
 def claim_lookup(worker: UUID, *, lease_s: float) -> Claim | None:
-    """Claim the next unknown batch whose look-up is due; None if none is."""
+    """Claim the next unknown batch with a due look-up; None if there is none."""
     return _claim(
         """
         SELECT id FROM batch
@@ -104,7 +104,7 @@ def _claim(next_batch: str, state: str, worker: UUID, lease_s: float) -> Claim |
 
 
 def release(claim: Claim) -> bool:
-    """Give back a batch whose call has not started; False if the claim was lost."""
+    """Release a batch whose call has not started; False if the claim was lost."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -117,7 +117,7 @@ def release(claim: Claim) -> bool:
 
 
 def next_due_at() -> datetime | None:
-    """When the next batch is due or a lease ends; None if nothing will."""
+    """Find when the next batch is due or a lease ends; None if there is neither."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -1,5 +1,7 @@
-"""Pauses, resumes, ends and resends editions, under the edition's lock. The start of a call is
-guarded by the batch's state: none begins after a pause or an end. Calls in flight finish."""
+"""Pause, resume, end and resend editions, under the edition's lock.
+
+The batch's state guards the start of a call, so no call starts after a pause or an end. Calls in
+flight finish."""
 
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
@@ -17,8 +19,9 @@ _HAS_NOT_ENDED = "control IN ('running', 'paused', 'stopped')"
 
 
 def stop(cursor: CursorWrapper, edition: int, reason: Reason) -> None:
-    """Stop an edition after a fault that every other delivery would meet. The caller has locked the
-    edition. A cancelled or closed edition stays so."""
+    """Stop an edition after a fault that would affect every other delivery.
+
+    The caller has locked the edition. A cancelled or closed edition keeps its state."""
     _hold_back(cursor, edition, "stopped", _HAS_NOT_ENDED, reason)
 
 
@@ -30,7 +33,7 @@ def pause(edition: int) -> bool:
 
 
 def pause_automatically(cursor: CursorWrapper, edition: int, reason: Reason | None) -> bool:
-    """Pause a locked edition until an operator has looked at it; False if it was not running."""
+    """Pause a locked edition until an author looks at it; False if it was not running."""
     return _hold_back(cursor, edition, "paused", "control = 'running'", reason)
 
 
@@ -55,7 +58,7 @@ def _hold_back(
 
 
 def pause_after_restore(cursor: CursorWrapper, edition: int) -> None:
-    """Pause an edition that was sent before the database was restored. The caller has locked it."""
+    """Pause a locked edition that was sent before the database was restored."""
     cursor.execute(
         "UPDATE edition SET control_reason = %s WHERE id = %s",
         [Reason.of(ReasonCode.SENT_BEFORE_RESTORE).dumps(), edition],
@@ -64,8 +67,10 @@ def pause_after_restore(cursor: CursorWrapper, edition: int) -> None:
 
 
 def resume(edition: int) -> bool:
-    """Resume a stopped or paused edition; False if it was neither, or is not reconciled yet. After
-    a fault one batch goes first, as a probe; the rest follows once the provider judged it."""
+    """Resume a stopped or paused edition.
+
+    False if it was neither, or is not reconciled yet. After a fault one batch goes first, as a
+    probe. The rest follows once the provider has judged it."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         cursor.execute(
@@ -104,7 +109,7 @@ def resume(edition: int) -> bool:
 
 
 def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
-    """Send the next batch as the probe if no batch is active. The caller has locked the edition."""
+    """Send the next batch of a locked edition as the probe if no batch is active."""
     cursor.execute(
         f"""
         UPDATE batch SET state = 'ready', due_at = clock_timestamp()
@@ -122,7 +127,7 @@ def pass_probe_on(cursor: CursorWrapper, edition: int) -> None:
 
 
 def end_probe(cursor: CursorWrapper, edition: int) -> None:
-    """Make the rest ready: the provider judged the probe. The caller has locked the edition."""
+    """Make the other batches of a locked edition ready: the provider judged the probe."""
     cursor.execute(
         "UPDATE edition SET probing = false WHERE id = %s AND probing RETURNING control", [edition]
     )
@@ -137,7 +142,7 @@ def end_probe(cursor: CursorWrapper, edition: int) -> None:
 
 
 def send_now(edition: int) -> bool:
-    """End the hold of a running edition. False if it is not held."""
+    """End the hold of a running edition; False if it is not held."""
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         cursor.execute(
@@ -160,11 +165,13 @@ def send_now(edition: int) -> bool:
 
 
 def call_back(edition: int) -> int | None:
-    """Cancel an edition of which nothing has left; return how many deliveries were withdrawn. None,
-    and nothing changes, if its hold has ended, a call has started, or it is not reconciled."""
+    """Cancel an edition before anything is sent; return how many were withdrawn.
+
+    Returns None and changes nothing if its hold has ended, a call has started, or it is not
+    reconciled."""
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
-        # A restored database does not know what has left since its backup.
+        # A restored database does not know what was sent after its backup.
         cursor.execute(
             f"""
             SELECT held_until > clock_timestamp() AND unreconciled_since IS NULL
@@ -181,7 +188,7 @@ def call_back(edition: int) -> int | None:
             control_reason=Reason.of(ReasonCode.CALLED_BACK).dumps(),
             reason=ReasonCode.EDITION_CALLED_BACK,
         )
-        # Read after the batches were withdrawn: by now no further call can start.
+        # Read after the batches were withdrawn, when no further call can start.
         cursor.execute(
             f"""
             SELECT EXISTS (SELECT FROM attempt WHERE edition_id = %(edition)s)
@@ -197,8 +204,10 @@ def call_back(edition: int) -> int | None:
 
 
 def cancel(edition: int) -> int | None:
-    """End an edition; return how many deliveries were withdrawn at once, or None if it had ended.
-    Calls in flight finish and look-ups continue; `settle.py` withdraws what was not accepted."""
+    """End an edition; return how many deliveries were withdrawn at once.
+
+    Returns None if it had ended. Calls in flight finish and look-ups continue. `settle.py`
+    withdraws what was not accepted."""
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         return _cancel(cursor, edition, control_reason="", reason=ReasonCode.EDITION_CANCELLED)
@@ -207,7 +216,7 @@ def cancel(edition: int) -> int | None:
 def _cancel(
     cursor: CursorWrapper, edition: int, *, control_reason: str, reason: ReasonCode
 ) -> int | None:
-    # A process that notices a restore later skips editions that were cancelled before.
+    # A process that notices a restore later skips editions that were already cancelled.
     cursor.execute(
         f"""
         UPDATE edition SET control = 'cancelled', control_reason = %s, probing = false,
@@ -226,9 +235,10 @@ def _cancel(
 
 
 def close(edition: int) -> bool:
-    """Accept what is left: failures, and unknown deliveries that wait for a decision. False if the
-    edition has ended, is not reconciled, or anything in it still waits or is looked up. Late
-    evidence still settles unknown deliveries."""
+    """Accept the failures, and the unknown deliveries that wait for a decision.
+
+    False if the edition has ended, is not reconciled, or has a delivery that waits or is looked up.
+    Late evidence still settles unknown deliveries."""
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         cursor.execute(
@@ -254,9 +264,10 @@ def _may_send_again(cursor: CursorWrapper, edition: int) -> bool:
 
 
 def send_to_missed(edition: int, *, batch_size: int) -> int | None:
-    """Retry the deliveries that failed because their tries were used up or they were parked. Return
-    how many; None if the edition has ended or is not reconciled. They wait in new batches of
-    `batch_size`, with all their tries."""
+    """Retry the deliveries that failed after all tries or were parked.
+
+    Returns how many, or None if the edition has ended or is not reconciled. They wait in new
+    batches of `batch_size`, with all their tries."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):
@@ -306,8 +317,10 @@ _WAS_MISSED = """delivery.outcome = 'failed' AND delivery.missed
 
 
 def ask_again(edition: int, *, silences: int) -> int | None:
-    """Look up again the deliveries that wait for a decision; return how many. None if the
-    edition is closed. `silences` look-ups count as made: all but one, to ask once more."""
+    """Look up again the deliveries that wait for a decision; return how many.
+
+    Returns None if the edition is closed. `silences` look-ups count as made: all but one, so that
+    one more is made."""
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) == "closed":
             return None
@@ -328,9 +341,11 @@ def ask_again(edition: int, *, silences: int) -> int | None:
 
 
 def resend_unknown(edition: int) -> int | None:
-    """Resend the unknown deliveries that wait for a decision; return how many. None if the edition
-    has ended or is not reconciled. A reader whose first copy did arrive gets a second one: the
-    operator takes that risk. Batches with a mark of having been sent stay."""
+    """Resend the unknown deliveries that wait for a decision; return how many.
+
+    Returns None if the edition has ended or is not reconciled. A reader whose first copy did arrive
+    gets a second one; the operator accepts that risk. Batches with a mark of having been sent
+    stay."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):

@@ -15,7 +15,7 @@ from delivery.queue.batches.insert_and_split import first_batch_id, insert_batch
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_COLUMNS
 
-# New batches start at the current queue position, so a new edition alternates with those under way.
+# New batches start at the current queue position, so a new edition alternates with running ones.
 CURRENT_POSITION = """
     SELECT greatest(1, coalesce(min(position), 1)) FROM batch
     WHERE state = 'ready' AND due_at <= clock_timestamp() AND position > 0
@@ -24,9 +24,11 @@ CURRENT_POSITION = """
 
 @contextmanager
 def without_nested_loops(cursor: CursorWrapper) -> Iterator[None]:
-    """Plan the statements of this block without nested loops. It needs the caller's transaction.
-    PostgreSQL expects few rows in a table that was never analysed, as after a restored dump. A
-    nested loop over readers and suppressions then takes minutes."""
+    """Plan the statements of this block without nested loops.
+
+    Requires the caller's transaction. PostgreSQL expects few rows in a table that was never
+    analysed, as after a restored dump. A nested loop over readers and suppressions then takes
+    minutes."""
     cursor.execute("SET LOCAL enable_nestloop = off")
     yield
     cursor.execute("SET LOCAL enable_nestloop TO DEFAULT")
@@ -42,7 +44,7 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) 
     rows, parameters = audience.order_by().query.sql_with_params()
     first = first_batch_id(edition.pk)
     with connection.cursor() as cursor:
-        # A statement of its own: the next one must see who was erased while this one waited.
+        # A separate statement, because the next one must see who was erased while this one waited.
         cursor.execute(LOCK_ENQUEUE)
         with without_nested_loops(cursor):
             cursor.execute(
@@ -58,7 +60,7 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) 
             count = cursor.rowcount
         if count > size * BATCHES_PER_EDITION:
             raise LookupError(f"{count} readers do not fit into one edition's batches of {size}.")
-        # 0 is kept free for mail that is asked for, which goes ahead (enqueue_transactional.py).
+        # Position 0 is for transactional mail, which goes first (enqueue_transactional.py).
         rows = f"""
             SELECT %(first)s + number, %(edition)s::bigint, current.position + number, 'ready',
                    %(held_until)s::timestamptz, least(%(size)s, %(count)s - number * %(size)s)

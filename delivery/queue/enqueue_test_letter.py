@@ -1,4 +1,4 @@
-"""Enqueues a test letter, and loads those that were sent."""
+"""Enqueues test letters, and loads those that were sent."""
 
 from collections.abc import Sequence
 
@@ -12,20 +12,20 @@ from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_NAMES
 
-# No two backups of one database are restored so close that both land on the same place.
+# Far enough that two restores of one database do not skip to the same number.
 NUMBERS_SKIPPED = 1_000
 RANDOM_SKIPS = 1_000
 
 
 def next_number() -> int:
-    """The number of the next test letter; each is given once."""
+    """Draw the number of the next test letter; each is used once."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT nextval('test_letter_number')")
         return int(cursor.fetchone()[0])
 
 
 def skip_numbers() -> None:
-    """Skip numbers that a restored database may have given out since its backup."""
+    """Skip numbers that a restored database may have used since its backup."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -38,14 +38,16 @@ def skip_numbers() -> None:
 
 
 def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
-    """Send the one copy of a test letter to `address`, before every newsletter. `fields` are the
-    values of `READER_FIELDS`. Must be called inside the transaction that creates the edition."""
+    """Send the one copy of a test letter to `address`, before every newsletter.
+
+    `fields` are the values of `READER_FIELDS`. Must be called inside the transaction that creates
+    the edition."""
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
-            "A test letter is enqueued in the transaction that makes it; there is none."
+            "A test letter must be enqueued in the transaction that creates it; there is none."
         )
     with connection.cursor() as cursor:
-        # Whoever has themselves erased meanwhile waits for this, or this sees that they are gone.
+        # A concurrent erasure waits for this transaction, or this one sees its result.
         cursor.execute(LOCK_ENQUEUE)
     batch = Batch.objects.create(
         id=first_batch_id(edition.pk), edition=edition, position=AHEAD_OF_ALL, size=1, waiting=1
@@ -61,13 +63,13 @@ def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
 
 
 def load_test_letter(number: int) -> Delivery | None:
-    """The delivery of this test letter, with its batch and edition; None if there is none."""
+    """Load the delivery of this test letter with its batch and edition, if any."""
     letters = Delivery.objects.select_related("batch__edition")
     return letters.filter(issue=TEST_ISSUE, version=number, recipient=TEST_RECIPIENT).first()
 
 
 def test_letters_to(address_key: str) -> list[int]:
-    """The numbers of the test letters to this case-folded address."""
+    """List the numbers of the test letters to this case-folded address."""
     letters = Delivery.objects.filter(issue=TEST_ISSUE, recipient=TEST_RECIPIENT)
     found = letters.annotate(key=Lower("address")).filter(key=address_key)
     return list(found.order_by("version").values_list("version", flat=True))

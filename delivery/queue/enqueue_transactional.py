@@ -23,12 +23,12 @@ def request_mail(
     """Send a mail of this kind to each of `recipients`: (recipient id, address).
 
     It is the `version`-th of its kind for each of them. With `ahead` it goes before every
-    newsletter. Must be called inside a transaction; only the first of a version makes others wait.
-    Raises `IntegrityError` if a recipient has this kind and version already, and `LookupError` if
-    the edition has no room for another batch."""
+    newsletter. Must be called inside a transaction. Only the first request for a version makes
+    others wait. Raises `IntegrityError` if a recipient has this kind and version already, and
+    `LookupError` if the edition has no room for another batch."""
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
-            "A mail is requested in the transaction of what it is requested by; there is none."
+            "A mail must be requested in the transaction of its cause; there is none."
         )
     if not recipients:
         return
@@ -59,14 +59,14 @@ def request_mail(
 
 
 def _edition(kind: Edition.Kind, version: int) -> Edition:
-    """The edition of everyone's `version`-th mail of this kind; created if it is missing."""
+    """Return the edition of the `version`-th mail of this kind; create it if missing."""
     editions = Edition.objects.filter(issue_id=ISSUE_BY_KIND[kind], version=version)
     edition = editions.first()
     if edition is None:
         words = transactional_text(kind)
         mail = compose_transactional(words)
         content = "\0".join((words.title, mail.html, mail.text))
-        # Two may be the first at once: one of them makes it, and the other finds it.
+        # With two concurrent first requests, one creates it and the other finds it.
         Edition.objects.bulk_create(
             [
                 Edition(
@@ -87,8 +87,9 @@ def _edition(kind: Edition.Kind, version: int) -> Edition:
 
 
 def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> int:
-    """Insert a batch under the next free number; return its id. It is ready even if the edition is
-    held back; `start.py` pauses it then."""
+    """Insert a batch under the next free number; return its id.
+
+    It is ready even if the edition is paused. `start.py` pauses it then."""
     rows = "SELECT %s + nextval('batch_on_request'), %s::bigint, %s, 'ready', clock_timestamp(), %s"
     for _ in range(DRAWN_NUMBERS):
         cursor.execute(
@@ -98,4 +99,4 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> 
         row = cursor.fetchone()
         if row is not None:
             return int(row[0])
-    raise LookupError(f"Edition {edition} of mail on request has no room for another batch.")
+    raise LookupError(f"Edition {edition} of transactional mail has no room for another batch.")

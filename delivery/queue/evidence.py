@@ -1,10 +1,11 @@
-"""Records acceptances by the provider, and updates outcomes and counts by them.
+"""Records the provider's acceptances, and updates outcomes and counts by them.
 
 A settled delivery holds its first acceptance itself. Every other one is evidence: a webhook before
-the reply, a reply after the claim was lost, a second copy. Its order does not matter.
+the reply, a reply after the claim was lost, a second copy. The order of evidence does not matter.
 
 A settling worker locks its batch and not the edition, so the batch is locked here too. Deliveries
-are found by their whole key in sub-queries: a join may scan an index if statistics are missing."""
+are found by their whole key in sub-queries, because a join may scan an index if statistics are
+missing."""
 
 import logging
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# Once an edition's copies are dropped it has none, whatever rows are still there.
+# An edition whose copies are dropped counts as having none, even if rows remain.
 _OF_EDITION = """
     delivery.issue_id = (SELECT issue_id FROM edition
                          WHERE edition.id = %(edition)s AND deliveries_dropped_at IS NULL)
@@ -31,7 +32,7 @@ _OF_EDITION = """
 """
 _THEIR_COPIES = f"{_OF_EDITION} AND delivery.recipient_id = ANY(%(recipients)s)"
 
-# OFFSET keeps each of these one look by the key.
+# OFFSET makes each of these one look-up by the key.
 _ITS_COPY = f"""LATERAL (
         SELECT * FROM delivery WHERE {_OF_EDITION} AND delivery.recipient_id = acceptance.recipient
         OFFSET 0
@@ -54,9 +55,10 @@ def record_acceptances(
     acceptances: Sequence[tuple[int, Sent]],
     source: Evidence.Source,
 ) -> int:
-    """Keep acceptances of an edition, as pairs of recipient and acceptance; return how many are
-    new. A delivery with a second one raises an alarm and stops the edition, once. One that names no
-    delivery of the edition is logged. The caller has locked the edition and no batch."""
+    """Record acceptances, pairs of recipient and acceptance; return how many are new.
+
+    A second acceptance of a delivery raises an alarm and stops the edition, once. An acceptance
+    without a delivery in the edition is logged. The caller has locked the edition and no batch."""
     if not acceptances:
         return 0
     recipients = [recipient for recipient, _ in acceptances]
@@ -102,7 +104,7 @@ def _lock_batches(cursor: CursorWrapper, edition: int, recipients: Sequence[int]
 
 
 def _log_contradictions(cursor: CursorWrapper, edition: int, values: dict[str, Any]) -> None:
-    """Log acceptances that contradict the record: they must not keep the others from being kept."""
+    """Log acceptances that contradict the record, so that the others are still kept."""
     cursor.execute(
         f"""
         SELECT message_id, recipient
@@ -119,8 +121,8 @@ def _log_contradictions(cursor: CursorWrapper, edition: int, values: dict[str, A
     )
     for message_id, recipient in cursor.fetchall():
         logger.critical(
-            "message %s is said to be reader %d's of edition %d, and is evidence for another "
-            "delivery already; provider ids are unique, so this cannot be",
+            "message %s was reported for reader %d of edition %d, but its id is already evidence "
+            "for another delivery; provider ids should be unique",
             message_id,
             recipient,
             edition,
@@ -140,9 +142,11 @@ def _log_contradictions(cursor: CursorWrapper, edition: int, values: dict[str, A
 
 
 def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
-    """Raise an alarm for every second copy of these deliveries, and stop the edition if one is new.
-    A delivery with n accepted copies has n - 1 alarms, so seeing them again raises nothing. Returns
-    how many are new. The caller has locked the edition."""
+    """Raise an alarm for every second copy of these deliveries.
+
+    Stops the edition if an alarm is new, and returns how many are. A delivery with n accepted
+    copies has n - 1 alarms, so a repeated acceptance raises no alarm. The caller has locked the
+    edition."""
     cursor.execute(
         f"""
         SELECT recipient_id, max(provider_message_id), array_agg(message_id ORDER BY seen.id)
@@ -156,7 +160,7 @@ def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequ
     )
     new = 0
     for recipient, own, others in cursor.fetchall():
-        # In order and each once; its own id, where it has one, is the first.
+        # In order and each once. The delivery's own id, if any, is the first.
         ids = list(dict.fromkeys([own, *others] if own else others))
         new += _raise_for(cursor, edition, recipient, ids)
     if new:
@@ -184,8 +188,10 @@ def _raise_for(cursor: CursorWrapper, edition: int, recipient: int, ids: Sequenc
 
 
 def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
-    """The recipients in a batch whose evidence their deliveries do not show yet. Read by whoever
-    gives up a lease, in the same transaction: later evidence was left to the holder."""
+    """Find the recipients in a batch with evidence that is not applied yet.
+
+    Must be read when a lease is given up, in the same transaction, because evidence that came
+    meanwhile was left to the holder."""
     cursor.execute(
         f"""
         SELECT recipient_id FROM delivery, {_ITS_EVIDENCE}
@@ -203,8 +209,10 @@ def apply_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int
 
 
 def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
-    """Settle as sent every one of these deliveries that has evidence of it; return how many. The
-    edition is locked. A leased batch is left to its holder, which reads `unapplied_evidence`."""
+    """Settle as sent each of these deliveries that has evidence; return how many.
+
+    The edition is locked. A leased batch is left to its holder, which reads
+    `unapplied_evidence`."""
     cursor.execute(
         f"""
         SELECT id FROM batch
@@ -230,8 +238,8 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
 
 _BEFORE = ("waiting", "unknown", "suppressed", "withdrawn", "failed")
 
-# One statement, so that outcomes, counts and states can never be seen apart. An id that a delivery
-# bears already is preferred to another, and an earlier piece of evidence to a later one.
+# One statement, so that outcomes, counts and states always agree. A delivery keeps the id that it
+# has, and otherwise takes the earliest evidence.
 _SETTLE = f"""
     WITH proof AS (
         SELECT DISTINCT ON (recipient_id) recipient_id, batch_id, outcome, missed, message_id,

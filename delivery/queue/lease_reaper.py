@@ -1,5 +1,7 @@
-"""Recovers the batches of crashed workers. Every worker sweeps; none is a leader. Every statement
-repeats the state, the epoch and the lease it saw, so a worker that settles in between wins."""
+"""Recovers the batches of crashed workers. Every worker sweeps, without a leader.
+
+Every statement repeats the state, the epoch and the lease it saw, so a worker that settles in
+between wins."""
 
 import logging
 from collections.abc import Sequence
@@ -43,9 +45,11 @@ class _EditionLockedError(Exception): ...
 
 
 def recover_expired_leases(*, first_lookup_after_s: float) -> int:
-    """Recover up to `MAX_BATCHES` batches whose lease has expired; return how many. Claimed ones
-    wait again. Those in a call become unknown and are looked up `first_lookup_after_s` after the
-    call's deadline. The batches of a locked edition are left to the next run."""
+    """Recover up to `MAX_BATCHES` batches with expired leases; return how many.
+
+    Claimed batches wait again. Batches in a call become unknown and are looked up
+    `first_lookup_after_s` after the call's deadline. The batches of a locked edition are left to
+    the next run."""
     recovered = 0
     tried: list[int] = []
     locked: list[int] = []
@@ -62,7 +66,7 @@ def recover_expired_leases(*, first_lookup_after_s: float) -> int:
                     recovered += _try_to_recover(lease, first_lookup_after_s)
                 except _EditionLockedError:
                     locked.append(lease.edition)
-                    logger.warning("the edition is locked; its expired leases are swept later")
+                    logger.warning("the edition is locked; its expired leases are recovered later")
         if len(locked) == known:
             return recovered
 
@@ -87,21 +91,21 @@ def _load_expired(at_most: int, tried: Sequence[int], locked: Sequence[int]) -> 
 
 
 def _try_to_recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
-    """Return whether it was recovered. One batch that fails must not keep the others."""
+    """Return whether it was recovered. A batch that fails must not block the others."""
     try:
         recovered = _recover(lease, first_lookup_after_s)
     except DatabaseError:
-        logger.exception("batch %d could not be recovered; it is tried again", lease.batch)
+        logger.exception("batch %d could not be recovered and is tried again", lease.batch)
         return False
     if recovered:
         metrics_buffer.add(delivery_metrics.LEASES_RECOVERED, state=lease.state)
-        logger.warning("batch %d is recovered; its lease expired %s", lease.batch, lease.state)
+        logger.warning("batch %d was recovered; its lease expired %s", lease.batch, lease.state)
     return recovered
 
 
 def _recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
     with short_transaction() as cursor:
-        # An edition that is locked for long must not keep this from all other editions.
+        # An edition with a long lock must not delay all other editions.
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         try:
             control = lock_edition(cursor, lease.edition)
@@ -124,7 +128,7 @@ def _recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
                 )
                 recovered = bool(cursor.rowcount)
         if recovered:
-            # Evidence that came meanwhile was left to the worker that held the batch.
+            # Evidence that came meanwhile was left to the former holder of the batch.
             unapplied = unapplied_evidence(cursor, lease.batch)
             if unapplied:
                 apply_evidence(cursor, lease.edition, unapplied)
@@ -190,6 +194,6 @@ def _recover_sending(
         [lease.batch],
     )
     delivery_metrics.count_deliveries({"unknown": cursor.rowcount})
-    # Its end was not recorded and is not invented here; look-ups count from its deadline.
+    # Its real end is unknown, so look-ups are timed from its deadline.
     cursor.execute("UPDATE attempt SET result = 'unknown' WHERE id = %s", [row[0]])
     return True

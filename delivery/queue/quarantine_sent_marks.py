@@ -1,4 +1,4 @@
-"""Quarantines waiting deliveries that may have been sent: each is looked up before anything else.
+"""Quarantines waiting deliveries that may have been sent, and has them looked up.
 
 The order is always send, then mark. A mark without a settled delivery breaks it, and so does an
 acceptance after the claim was lost (docs/decisions/0006). Only the first raises an alarm."""
@@ -19,23 +19,24 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# An acceptance of the copy is on record. OFFSET keeps it one look by the key.
+# An acceptance of the copy is recorded. OFFSET makes it one look-up by the key.
 _IS_PROVED = """EXISTS (
     SELECT FROM evidence
     WHERE evidence.issue_id = delivery.issue_id AND evidence.version = delivery.version
       AND evidence.recipient_id = delivery.recipient_id
     OFFSET 0)"""
 
-# A waiting copy may have gone if it has a provider's id, a time, or a late acceptance.
+# A waiting copy may have been sent if it has a provider's id, a time, or a late acceptance.
 HAS_SENT_MARK = f"(provider_message_id IS NOT NULL OR sent_at IS NOT NULL OR {_IS_PROVED})"
 
 
 def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence[int]) -> None:
-    """Put each of these waiting deliveries of `batch` into an unknown batch of its own. An alarm is
-    raised once where no acceptance is recorded. The caller holds the edition and the batch."""
+    """Put each of these waiting deliveries into a separate unknown batch.
+
+    Raises one alarm for each without a recorded acceptance. The caller holds the edition and the
+    batch."""
     logger.critical(
-        "%d deliveries of batch %d bear a mark of having been sent without being settled; "
-        "Postmark is asked about them before anything else",
+        "%d deliveries of batch %d are marked as sent but not settled; they are looked up first",
         len(marked),
         batch,
     )
@@ -73,8 +74,9 @@ def _raise_alarms(cursor: CursorWrapper, batch: int, edition: int, marked: Seque
 
 
 def quarantine_marked(cursor: CursorWrapper, edition: int, *, batch: int | None = None) -> int:
-    """Quarantine every marked delivery in an edition's paused batches, or in one batch. Call it
-    before waiting deliveries are withdrawn. The caller has locked the edition."""
+    """Quarantine marked deliveries in an edition's paused batches, or in one batch.
+
+    Call it before waiting deliveries are withdrawn. The caller has locked the edition."""
     cursor.execute(
         f"""
         SELECT batch_id, array_agg(recipient_id ORDER BY recipient_id)

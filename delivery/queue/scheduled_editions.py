@@ -1,5 +1,7 @@
-"""Starts, moves and cancels scheduled editions. One guarded statement makes an edition run, in the
-transaction that enqueues its audience: it starts once, and a crash leaves it scheduled."""
+"""Starts, moves and cancels scheduled editions.
+
+One guarded statement makes an edition run, in the transaction that enqueues its audience. So it
+starts once, and a crash leaves it scheduled."""
 
 from datetime import datetime
 
@@ -16,16 +18,17 @@ IS_DUE = """control = 'scheduled' AND unreconciled_since IS NULL
 
 
 def due() -> list[int]:
-    """The editions whose time has come, the longest due first."""
+    """Select the editions that are due, the longest due first."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT id FROM edition WHERE {IS_DUE} ORDER BY scheduled_for, id")  # noqa: S608
         return [row[0] for row in cursor.fetchall()]
 
 
 def begin(cursor: CursorWrapper, edition: int, *, immediately: bool = False) -> bool:
-    """Run a scheduled edition that is due, or `immediately`; its audience is enqueued in this
-    transaction. False if it is not scheduled any more, not due, or the database was restored and
-    does not know whether it went out already."""
+    """Run a scheduled edition that is due, or `immediately`.
+
+    Its audience is enqueued in this transaction. False if it is not due or no longer scheduled, or
+    if the database was restored and does not know whether it was sent."""
     return _leave_schedule(
         cursor,
         edition,
@@ -37,8 +40,10 @@ def begin(cursor: CursorWrapper, edition: int, *, immediately: bool = False) -> 
 
 
 def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> bool:
-    """Pause a scheduled edition of which the provider has copies; it stays unreconciled. The
-    database was restored from a backup of before its time. The caller enqueues its audience."""
+    """Pause a scheduled edition of which the provider has copies.
+
+    The database was restored from a backup taken before its time. The edition stays unreconciled.
+    The caller enqueues its audience."""
     return _leave_schedule(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
 
 
@@ -69,8 +74,9 @@ def _leave_schedule(
 
 
 def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
-    """Give a scheduled edition another time; return False if `before` is not its time. Both times
-    must lie ahead: a worker may be starting an edition that is due."""
+    """Give a scheduled edition another time; False if `before` is not its time.
+
+    Both times must be in the future, because a worker may be starting a due edition."""
     with short_transaction() as cursor:
         cursor.execute(
             f"""
@@ -93,8 +99,9 @@ def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
 
 
 def cancel(edition: int, *, called_back: bool) -> bool:
-    """End a scheduled edition before its time; False if it is not one any more. Also False if the
-    database was restored and does not know whether it went out."""
+    """End a scheduled edition before its time; False if it is no longer scheduled.
+
+    Also False if the database was restored and does not know whether it was sent."""
     reason = Reason.of(ReasonCode.CALLED_BACK_BEFORE_ITS_TIME) if called_back else None
     guard = f"unreconciled_since IS NULL AND {IS_THE_KNOWN_DATABASE}"
     with short_transaction() as cursor:

@@ -1,5 +1,6 @@
-"""The rate that all workers share: permits to claim, and the slowdown after a 429. One row holds
-it. A worker that finds it locked does not wait."""
+"""The rate that all workers share: permits to claim, and the slowdown after a 429.
+
+One row holds it. A worker that finds the row locked does not wait."""
 
 import logging
 import math
@@ -14,13 +15,13 @@ from delivery.rules.send_rate import Slowdown, after_too_fast, has_ended, quiet_
 
 logger = logging.getLogger(__name__)
 
-# What was accepted is measured over this time: several calls long, and still the present.
+# The time over which acceptances are measured: several calls, but still recent.
 MEASURED_OVER_S = 10
 
-# In SQL, without a lock and next to free: whether a 429 slows the workers down.
+# In SQL: whether a 429 slows the workers down. Takes no lock and costs almost nothing.
 IS_SLOWED = "EXISTS (SELECT FROM send_rate WHERE slowed_at IS NOT NULL)"
 
-# What `slowdown_from` reads of the row.
+# The columns that `slowdown_from` reads.
 SLOWDOWN_NAMES = ("too_fast_per_s", "slowed_to_per_s", "for_s")
 SLOWDOWN_COLUMNS = (
     "too_fast_per_s, slowed_to_per_s, "
@@ -29,7 +30,7 @@ SLOWDOWN_COLUMNS = (
 
 
 def slowdown_from(cells: Sequence[float | None]) -> Slowdown | None:
-    """The slowdown in the columns `SLOWDOWN_COLUMNS`, if any."""
+    """Read the slowdown from the columns `SLOWDOWN_COLUMNS`, if there is one."""
     too_fast, to, for_s = cells
     return None if too_fast is None or to is None else Slowdown(too_fast, to, for_s or 0.0)
 
@@ -42,8 +43,10 @@ def is_slowed() -> bool:
 
 
 def ensure_row() -> None:
-    """Insert the one row if a restored or emptied table lacks it. Outside any transaction: while
-    one that inserts it is open, every other insert would wait."""
+    """Insert the one row if a restored or emptied table lacks it.
+
+    Call it outside any transaction: an open transaction that inserts it would block every other
+    insert."""
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO send_rate (id, next_claim_at) VALUES (1, clock_timestamp()) "
@@ -52,9 +55,10 @@ def ensure_row() -> None:
 
 
 def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> float | None:
-    """Take the permit to claim a batch if it is due; None if it is not, or if another takes it. The
-    row stays locked until the caller's transaction ends. A slowdown that has ended is deleted.
-    Returns copies per second, infinite if nothing limits them."""
+    """Take the permit to claim a batch; None if it is not due or another takes it.
+
+    The row stays locked until the caller's transaction ends. A slowdown that has ended is deleted.
+    Returns copies per second, infinite without a limit."""
     cursor.execute(
         f"SELECT {SLOWDOWN_COLUMNS} FROM send_rate WHERE next_claim_at <= clock_timestamp() "  # noqa: S608 -- a constant
         "FOR UPDATE SKIP LOCKED"
@@ -67,13 +71,14 @@ def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> flo
         cursor.execute(
             "UPDATE send_rate SET too_fast_per_s = NULL, slowed_to_per_s = NULL, slowed_at = NULL"
         )
-        logger.info("the workers are back at their rate from before the last 429")
+        logger.info("the workers are back at their rate before the last 429")
     return rate_of(slowdown, ceiling_per_s) or math.inf
 
 
 def consume_permit(cursor: CursorWrapper, rate_per_s: float, copies: int) -> None:
-    """Put off the next permit by as long as `copies` take at this rate. At most one unused second
-    is made up for."""
+    """Delay the next permit by the time that `copies` take at this rate.
+
+    At most one unused second is made up."""
     cursor.execute(
         """
         UPDATE send_rate SET next_claim_at = greatest(next_claim_at, clock_timestamp()
@@ -86,8 +91,10 @@ def consume_permit(cursor: CursorWrapper, rate_per_s: float, copies: int) -> Non
 def slow_down(
     attempt: UUID, *, ceiling_per_s: float | None, retry_after_s: float | None = None
 ) -> bool:
-    """Halve the rate because the call of `attempt` was refused as too fast; True if that was done.
-    Calls in flight together halve it once. Either way no worker claims before `retry_after_s`."""
+    """Halve the rate because the call of `attempt` was refused as too fast.
+
+    Returns True if it was halved. Calls in flight together halve it once. In both cases workers
+    claim only after `retry_after_s`."""
     ensure_row()
     with short_transaction() as cursor:
         cursor.execute(
@@ -95,7 +102,7 @@ def slow_down(
             "clock_timestamp() + make_interval(secs => %s))",
             [quiet_s(retry_after_s)],
         )
-        # The row is locked by now, so the second of two reads what the first has written.
+        # The row is locked now, so the second of two workers reads what the first has written.
         cursor.execute(
             f"""
             SELECT {SLOWDOWN_COLUMNS} FROM send_rate
@@ -110,21 +117,21 @@ def slow_down(
         slowdown = after_too_fast(
             slowdown_from(row), ceiling_per_s, measured_per_s=_accepted_per_s(cursor)
         )
-        # It grows from the end of the pause that the provider asked for.
+        # The rate grows from the end of the pause that the provider asked for.
         cursor.execute(
             "UPDATE send_rate SET too_fast_per_s = %s, slowed_to_per_s = %s, "
             "slowed_at = clock_timestamp() + make_interval(secs => %s)",
             [slowdown.too_fast_per_s, slowdown.to_per_s, quiet_s(retry_after_s)],
         )
     logger.warning(
-        "Postmark asked for a slower rate: all workers together send %g copies a second for now",
+        "Postmark asked for a lower rate: all workers together send %g copies per second for now",
         round(slowdown.to_per_s, 1),
     )
     return True
 
 
 def _accepted_per_s(cursor: CursorWrapper) -> float:
-    """Copies accepted per second lately, measured from the start of the first of those calls."""
+    """Measure copies accepted per second from the start of the first recent call."""
     cursor.execute(
         """
         SELECT coalesce(sum(accepted), 0)::float8

@@ -1,5 +1,6 @@
-"""Settles a batch: writes the outcomes in one transaction, guarded by the claim's epoch. A worker
-that lost its claim changes nothing here; what it learned is kept as evidence."""
+"""Settles a batch: writes the outcomes in one transaction, guarded by the epoch.
+
+A worker that lost its claim changes no outcome here. Its results are kept as evidence."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -58,7 +59,7 @@ def settle_call(
         kept = record_acceptances(cursor, claim.edition, attempt, late, Evidence.Source.REPLY)
         settle_by_evidence(cursor, claim.edition, [recipient for recipient, _ in late])
     logger.warning(
-        "the answer to attempt %s (%s) came after its claim was lost; %d acceptances are kept",
+        "the answer to attempt %s (%s) came after its claim was lost; %d acceptances were recorded",
         attempt.hex,
         result,
         kept,
@@ -90,9 +91,10 @@ def _settle(
     looked_up: bool,
     and_then: Callable[[CursorWrapper], None],
 ) -> bool:
-    """Settle in a transaction of its own; False, and nothing is changed, if the guard did not hold.
-    Later evidence and probing are read once the batch's row is held, so that neither is missed. If
-    there is either, everything is done again under the edition's lock."""
+    """Settle in a separate transaction; change nothing if the guard fails.
+
+    Later evidence and probing are read once the batch's row is locked, so that neither is missed.
+    If there is either, everything is repeated under the edition's lock."""
 
     def settle_in(cursor: CursorWrapper, locked_control: str | None) -> bool:
         control = locked_control or "running"
@@ -109,7 +111,7 @@ def _settle(
             apply_evidence(cursor, claim.edition, unapplied)
         return True
 
-    # Only what makes batches ready or stops the edition needs the lock; the common end does not.
+    # Only making batches ready or stopping the edition needs the lock. The common case does not.
     lock_first = (
         looked_up
         or claim.probing
@@ -130,13 +132,15 @@ def _acceptances(settlement: Settlement) -> list[tuple[int, Sent]]:
 def _change_batch(
     cursor: CursorWrapper, claim: Claim, settlement: Settlement, looked_up: bool, control: str
 ) -> bool | None:
-    """Make the guarded transition; whether the edition is probing, None if the guard failed."""
+    """Make the guarded transition; return whether the edition is probing.
+
+    Returns None if the guard failed."""
     looks_up = settlement.next is Next.LOOK_UP
     match settlement.next:
         case Next.LOOK_UP:
             state = "unknown"
         case Next.WAIT_FOR_DECISION:
-            # What waits goes on when a person resumes; what is unknown has to be decided on.
+            # Waiting deliveries continue after a resume. Unknown ones need a decision.
             state = "parked" if looked_up else "paused"
         case _:
             state = "ready" if control == "running" else "paused"
@@ -163,13 +167,13 @@ def _change_batch(
     return None if row is None else bool(row[0])
 
 
-# Since when the batch is unknown after this, and whether anything in it is open.
+# When the batch became unknown, and whether it still has open deliveries.
 _SINCE = """CASE WHEN %(newly_unknown)s THEN clock_timestamp()
                  WHEN %(looks_up)s OR %(state)s = 'parked' THEN unknown_since END"""
 _IS_OPEN = "waiting + %(waiting)s + unknown + %(unknown)s > 0"
 
-# One statement, so that state and counts can never be seen apart. A batch with nothing open is
-# done, whatever the decision named as next.
+# One statement, because state and counts must always agree. A batch without open deliveries is
+# done, whatever the settlement named as next.
 _CHANGE_BATCH = f"""
     UPDATE batch SET
         state = CASE WHEN {_IS_OPEN} THEN %(state)s ELSE 'done' END,
@@ -210,7 +214,7 @@ def _change_deliveries(
     if refused:
         readers.registered().mark_refused(refused, claim.kind)
     if control == "cancelled":
-        # The edition ended during the call or look-up: what was not accepted never goes.
+        # The edition ended during the call or look-up, so what was not accepted is withdrawn.
         if settlement.next is not Next.LOOK_UP:
             quarantine_marked(cursor, claim.edition, batch=claim.batch)
             withdraw_waiting(cursor, claim.edition, batch=claim.batch)
@@ -221,7 +225,7 @@ def _change_deliveries(
         and settlement.next is Next.WAIT_FOR_DECISION
         and (waiting := waiting_recipients(cursor, claim.batch))
     ):
-        # What was surely not accepted does not wait for a decision beside unknown deliveries.
+        # Deliveries that were provably not accepted must not wait for a decision with unknown ones.
         split_off(cursor, claim.batch, claim.edition, waiting)
 
 
@@ -238,7 +242,9 @@ def _change_edition(
 
 
 def _was_judged(settlement: Settlement) -> bool:
-    """Whether the provider judged deliveries of this call. A look-up may find older acceptances."""
+    """Whether the provider judged deliveries of this call.
+
+    A look-up may find older acceptances."""
     return any(
         isinstance(outcome, Sent | Suppressed | Failed) for outcome in settlement.outcomes.values()
     )
@@ -252,5 +258,5 @@ _RESULTS: Mapping[type[CallResult], Attempt.Result] = {
 
 
 def attempt_result(result: CallResult) -> Attempt.Result:
-    """The attempt's result for the result of its call."""
+    """Return the attempt's result for the result of its call."""
     return _RESULTS.get(type(result), Attempt.Result.REFUSED)

@@ -1,4 +1,4 @@
-"""The transactions of the queue, outermost and short, and the lock on an edition's row."""
+"""The queue's outermost, short transactions, and the lock on an edition's row."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import TypeVar
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-# The server ends the session of a worker that froze in a transaction; the lease frees the batch.
+# The server ends the session of a worker that freezes in a transaction. The lease frees the batch.
 LONGEST_SILENCE_S = 5
 
 _is_joined: ContextVar[bool] = ContextVar("_is_joined", default=False)
@@ -16,7 +16,9 @@ _is_joined: ContextVar[bool] = ContextVar("_is_joined", default=False)
 
 @contextmanager
 def short_transaction() -> Iterator[CursorWrapper]:
-    """A cursor in a transaction of its own, or in that of `together` or `join_transaction`."""
+    """Open a cursor in a new transaction, or in one already joined.
+
+    `together` and `join_transaction` provide the joined one."""
     with transaction.atomic(durable=not _is_joined.get()), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{LONGEST_SILENCE_S}s'")
         yield cursor
@@ -24,14 +26,14 @@ def short_transaction() -> Iterator[CursorWrapper]:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Commit what the queue does in here with what is written beside it: the audit trail."""
+    """Commit the queue's changes in this block with the audit trail."""
     with transaction.atomic(durable=not _is_joined.get()), join_transaction():
         yield
 
 
 @contextmanager
 def join_transaction() -> Iterator[None]:
-    """Make the queue use the transaction that is open already, which bounds its silence itself."""
+    """Make the queue use the open transaction, which limits its idle time itself."""
     if not connection.in_atomic_block:
         raise RuntimeError("There is no transaction to join.")
     was = _is_joined.set(True)
@@ -45,8 +47,9 @@ Result = TypeVar("Result")
 
 
 def lock_edition(cursor: CursorWrapper, edition: int) -> str:
-    """Lock the edition's row and return its control. `NO KEY`, so that an attempt that refers to
-    the edition by its key need not wait."""
+    """Lock the edition's row and return its control.
+
+    `NO KEY`, so that an attempt that refers to the edition by its key need not wait."""
     cursor.execute("SELECT control FROM edition WHERE id = %s FOR NO KEY UPDATE", [edition])
     (control,) = cursor.fetchone()
     return str(control)
@@ -59,8 +62,10 @@ class EditionLockNeededError(Exception):
 def with_edition_lock_if_needed(
     edition: int, work: Callable[[CursorWrapper, str | None], Result], *, lock_first: bool
 ) -> Result:
-    """Do `work` in a short transaction, and again under the edition's lock if it needs that. `work`
-    gets the edition's control, or None without the lock: it may raise `EditionLockNeededError`."""
+    """Do `work` in a short transaction, and again under the edition's lock if needed.
+
+    `work` gets the edition's control, or None without the lock. Without it, it may raise
+    `EditionLockNeededError`."""
     for lock in (lock_first, True):
         try:
             with short_transaction() as cursor:

@@ -1,5 +1,7 @@
-"""Starts the call for a claimed batch: the attempt is committed before a byte leaves. This is also
-the last check of every delivery: may it be mailed, and was it sent already?"""
+"""Starts the call for a claimed batch: commits the attempt before a byte is sent.
+
+It makes the last check of every delivery: whether it may be mailed, and whether it was sent
+already."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -24,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 def load_recipients(claim: Claim) -> list[Recipient]:
-    """The waiting deliveries of a claimed batch."""
+    """Load the waiting deliveries of a claimed batch."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -39,9 +41,10 @@ def load_recipients(claim: Claim) -> list[Recipient]:
 def start(
     claim: Claim, attempt: UUID, worker: UUID, *, deadline_s: float, lease_s: float
 ) -> list[int]:
-    """Record the attempt, and hold the batch for the call's deadline and the lease after it. Return
-    the recipients of the call; none if the claim is lost or nothing may be sent. Guarded by the
-    claim's epoch and lease, and by the edition's control."""
+    """Record the attempt, and hold the batch for the call's deadline and the lease.
+
+    Returns the recipients of the call: none if the claim is lost or no delivery may be sent.
+    Guarded by the claim's epoch and lease, and by the edition's control."""
 
     def start_in(cursor: CursorWrapper, locked_control: str | None) -> list[int]:
         locked = locked_control is not None
@@ -61,11 +64,11 @@ def start(
         row = cursor.fetchone()
         if row is None:
             return []
-        # As it is now: the edition may have been stopped and resumed since the claim.
+        # The current value: the edition may have been stopped and resumed since the claim.
         probing, control = row
         if control != "running":
             _need(locked)
-            # It was enqueued without the edition's lock while the edition was held back.
+            # The batch was enqueued without the edition's lock while the edition was not running.
             _leave(cursor, claim, "state = 'paused'")
             return []
         unmarked, marked = _split_by_mark(cursor, claim)
@@ -100,8 +103,9 @@ def _need(lock: bool) -> None:
 
 
 def _split_by_mark(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[int]]:
-    """The waiting recipients of the batch, without and with a mark of having been sent. An unknown
-    delivery in a batch to be sent was put there by hand; it counts as marked."""
+    """Return the waiting recipients without and with a mark of having been sent.
+
+    An unknown delivery in a batch that is to be sent was put there by hand. It counts as marked."""
     cursor.execute(
         f"""
         SELECT recipient_id, outcome = 'unknown', {HAS_SENT_MARK} FROM delivery
@@ -130,7 +134,7 @@ def _split_by_mark(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list
 
 def _recount(cursor: CursorWrapper, batch: int) -> None:
     """Set a batch's counts from its rows. The caller holds the batch."""
-    logger.critical("batch %d is counted anew: its rows were changed by other hands", batch)
+    logger.critical("batch %d is recounted: its rows were changed outside the queue", batch)
     cursor.execute(
         f"""
         UPDATE batch SET {", ".join(f"{name} = held.{name}" for name in ("size", *COUNTS))}
@@ -142,7 +146,7 @@ def _recount(cursor: CursorWrapper, batch: int) -> None:
 
 
 def _leave(cursor: CursorWrapper, claim: Claim, change: str) -> None:
-    """Give up a batch of which nothing is sent now."""
+    """Give up a batch without sending anything."""
     cursor.execute(
         f"""
         UPDATE batch SET {change}, attempt = NULL, owner = NULL, lease_until = NULL
@@ -172,8 +176,9 @@ def _still_to_send(cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int])
 
 
 def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
-    """Whether a test letter may not go, as `no_longer_mailable` says it of readers. Only its
-    address counts: it may have been suppressed or erased."""
+    """Find whether a test letter may not be sent; the verdicts are as for readers.
+
+    Only its address counts: it may be suppressed or erased."""
     cursor.execute(
         "SELECT recipient_id, address FROM delivery WHERE batch_id = %s AND outcome = 'waiting'",
         [claim.batch],

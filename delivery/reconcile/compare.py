@@ -1,4 +1,6 @@
-"""Comparison of the provider's record with ours (docs/decisions/0012-a-restored-backup.md)."""
+"""Comparison of the provider's record with ours.
+
+See docs/decisions/0012-a-restored-backup.md."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -87,7 +89,9 @@ class SearchCoverage:
 def reconcilable_at(
     unreconciled_since: datetime, *, deadline_s: float, last_lookup_after_s: float
 ) -> datetime:
-    """Compute when calls have ended and the index shows them, so that an edition can reconcile."""
+    """Compute the earliest time at which an edition can be reconciled.
+
+    By then its calls have ended and the index shows them."""
     return unreconciled_since + timedelta(seconds=deadline_s + last_lookup_after_s)
 
 
@@ -142,7 +146,7 @@ def find_obstacle(
     reconcilable_at: datetime,
     backup_not_before: datetime,
 ) -> Obstacle | None:
-    """Find why a walk of this coverage does not reconcile an edition, or None if it does.
+    """Find why a walk of this coverage does not reconcile an edition, if so.
 
     Mail that the restored record lacks was accepted after `backup_not_before`."""
     if backup_not_before < coverage.since:

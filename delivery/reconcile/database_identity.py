@@ -1,5 +1,6 @@
-"""Detects a restored database: its stored identity differs from the server's. Until it is
-reconciled no batch can be claimed (docs/decisions/0012-a-restored-backup.md)."""
+"""Detects a restored database: its stored identity differs from the server's.
+
+No batch can be claimed until it is reconciled (docs/decisions/0012-a-restored-backup.md)."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -21,15 +22,17 @@ from delivery.tasks.periodic_tasks import make_due
 
 logger = logging.getLogger(__name__)
 
-# Batches were claimed before the restore under epochs that this database may give out again. No
-# batch is claimed so many times between a backup and its restore.
+# This database may use epochs again under which batches were claimed before the restore. A batch is
+# never claimed this many times between a backup and its restore.
 EPOCH_GAP = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityCheck:
-    """`is_another`: another database's identity was stored; `stopped` are the editions to
-    reconcile. `unavailable_fields` names what this server does not show."""
+    """The result of a check. `is_another`: another database's identity was stored.
+
+    `stopped` are the editions to reconcile. `unavailable_fields` names what this server does not
+    report."""
 
     is_another: bool
     has_more_to_store: bool
@@ -39,8 +42,10 @@ class IdentityCheck:
 
 
 def check_identity() -> IdentityCheck:
-    """Compare the database's identity with the stored one, and store it. If it differs, every open
-    edition stops in the same transaction. One statement while nothing has changed."""
+    """Compare the database's identity with the stored one, and store it.
+
+    If it differs, every open edition stops in the same transaction. It takes one statement while
+    nothing has changed."""
     with short_transaction() as cursor:
         stored = _compare_identity(cursor, lock=False)
         if stored is not None and not stored.is_another and not stored.has_more_to_store:
@@ -49,8 +54,8 @@ def check_identity() -> IdentityCheck:
         if found.is_another:
             found = replace(found, stopped=_prepare_restored_database(cursor))
             logger.critical(
-                "this database is not the one that was known (%s): %d open editions stop until "
-                "they are reconciled; run ./homing reconcile",
+                "this is not the known database (%s): %d open editions stop until they are "
+                "reconciled; run ./homing reconcile",
                 found.difference,
                 len(found.stopped),
             )
@@ -61,19 +66,21 @@ def check_identity() -> IdentityCheck:
 
 
 def declare_restored() -> tuple[int, ...]:
-    """Treat the database as restored, because an operator says so; return the editions to
-    reconcile. For restored files of the same server, or tables in the same database."""
+    """Treat the database as restored at an operator's request; return the editions.
+
+    They must be reconciled. For restored files of the same server, or tables in the same
+    database."""
     with short_transaction() as cursor:
         _lock_identity(cursor)
         stopped = _prepare_restored_database(cursor)
         _store(cursor)
     _analyse()
-    logger.critical("restored, as was declared: %d open editions stop", len(stopped))
+    logger.critical("an operator declared a restore: %d open editions stop", len(stopped))
     return stopped
 
 
 def short_name(cursor: CursorWrapper) -> str:
-    """A name for this database that changes whenever it is found or declared to be restored."""
+    """Return a name for this database that changes with every restore."""
     cursor.execute(
         """
         SELECT left(encode(sha256(concat_ws(' ', this.system_identifier, this.timeline,
@@ -85,9 +92,10 @@ def short_name(cursor: CursorWrapper) -> str:
 
 
 def _lock_identity(cursor: CursorWrapper) -> IdentityCheck:
-    """Lock the identity's row and compare. Always before any edition, so that a check and a
-    declared restore cannot deadlock."""
-    # Insert a row to lock: two workers may start at once.
+    """Lock the identity's row and compare.
+
+    Always before any edition, because a check and a declared restore must not deadlock."""
+    # Insert a row to lock, because two workers may start at once.
     cursor.execute(
         """
         INSERT INTO database_identity (id, system_identifier, timeline, database, since)
@@ -135,7 +143,7 @@ def _store(cursor: CursorWrapper) -> None:
 def _prepare_restored_database(cursor: CursorWrapper) -> tuple[int, ...]:
     readers.registered().reserve_ids()
     skip_numbers()
-    # Readers who left since the backup are on the provider's list.
+    # Readers who unsubscribed after the backup are on the provider's list.
     make_due(polling_tasks_by_stream().values())
     return _stop_open_editions(cursor)
 
@@ -156,7 +164,7 @@ def _analyse() -> None:
 
 
 def _stop_open_editions(cursor: CursorWrapper) -> tuple[int, ...]:
-    """Stop every open edition; a scheduled one may have gone out after the backup."""
+    """Stop every open edition. A scheduled one may have been sent after the backup."""
     cursor.execute(
         f"""
         SELECT id, issue_id FROM edition

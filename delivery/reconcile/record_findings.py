@@ -1,5 +1,7 @@
-"""Loads editions to reconcile, and records what the provider shows. Nothing here sends, or marks a
-delivery as not sent. A leased batch is left to its worker, which finds the evidence."""
+"""Loads editions to reconcile, and records what the provider shows.
+
+It never sends, and never marks a delivery as not sent. A leased batch is left to its worker, which
+finds the evidence."""
 
 import uuid
 from collections import defaultdict
@@ -29,8 +31,10 @@ READ_AT_ONCE = 5_000
 
 @dataclass(frozen=True, slots=True)
 class EditionRecord:
-    """An edition to reconcile. `backup_not_before` is the last call before `unreconciled_since`
-    that is known, or publishing. If it `is_scheduled`, `published_at` is when that was done."""
+    """An edition to reconcile.
+
+    `backup_not_before` is the last known call before `unreconciled_since`, or publishing. If it
+    `is_scheduled`, `published_at` is the time of scheduling."""
 
     edition: int
     issue: uuid.UUID
@@ -45,7 +49,7 @@ class EditionRecord:
 
 
 def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[EditionRecord]:
-    """Load an issue's editions, or all that may differ from the provider's record."""
+    """Load an issue's editions, or every edition that may differ from the provider's."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -88,7 +92,7 @@ def load_unreconciled_versions(issue: uuid.UUID, before: int) -> list[int]:
 
 
 def database_time() -> datetime:
-    """The database's time."""
+    """Read the database's time."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT clock_timestamp()")
         now: datetime = cursor.fetchone()[0]
@@ -113,7 +117,9 @@ def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int,
 
 
 def settle_found(record: EditionRecord, news: Sequence[tuple[int, FoundMessage]]) -> int:
-    """Record acceptances; return how many deliveries they settle. A second stops the edition."""
+    """Record acceptances; return how many deliveries they settle.
+
+    A second acceptance of a delivery stops the edition."""
     by_attempt: dict[uuid.UUID | None, list[tuple[int, Sent]]] = defaultdict(list)
     for recipient, listed in sorted(news, key=_earliest_first):
         by_attempt[_attempt(listed)].append((recipient, Sent(listed.message_id, listed.at)))
@@ -137,7 +143,7 @@ def _attempt(listed: FoundMessage) -> uuid.UUID | None:
 
 
 def iter_recipients(record: EditionRecord, *outcomes: str) -> Iterator[list[tuple[int, datetime]]]:
-    """Yield chunks of the recipients with one of these outcomes, and when each was sent."""
+    """Yield chunks of recipients with one of these outcomes, with their sent times."""
     rows = _deliveries(record).filter(outcome__in=outcomes).order_by("recipient_id")
     recipients = rows.values_list("recipient_id", Coalesce("sent_at", Now()))
     after = 0
@@ -147,13 +153,13 @@ def iter_recipients(record: EditionRecord, *outcomes: str) -> Iterator[list[tupl
 
 
 def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
-    """Return the delivery keys that have an alarm because the provider does not show them."""
+    """Return the delivery keys with an alarm because the provider lacks them."""
     alarms = Alarm.objects.filter(edition=record.edition, kind=Alarm.Kind.NOT_AT_PROVIDER)
     return set(alarms.filter(about__in=keys).values_list("about", flat=True))
 
 
 def raise_not_at_provider_alarm(record: EditionRecord, key: str, recipient: int) -> bool:
-    """Raise an alarm that the provider does not show what has evidence of its acceptance."""
+    """Raise an alarm: a recorded acceptance is missing at the provider."""
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         return raise_alarm(
@@ -166,8 +172,9 @@ def raise_not_at_provider_alarm(record: EditionRecord, key: str, recipient: int)
 
 
 def quarantine_bare_marks(record: EditionRecord) -> int:
-    """Quarantine waiting deliveries with a sent time or provider id, for look-up; return how many.
-    A leased batch is left to its worker, which does the same before a call."""
+    """Quarantine waiting deliveries with a sent time or provider id; how many.
+
+    They are looked up. A leased batch is left to its worker, which does the same before a call."""
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         waiting = Delivery.objects.filter(batch=OuterRef("pk"), outcome="waiting")
@@ -183,13 +190,15 @@ def quarantine_bare_marks(record: EditionRecord) -> int:
 
 
 def second_acceptances(record: EditionRecord) -> QuerySet[Alarm]:
-    """The alarms of copies that were accepted twice."""
+    """Select the alarms about copies that were accepted twice."""
     return Alarm.objects.filter(edition=record.edition, kind=Alarm.Kind.ACCEPTED_TWICE)
 
 
 def end_reconciliation(record: EditionRecord) -> bool:
-    """Mark as reconciled; resume unless a copy went twice. Returns False if the database was
-    restored again, or if the audience of a scheduled edition depends on an unreconciled version."""
+    """Mark as reconciled, and resume unless a copy was accepted twice.
+
+    Returns False if the database was restored again, or if the audience of a scheduled edition
+    depends on an unreconciled version."""
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         cursor.execute(

@@ -1,5 +1,6 @@
-"""One round of reconciling: compares the provider's record of one issue on one stream with ours.
-What it has is recorded, what only we have raises an alarm, and nothing is sent again."""
+"""One round of reconciling one issue on one stream with the provider's record.
+
+What the provider has is recorded, what only we have raises an alarm, and nothing is resent."""
 
 import logging
 from collections import Counter, defaultdict
@@ -33,14 +34,14 @@ from delivery.rules.delivery_key import DeliveryKey, read
 
 logger = logging.getLogger(__name__)
 
-# Deliveries looked up one by one in a round; more are left to the next.
+# The deliveries looked up individually in a round. The next round continues.
 MAX_SINGLE_LOOKUPS = 5_000
-# Recipients of a list are close together; a chunk is made only where one was seen.
+# Recipient ids are close together, so a chunk is created only where one was seen.
 CHUNK_BITS = 4096
 
 
 class RecipientSet:
-    """A set of recipients with a bit for each: a million of them fit in little memory."""
+    """A set of recipients as bits, so that a million of them need little memory."""
 
     def __init__(self) -> None:
         self._chunks: dict[int, int] = defaultdict(int)
@@ -59,9 +60,10 @@ class RecipientSet:
 
 @dataclass(slots=True)
 class RoundReport:
-    """What a round found about the issue of the edition `first`. `obstacles` are by edition.
-    `unknown` counts messages of versions that are not in this database; `too_fresh` those that a
-    walk from `again_at` on can judge."""
+    """The findings of a round about the issue of the edition `first`.
+
+    `obstacles` are by edition. `unknown` counts messages of versions that are not in this database,
+    `too_fresh` those that only a walk from `again_at` can judge."""
 
     first: EditionRecord
     found: int = 0
@@ -101,13 +103,12 @@ class ReconcileRound:
         self.report = RoundReport(editions[0])
 
     def run(self) -> RoundReport:
-        """Raises `SearchUnavailableError` if the provider cannot be asked."""
-        # Asked for before the walk: if the search shows it now, it shows what came earlier from
-        # now on.
+        """Run the round. Raises `SearchUnavailableError` if the provider cannot be asked."""
+        # Queried before the walk: once the search shows it, it also shows everything earlier.
         last = record_findings.find_last_accepted(self._stream)
         shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
         self._walk()
-        # Asked for after the walk: a version may be published meanwhile.
+        # Queried after the walk, because a version may be published meanwhile.
         versions = Edition.objects.filter(issue_id=self._issue).values_list("version", flat=True)
         for version in versions:
             del self.report.unknown[version]
@@ -131,7 +132,7 @@ class ReconcileRound:
             self._end(walked, walked.unreconciled_since)
 
     def _do_for(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
-        """Do this for an edition; False leaves it out, because the tables refuse its counts."""
+        """Do this for an edition; False omits it, because its counts do not balance."""
         if walked.edition in self.report.obstacles:
             return False
         log_context.bind(version=walked.version)
@@ -140,9 +141,9 @@ class ReconcileRound:
         except OperationalError:
             raise
         except DatabaseError as error:
-            # Its message may repeat a row.
+            # The error's message may contain a row.
             logger.error(
-                "edition %d does not balance: the database said %s",
+                "the counts of edition %d do not balance; the database reported %s",
                 walked.edition,
                 type(error).__name__,
             )
@@ -160,7 +161,7 @@ class ReconcileRound:
             by_version: dict[int, list[tuple[int, FoundMessage]]] = defaultdict(list)
             for listed in messages:
                 key = read(listed.delivery)
-                # How the search compares is not documented: each hit is compared here again.
+                # How the search compares is not documented, so each result is compared again.
                 if key is None or key.issue != self._issue or key.version not in self._editions:
                     is_new = self._count_other(listed)
                     if key is not None and key.issue == self._issue:
@@ -183,9 +184,9 @@ class ReconcileRound:
     def _record(self, walked: EditionRecord, found: Sequence[tuple[int, FoundMessage]]) -> None:
         recipients = [recipient for recipient, _ in found]
         if walked.is_scheduled and sent_before_restore.start_sent_before_restore(walked.edition):
-            # It went out after the backup was taken. Now that it has an audience, what was found
-            # is settled in it.
-            logger.critical("edition %d had gone out before the restore", walked.edition)
+            # It was sent after the backup was taken. It has an audience now, so the findings are
+            # settled in it.
+            logger.critical("edition %d was sent before the restore", walked.edition)
         comparison = compare(found, record_findings.load_recorded(walked, recipients))
         if comparison.news:
             self.report.recorded += record_findings.settle_found(walked, comparison.news)
@@ -202,7 +203,7 @@ class ReconcileRound:
             self.report.without_delivery += self._count_other(listed)
 
     def _count_other(self, listed: FoundMessage) -> bool:
-        """Count a message that is not the recorded one, once by its id."""
+        """Count a message that differs from the recorded one, once per id."""
         if listed.message_id in self._others:
             return False
         self._others.add(listed.message_id)
@@ -229,7 +230,7 @@ class ReconcileRound:
                     record_findings.raise_not_at_provider_alarm(walked, key, recipient)
 
     def _count_too_fresh(self, sent_at: Sequence[datetime]) -> None:
-        # While the search lags, the time since the call says nothing, so the wait begins now.
+        # While the search lags, the time since the call proves nothing, so the wait starts now.
         begins = [at if at > self._coverage.until else self._walked_at for at in sent_at]
         judged_at = [at + timedelta(seconds=self._last_lookup_after_s) for at in begins]
         self.report.too_fresh += len(sent_at)
@@ -273,7 +274,7 @@ class ReconcileRound:
             last_lookup_after_s=self._last_lookup_after_s,
         )
         was_all_shown = self._shown >= self._total or self._look_up_open(walked)
-        # What has ended sends nothing more: what nobody can tell any longer stays as it is.
+        # An ended edition sends no more copies, so what can no longer be known stays as it is.
         obstacle = find_obstacle(
             coverage,
             was_all_shown=was_all_shown or walked.has_ended,

@@ -48,7 +48,7 @@ class ReconcileResult:
 def reconcile(
     issue: uuid.UUID | None, *, waits: bool, report_progress: Callable[[str], None]
 ) -> ReconcileResult:
-    """Reconcile an issue's editions, or all that may differ from the provider's record.
+    """Reconcile an issue's editions, or every edition that may differ.
 
     With `waits`, walk again where that may help. Raises `SearchUnavailableError`; findings up to
     then stay recorded."""

@@ -1,4 +1,4 @@
-"""Reads everything that the provider shows under one tag, page by page, with retries."""
+"""Reads everything that the provider shows under one tag, with retries."""
 
 import logging
 import random
@@ -23,10 +23,10 @@ Answer = TypeVar("Answer", MessagePage, SearchAnswered)
 
 
 class SearchUnavailableError(Exception):
-    """The search failed `tries` times in a row, at last for this reason."""
+    """The search failed `tries` times in a row, the last time for this reason."""
 
     def __init__(self, tries: int, reason: Reason) -> None:
-        super().__init__(f"the search failed {tries} times in a row, at last: {reason}")
+        super().__init__(f"the search failed {tries} times in a row; last error: {reason}")
         self.tries = tries
         self.reason = reason
 
@@ -40,11 +40,11 @@ class PatientSearch:
         self._policy = policy_from_settings()
 
     def page(self, filters: Mapping[str, str], offset: int) -> MessagePage:
-        """One page. Raises `SearchUnavailableError`."""
+        """Read one page. Raises `SearchUnavailableError`."""
         return self._ask(partial(self._postmark.page, MESSAGES, filters, offset=offset))
 
     def about(self, field_name: str, value: str) -> Sequence[FoundMessage]:
-        """All messages whose metadata has this. Raises `SearchUnavailableError`."""
+        """Find all messages with this metadata. Raises `SearchUnavailableError`."""
         return self._ask(partial(self._postmark.search, field_name, value)).found
 
     def _ask(self, ask: Callable[..., Answer | SearchFailed]) -> Answer:
@@ -57,7 +57,7 @@ class PatientSearch:
             tries += 1
             if tries == MAX_TRIES:
                 raise SearchUnavailableError(tries, answer.reason)
-            logger.warning("the search is asked again: %s", answer.reason)
+            logger.warning("the search failed and is repeated: %s", answer.reason)
             delay_s = retry_or_settle.delay_after(tries - 1, random.random(), self._policy)
             time.sleep(max(delay_s, answer.retry_after_s or 0.0))
 
@@ -65,8 +65,9 @@ class PatientSearch:
 def iter_pages(
     search: PatientSearch, tag: str, span: Span
 ) -> Iterator[tuple[list[FoundMessage], int]]:
-    """Yield every page of messages with the tag, each with the first search's total. Too many are
-    split into windows of time, the earliest first; a message can come twice."""
+    """Yield every page of messages with the tag, each with the first search's total.
+
+    Too many are split into windows of time, the earliest first. A message can occur twice."""
     whole = search.page({"tag": tag}, 0)
     to_do: list[tuple[Window, MessagePage | None]] = [(Window(), whole)]
     while to_do:

@@ -188,7 +188,7 @@ SENTENCES: Mapping[AuditRule, Promise] = {
 
 
 def find_violations(editions: list[int]) -> list[tuple[AuditRule, str]]:
-    """Find every violation among these editions, as the broken rule and a sentence about it.
+    """Find every violation among these editions: the broken rule and a sentence.
 
     There is none if their counts balance."""
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""Loads the counts of editions, which are sums over their batches, and finds open editions."""
+"""The counts of editions as sums over their batches, and open editions."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ from delivery.rules.reason import Reason
 from delivery.rules.scheduled_time import ScheduledTime
 from delivery.rules.send_rate import slowed_to
 
-# A scheduled edition counts once it is due, or if a restored database does not know whether it
-# went out. What transactional mail missed is asked for again.
+# A scheduled edition counts once it is due, or if a restored database does not know whether it was
+# sent. Readers whom transactional mail missed request it again.
 IS_OPEN_EDITION = f"""(control = 'stopped' OR {IS_DUE}
     OR control = 'scheduled' AND unreconciled_since IS NOT NULL
     OR EXISTS (SELECT FROM batch
@@ -29,13 +29,15 @@ IS_OPEN_EDITION = f"""(control = 'stopped' OR {IS_DUE}
 
 
 def load_open_newsletters() -> list[int]:
-    """Load the ids of open newsletters, oldest first, and of those due or unreconciled."""
+    """Load the ids of open newsletters, oldest first, and of due or unreconciled ones."""
     return _ids(f"kind = 'newsletter' AND {IS_OPEN_EDITION}")
 
 
 def load_held_transactional() -> list[int]:
-    """Load the ids of transactional editions that may need a decision. Those that are simply being
-    sent are left out: there is nearly always one, with many batches."""
+    """Load the ids of transactional editions that may need a decision.
+
+    Those that are simply being sent are left out, because there is nearly always one, with many
+    batches."""
     return _ids(
         "kind <> 'newsletter' AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"
         " (SELECT FROM batch WHERE batch.edition_id = edition.id"
@@ -49,7 +51,7 @@ def _ids(condition: str) -> list[int]:
         return [row[0] for row in cursor.fetchall()]
 
 
-# Long enough for a steady rate, short enough for a current one.
+# Long enough for a steady rate, short enough for the current rate.
 _RATE_OVER_S = 60
 
 OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
@@ -59,7 +61,7 @@ _FROM_STATE = ("being_sent", "awaiting_decision", "leased_batches", "queued_batc
 
 
 def _select(of_batches: str = "") -> str:
-    """The statement up to its WHERE; `of_batches` narrows the batches that it sums up."""
+    """Write the statement up to its WHERE; `of_batches` limits the summed batches."""
     return f"""
     SELECT edition.id AS edition, issue_id AS issue, version, title, kind, goes_to,
            control, control_reason, control_at, unreconciled_since IS NOT NULL AS unreconciled,
@@ -108,8 +110,9 @@ def load_counts(edition: int) -> EditionCounts:
 
 
 def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> list[EditionCounts]:
-    """Load the counts of all versions of an issue, the newest first. Transactional mail has many
-    versions, so only `version` of it is read."""
+    """Load the counts of all versions of an issue, the newest first.
+
+    Transactional mail has many versions, so only `version` of it is read."""
     return _read(
         """
         WHERE issue_id = %(issue)s
@@ -123,8 +126,9 @@ def load_counts_of_versions(issue: uuid.UUID, version: int | None = None) -> lis
 def load_all_counts(
     editions: Sequence[int] | None = None, *, open_only: bool = False
 ) -> list[EditionCounts]:
-    """Load the counts of these editions, or of all, oldest first. `open_only` leaves out
-    those that have ended, and scheduled ones that are not due."""
+    """Load the counts of these editions, or of all, oldest first.
+
+    `open_only` leaves out those that have ended, and scheduled ones that are not due."""
     return _read(
         f"""
         WHERE (%(all)s OR edition.id = ANY(%(editions)s))
@@ -136,7 +140,7 @@ def load_all_counts(
 
 
 def load_open_counts(editions: Sequence[int]) -> list[EditionCounts]:
-    """Load counts from open batches alone: right for `state_of`, partial for what was sent."""
+    """Load counts from open batches only: right for `state_of`, not for sent copies."""
     return _read(
         "WHERE edition.id = ANY(%(editions)s)", {"editions": list(editions)}, f"AND {IS_OPEN}"
     )
@@ -149,13 +153,13 @@ def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[E
 
 
 def rows_by_name(cursor: CursorWrapper) -> list[dict[str, Any]]:
-    """The rows of the last query, each by the names of its columns."""
+    """Return the rows of the last query, each by the names of its columns."""
     names = [column.name for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def pop_slowed_to(row: dict[str, Any]) -> float | None:
-    """Take the columns of the slowdown out of a row; copies per second that it leaves now."""
+    """Remove the slowdown's columns from a row; return the rate it allows now."""
     slowdown = slowdown_from([row.pop(name) for name in SLOWDOWN_NAMES])
     return slowed_to(slowdown, settings.DELIVERY_RATE_PER_S)
 

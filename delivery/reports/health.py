@@ -1,4 +1,4 @@
-"""The health of sending, read in two statements whose cost does not grow with history."""
+"""The health of sending, read in two statements of constant cost."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A snapshot of the queue for /metrics, at the same cost however much was ever sent."""
+"""A snapshot of the queue for /metrics, whose cost does not grow with history."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ from delivery.rules.edition_counts import EditionCounts
 from delivery.tasks.periodic_tasks import IS_ACTIVE
 
 MAX_EDITIONS = 50
-# The counts of each are a sum over all its batches.
+# Limited, because the counts of each are a sum over all its batches.
 MAX_NAMED = 10
 
-# Unknown deliveries of an ended edition are left out: nobody looks them up any more.
+# Without the unknown deliveries of ended editions, which are no longer looked up.
 BATCHES = f"""
     SELECT state, count(*), sum(waiting), sum(unknown),
            extract(epoch FROM clock_timestamp() - min(due_at)
@@ -37,8 +37,8 @@ BATCHES = f"""
     GROUP BY state
 """  # noqa: S608 -- a constant
 
-# Open editions, paused and stopped ones first. Missed deliveries count for newsletters alone:
-# readers ask again for transactional mail, and a failed test letter has ended.
+# Open editions, paused and stopped ones first. Missed deliveries count only for newsletters,
+# because readers request transactional mail again, and a failed test letter has ended.
 EDITIONS = f"""
     WITH not_over AS (
         SELECT edition_id AS id, bool_or(state <> 'done') AS is_open,
@@ -86,11 +86,11 @@ TASKS = f"""
 
 @dataclass(frozen=True, slots=True)
 class QueueSnapshot:
-    """What waits, since when (ages in seconds, None where there is nothing), and what is wrong.
+    """What waits, since when (ages in seconds, or None), and what is wrong.
 
-    `editions` are the counts of at most `MAX_EDITIONS` open editions, from their open batches:
-    enough for their state. `newest` are the whole counts of the newest `MAX_NAMED` newsletters
-    among them. `tasks` are failures by periodic task."""
+    `editions` are the counts of at most `MAX_EDITIONS` open editions, from their open batches,
+    which is enough for their state. `newest` are the whole counts of the newest `MAX_NAMED`
+    newsletters among them. `tasks` are failures by periodic task."""
 
     batches: Mapping[str, int]
     waiting: int

@@ -40,7 +40,7 @@ _STARTS_NOW: Mapping[str, Promise] = {
 
 
 def waiting_sentence(counts: EditionCounts, zone: tzinfo = UTC) -> str:
-    """Write what the edition waits for, with times in `zone`; empty if it waits for nothing."""
+    """Write what the edition waits for, with times in `zone`; empty for nothing."""
     match state_of(counts):
         case EditionState.NEEDS_ATTENTION:
             return _needs_attention(counts)

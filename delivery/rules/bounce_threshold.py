@@ -1,4 +1,5 @@
-"""Whether the bounces or complaints of an edition exceed a limit, so that it pauses. Pure.
+"""Whether the bounces or complaints of an edition exceed a limit. Pure.
+
 Postmark's limit: bounces under 10 %. Gmail's and Yahoo's: complaints under 0.3 %, better 0.1 %."""
 
 from collections.abc import Mapping
@@ -8,15 +9,17 @@ from delivery.rules.reason import Reason, ReasonCode
 
 
 class Limit(NamedTuple):
-    """A rate counts from a percentage and a number: three bounces of twenty copies say nothing."""
+    """A percentage, and the least number at which it applies, such as three bounces."""
 
     percent: float
     least: int
 
 
 def find_exceeded_rate(left: int, rates: Mapping[ReasonCode, tuple[int, Limit]]) -> Reason | None:
-    """The first rate that exceeds its limit, of the `left` copies of an edition since it was last
-    resumed. `rates` are numbers of bounces or complaints, by the reason for the pause."""
+    """Find the first rate that exceeds its limit.
+
+    `left` copies were sent since the last resume. `rates` are numbers of bounces or complaints, by
+    the reason for the pause."""
     for code, (count, limit) in rates.items():
         percent = 100 * count / left if left else 0.0
         if left and count >= limit.least and percent >= limit.percent:

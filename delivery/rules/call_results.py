@@ -1,4 +1,4 @@
-"""What the provider's answer to a call or a look-up means, as values. Pure."""
+"""The provider's answers to calls and look-ups, as values. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,7 @@ from delivery.rules.reason import Reason
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """The provider did not take this message, or the whole call, for the moment: too fast (429), or
-    under maintenance."""
+    """The provider deferred this message or the whole call: too fast, or maintenance."""
 
     reason: Reason
     retry_after_s: float | None = None
@@ -19,11 +18,11 @@ class Deferred:
 
 
 class Unanswered(WithReason):
-    """No usable answer came for a message or a whole call: it may have been accepted."""
+    """A message or whole call without a usable answer: it may have been accepted."""
 
 
 class RejectedForAll(WithReason):
-    """The account, a setting or the content is refused, so every other message would be as well."""
+    """A refusal of the account, a setting or the content, so of every message."""
 
 
 MessageResult = Sent | Suppressed | Failed | Deferred | Unanswered | RejectedForAll
@@ -37,30 +36,33 @@ class Answered:
 
 
 class NotSent(WithReason):
-    """The call provably never reached the provider: no connection, or no time left to start."""
+    """The call provably never reached the provider.
+
+    There was no connection, or no time left to start."""
 
 
 class RefusedByProxy(WithReason):
-    """Something before the provider refused the call (403 without its error code)."""
+    """A proxy before the provider refused the call (403 without its error code)."""
 
 
 class TooLarge(WithReason):
-    """The call held too much; half of it may pass."""
+    """The call was too large. Half of it may pass."""
 
 
 CallResult = Answered | NotSent | Deferred | RefusedByProxy | TooLarge | RejectedForAll | Unanswered
 
 
 def was_too_fast(result: CallResult) -> bool:
-    """Whether the provider asked for a lower rate, for the call or for any message of it."""
+    """Whether the provider asked for a lower rate, for the call or a message of it."""
     results = [result, *result.messages] if isinstance(result, Answered) else [result]
     return any(isinstance(one, Deferred) and one.too_fast for one in results)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundMessage:
-    """A message that the provider has: evidence that it was accepted. `delivery` and `attempt` are
-    what its metadata names, or empty."""
+    """A message that the provider has: evidence that it was accepted.
+
+    `delivery` and `attempt` come from its metadata, or are empty."""
 
     delivery: str
     message_id: str
@@ -70,14 +72,14 @@ class FoundMessage:
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswered:
-    """The search answered. What it does not list it does not (yet) have."""
+    """The search answered. Messages that it does not list may not be indexed yet."""
 
     found: Sequence[FoundMessage]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchFailed:
-    """The search failed or was refused: that says nothing about the messages."""
+    """The search failed or was refused, which proves nothing about the messages."""
 
     reason: Reason
     retry_after_s: float | None = None
@@ -88,7 +90,7 @@ LookupResult = SearchAnswered | SearchFailed
 
 @dataclass(frozen=True, slots=True)
 class MessagePage:
-    """A page of a search that answered: its messages, and how many the whole search has."""
+    """A page of an answered search: its messages, and the total of the search."""
 
     messages: Sequence[FoundMessage]
     total: int

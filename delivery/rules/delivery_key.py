@@ -1,4 +1,4 @@
-"""The key of a delivery as text, in the mail's metadata: `<issue hex>.<version>.<recipient id>`."""
+"""The key of a delivery, in metadata: `<issue hex>.<version>.<recipient id>`."""
 
 import re
 import uuid
@@ -9,7 +9,7 @@ _TEXT = re.compile(r"([0-9a-f]{32})\.([1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,17})")
 
 @dataclass(frozen=True, slots=True)
 class DeliveryKey:
-    """One copy: its issue, version and recipient; recipient 0 is not on the list."""
+    """One copy: its issue, version and recipient. Recipient 0 is not on the list."""
 
     issue: uuid.UUID
     version: int
@@ -20,12 +20,12 @@ class DeliveryKey:
 
 
 def key_prefix(issue: uuid.UUID, version: int) -> str:
-    """The start of the keys of an edition's copies; the recipient follows."""
+    """Return the start of the keys of an edition's copies; the recipient follows."""
     return f"{issue.hex}.{version}."
 
 
 def read(text: str) -> DeliveryKey | None:
-    """The key that `text` spells, or None."""
+    """Parse a key; None if `text` is not one."""
     match = _TEXT.fullmatch(text)
     if match is None:
         return None

@@ -14,12 +14,12 @@ _CALLED_BACK = frozenset({ReasonCode.CALLED_BACK, ReasonCode.CALLED_BACK_BEFORE_
 class EditionCounts:
     """The counts of one edition, all from one reading at `now`, the database's time.
 
-    `missed` are those of the failed that a person must decide on. `bounced` and `complained` are no
-    outcomes of their own: most are among the sent. `being_sent` counts the waiting copies that a
-    worker holds, `awaiting_decision` the unknown ones that wait for a decision. `unreconciled`: the
-    database was restored, and the provider is still to be asked what it has. `slowed_to_per_s` is
-    the rate of all workers after a 429. The `audience` of transactional mail is everyone who has
-    asked so far. `scheduled` stays after publication. `goes_to` is a key of `AUDIENCE_WORDS`. After
+    `missed` are the failed that need a decision. `bounced` and `complained` are not outcomes: most
+    are among the sent. `being_sent` counts the waiting copies that a worker holds,
+    `awaiting_decision` the unknown ones that need a decision. `unreconciled`: the database was
+    restored and is not yet compared with the provider. `slowed_to_per_s` is the rate of all workers
+    after a 429. The `audience` of transactional mail is everyone who has requested it so far.
+    `scheduled` stays after publication. `goes_to` is a value of `Edition.GoesTo`. After
     `deliveries_dropped_at` only these counts are kept."""
 
     edition: int
@@ -64,12 +64,12 @@ class EditionCounts:
 
     @property
     def queued(self) -> int:
-        """The copies that certainly wait: no worker has them."""
+        """The copies that certainly wait, because no worker has them."""
         return self.waiting - self.being_sent
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it is mail that its readers asked for one by one."""
+        """Whether each reader requested this mail individually."""
         return self.kind != "newsletter"
 
     @property
@@ -80,8 +80,9 @@ class EditionCounts:
 
     @property
     def is_called_back(self) -> bool:
-        """Whether it was called back: cancelled before anything had left. If a copy proves to have
-        left all the same, it is cancelled like any other."""
+        """Whether it was cancelled before any copy was sent.
+
+        If a copy proves to have been sent all the same, it counts as cancelled."""
         nobody_reached = not (self.sent or self.unknown or self.waiting)
         return (
             self.control == "cancelled"

@@ -8,7 +8,7 @@ from delivery.rules.reason import Reason, ReasonCode
 
 
 class EditionState(StrEnum):
-    """The life of an edition."""
+    """The states of an edition."""
 
     SCHEDULED = "scheduled"
     HELD = "held"
@@ -20,18 +20,18 @@ class EditionState(StrEnum):
     CLOSED = "closed"
 
 
-# A person has to do something, or has done the last thing there is to do.
+# States in which an author or operator must act.
 AWAITS_DECISION = frozenset({EditionState.PAUSED, EditionState.NEEDS_ATTENTION})
 
 
 def state_of(counts: EditionCounts) -> EditionState:
-    """The state of an edition: `sending` while anything in it still moves automatically."""
+    """Derive the state: `sending` while anything in it still moves automatically."""
     if counts.control in {"cancelled", "closed"}:
         return EditionState(counts.control)
     if counts.control == "stopped":
         return EditionState.NEEDS_ATTENTION
     if counts.control == "scheduled":
-        # Its time may have come and gone while the database was being restored.
+        # Its time may have passed while the database was being restored.
         return EditionState.NEEDS_ATTENTION if counts.unreconciled else EditionState.SCHEDULED
     is_open = counts.waiting > 0 or counts.unknown > 0
     if counts.unreconciled and is_open:
@@ -42,19 +42,19 @@ def state_of(counts: EditionCounts) -> EditionState:
         return EditionState.HELD
     if counts.leased_batches or counts.queued_batches:
         return EditionState.SENDING
-    # Who was missed by mail on request asks again; nobody has to decide.
+    # Readers who were missed by transactional mail request it again, without a decision.
     if is_open or (counts.missed and not counts.is_transactional):
         return EditionState.NEEDS_ATTENTION
     return EditionState.SUCCEEDED
 
 
 def awaits_decision(counts: EditionCounts) -> bool:
-    """Whether nothing more happens to it until a person does something."""
+    """Whether it continues only after a decision."""
     if state_of(counts) is EditionState.CANCELLED:
         return counts.unknown > 0 and not (counts.queued_batches or counts.leased_batches)
     return state_of(counts) in AWAITS_DECISION
 
 
 def restored(issue: UUID) -> Reason:
-    """Why an edition stops when its database was found restored."""
+    """Return the reason for editions that stop because the database was restored."""
     return Reason.of(ReasonCode.RESTORED, issue=str(issue))

@@ -1,4 +1,4 @@
-"""The outcome of each delivery, and everything that settling a batch writes, as values. Pure."""
+"""The outcome of each delivery, and all values that settling a batch writes. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from delivery.rules.reason import Reason
 
 @dataclass(frozen=True, slots=True)
 class WithReason:
-    """What happened to a delivery or a call, and why."""
+    """The base of outcomes and results that have a reason."""
 
     reason: Reason
 
@@ -28,12 +28,12 @@ class Suppressed(WithReason):
 
 
 class Withdrawn(WithReason):
-    """The reader left before it was sent."""
+    """The reader unsubscribed before it was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Its address can never be mailed (`refused`), its tries are used up, or it was parked."""
+    """Its address was refused for good (`refused`), all tries failed, or it is parked."""
 
     reason: Reason
     refused: bool = False
@@ -41,19 +41,19 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """It may have been accepted; the provider is asked before anything else."""
+    """It may have been accepted. The provider is asked before anything else happens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """It was surely not accepted and waits for its next try."""
+    """It was provably not accepted and waits for its next try."""
 
 
 Outcome = Sent | Suppressed | Withdrawn | Failed | Unknown | Waiting
 
 
 class Next(StrEnum):
-    """What a batch does when its call or look-up is settled."""
+    """The next step of a batch after its call or look-up."""
 
     DONE = "done"
     TRY_AGAIN = "try again"
@@ -69,7 +69,7 @@ class Settlement:
     `outcomes` holds the deliveries whose outcome changes, by recipient. The next step is due
     `delay_s` from now and, for a scheduled look-up, not before `lookup_after_s` from when the
     attempt became unknown. `counts_as_try`: the waiting deliveries have used up one try.
-    `confirmed_absent`: a look-up answered “not there”. `new_deferrals` counts put-offs in a row,
+    `confirmed_absent`: a look-up answered “not there”. `new_deferrals` counts deferrals in a row,
     `new_blocked` refusals before the provider. `duplicates` holds further acceptances."""
 
     next: Next

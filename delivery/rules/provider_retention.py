@@ -1,16 +1,16 @@
-"""How long the provider remembers, and how long we keep what a look-up may need."""
+"""How long the provider keeps records, and how long we keep data for look-ups."""
 
 from django.conf import settings
 
-# Clocks differ, days begin elsewhere, and somebody comes back from a holiday.
+# For clocks that differ, days that begin at another hour, and operators on holiday.
 MARGIN_DAYS = 7
 
 
 def provider_retention_days() -> int:
-    """Days after which the provider surely cannot be asked any more."""
+    """Return the days after which the provider can certainly not be asked any more."""
     return int(settings.POSTMARK_RETENTION_DAYS) + MARGIN_DAYS
 
 
 def details_retention_days() -> int:
-    """Days that the details of sending are kept: DETAILS_KEEP_DAYS, or longer if need be."""
+    """Return the days that details are kept: DETAILS_KEEP_DAYS, or longer if needed."""
     return max(int(settings.DETAILS_KEEP_DAYS), provider_retention_days())

@@ -120,7 +120,7 @@ class Remedy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A code and the parameters of its sentence. A code of a newer version is kept as it is."""
+    """A code and the parameters of its sentence. Codes of newer versions are kept."""
 
     code: str
     params: Mapping[str, Any] = field(default_factory=dict)

@@ -1,5 +1,6 @@
-"""Decides what happens to a batch after a call, a look-up or a crashed worker. Pure. The caller
-passes the random number (`jitter`, from 0 to 1) and the times of the database."""
+"""Decides what happens to a batch after a call, a look-up or a crash. Pure.
+
+The caller passes the random number (`jitter`, from 0 to 1) and the times of the database."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,22 +22,22 @@ from delivery.rules.call_results import (
 from delivery.rules.outcomes import Failed, Next, Outcome, Sent, Settlement, Unknown, Waiting
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 
-# A firewall before the provider sometimes refuses a call or two and lets the next one pass.
+# A firewall before the provider sometimes refuses a call or two and then lets one pass.
 BLOCKED_CALLS_BEFORE_STOPPING = 3
 
-# Whatever the settings and the jitter: a provider that refuses must not be called in a tight loop.
+# For all settings and jitter, because a refusing provider must not be called in a tight loop.
 SHORTEST_PAUSE_S = 0.02
 
-# The part of the time between two look-ups that must pass: a late one should not delay the next.
+# The part of the time between two look-ups that must pass. A late one should not delay the next.
 PUNCTUAL = 0.9
 
-# A batch that crashed this many workers is suspected of having crashed them.
+# A batch held by this many crashed workers in a row is suspected of crashing them.
 CRASHES_BEFORE_SUSPICION = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The settings that the decisions rest on. Times in seconds."""
+    """The settings that the decisions use. Times in seconds."""
 
     retry_base_s: float
     retry_cap_s: float
@@ -47,7 +48,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class AttemptCounters:
-    """A batch's tries that count, deferrals and blocked calls in a row, crashes, look-ups."""
+    """Counters of a batch: tries that count, crashes, look-ups; in a row the others."""
 
     tries: int = 0
     deferrals: int = 0
@@ -57,8 +58,10 @@ class AttemptCounters:
 
 
 def delay_after(deferrals: int, jitter: float, policy: Policy) -> float:
-    """Seconds until the next try: full jitter over a doubling span (Brooker, *Exponential Backoff
-    And Jitter*, AWS Architecture Blog, 2015). `deferrals` is 0 for the first."""
+    """Compute the seconds until the next try, with full jitter over a doubling span.
+
+    `deferrals` is 0 for the first. Source: Brooker, *Exponential Backoff And Jitter*, AWS
+    Architecture Blog, 2015."""
     span = min(policy.retry_cap_s, policy.retry_base_s * 2.0 ** min(deferrals, 30))
     return max(SHORTEST_PAUSE_S, jitter * span)
 
@@ -71,8 +74,8 @@ def after_call(
     jitter: float,
     policy: Policy,
 ) -> Settlement:
-    """Decide what the result of a call for `recipients`, in that order, leads to."""
-    # Where nothing was judged, no try is used up, however long an outage lasts.
+    """Decide what follows the result of a call for `recipients`, in that order."""
+    # A call that was not judged uses up no try, however long an outage lasts.
     try_again = _put_off(Next.TRY_AGAIN, history, jitter, policy)
     match result:
         case Answered(messages):
@@ -103,7 +106,7 @@ def after_call(
 
 
 def fail_instead_of_waiting(settlement: Settlement, recipients: Sequence[int]) -> Settlement:
-    """The settlement for a test letter, which awaits no decision: what would wait fails at once."""
+    """Fail at once what would wait for a decision, because test letters get none."""
     if settlement.next is not Next.WAIT_FOR_DECISION:
         return settlement
     reason = settlement.stop_edition or settlement.reason or Reason.of(ReasonCode.NOT_FOUND_HELD)
@@ -146,7 +149,7 @@ def _after_messages(
             case _:
                 outcomes[recipient] = message
     if unanswered:
-        # Those put off in the same call wait until the unknown ones are settled, then go with them.
+        # Deferred deliveries of the same call wait until the unknown ones are settled.
         return Settlement(
             Next.LOOK_UP,
             outcomes,
@@ -179,11 +182,11 @@ def after_lookup(
     jitter: float,
     policy: Policy,
 ) -> Settlement:
-    """Decide what a look-up leads to.
+    """Decide what follows a look-up.
 
     `unknown` maps each delivery's key to its recipient. `convincing` is false while the search
-    lags: it does not list something that was accepted later. With `forgotten` the provider may not
-    remember the call. In both cases its silence says nothing."""
+    lags: it does not list something that was accepted later. With `forgotten` the provider may have
+    no record of the call. In both cases an empty result proves nothing."""
     retry = _put_off(Next.LOOK_UP, history, jitter, policy)
     if isinstance(result, SearchFailed):
         return replace(
@@ -202,8 +205,8 @@ def after_lookup(
         decided = Settlement(
             Next.LOOK_UP,
             lookup_after_s=after,
-            # If the clock stepped or no worker ran for long, all of them would be due at once, and
-            # asking three times in a second is asking once.
+            # After a clock change or a long time without workers, all look-ups would be due
+            # together. Three look-ups in a second prove no more than one.
             delay_s=PUNCTUAL * (after - before),
             reason=Reason.of(ReasonCode.NOT_FOUND_YET),
             confirmed_absent=True,
@@ -256,5 +259,5 @@ def _after_absence(
 
 
 def parked(crashes: int) -> Failed:
-    """The outcome of a delivery that is alone in its batch and crashed worker after worker."""
+    """Return the outcome of a delivery that is alone in its batch and crashed workers."""
     return Failed(Reason.of(ReasonCode.PARKED, crashes=crashes))

@@ -10,7 +10,9 @@ LOCAL = "%Y-%m-%dT%H:%M"
 
 @dataclass(frozen=True, slots=True)
 class ScheduledTime:
-    """`utc`, given as `local`, such as 2026-10-25T07:30, in `zone`. New zone rules keep it."""
+    """`utc`, entered as `local`, such as 2026-10-25T07:30, in `zone`.
+
+    A later change of the zone's rules does not move it."""
 
     utc: datetime
     local: str
@@ -18,7 +20,7 @@ class ScheduledTime:
 
     @property
     def words(self) -> str:
-        """The time in its zone and in UTC: Thu 24 Sep 2026, 07:00 Europe/Lisbon (06:00 UTC)."""
+        """Write its time in both zones: Thu 24 Sep 2026, 07:00 Europe/Lisbon (06:00 UTC)."""
         local = datetime.fromisoformat(self.local)
         utc = self.utc.astimezone(UTC)
         if self.zone == "UTC":

@@ -1,35 +1,36 @@
-"""How fast copies may go: the ceiling and the rate after a 429 (docs/decisions/0009). Pure."""
+"""The send rate: the ceiling and the rate after a 429 (docs/decisions/0009). Pure."""
 
 import math
 from dataclasses import dataclass
 
-# The time in which a slowed rate doubles. At a provider's true limit about one call in as long is
-# refused. Much slower, and calls refused by chance would decide: with one of twenty refused, a rate
-# that doubles in a minute ends at the floor, in two seconds at some thousands a second.
+# The time in which a reduced rate doubles. At a provider's true limit about one call in this time
+# is refused. With a much longer time, calls refused by chance would decide the rate. With one of
+# twenty refused, a rate that doubles in a minute ends at the floor, one that doubles in two seconds
+# at some thousands per second.
 DOUBLES_IN_S = 2.0
 
-# The rate is not slowed to less than this part of what was too fast: six doublings back.
+# The rate is reduced to at least the refused rate divided by this: six doublings back.
 SLOWED_TO_A = 64.0
 
-# Nor is it halved below this: the pause after a batch is fixed when it is claimed.
+# It is never halved below this, because the pause after a batch is fixed at its claim.
 SLOWEST_PER_S = 100.0
 
-# Without a ceiling a slowdown ends at this many times what was too fast.
+# Without a ceiling a slowdown ends at this many times the refused rate.
 FORGOTTEN_AT = 2.0
 
-# After a 429 nobody calls for as long as this, or as long as the provider asked for.
+# After a 429 no worker calls for this time, or the time that the provider asked for.
 SHORTEST_BREATH_S = 1.0
 
-# More doublings than any rate lives through; a bound, so that the arithmetic cannot overflow.
+# An upper bound of doublings, so that the arithmetic cannot overflow.
 MOST_DOUBLINGS = 64.0
 
 
 @dataclass(frozen=True, slots=True)
 class Slowdown:
-    """What the last 429 led to. Rates in copies per second over all workers, time in seconds.
+    """The result of the last 429. Rates are copies per second over all workers.
 
     `too_fast_per_s` is the fastest refused rate since the last slowdown ended, `to_per_s` the rate
-    that the last refusal led to, `for_s` the time since then, negative after a clock change."""
+    after the last refusal, `for_s` the seconds since then, negative after a clock change."""
 
     too_fast_per_s: float
     to_per_s: float
@@ -43,29 +44,31 @@ def _grown(slowdown: Slowdown) -> float:
 
 
 def has_ended(slowdown: Slowdown, ceiling_per_s: float | None) -> bool:
-    """Whether a slowdown has grown past the ceiling, or else well past what was too fast."""
+    """Whether a slowdown has grown past the ceiling, or well past the refused rate."""
     if ceiling_per_s is not None:
         return _grown(slowdown) >= ceiling_per_s
     return _grown(slowdown) >= FORGOTTEN_AT * slowdown.too_fast_per_s
 
 
 def slowed_to(slowdown: Slowdown | None, ceiling_per_s: float | None) -> float | None:
-    """Copies per second that a slowdown leaves now; None if there is none, or it has ended."""
+    """Compute the copies per second under a slowdown; None without one."""
     if slowdown is None or has_ended(slowdown, ceiling_per_s):
         return None
     return _grown(slowdown)
 
 
 def rate_of(slowdown: Slowdown | None, ceiling_per_s: float | None) -> float | None:
-    """Copies per second that may go now; None if nothing limits them."""
+    """Compute the copies per second that may be sent now; None without a limit."""
     return slowed_to(slowdown, ceiling_per_s) or ceiling_per_s
 
 
 def after_too_fast(
     slowdown: Slowdown | None, ceiling_per_s: float | None, *, measured_per_s: float
 ) -> Slowdown:
-    """What a 429 leads to: half the rate of the moment, but not below the floor. `measured_per_s`,
-    what was accepted lately, counts if there is neither a ceiling nor a slowdown."""
+    """Compute the slowdown after a 429: half the current rate, above the floor.
+
+    `measured_per_s`, the recently accepted rate, counts if there is neither a ceiling nor a
+    slowdown."""
     slowed = slowed_to(slowdown, ceiling_per_s)
     rate = slowed or ceiling_per_s or max(measured_per_s, 2 * SLOWEST_PER_S)
     too_fast = max(rate, slowdown.too_fast_per_s) if slowdown and slowed else rate
@@ -74,5 +77,5 @@ def after_too_fast(
 
 
 def quiet_s(retry_after_s: float | None) -> float:
-    """Seconds after a 429 in which nobody calls."""
+    """Compute the seconds after a 429 in which no worker calls."""
     return max(SHORTEST_BREATH_S, retry_after_s or 0.0)

@@ -28,13 +28,13 @@ Search = Callable[[str, str], LookupResult]
 
 @dataclass(frozen=True, slots=True)
 class LookupContext:
-    """What to ask on which stream, and how the provider's silence can be tested.
+    """The data for one look-up, and for judging an empty result.
 
     `unknown` maps delivery keys to recipients. `witness` is an attempt that was accepted on the
-    stream after the unknown call's deadline: while the search does not show it, its silence says
-    nothing. `kept` is evidence that came after the claim was lost. With `has_provider_id` the
-    deliveries must never be sent again unasked. `is_forgotten`: the provider may not remember the
-    call."""
+    stream after the unknown call's deadline. While the search does not show it, an empty result
+    proves nothing. `kept` is evidence that came after the claim was lost. With `has_provider_id`
+    the deliveries must never be resent automatically. `is_forgotten`: the provider may no longer
+    have a record of the call."""
 
     stream: str
     unknown: Mapping[str, int]
@@ -110,13 +110,13 @@ def load_lookup_context(claim: Claim) -> LookupContext:
 def look_up(
     claim: Claim, postmark: Postmark, policy: retry_or_settle.Policy, *, jitter: float
 ) -> None:
-    """Ask the provider about the unknown deliveries of a batch claimed for it, and settle them."""
+    """Ask the provider about the unknown deliveries of a claimed batch; settle them."""
     context = load_lookup_context(claim)
-    # All searches of a look-up share the time of one call, which is what its lease is made for.
+    # All searches of a look-up share the time of one call, for which its lease is long enough.
     deadline_at_s = now_s() + postmark.deadline_s
     search = partial(postmark.search, stream=context.stream, deadline_at_s=deadline_at_s)
-    # The witness is asked for first: if the search shows it now, it shows what came earlier from
-    # now on. Asked for afterwards, it could have come into the index in between.
+    # The witness comes first: once the search shows it, it also shows everything earlier. A later
+    # query could find a witness that was indexed in between.
     witness = search("attempt", context.witness.hex) if context.witness else None
     convincing = witness is None or (isinstance(witness, SearchAnswered) and bool(witness.found))
     result = _search(claim.attempt, context, search)
@@ -131,8 +131,8 @@ def look_up(
         convincing=convincing,
         forgotten=context.is_forgotten,
         jitter=jitter,
-        # Of a cancelled edition nothing goes again whatever the policy: what is absent is
-        # withdrawn, and an operator has nothing left to decide.
+        # A cancelled edition is never resent, whatever the policy. Absent copies are withdrawn, so
+        # that no decision is left.
         policy=dataclasses.replace(
             policy,
             resend_when_absent=(policy.resend_when_absent or context.is_cancelled or is_test)
@@ -154,7 +154,7 @@ def look_up(
 
 
 def _search(attempt: UUID | None, context: LookupContext, search: Search) -> LookupResult:
-    """One search by the attempt finds its whole batch; without an attempt, one a delivery."""
+    """Search once by the attempt, or once per delivery if there is no attempt."""
     by_id = {each.message_id: each for each in context.kept}
     for field_name, value in (
         [("attempt", attempt.hex)] if attempt else [("delivery", key) for key in context.unknown]

@@ -1,8 +1,8 @@
 """Limits how many calls one worker makes at the same time.
 
-There are more threads than calls: while every call waits for its answer, other threads prepare and
-settle batches. That pays off only while calls are quick. A batch claimed ahead of a slow call would
-be kept from other workers, so then it is claimed only for a free slot."""
+There are more threads than calls. While every call waits for its answer, other threads prepare and
+settle batches. This helps only while calls are quick. A batch claimed ahead of a slow call would be
+unavailable to other workers, so then a claim needs a free slot."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from collections.abc import Callable
 
 from delivery.postmark.client import now_s
 
-# A call that takes longer is slow, and no batch waits longer for its slot.
+# A longer call is slow. A batch waits at most this long for its slot.
 QUICK_S = 1.0
 # How often a waiting thread checks whether the worker is stopping.
 STOP_CHECK_S = 0.2
 
 
 def threads_for(calls: int) -> int:
-    """How many threads keep this many calls in flight: half as many again, one for one. With 8
-    calls of 200 ms a worker went from 72 to 88 % of the limit (bench row through_200_ms)."""
+    """Compute the threads for this many calls: half as many again, or one for one.
+
+    With 8 calls of 200 ms a worker went from 72 to 88 % of the limit (bench row through_200_ms)."""
     return calls + calls // 2
 
 
@@ -35,11 +36,13 @@ class CallSlots:
         self.may_claim = threading.Condition(lock)
 
     def admit_claim(self, is_stopping: Callable[[], bool]) -> Slot | None:
-        """Let a thread claim a batch; None if it may not. Release the slot afterwards. While calls
-        are quick, every thread may. Otherwise it waits up to `QUICK_S` for a slot, and holds it."""
+        """Let a thread claim a batch; None if it may not. Release the slot afterwards.
+
+        While calls are quick, every thread may. Otherwise it waits up to `QUICK_S` for a slot, and
+        holds it."""
         slot = Slot(self)
         with self.may_claim:
-            # Batches that are ready come first.
+            # Rendered batches come first.
             if not _wait(
                 self.may_claim,
                 lambda: self.is_quick or self.free > self.ready,
@@ -61,7 +64,7 @@ class CallSlots:
 
 
 class Slot:
-    """The slot of one batch's call: held, or still to be waited for. `with` releases it."""
+    """The slot of one batch's call: held, or still to be acquired. `with` releases it."""
 
     def __init__(self, slots: CallSlots) -> None:
         self._slots = slots
@@ -74,8 +77,10 @@ class Slot:
         self.release()
 
     def acquire(self, *, until_s: float, is_stopping: Callable[[], bool]) -> bool:
-        """Hold the slot for a call that may begin now. False if no slot came free by `until_s`, a
-        reading of `now_s()`, or within `QUICK_S`, or if the worker is stopping."""
+        """Hold the slot for a call that may start now.
+
+        False if no slot is free by `until_s`, a reading of `now_s()`, or within `QUICK_S`, or if
+        the worker is stopping."""
         slots = self._slots
         with slots.slot_is_free:
             if self.is_held:
@@ -87,12 +92,12 @@ class Slot:
             if self.is_held:
                 slots.free -= 1
             else:
-                # The calls in flight do not end: the next claim needs a free slot.
+                # The calls in flight are slow, so the next claim needs a free slot.
                 slots.is_quick = False
             return self.is_held
 
     def release(self) -> None:
-        """Give the slot back, if it is held."""
+        """Release the slot if it is held."""
         slots = self._slots
         with slots.slot_is_free:
             if self.is_held:
@@ -107,7 +112,7 @@ def _wait(
     until_s: float,
     is_stopping: Callable[[], bool],
 ) -> bool:
-    """Wait until `is_so()`; False at `until_s` or if the worker is stopping. Needs the lock."""
+    """Wait until `is_so()`; False at `until_s` or if the worker stops. Needs the lock."""
     while not is_stopping():
         if is_so():
             return True

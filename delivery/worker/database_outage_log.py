@@ -1,5 +1,6 @@
-"""Logs a database outage once when it begins and once when it ends. Dozens of errors a minute from
-every thread would hide that they are one."""
+"""Logs a database outage once when it begins and once when it ends.
+
+Dozens of errors a minute from every thread would hide that they have one cause."""
 
 import logging
 import threading
@@ -21,20 +22,21 @@ class OutageLog:
         self._lock = threading.Lock()
 
     def explains(self, error: BaseException, began_s: float) -> bool:
-        """Whether work that began at `began_s` (of `now_s`) failed because the database is away, or
-        was away until now. Logs an outage that just began. Call it within the `except`, with no
-        transaction open. It may take as long as connecting. A cut connection is no outage."""
+        """Whether an outage explains the failure of work that began at `began_s`.
+
+        The clock is `now_s`. Logs an outage that just began. Call it within the `except`, without
+        an open transaction. It may take as long as connecting. A cut connection is not an
+        outage."""
         if not isinstance(error, Error) or not is_transient(error):
             return False
         with self._lock:
-            # Another thread may have noticed the end before this one could say what it met.
+            # Another thread may have noticed the end before this one reported its error.
             if self._since_s is None and began_s > self._ended_s:
                 if _answers():
                     return False
                 self._since_s = now_s()
                 logger.error(
-                    "the database is away; nothing is lost, and everything is tried again until "
-                    "it is back",
+                    "the database is away; nothing is lost, and work is retried until it is back",
                     exc_info=error,
                 )
         return True
@@ -51,7 +53,7 @@ class OutageLog:
 
 
 def _answers() -> bool:
-    """Whether the database answers on a new connection, which is left open if it does."""
+    """Whether the database answers on a new connection, which stays open if it does."""
     try:
         connection.close()
         with connection.cursor() as cursor:

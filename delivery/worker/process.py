@@ -1,5 +1,6 @@
-"""The worker: several threads that repeat one step, and one that runs the periodic duties. Any
-number of workers share one database; none is a leader."""
+"""The worker: threads that repeat one step, and one that runs periodic duties.
+
+Any number of workers share one database, without a leader."""
 
 import logging
 import os
@@ -38,8 +39,10 @@ STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Worker:
-    """One running `deliver`, with at most `concurrency` calls in flight. One that somebody waits
-    for polls more often. `warning` is a problem found before it runs; pages show it to authors."""
+    """One running `deliver`, with at most `concurrency` calls in flight.
+
+    It polls more often if somebody waits for it. `warning` is a problem found before it runs, as
+    stored; pages show it to authors."""
 
     def __init__(self, concurrency: int | None = None, *, is_awaited: bool = False) -> None:
         concurrency = concurrency or settings.DELIVERY_CONCURRENCY
@@ -56,13 +59,15 @@ class Worker:
         self._outage_log = OutageLog()
 
     def stop(self) -> None:
-        """Claim nothing more, release what has not started, and let calls in flight finish."""
+        """Claim no more, release what has not started, and let calls in flight finish."""
         self._stopping.set()
 
     def stop_on_signals(self) -> None:
-        """Stop gracefully on the first SIGTERM or Ctrl-C, and at once on the second. A thread
-        awaits the signals: a handler could wait for a lock that the main thread holds. Call this
-        before any other thread starts, because threads inherit which signals are blocked."""
+        """Stop gracefully on the first SIGTERM or Ctrl-C, and at once on the second.
+
+        A thread awaits the signals, because a handler could wait for a lock that the main thread
+        holds. Call this before any other thread starts, because threads inherit which signals are
+        blocked."""
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING_SIGNALS)
         threading.Thread(target=self._await_signals, name="signals", daemon=True).start()
 
@@ -70,13 +75,13 @@ class Worker:
         signal.sigwait(STOPPING_SIGNALS)
         self.stop()
         number = signal.sigwait(STOPPING_SIGNALS)
-        # Not sys.exit, which would wait for calls in flight. Their leases bring the batches back.
+        # Not sys.exit, which would wait for calls in flight. Their batches return by their leases.
         os._exit(128 + number)
 
     def run(self, *, until: Callable[[], bool] = lambda: False) -> None:
-        """Work until stopped or `until()`, and until every call in flight has been settled."""
+        """Work until stopped or `until()`, and until every call in flight is settled."""
         log_context.bind(worker=self.id)
-        # Before the first claim. It would be refused anyway; this is what stops the editions.
+        # Before the first claim, which would be refused anyway. This stops the editions.
         self._check_identity()
         self._beat()
         tasks = background_tasks.background_tasks()
@@ -92,7 +97,7 @@ class Worker:
         try:
             self._run_duties(until)
             if self._stopping.is_set():
-                logger.info("The worker stops. Calls in flight finish, none begins.")
+                logger.info("The worker stops. Calls in flight finish, and no call starts.")
         finally:
             self.stop()
             for thread in threads:
@@ -101,7 +106,7 @@ class Worker:
             self._run_duty(metrics_storage.flush)
 
     def _run_duties(self, until: Callable[[], bool]) -> None:
-        """Run every duty in turn until stopped. One that fails keeps no other from its turn."""
+        """Run every duty in turn until stopped. A failed duty does not block the others."""
         duties: tuple[Callable[[], object], ...] = (
             self._check_identity,
             self._beat,
@@ -116,7 +121,7 @@ class Worker:
                 since_duties_s = 0.0
                 for duty in duties:
                     succeeded &= self._run_duty(duty)[0]
-                # Metrics that fail must not slow the duties down.
+                # Failing metrics must not slow the duties down.
                 self._run_duty(metrics_storage.flush)
             checked, is_over = self._run_duty(until)
             if is_over:
@@ -132,7 +137,7 @@ class Worker:
         )
 
     def _check_identity(self) -> None:
-        """Notice a restored database, and warn once of what cannot be known about this one."""
+        """Notice a restored database, and warn once if a restore could go unnoticed."""
         noticed = database_identity.check_identity()
         if noticed.unavailable_fields and not self._warned_of_identity:
             self._warned_of_identity = True
@@ -143,7 +148,7 @@ class Worker:
             )
 
     def _run_duty(self, duty: Callable[[], object]) -> tuple[bool, object]:
-        """Run a duty; return whether it succeeded, and what it returned."""
+        """Run a duty; return whether it succeeded, and its result."""
         began_s = now_s()
         with log_context.scope():
             try:
@@ -164,13 +169,13 @@ class Worker:
                 lookup_lock=self._lookup_lock,
                 slots=self._slots,
             )
-            self._repeat(dispatcher.step, "a step failed; what it held comes back by its lease")
+            self._repeat(dispatcher.step, "a step failed; its batch returns when the lease expires")
 
     def _thread_of(self, task: BackgroundTask) -> Callable[[], None]:
         return lambda: self._repeat(task.work, background_tasks.failure_message(task.name))
 
     def _repeat(self, work: Callable[[Callable[[], bool]], bool], failure: str) -> None:
-        """Repeat `work` until stopped. Sleep only when nothing is due, or after a failure."""
+        """Repeat `work` until stopped. Sleep only if nothing is due, or after a failure."""
         failures = 0
         try:
             while not self._stopping.is_set():
@@ -190,18 +195,18 @@ class Worker:
             connection.close()
 
     def _log_failure(self, began_s: float, message: str, error: Exception) -> None:
-        """Log a failure of work that began at `began_s`, quietly if a logged outage explains it."""
+        """Log a failure of work that began at `began_s`, unless an outage explains it."""
         explained = self._outage_log.explains(error, began_s)
         level = logging.DEBUG if explained else logging.ERROR
         logger.log(level, message, exc_info=error)
-        # A connection that failed must not be used again; the next statement opens a new one.
+        # A failed connection must not be reused. The next statement opens a new one.
         try:
             connection.close()
         except Exception:
             logger.exception("closing a broken database connection failed")
 
     def _pause_s(self, failures: int) -> float:
-        """Seconds to wait: a poll with jitter, or longer and longer after failures in a row."""
+        """Compute the seconds to wait: a poll with jitter, or a backoff after failures."""
         if failures == 0:
             return self._poll_s * self._random.uniform(0.5, 1.0)
         policy = retry_or_settle.Policy(self._poll_s, MAX_PAUSE_S, 1, (0.0,), True)
@@ -211,7 +216,7 @@ class Worker:
 
 
 def raise_niceness(niceness: int) -> None:
-    """Raise this thread's nice(1) value to `niceness`, 0 to 19, unless it is higher already."""
+    """Raise this thread's nice(1) value to `niceness`, 0 to 19, unless it is higher."""
     now = os.getpriority(os.PRIO_PROCESS, 0)
     if niceness > now:
         os.setpriority(os.PRIO_PROCESS, 0, niceness)

@@ -1,5 +1,7 @@
-"""Retries a write of what only this worker knows, for as long as its claim lasts. Every write
-repeats the claim's epoch, so trying again can do no harm; not trying costs a look-up."""
+"""Retries a write of results that only this worker knows, while its claim lasts.
+
+Every write repeats the claim's epoch, so a retry does no harm. Without a retry the batch would need
+a look-up."""
 
 import logging
 import time
@@ -17,17 +19,18 @@ Result = TypeVar("Result")
 
 FIRST_SPAN_S = 0.1
 LONGEST_PAUSE_S = 1.0
-# Whoever asked the worker to end waits for it, and will not wait for long.
+# A short limit, because the process that stops the worker does not wait long.
 PATIENCE_WHEN_STOPPING_S = 5.0
 
 
 def is_transient(error: Error) -> bool:
-    """Whether the database itself is in trouble: a cut line, a restart, a deadlock, no room left.
+    """Whether the database has a temporary fault, such as a cut connection.
 
-    An error about data is none: the same batch would meet it again. Class 25, which the driver
-    calls an internal error, belongs here: a session that was idle in a transaction for too long
-    (25P03), a database that takes no writes (25006); PostgreSQL, appendix A. An internal error
-    without a code is psycopg's own: the line was cut."""
+    Others are a restart, a deadlock, a full disk. An error about data is not one, because the same
+    batch would cause it again. Class 25 belongs here, although the driver calls it an internal
+    error: a session idle in a transaction for too long (25P03), a database that takes no writes
+    (25006); see PostgreSQL, appendix A. An internal error without a code is psycopg's own and means
+    a cut connection."""
     if isinstance(error, OperationalError | InterfaceError):
         return True
     driver = error.__cause__
@@ -38,9 +41,10 @@ def is_transient(error: Error) -> bool:
 
 
 def pause_after(failures: int, jitter: float, left_s: float) -> float | None:
-    """Seconds to wait after this many failures in a row, or None to give up. The second try comes
-    at once and always, since a cut line needs no more; the others come with full jitter over a
-    doubling span, within the `left_s` seconds that are left."""
+    """Compute the seconds to wait after failures in a row, or None to give up.
+
+    The second try always comes at once, because a cut connection needs no wait. The others come
+    with full jitter over a doubling span, within the `left_s` seconds that are left."""
     if failures == 1:
         return 0.0
     if left_s <= 0:
@@ -57,15 +61,16 @@ def retry_write(
     is_stopping: Callable[[], bool],
     jitter: Callable[[], float],
 ) -> Result:
-    """Do `write`, and do it again while the database is in trouble; return what it returns. At
-    `until_s`, a reading of `now_s()`, the last error is raised; sooner if the worker is stopping.
-    `what` names the write in the log."""
+    """Do `write`, and repeat it while the database has a temporary fault.
+
+    Returns its result. At `until_s`, a reading of `now_s()`, the last error is raised, or sooner if
+    the worker is stopping. `what` names the write in the log."""
     failures = 0
     while True:
         try:
             return write()
         except Error as error:
-            # A connection that failed must not be used again.
+            # A failed connection must not be reused.
             connection.close()
             if not is_transient(error):
                 raise
@@ -75,5 +80,5 @@ def retry_write(
             pause = pause_after(failures, jitter(), until_s - now_s())
             if pause is None:
                 raise
-            logger.warning("%s could not be written down, and is tried again: %s", what, error)
+            logger.warning("%s could not be written and is tried again: %s", what, error)
             time.sleep(pause)

@@ -1,5 +1,6 @@
-"""One step of a worker: claim a batch, render it, start its attempt, call the provider, settle. The
-guarantees of delivery depend on this order. No transaction is open during the call."""
+"""One step of a worker: claim a batch, render it, start its attempt, call, settle.
+
+The guarantees of delivery depend on this order. No transaction is open during the call."""
 
 from __future__ import annotations
 
@@ -34,12 +35,12 @@ from delivery.worker.retry_write import is_transient, retry_write
 
 logger = logging.getLogger(__name__)
 
-# More editions than this at a time take turns.
+# The most editions whose renderers are kept.
 RENDERERS_KEPT = 8
 
 
 class Dispatcher:
-    """Does one worker's steps, one instance for each thread."""
+    """Does one worker's steps, with one instance for each thread."""
 
     def __init__(
         self,
@@ -62,9 +63,10 @@ class Dispatcher:
         self._renderers: OrderedDict[int, Renderer] = OrderedDict()  # By edition.
 
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
-        """Do one look-up or one call. Return False if nothing was due. Look-ups and calls take
-        turns, and one thread of a worker looks up at a time: a search that hangs must not delay
-        mail, and a long edition must not delay look-ups."""
+        """Do one look-up or one call. Return False if nothing was due.
+
+        Look-ups and calls alternate, and one thread of a worker looks up at a time. So a search
+        that hangs does not delay mail, and a long edition does not delay look-ups."""
         self._looks_up_first = not self._looks_up_first
         if self._looks_up_first:
             return self._look_up() or self._send_next(is_stopping)
@@ -113,22 +115,22 @@ class Dispatcher:
         bind_claim(claimed, attempt)
         lease_until_s = now_s() + settings.DELIVERY_LEASE_S
         phases = Phases()
-        # The slot is released before settling, so that another call may begin meanwhile.
+        # The slot is released before settling, so that another call can start meanwhile.
         with (
             slot or Slot(self._slots) as slot,
             self._put_back_on_trouble(claimed, attempt, lease_until_s, is_stopping),
         ):
             messages = self._render(claimed, attempt)
             phases.end(Phase.RENDER)
-            # Half of the lease is left for the start of the call.
+            # Half of the lease remains for the start of the call.
             until_s = lease_until_s - settings.DELIVERY_LEASE_S / 2
             may_call = slot.acquire(until_s=until_s, is_stopping=is_stopping)
             phases.end(Phase.WAIT)
             if not may_call:
                 release(claimed)
-                logger.info("batch %d is released: no call slot is free for it", claimed.batch)
+                logger.info("batch %d is released because no call slot is free", claimed.batch)
                 return
-            # Read before the statement that records the deadline: ours is never the later one.
+            # Read before the statement that records the deadline, so that ours is never later.
             deadline_at_s = now_s() + settings.DELIVERY_HTTP_DEADLINE_S
             recipients = start(
                 claimed,
@@ -154,7 +156,7 @@ class Dispatcher:
         phases.end(Phase.SETTLE)
 
     def _render(self, claimed: Claim, attempt: uuid.UUID) -> dict[int, tuple[str, bytes]]:
-        """The address and the JSON of each message of the batch, by recipient."""
+        """Render the address and the JSON of each message of the batch, by recipient."""
         edition = claimed.edition
         renderer = self._renderers.pop(edition, None)
         renderer = renderer or renderer_of(Edition.objects.get(pk=edition))
@@ -211,11 +213,11 @@ class Dispatcher:
     def _put_back_on_trouble(
         self, claimed: Claim, attempt: uuid.UUID, until_s: float, is_stopping: Callable[[], bool]
     ) -> Iterator[None]:
-        """Give the batch back if the database fails before its call."""
+        """Put the batch back if the database fails before its call."""
         try:
             yield
         except Error as error:
-            # An error about the batch's data counts against the batch, by its lease.
+            # An error about the batch's data counts as a crash of the batch when its lease expires.
             if is_transient(error):
                 retry_write(
                     lambda: self._put_back(claimed, attempt),
@@ -227,8 +229,9 @@ class Dispatcher:
             raise
 
     def _put_back(self, claimed: Claim, attempt: uuid.UUID) -> None:
-        """Give back a batch of which surely nothing has left, whether or not its attempt is
-        recorded. It must not look as if it had crashed its worker."""
+        """Put back a batch of which nothing was sent, with or without an attempt.
+
+        It must not look as if it had crashed its worker."""
         if release(claimed):
             return
         unsent = NotSent(Reason.of(ReasonCode.DATABASE_AWAY))
@@ -239,7 +242,7 @@ class Dispatcher:
 
 
 def renderer_of(edition: Edition) -> Renderer:
-    """The renderer of an edition that is sent."""
+    """Make the renderer of an edition that is sent."""
     links = Links(
         readers.registered().unsubscribe_urls,
         readers.registered().mail_link,
@@ -251,7 +254,8 @@ def renderer_of(edition: Edition) -> Renderer:
 def _take_body(
     messages: dict[int, tuple[str, bytes]], recipients: Sequence[int]
 ) -> tuple[bytes, list[str]]:
-    """Take these recipients' messages out of `messages`: one JSON array, and their addresses.
+    """Take these recipients' messages: one JSON array, and their addresses.
+
     `messages` is emptied and the array is joined in one go, because it may be 20 MB."""
     pieces = [b","] * (2 * len(recipients) + 1)
     pieces[0], pieces[-1] = b"[", b"]"
@@ -263,7 +267,7 @@ def _take_body(
 
 
 def bind_claim(claimed: Claim, attempt: uuid.UUID | None) -> None:
-    """Put the ids of the claimed batch on every log line from here on."""
+    """Put the ids of the claimed batch on every following log line."""
     log_context.bind(
         issue=claimed.issue, version=claimed.version, batch=claimed.batch, attempt=attempt
     )

@@ -7,6 +7,7 @@ from django.utils.translation import ngettext
 
 from delivery.humanise import digits, kilobytes
 from delivery.mail.merge_fields import BODY_FIELDS, FIELD_PATTERN, TITLE_FIELDS, unknown_fields
+from delivery.reports.merge_field_sentence import unknown_field_sentence
 from publishing.content.draft_content import DraftFields, build_content
 from publishing.content.edition_content import Content, find_problems
 from publishing.content.render_preview import render_preview
@@ -69,7 +70,8 @@ def _hints(draft: DraftFields, content: Content) -> dict[str, list[Hint]]:
 def _locate_unknown_fields(text: str, *, has_lines: bool) -> dict[str, Hint]:
     """Return the first place of each unknown merge field, by the sentence about it."""
     allowed = BODY_FIELDS if has_lines else TITLE_FIELDS
-    sentences = {field.name: str(field) for field in unknown_fields(text, allowed)}
+    unknown = unknown_fields(text, allowed)
+    sentences = {field.name: unknown_field_sentence(field) for field in unknown}
     hints: dict[str, Hint] = {}
     line, end = 1, 0
     for match in FIELD_PATTERN.finditer(text):

@@ -17,6 +17,7 @@ from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.humanise import digits
 from delivery.mail import merge_fields
 from delivery.models import Edition
+from delivery.reports.merge_field_sentence import unknown_field_sentence
 
 LONGEST_TITLE = 500
 LONGEST_PREHEADER = 300
@@ -87,7 +88,7 @@ def find_problems(content: Content) -> list[ContentProblem]:
     title, preheader = ("title", content.title), ("preheader", content.preheader)
     parts = (("text_content", content.text), ("html_content", content.html))
     problems = [
-        ContentProblem(field, str(unknown), unknown)
+        ContentProblem(field, unknown_field_sentence(unknown), unknown)
         for texts, allowed in (
             ((title, preheader), merge_fields.TITLE_FIELDS),
             (parts, merge_fields.BODY_FIELDS),

@@ -70,7 +70,7 @@ def test_answer_is_recorded_once_the_database_is_back(stage: Stage, mode: str) -
     with stage.server.away(mode):
         stage.sandbox.gate.release()
         # Longer than one new connection: the third try has failed as well.
-        worker.wait_for("could not be written down", times=3)
+        worker.wait_for("could not be written and", times=3)
 
     ended_well(worker)
     stage.all_got_one(edition, 20)
@@ -84,7 +84,7 @@ def test_unstarted_batch_of_an_outage_is_not_a_crash(stage: Stage) -> None:
         worker = stage.worker("--until-empty", DELIVERY_LEASE_S="60")
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         with stage.server.away("immediate"):
-            worker.wait_for("could not be written down", times=3)
+            worker.wait_for("could not be written and", times=3)
 
     ended_well(worker)
     stage.all_got_one(edition, 20)
@@ -97,7 +97,7 @@ def test_sigterm_during_an_outage_ends_the_worker_with_0(stage: Stage) -> None:
 
     with stage.server.away("fast"):
         stage.sandbox.gate.release()
-        worker.wait_for("could not be written down", times=3)
+        worker.wait_for("could not be written and", times=3)
         assert worker.stop() == 0, worker.output
 
     stage.newsroom.let_time_pass(70)

@@ -108,7 +108,7 @@ def test_frozen_while_settling(stage: Stage) -> None:
     woken(frozen, "claim was lost")
 
     stage.all_got_one(edition, READERS)
-    assert "could not be written down" in frozen.output
+    assert "could not be written and" in frozen.output
     assert not Alarm.objects.exists()
     assert len(stage.newsroom.attempts(edition)) == 1
 

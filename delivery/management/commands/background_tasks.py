@@ -1,4 +1,4 @@
-"""`manage.py background_tasks`: the workers' periodic tasks and why each last failed."""
+"""`manage.py background_tasks`: the workers' periodic tasks and their last errors."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""The state of batches: which are open, and changes in the caller's transaction."""
+"""The state of batches: open batches, and changes in the caller's transaction."""
 
 from typing import Any
 
@@ -7,15 +7,15 @@ from django.db.backends.utils import CursorWrapper
 from delivery.monitoring import delivery_metrics
 from delivery.rules.reason import Reason, ReasonCode
 
-# Batches with something left to do, or missed deliveries that wait for a decision. A query uses the
-# index `batch_open` only if it repeats this condition word for word. `state = 'ready'`
-# must not imply it: a claim would then read that whole index.
+# Batches that are not done, or have missed deliveries that wait for a decision. A query uses the
+# index `batch_open` only if it repeats this condition word for word. `state = 'ready'` must not
+# imply it, because a claim would then read that whole index.
 IS_OPEN = """CASE WHEN batch.state = 'done' AND batch.missed = 0
                     THEN 'over' ELSE 'not over' END = 'not over'"""
 
 
 def pause_batches(cursor: CursorWrapper, edition: int) -> None:
-    """Pause every ready or claimed batch of an edition. A call in flight is not stopped."""
+    """Pause every ready or claimed batch of an edition. Calls in flight continue."""
     cursor.execute(
         f"""
         UPDATE batch SET state = 'paused', owner = NULL, lease_until = NULL
@@ -48,7 +48,7 @@ def end_settled_batch(cursor: CursorWrapper, batch: int) -> None:
 
 
 def skip_epochs(cursor: CursorWrapper, edition: int, number: int) -> None:
-    """Raise the epochs of an edition's open batches, so that no older claim can settle them."""
+    """Raise the epochs of an edition's open batches, so that old claims cannot settle."""
     cursor.execute(
         f"""
         UPDATE batch SET epoch = epoch + %s
@@ -61,8 +61,9 @@ def skip_epochs(cursor: CursorWrapper, edition: int, number: int) -> None:
 def count_feedback(
     cursor: CursorWrapper, what: str, delivery: str, unless: str, values: dict[str, Any]
 ) -> bool:
-    """Mark a delivery as `bounced` or `complained` (`what`), and count it in its batch. `delivery`
-    and `unless` are SQL conditions. False if it was counted before, or must not be."""
+    """Mark a delivery as `bounced` or `complained` (`what`); count it in its batch.
+
+    `delivery` and `unless` are SQL conditions. False if it was counted before, or must not be."""
     cursor.execute(
         f"""
         WITH counted AS (
@@ -84,7 +85,8 @@ def withdraw_waiting(
     batch: int | None = None,
     reason: ReasonCode = ReasonCode.EDITION_CANCELLED,
 ) -> int:
-    """Withdraw the waiting deliveries in an edition's paused batches, or in one batch; how many.
+    """Withdraw the waiting deliveries in paused batches, or in one batch; how many.
+
     The caller has locked the edition. Raises `AssertionError` if the rows contradict the counts."""
     cursor.execute(
         f"""
@@ -114,7 +116,7 @@ def withdraw_waiting(
 
 
 def withdraw_if_cancelled(cursor: CursorWrapper, edition: int) -> None:
-    """Withdraw deliveries that became waiting again after their edition was cancelled."""
+    """Withdraw deliveries that became waiting again after a cancellation."""
     cursor.execute("SELECT control FROM edition WHERE id = %s", [edition])
     if cursor.fetchone() == ("cancelled",):
         withdraw_waiting(cursor, edition)

@@ -1,5 +1,6 @@
-"""Numbers, inserts and splits batches. Each edition has a range of ids
-(docs/decisions/0015-mail-on-request.md)."""
+"""Numbers, inserts and splits batches.
+
+Each edition has a range of ids (docs/decisions/0015-mail-on-request.md)."""
 
 from collections.abc import Sequence
 
@@ -7,10 +8,10 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.models.batch import BATCHES_PER_EDITION
 
-# What the sequence `batch_on_request` gives, before it begins again: 0 to 983,039.
+# The sequence `batch_on_request` gives 0 to 983,039, then begins again.
 DRAWN_NUMBERS = 15 * (1 << 16)
 
-# The id of the next batch of the edition `%(edition)s`, for whoever holds the edition's lock.
+# The id of the next batch of the edition `%(edition)s`. Needs the edition's lock.
 NEXT_BATCH_ID = f"""(
     SELECT greatest((SELECT max(batch.id) + 1 FROM batch
                      WHERE batch.id >= edition.id * {BATCHES_PER_EDITION}
@@ -21,13 +22,14 @@ NEXT_BATCH_ID = f"""(
 
 
 def first_batch_id(edition_id: int) -> int:
-    """The id of an edition's first batch."""
+    """Return the id of an edition's first batch."""
     return edition_id * BATCHES_PER_EDITION
 
 
 def insert_batches(rows: str, *more_columns: str) -> str:
-    """The SQL that inserts a batch for each of `rows`; everything in it waits. `rows` selects id,
-    edition, position, state, due time and size, then `more_columns`."""
+    """Write the SQL that inserts a batch of waiting deliveries for each of `rows`.
+
+    `rows` selects id, edition, position, state, due time and size, then `more_columns`."""
     columns = ", ".join(("id", "edition_id", "position", "state", "due_at", "size", *more_columns))
     return f"""
         INSERT INTO batch ({columns}, waiting)
@@ -36,7 +38,7 @@ def insert_batches(rows: str, *more_columns: str) -> str:
 
 
 def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Sequence[int]) -> int:
-    """Move waiting deliveries of `recipients` from `batch` into a new batch; return its id.
+    """Move waiting deliveries of `recipients` into a new batch; return its id.
 
     The new batch keeps position, due time and tries, and starts without crashes. The caller holds
     the edition's lock and the batch's row. Raises `AssertionError` if one was not waiting."""
@@ -68,7 +70,7 @@ def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Seque
 
 
 def waiting_recipients(cursor: CursorWrapper, batch: int) -> list[int]:
-    """The recipients of the waiting deliveries of a batch, in order."""
+    """List the recipients of the waiting deliveries of a batch, in order."""
     cursor.execute(
         """
         SELECT recipient_id FROM delivery WHERE batch_id = %s AND outcome = 'waiting'
@@ -80,7 +82,9 @@ def waiting_recipients(cursor: CursorWrapper, batch: int) -> list[int]:
 
 
 def halve(cursor: CursorWrapper, batch: int, edition: int) -> None:
-    """Move the second half of what waits in `batch` into a new one; both start without crashes."""
+    """Move the second half of the waiting deliveries of `batch` into a new batch.
+
+    Both start without crashes."""
     recipients = waiting_recipients(cursor, batch)
     split_off(cursor, batch, edition, recipients[(len(recipients) + 1) // 2 :])
     cursor.execute("UPDATE batch SET crashes = 0 WHERE id = %s", [batch])

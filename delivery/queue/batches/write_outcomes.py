@@ -20,7 +20,7 @@ _NAMES: Mapping[type[Outcome], str] = {
 
 COUNTS = (*_NAMES.values(), "missed")
 
-# In SQL: the size and counts of a batch as its rows have them.
+# In SQL: the size and counts of a batch, computed from its rows.
 COUNT_ROWS = ", ".join(
     (
         "count(*) AS size",
@@ -31,15 +31,15 @@ COUNT_ROWS = ", ".join(
 
 
 def _count_by_outcome(outcomes: Mapping[int, Outcome]) -> Counter[str]:
-    # By their types: a batch has hundreds of outcomes of a few types.
+    # By type, because a batch has hundreds of outcomes of a few types.
     types = Counter(map(type, outcomes.values()))
     return Counter({_NAMES[one]: number for one, number in types.items()})
 
 
 def changed_counts(outcomes: Mapping[int, Outcome], *, old: str) -> Counter[str]:
-    """The change of each of `COUNTS` when deliveries that were `old` get these outcomes."""
+    """Compute the change of each of `COUNTS` when `old` deliveries get these outcomes."""
     change = _count_by_outcome(outcomes)
-    # Where all were sent, none of the hundreds is looked at.
+    # A fast path for a batch in which all were sent.
     change["missed"] = sum(map(_is_missed, outcomes.values())) if change["failed"] else 0
     change[old] -= len(outcomes)
     return change
@@ -65,9 +65,10 @@ def change_outcomes(
 def write_outcomes(
     cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, old: str, evidence: str
 ) -> None:
-    """Write `outcomes` (by recipient) to the deliveries of `batch`, whose outcome was `old` so far.
-    An unknown delivery keeps its provider id and time; one that waits again loses them. Raises
-    `AssertionError` if a delivery's outcome was another."""
+    """Write `outcomes` (by recipient) to the deliveries of `batch` that were `old`.
+
+    An unknown delivery keeps its provider id and time. A waiting one loses them. Raises
+    `AssertionError` if a delivery had another outcome."""
     if not outcomes:
         return
     sent = {who: outcome for who, outcome in outcomes.items() if isinstance(outcome, Sent)}

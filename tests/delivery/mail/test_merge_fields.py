@@ -11,6 +11,7 @@ from delivery.mail.merge_fields import (
     unknown_fields,
     uses_field,
 )
+from delivery.reports.merge_field_sentence import unknown_field_sentence
 
 VALUES = {
     "name": "Ada",
@@ -124,25 +125,28 @@ def test_a_long_run_of_blanks_after_two_braces_is_read_at_once() -> None:
     assert unknown_fields(text) == []
 
 
-THERE_ARE = "There are name, email, unsubscribe_url and archive_url."
+ALLOWED = "You can use: name, email, unsubscribe_url, archive_url."
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{{ nmae }}", "There is no merge field “{{ nmae }}”. Was “{{ name }}” meant?"),
-        ("{{ e-mail|x }}", "There is no merge field “{{ e-mail }}”. Was “{{ email }}” meant?"),
+        ("{{ nmae }}", "There is no merge field “{{ nmae }}”. Did you mean “{{ name }}”?"),
+        ("{{ e-mail|x }}", "There is no merge field “{{ e-mail }}”. Did you mean “{{ email }}”?"),
         (
             "{{unsubscribe}}",
-            "There is no merge field “{{ unsubscribe }}”. Was “{{ unsubscribe_url }}” meant?",
+            "There is no merge field “{{ unsubscribe }}”. Did you mean “{{ unsubscribe_url }}”?",
         ),
-        ("{{ shoe_size }}", f"There is no merge field “{{{{ shoe_size }}}}”. {THERE_ARE}"),
-        ("{{&nbsp;name }}", "There is no merge field “{{ &nbsp;name }}”. Was “{{ name }}” meant?"),
-        ("{{}}", f"There is no merge field “{{{{  }}}}”. {THERE_ARE}"),
+        ("{{ shoe_size }}", f"There is no merge field “{{{{ shoe_size }}}}”. {ALLOWED}"),
+        (
+            "{{&nbsp;name }}",
+            "There is no merge field “{{ &nbsp;name }}”. Did you mean “{{ name }}”?",
+        ),
+        ("{{}}", f"There is no merge field “{{{{  }}}}”. {ALLOWED}"),
     ],
 )
 def test_an_unknown_field_is_named_with_a_known_one_like_it(text: str, sentence: str) -> None:
-    assert [str(field) for field in unknown_fields(text)] == [sentence]
+    assert [unknown_field_sentence(field) for field in unknown_fields(text)] == [sentence]
 
 
 def test_each_unknown_field_is_named_once_in_the_order_of_the_text() -> None:
@@ -159,14 +163,14 @@ def test_a_title_has_fewer_fields_than_a_body() -> None:
         "unsubscribe_url"
     ]
     assert unknown_fields("{{ unsubscribe_url }}") == []
-    assert [str(field) for field in unknown_fields("{{ shoe_size }}", TITLE_FIELDS)] == [
-        "There is no merge field “{{ shoe_size }}”. There are name and email."
-    ]
+    assert [
+        unknown_field_sentence(field) for field in unknown_fields("{{ shoe_size }}", TITLE_FIELDS)
+    ] == ["There is no merge field “{{ shoe_size }}”. You can use: name, email."]
 
 
 def test_a_very_long_unknown_field_is_not_shown_whole() -> None:
     (field,) = unknown_fields("{{ " + "long " * 10_000 + "}}")
-    assert len(str(field)) < 150
+    assert len(unknown_field_sentence(field)) < 150
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ a future time is replaced by the time of receipt
     _apply_acceptance: by = «min(accepted.by, received_at) if accepted.by else None → accepted.by»
     test_future_times_and_odd_attempts_are_left_out
 a truncated webhook is not taken for a whole one
-    PostmarkWebhook.post: «return _respond(408, "The event broke off.") → body = b""»
+    PostmarkWebhook.post: «return _respond(408, "The event is incomplete.") → body = b""»
     test_a_body_that_breaks_off_may_come_again
 a webhook without a length is not taken for an empty one
     _content_length: if not given «and "HTTP_TRANSFER_ENCODING" not in request.META»:
