@@ -1,4 +1,4 @@
-"""What these tests use: a database server of their own, whose work is counted."""
+"""A separate database server for these tests, whose work is counted."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,8 +9,8 @@ from benchmarks.database_work import NO_CHECKPOINTS
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.servers.postgres_server import FORGETFUL, OwnServer
 
-# As on a server that is run for real, but for the disk; and no checkpoint while it is counted: the
-# first change of a page after one writes the whole page into the log.
+# As on a production server, except for the disk, and without checkpoints while it is counted: the
+# first change of a page after a checkpoint writes the whole page into the log.
 SERVER = {"full_page_writes": "on"} | NO_CHECKPOINTS
 
 
@@ -31,7 +31,7 @@ def database(server: OwnServer) -> Iterator[str]:
 
 @pytest.fixture
 def newsroom(server: OwnServer, database: str, settings: Any) -> Iterator[Newsroom]:
-    """An author with a list, in that database; batches of 200."""
+    """Make an author with a list in that database, with batches of 200."""
     settings.DELIVERY_BATCH_SIZE = 200
     settings.DELIVERY_HTTP_DEADLINE_S = 5.0
     settings.DELIVERY_LEASE_S = 5.0

@@ -1,7 +1,6 @@
-"""
-What a batch costs in statements and a copy in Python, counted and not timed: so that what was made
-quick stays quick on every machine.
-"""
+"""The cost of a batch in statements and of a copy in Python calls.
+
+Counts, unlike times, are the same on every machine."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from newsletter_site.wiring import register_hooks
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
 
-# In their order: what a batch is claimed, rendered, started and settled by.
+# The statements that claim, render, start and settle a batch, in order.
 STATEMENTS = [
     "claim: WITH next AS",
     "its copies: SELECT recipient_id, address, name",
@@ -33,7 +32,7 @@ STATEMENTS = [
     "settle: UPDATE attempt",
     "settle: SELECT recipient_id FROM",
 ]
-# Per copy; 25 and 89 were seen, and when each message was still written whole 63 and 249.
+# Per copy. Measured: 25 and 89; with every message written in full: 63 and 249.
 PYTHON_CALLS, ALL_CALLS = 30, 100
 
 
@@ -52,7 +51,7 @@ def beginning_of(statement: str) -> str:
 
 @contextmanager
 def statements() -> Iterator[list[str]]:
-    """What is sent to the database in this block, in one line each."""
+    """Record what is sent to the database in this block, in one line each."""
     sent: list[str] = []
 
     def note(
@@ -67,7 +66,7 @@ def statements() -> Iterator[list[str]]:
 
 @contextmanager
 def calls() -> Iterator[dict[str, int]]:
-    """How many functions are called in this block, of Python's and of all."""
+    """Count the functions called in this block, of Python's and of all."""
     counts = {"python": 0, "all": 0}
 
     def count(frame: FrameType, event: str, argument: object) -> None:
@@ -89,7 +88,7 @@ def test_a_batch_takes_twelve_statements_however_many_copies_it_has(
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = size
     newsroom.publish(readers=3 * size)
-    # The first step reads the edition; every other step asks for a look-up first.
+    # The first step reads the edition. Every other step looks for a look-up first.
     assert hands.step()
     assert hands.step()
     with statements() as sent:
@@ -108,7 +107,7 @@ def test_what_is_done_for_each_copy_in_python_stays_little(
     newsroom.confirm(400)
     counted = {}
     for size in (200, 100, 400):
-        # The first is not counted: what is done once in a process is done with it.
+        # The first is not counted, because it includes work done once per process.
         settings.DELIVERY_BATCH_SIZE = size
         newsroom.publish(html="<p>Dear {{ name|reader }}</p>" * 20)
         with calls() as counts:

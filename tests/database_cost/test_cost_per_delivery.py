@@ -1,4 +1,4 @@
-"""What a copy costs the database from its claim to its end, counted by the database itself."""
+"""The database's cost of a copy from claim to end, as the database counts it."""
 
 import json
 from typing import Any
@@ -18,25 +18,25 @@ pytestmark = [pytest.mark.process, pytest.mark.timeout(600)]
 
 COPIES = 20_000
 BATCHES = COPIES // 200
-# Two kilobytes, as an ordinary letter.
+# Two kilobytes, like an ordinary letter.
 LETTER = "<p>Dear {{ name|reader }}, the swifts have gone. </p>" + "<p>Nobody saw them.</p>" * 95
 
-# What the tables that change with every call are given by a migration: the most that is dead before
-# a vacuum comes, as a share of the table and in rows.
+# The settings of a migration for tables that change with every call: the most dead rows before a
+# vacuum, as a share of the table and in rows.
 FEW, SMALL = 500, 0.02
 CHANGING = ["batch", "attempt", "delivery", "evidence", "provider_event"]
 CHANGING += ["periodic_task", "send_rate", "metric_value", "worker"]
 
 
 @pytest.mark.parametrize("table", CHANGING)
-def test_a_table_that_changes_with_every_call_has_room_and_is_cleaned_in_time(
+def test_frequently_updated_tables_have_fillfactor_and_timely_vacuum(
     newsroom: Newsroom, table: str
 ) -> None:
     options = one("SELECT reloptions FROM pg_class WHERE relname = %s", table)
     setting = {name: float(value) for name, value in (each.split("=") for each in options)}
     share = setting["autovacuum_vacuum_scale_factor"]
     assert 0 < share <= SMALL or setting["autovacuum_vacuum_threshold"] <= FEW
-    # What only grows, and is not updated, needs no room.
+    # Tables that only grow need no free space.
     is_updated = table not in ("attempt", "evidence", "provider_event")
     assert setting.get("fillfactor", 100) <= (50 if is_updated else 100)
     assert setting.get("autovacuum_analyze_scale_factor", 0.1) <= SMALL
@@ -46,7 +46,7 @@ def test_a_table_that_changes_with_every_call_has_room_and_is_cleaned_in_time(
         assert setting.get("autovacuum_vacuum_cost_delay") == 0
 
 
-def test_a_copy_is_updated_once_within_its_page_and_writes_400_bytes_at_most(
+def test_copy_is_one_hot_update_of_400_bytes_at_most(
     newsroom: Newsroom, server: OwnServer, database: str
 ) -> None:
     newsroom.confirm(COPIES)
@@ -60,7 +60,7 @@ def test_a_copy_is_updated_once_within_its_page_and_writes_400_bytes_at_most(
             said = manage(server.url(database), "deliver", "--until-empty", **options)
         work = counting.so_far()
 
-    assert not work.had_a_checkpoint, "a checkpoint came in between, so this says nothing"
+    assert not work.had_a_checkpoint, "a checkpoint came in between, so the result is void"
     assert json.loads(said.splitlines()[-1])["sent"] == COPIES
     assert load_counts(edition.pk).sent == COPIES
     delivery, batch = work.changes["delivery"], work.changes["batch"]
@@ -69,7 +69,7 @@ def test_a_copy_is_updated_once_within_its_page_and_writes_400_bytes_at_most(
 
     assert delivery.updated == COPIES
     assert delivery.hot >= 0.8 * COPIES
-    # State and lease decide which of its indexes a batch is in, so it cannot stay within its page.
+    # State and lease decide a batch's indexes, so its updates cannot be HOT.
     # It is one row for two hundred copies: claimed, started, settled. If no call is free for a
     # batch within a second, another claim follows.
     assert 3 * BATCHES <= batch.updated <= 3 * BATCHES + 4
@@ -80,7 +80,7 @@ def test_a_copy_is_updated_once_within_its_page_and_writes_400_bytes_at_most(
 
 
 def dead_rows_of(table: str) -> int:
-    """Versions of rows that nobody sees any more, as the server counts them."""
+    """Count the dead row versions, as the server does."""
     run("SELECT pg_stat_force_next_flush()")
     return int(one("SELECT n_dead_tup FROM pg_stat_user_tables WHERE relname = %s", table))
 

@@ -1,9 +1,7 @@
-"""
-Every statement of the way of a copy finds its rows by an index, however much lies behind it.
+"""Every statement for sending a copy finds its rows by an index, with any history.
 
-The statements are the real ones: what the code sends is explained where it is sent, in the state in
-which it is sent, over a long finished history, with statistics of today and of before it was there.
-"""
+The statements are the real ones. What the code sends is explained where it is sent, in the same
+state, over a long finished history, with current and with outdated statistics."""
 
 import json
 import uuid
@@ -42,11 +40,11 @@ from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.servers.postgres_server import OwnServer
 
-# Read whole, these would cost more with every issue that ever went out.
+# Scans of these tables would cost more with every issue that was ever sent.
 LONG = {"delivery", "batch", "attempt", "evidence", "provider_event", "idempotency"}
 EDITIONS, READERS = 25, 2_000
 
-# 25 issues to 2,000 readers each, twenty batches an issue, all of it settled.
+# 25 issues to 2,000 readers each, twenty batches per issue, all settled.
 HISTORY = """
 INSERT INTO batch (id, edition_id, position, state, epoch, due_at, tries,
                    deferrals, crashes, lookups,
@@ -93,7 +91,7 @@ def provider(settings: Any) -> Iterator[SandboxServer]:
     scope="module", params=[True, False], ids=["fresh statistics", "statistics of before"]
 )
 def past(server: OwnServer, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The name of a database that has sent 25 issues; no vacuum makes its statistics anew."""
+    """Return a database that has sent 25 issues, with autovacuum off."""
     with server.fresh_database() as name:
         with server.as_djangos_own(server.url(name)):
             run("; ".join(f"ALTER TABLE {table} SET (autovacuum_enabled = off)" for table in LONG))
@@ -144,7 +142,7 @@ class Explained:
         return execute(sql, parameters, many, context)
 
     def read_whole(self) -> list[str]:
-        """The statements that read a long table from end to end, each with the table."""
+        """List the statements that scan a long table, each with the table."""
         return [
             f"{table}: {' '.join(sql.split())}"
             for sql, plan in self.plans
@@ -157,7 +155,7 @@ class Explained:
 
 
 def _nodes(plan: dict[str, Any], *, limited: bool = False) -> Iterator[dict[str, Any]]:
-    """Each node of a plan, and whether it stands below a limit, with which it ends."""
+    """Yield each node of a plan, and whether it is below a limit that ends it."""
     yield plan | {"limited": limited}
     for part in plan.get("Plans", []):
         yield from _nodes(part, limited=limited or plan["Node Type"] == "Limit")
@@ -170,13 +168,13 @@ def _read_whole(plan: dict[str, Any]) -> list[str]:
         if node.get("Relation Name") in LONG
         and (
             node["Node Type"] == "Seq Scan"
-            # All of an index is as much as all of a table.
+            # A whole index is as long as a whole table.
             or (node["Node Type"].startswith("Index") and _is_unbounded(node))
         )
     ]
 
 
-# Words of the statements that are looked at one by one.
+# Parts of the statements that are checked individually.
 CLAIM = "ORDER BY position, id LIMIT 1"
 CLAIM_LOOKUP = "ORDER BY due_at, id LIMIT 1"
 START = "SET state = 'sending'"
@@ -184,12 +182,14 @@ SETTLE = "tries = tries +"
 OUTCOMES = "SET\n            outcome = 'sent'"
 SWEEP = "ORDER BY lease_until LIMIT"
 
-# These hold only what is not over, and may be walked from end to end.
+# These indexes contain only open rows and may be scanned.
 SHORT_INDEXES = {"batch_ready", "batch_unknown", "batch_leased", "batch_open"}
 
 
 def _is_unbounded(node: dict[str, Any]) -> bool:
-    """However few rows are expected: with statistics of before the table grew that is one."""
+    """Whether the scan is unbounded, however few rows the planner expects.
+
+    With statistics from before the table grew it expects one."""
     return (
         "Index Cond" not in node and not node["limited"] and node["Index Name"] not in SHORT_INDEXES
     )
@@ -205,7 +205,7 @@ def kinds(plan: dict[str, Any]) -> set[str]:
 
 
 def finds_by_key(plan: dict[str, Any]) -> bool:
-    """Whether each look at batches is for one id, wherever ids stand in order."""
+    """Whether each scan of batches is for one id."""
     looks = [node for node in _nodes(plan) if node.get("Index Name", "").startswith("batch_")]
     return bool(looks) and all(
         node["Index Name"] in {"batch_pkey", "batch_leased"}
@@ -227,7 +227,7 @@ def run(sql: str) -> None:
 
 
 def rows_read(*tables: str) -> int:
-    """Rows of these or of all long tables that were read so far, by scan or by index."""
+    """Count the rows of these or all long tables read so far, by scan or index."""
     run("SELECT pg_stat_force_next_flush()")
     with connection.cursor() as cursor:
         cursor.execute(
@@ -256,7 +256,7 @@ def told(copy: Delivery, kind: str, **more: Any) -> None:
     assert event_inbox.apply(event)
 
 
-def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
+def test_sending_a_copy_never_scans_a_long_table(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     register_hooks()
@@ -264,7 +264,7 @@ def test_no_statement_on_the_way_of_a_copy_reads_a_long_table_whole(
     before = rows_read()
     with explained() as step:
         assert newsroom.step()
-    # Each of two hundred is read a few times: rendered, looked at, settled.
+    # Each of two hundred is read a few times: rendered, checked, settled.
     assert rows_read() - before <= 200 * 12
     assert step.read_whole() == []
     assert ways_to_batches(step.plan_of(CLAIM)) == {"batch_ready", "batch_pkey"}
@@ -308,7 +308,7 @@ WAITING = 5_000
 
 
 def have_in_line(edition: Edition, number: int, *, after: int) -> None:
-    """So many batches more that wait, behind those there are; they hold nothing to be sent."""
+    """Add this many waiting batches at the end of the queue, with no copies to send."""
     run(f"""
         INSERT INTO batch (id, edition_id, position, state, epoch, due_at, tries,
                            deferrals, crashes,
@@ -321,7 +321,7 @@ def have_in_line(edition: Edition, number: int, *, after: int) -> None:
 
 
 def rows_read_by_a_step(newsroom: Newsroom) -> tuple[int, Explained]:
-    """How many rows of batches are read from a claim to its settling, and how."""
+    """Count the rows of batches read from a claim to its settling, and how."""
     before = rows_read("batch")
     with explained() as step:
         assert newsroom.step()
@@ -344,7 +344,7 @@ def test_a_call_reads_as_many_batches_however_many_wait(newsroom: Newsroom) -> N
         assert finds_by_key(step.plan_of(SETTLE))
 
 
-def test_the_line_is_entered_where_it_is_served_by_its_first_entry(newsroom: Newsroom) -> None:
+def test_claim_reads_only_the_first_index_entry_of_the_queue(newsroom: Newsroom) -> None:
     edition = newsroom.publish(title="Now")
     with explained() as asked:
         next_due_at()
@@ -361,7 +361,7 @@ def test_the_line_is_entered_where_it_is_served_by_its_first_entry(newsroom: New
     assert rows_read("batch") - before <= 5
 
 
-def test_what_looks_through_what_is_not_over_reads_nothing_that_is(newsroom: Newsroom) -> None:
+def test_queries_for_open_batches_read_no_ended_ones(newsroom: Newsroom) -> None:
     edition = newsroom.publish(title="Now")
     looks: list[Callable[[], Any]] = [
         now_standing,
@@ -381,7 +381,7 @@ def test_what_looks_through_what_is_not_over_reads_nothing_that_is(newsroom: New
         with explained() as noted:
             look()
         assert [one for one in noted.read_whole() if one.startswith("batch:")] == []
-        # Ten of 510 are not over, and each of them is read a few times.
+        # Ten of 510 are open, and each of them is read a few times.
         assert rows_read("batch") - before <= 100
 
 
@@ -390,7 +390,7 @@ def now_standing() -> QueueSnapshot:
         return read_snapshot(cursor)
 
 
-def test_evidence_is_kept_and_heeded_by_the_keys_of_its_own_copies(newsroom: Newsroom) -> None:
+def test_evidence_is_written_and_read_by_the_keys_of_copies(newsroom: Newsroom) -> None:
     register_hooks()
     edition = newsroom.publish(title="Now")
     assert newsroom.step()
@@ -412,7 +412,7 @@ def test_evidence_is_kept_and_heeded_by_the_keys_of_its_own_copies(newsroom: New
         assert rows_read() - before <= len(acceptances) * 15 + 60
 
 
-def test_no_piece_of_what_goes_with_time_reads_a_long_table_whole(newsroom: Newsroom) -> None:
+def test_expiry_never_scans_a_long_table(newsroom: Newsroom) -> None:
     old = Edition.objects.filter(title="Before").order_by("pk")[0]
     Edition.objects.filter(pk=old.pk).update(deliveries_dropped_at=Now())
     pieces: list[Callable[[], Any]] = [

@@ -1,9 +1,7 @@
-"""
-Audiences are read without nested loops, also if no table was ever analysed.
+"""Audiences are read without nested loops, even in tables never analysed.
 
 PostgreSQL expects few rows in such a table, as after a restored dump or the first import. A nested
-loop over readers and suppressions takes time that grows with the product of both.
-"""
+loop over readers and suppressions takes time that grows with the product of both."""
 
 import uuid
 from collections.abc import Callable
@@ -37,7 +35,7 @@ SENT_TO_ALL = """
 
 @pytest.fixture(autouse=True)
 def sent_issue(newsroom: Newsroom) -> Edition:
-    """An issue that was sent to all readers; then half of them were suppressed."""
+    """Publish and send an issue to all readers, then suppress half of them."""
     register_hooks()
     for table in TABLES:
         run(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
@@ -52,7 +50,7 @@ def sent_issue(newsroom: Newsroom) -> Edition:
 
 
 def analysed() -> list[str]:
-    """The tables that have statistics."""
+    """Return the tables that have statistics."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname FROM pg_class WHERE relname = ANY(%s) AND reltuples >= 0 ORDER BY 1",

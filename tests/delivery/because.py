@@ -1,8 +1,8 @@
-"""A reason of any words, for tests that do not look at them."""
+"""A reason with any sentence, for tests that do not check it."""
 
 from delivery.rules.reason import Reason, ReasonCode
 
 
 def because(text: str = "It is so.") -> Reason:
-    """The reason whose sentence this is."""
+    """Return a reason with this sentence."""
     return Reason.of(ReasonCode.OTHER, text=text)

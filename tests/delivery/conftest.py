@@ -1,4 +1,4 @@
-"""What the tests of delivery stand on: a real provider to send to, and a list to send from."""
+"""Fixtures for delivery: a Postmark sandbox to send to, and a list to send from."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from tests.delivery.worker_steps import states
 
 @pytest.fixture
 def provider(settings: object) -> Iterator[SandboxServer]:
-    """A Postmark that keeps every message it accepts, at the address the settings name."""
+    """Start a Postmark sandbox at the address that the settings name."""
     with SandboxServer() as server:
         settings.POSTMARK_BASE_URL = server.url  # type: ignore[attr-defined]
         settings.POSTMARK_SERVER_TOKEN = "sandbox"  # type: ignore[attr-defined]
@@ -21,7 +21,7 @@ def provider(settings: object) -> Iterator[SandboxServer]:
 
 @pytest.fixture
 def newsroom(transactional_db: None, provider: SandboxServer, settings: object) -> Newsroom:
-    """An author, a list and a provider; nothing waits longer than it must."""
+    """Make an author, a list and a provider, with the shortest waits."""
     settings.DELIVERY_HTTP_DEADLINE_S = 5.0  # type: ignore[attr-defined]
     settings.DELIVERY_LEASE_S = 5.0  # type: ignore[attr-defined]
     settings.DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0, 900.0)  # type: ignore[attr-defined]
@@ -33,13 +33,13 @@ def newsroom(transactional_db: None, provider: SandboxServer, settings: object) 
 
 @pytest.fixture
 def small_batches(settings: object) -> None:
-    """Two copies to a batch."""
+    """Set two copies per batch."""
     settings.DELIVERY_BATCH_SIZE = 2  # type: ignore[attr-defined]
 
 
 @pytest.fixture
 def with_missed(newsroom: Newsroom, settings: object, small_batches: None) -> Edition:
-    """Six readers: one refused for good beside one of two that were missed, three sent."""
+    """Publish to six readers: one permanently refused, two missed, three sent."""
     settings.DELIVERY_MAX_ATTEMPTS = 1  # type: ignore[attr-defined]
     readers = newsroom.confirm(6, addresses={2: "invalid@bounce.example"})
     edition = newsroom.publish()
@@ -54,7 +54,7 @@ def with_missed(newsroom: Newsroom, settings: object, small_batches: None) -> Ed
 
 @pytest.fixture
 def with_parked(newsroom: Newsroom, settings: object, small_batches: None) -> Edition:
-    """Two readers whose call was never answered, left to a person."""
+    """Publish to two readers whose call got no answer; they wait for a decision."""
     settings.DELIVERY_UNKNOWN_POLICY = "hold"  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=2)
     newsroom.sandbox.set_fault("reset")

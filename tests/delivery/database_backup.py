@@ -18,7 +18,7 @@ class Backup:
         self._source = connection.settings_dict["NAME"]
 
     def make(self) -> None:
-        """Copy it now. Nobody may be connected to the original, ourselves included."""
+        """Copy it now. The original must have no connections, not even ours."""
         connection.close()
         with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
             cursor.execute(
@@ -28,14 +28,14 @@ class Backup:
             cursor.execute(f'CREATE DATABASE "{self.name}" TEMPLATE "{self._source}"')
 
     def drop(self) -> None:
-        """Remove it, whoever is connected."""
+        """Drop it, with any connections."""
         with connection._nodb_cursor() as cursor:  # type: ignore[attr-defined]
             cursor.execute(f'DROP DATABASE IF EXISTS "{self.name}" WITH (FORCE)')
 
 
 @contextmanager
 def backup_of(database_url: str) -> Iterator[Backup]:
-    """A backup taken now, and dropped at the end."""
+    """Take a backup now, and drop it at the end."""
     backup = Backup(database_url)
     try:
         backup.make()

@@ -1,4 +1,4 @@
-"""The verbs that the tests of delivery speak: publish to so many readers, take one step, look."""
+"""Actions for delivery tests: publish to readers, take one step, look."""
 
 import time
 import uuid
@@ -32,11 +32,11 @@ def steady_dice() -> float:
 
 
 def never() -> bool:
-    """Nobody wants the worker to stop."""
+    """Never ask the worker to stop."""
     return False
 
 
-# What the last look before a call asks of the list; chores look at it as well.
+# The query about the list in the last check before a call. Background tasks use it too.
 THE_LAST_LOOK = "LEFT JOIN subscriber"
 
 
@@ -49,9 +49,9 @@ STORED_TIMES = {
 
 
 class Newsroom:
-    """An author, a list of confirmed readers, and one worker's hands."""
+    """An author, a list of confirmed readers, and one worker."""
 
-    sandbox: Sandbox  # of the Postmark that it sends to, where a test has one
+    sandbox: Sandbox  # of its Postmark sandbox, if a test has one
 
     def __init__(self) -> None:
         self.author = get_user_model().objects.create_user(username=f"author-{uuid.uuid4().hex}")
@@ -59,7 +59,7 @@ class Newsroom:
     def confirm(
         self, count: int, *, start: int = 0, addresses: Mapping[int, str] = MappingProxyType({})
     ) -> list[Subscriber]:
-        """So many confirmed readers, `reader0@example.net` and on, but for `addresses`."""
+        """Add this many confirmed readers, `reader0@example.net` and on, or `addresses`."""
         return Subscriber.objects.bulk_create(
             Subscriber(
                 email=addresses.get(number, f"reader{number}@example.net"),
@@ -80,7 +80,7 @@ class Newsroom:
         key: str | None = None,
         batch_size: int | None = None,
     ) -> Edition:
-        """An edition, to `readers` new readers and those there were."""
+        """Publish an edition, to `readers` new readers and the existing ones."""
         if readers:
             self.confirm(readers, start=Subscriber.objects.count())
         content = Content.from_input(title, html, "")
@@ -89,7 +89,7 @@ class Newsroom:
             return publish(self.author.pk, key or uuid.uuid4().hex, content, hold_s=hold_s).edition
 
     def dispatcher(self) -> Dispatcher:
-        """A worker's step, with the settings of this moment."""
+        """Make a worker's step, with the current settings."""
         return Dispatcher(
             uuid.uuid4(),
             postmark_from_settings(),
@@ -107,32 +107,28 @@ class Newsroom:
             pass
 
     def deliver_after(self, seconds: float) -> None:
-        """Do everything that is due after so much time."""
+        """Do everything that is due after this time."""
         self.let_time_pass(seconds)
         self.deliver_all()
 
     def recover_expired_leases(self) -> int:
-        """What every worker does now and then."""
+        """Do what every worker does now and then."""
         return recover_expired_leases(first_lookup_after_s=policy_from_settings().lookup_after_s[0])
 
     def let_time_pass(self, seconds: float) -> None:
-        """
-        Move every stored time into the past, as if `seconds` had gone by.
+        """Move every stored time into the past, as if `seconds` had passed.
 
-        The database's clock is the only one that decides, and its past is in the rows.
-        """
+        Only the database's clock decides, and its past is in the rows."""
         with connection.cursor() as cursor:
             for table, columns in STORED_TIMES.items():
                 moved = ", ".join(f"{column} = {column} - %(span)s" for column in columns)
                 cursor.execute(f"UPDATE {table} SET {moved}", {"span": timedelta(seconds=seconds)})
 
     def wait_for_a_backend_that_waits_for_a_lock(self, sessions: int = 1, doing: str = "") -> None:
-        """
-        Return once so many other sessions of this database wait for a lock, `doing` that: words of
-        their statement.
+        """Return once this many other sessions of this database wait for a lock.
 
-        The question itself is asked over a second connection, since this one is in a transaction.
-        """
+        `doing` is a part of their statement. The query uses a second connection, because this one
+        is in a transaction."""
         onlooker = connection.copy()
         try:
             deadline = time.monotonic() + 60
@@ -148,40 +144,40 @@ class Newsroom:
                         return
         finally:
             onlooker.close()
-        raise AssertionError("nobody waited for the lock")
+        raise AssertionError("no session waited for the lock")
 
     def counts(self, edition: Edition) -> EditionCounts:
-        """The counts of an edition; fails the test if they break any promise."""
+        """Load the counts of an edition; fail the test if they break any rule."""
         assert find_violations([edition.pk]) == []
         counts = load_counts(edition.pk)
         assert counts.balanced
         return counts
 
     def state(self, edition: Edition) -> EditionState:
-        """How the edition stands."""
+        """Return the state of the edition."""
         return state_of(self.counts(edition))
 
     def batches(self, edition: Edition) -> Sequence[Batch]:
-        """Its batches in line."""
+        """List its batches in queue order."""
         return list(Batch.objects.filter(edition=edition).order_by("position", "pk"))
 
     def batch(self, edition: Edition) -> Batch:
-        """Its only batch."""
+        """Return its only batch."""
         return Batch.objects.get(edition=edition)
 
     def attempts(self, edition: Edition) -> Sequence[Attempt]:
-        """The calls that were put on record for it, oldest first."""
+        """List its recorded calls, oldest first."""
         return list(Attempt.objects.filter(edition=edition).order_by("started_at"))
 
     def copies(self, edition: Edition) -> Sequence[Delivery]:
-        """Its deliveries, by recipient."""
+        """List its deliveries, by recipient."""
         copies = Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
         return list(copies.order_by("recipient"))
 
     def recipients(self, edition: Edition) -> Sequence[int]:
-        """Whom they go to, in the same order."""
+        """List their recipients, in the same order."""
         return [copy.recipient_id for copy in self.copies(edition)]
 
     def outcomes(self, edition: Edition) -> list[str]:
-        """The outcome of each delivery, by recipient."""
+        """List the outcome of each delivery, by recipient."""
         return [copy.outcome for copy in self.copies(edition)]

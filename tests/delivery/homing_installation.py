@@ -1,4 +1,4 @@
-"""Real `manage.py` commands in processes of their own, on whatever database a test names."""
+"""Real `manage.py` commands in separate processes, on a test's database."""
 
 import json
 import os
@@ -11,10 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Installation:
-    """
-    Homing on one database, named by `environment`: `DATABASE_URL` or `HOMING_DATA_DIR`. Its code
-    is in `code`.
-    """
+    """Homing on one database. Its code is in `code`.
+
+    `environment` names the database: `DATABASE_URL` or `HOMING_DATA_DIR`."""
 
     def __init__(self, provider_url: str, *, code: Path = ROOT, **environment: str) -> None:
         self._code = code
@@ -29,10 +28,9 @@ class Installation:
     def run(
         self, *command: str, exit_code: int = 0, typed: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """
-        Run one command to its end, with `typed` as its input; fails the test if it ends otherwise
-        than expected.
-        """
+        """Run one command to its end, with `typed` as its input.
+
+        Fails the test if it ends otherwise than expected."""
         done = subprocess.run(
             [sys.executable, "manage.py", *command],
             cwd=self._code,
@@ -47,7 +45,7 @@ class Installation:
         return done
 
     def last_line(self, *command: str, exit_code: int = 0) -> dict[str, Any]:
-        """The JSON that a command prints last."""
+        """Return the JSON that a command prints last."""
         printed = self.run(*command, exit_code=exit_code).stdout.strip().splitlines()[-1]
         answer = json.loads(printed)
         assert isinstance(answer, dict)

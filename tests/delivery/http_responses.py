@@ -5,7 +5,7 @@ from tests.delivery.scripted_http_server import Conversation, Script
 
 
 def http(status: str, content: bytes = b"", *headers: str) -> bytes:
-    """A whole answer with its length; further `headers` such as `Retry-After: 7`."""
+    """Write a whole answer with its length; `headers` such as `Retry-After: 7`."""
     lines = [f"HTTP/1.1 {status}", "Content-Type: application/json", *headers]
     head = "\r\n".join([*lines, f"Content-Length: {len(content)}"])
     return head.encode() + b"\r\n\r\n" + content

@@ -6,7 +6,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 def accepted(number: int = 1, **more: object) -> dict[str, object]:
-    """The result of message `number` of a batch, accepted for reader<number>@example.net."""
+    """Write the result of message `number`, accepted for reader<number>@example.net."""
     return {
         "To": f"reader{number}@example.net",
         "SubmittedAt": "2026-05-04T10:15:22.1234567-04:00",
@@ -17,27 +17,27 @@ def accepted(number: int = 1, **more: object) -> dict[str, object]:
 
 
 def message_id(number: int) -> str:
-    """The provider's id for message `number`."""
+    """Return the provider's id for message `number`."""
     return f"0b8c6a1e-1111-4a2b-8c3d-{number:012d}"
 
 
 def error(code: int, text: str = "Something is wrong.") -> dict[str, object]:
-    """A result, or a whole answer, that reports an error."""
+    """Write a result, or a whole answer, that reports an error."""
     return {"ErrorCode": code, "Message": text}
 
 
 def addresses(count: int) -> list[str]:
-    """The addresses of a batch of `count` messages."""
+    """List the addresses of a batch of `count` messages."""
     return [f"reader{number}@example.net" for number in range(1, count + 1)]
 
 
 def body(value: object) -> bytes:
-    """`value` as the body of an answer."""
+    """Write `value` as the body of an answer."""
     return json.dumps(value).encode()
 
 
 def listed(number: int = 1, **more: object) -> dict[str, object]:
-    """Message `number` as a search lists it, sent under the attempt `a77e`."""
+    """Write message `number` as a search lists it, sent under the attempt `a77e`."""
     return {
         "MessageID": message_id(number),
         "MessageStream": "broadcast",

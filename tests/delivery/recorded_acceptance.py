@@ -1,4 +1,4 @@
-"""What is known of an acceptance, written down as another hand would write it."""
+"""An acceptance, recorded as if by another process."""
 
 from delivery.models import Delivery, Evidence
 
@@ -6,7 +6,7 @@ from delivery.models import Delivery, Evidence
 def put_on_record(
     copy: Delivery, message_id: str, source: Evidence.Source = Evidence.Source.WEBHOOK
 ) -> None:
-    """That Postmark accepted this copy under `message_id`, and nothing beside it."""
+    """Record that Postmark accepted this copy under `message_id`, and nothing else."""
     Evidence.objects.create(
         provider_message_id=message_id,
         issue_id=copy.issue_id,

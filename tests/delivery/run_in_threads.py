@@ -1,4 +1,4 @@
-"""What goes on beside a test: in threads, each with a database connection of its own."""
+"""Threads beside a test, each with a separate database connection."""
 
 import threading
 from collections.abc import Callable
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Beside(Generic[T]):
-    """Something that begins at once in a thread."""
+    """Work that starts at once in a thread."""
 
     def __init__(self, do: Callable[[], T]) -> None:
         self._do = do
@@ -28,7 +28,7 @@ class Beside(Generic[T]):
             connection.close()
 
     def end(self) -> T:
-        """Wait for the end; what came of it, or the error that ended it."""
+        """Wait for the end; return the result, or raise the error."""
         self._thread.join(timeout=60)
         assert not self._thread.is_alive()
         if self._errors:
@@ -37,7 +37,7 @@ class Beside(Generic[T]):
 
 
 def at_once(count: int, do: Callable[[], T]) -> list[T]:
-    """Do it in so many threads at the same moment; what came of each."""
+    """Do it in this many threads at the same moment; return each result."""
     barrier = threading.Barrier(count, timeout=30)
 
     def one_of_them() -> T:

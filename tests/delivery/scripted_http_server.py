@@ -1,4 +1,4 @@
-"""A server on loopback that does to each connection what the test says, byte by byte."""
+"""A loopback server that handles each connection by a script, byte by byte."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 CERTIFICATE = Path(__file__).parent / "loopback.pem"
-# How long a test waits for what must come; only a failing test waits so long.
+# The longest wait of a test. Only a failing test waits this long.
 PATIENCE_S = 20.0
 
 
@@ -26,7 +26,7 @@ class Conversation:
         self._unread = bytearray()
 
     def read_request(self) -> bytes:
-        """The next request, head and body, or nothing if the client went away before its end."""
+        """Read the next request, head and body; nothing if the client left before its end."""
         while b"\r\n\r\n" not in self._unread:
             if not self._receive():
                 return b""
@@ -50,14 +50,14 @@ class Conversation:
         return bool(received)
 
     def write(self, data: bytes) -> None:
-        """Send `data`. That the client has gone meanwhile is no fault of the script's."""
+        """Send `data`. A client that has left is no fault of the script."""
         try:
             self._sock.sendall(data)
         except OSError:
             self._server.was_cut_off.set()
 
     def drip(self, data: bytes) -> None:
-        """Send one byte at a time, slowly and without end, until the client goes away."""
+        """Send one byte at a time, slowly and endlessly, until the client leaves."""
         for byte in data:
             self.write(bytes([byte]))
             if self._server.was_cut_off.is_set() or self._closed_within(0.02):
@@ -65,7 +65,7 @@ class Conversation:
         raise AssertionError("the client stayed until the last drop")
 
     def stall(self) -> None:
-        """Say nothing more, until the client goes away."""
+        """Send nothing more, until the client leaves."""
         patience_ends_at = time.monotonic() + PATIENCE_S
         while not self._closed_within(1.0):
             if time.monotonic() > patience_ends_at:
@@ -76,11 +76,11 @@ class Conversation:
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def secure(self, context: ssl.SSLContext) -> None:
-        """Begin TLS."""
+        """Start TLS."""
         self._sock = context.wrap_socket(self._sock, server_side=True)
 
     def close(self) -> None:
-        """Close; what the script did before decides whether orderly."""
+        """Close, orderly or not, depending on what the script did before."""
         self._sock.close()
 
     def _closed_within(self, seconds: float) -> bool:
@@ -102,12 +102,10 @@ def _content_length(head: bytes) -> int:
 
 
 class ScriptedServer:
-    """
-    Plays one script for each connection, in order; a further connection fails the test.
+    """Plays one script for each connection, in order; another one fails the test.
 
     `requests` are those that came in whole, `received` is every byte after TLS, `was_cut_off` is
-    set once a script saw its client go away.
-    """
+    set once a script saw its client leave."""
 
     def __init__(self, *scripts: Script, secure: bool = False) -> None:
         self.requests: list[bytes] = []
@@ -128,7 +126,7 @@ class ScriptedServer:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The address on which it listens."""
         scheme = "https" if self._context else "http"
         return f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
 
@@ -176,7 +174,7 @@ class ScriptedServer:
                 conversation.secure(self._context)
             script(conversation)
         except OSError:
-            # A client that goes away in the middle of TLS.
+            # A client that leaves in the middle of TLS.
             self.was_cut_off.set()
         except AssertionError as fault:
             self._faults.append(fault)

@@ -1,4 +1,4 @@
-"""Constraints and the audit: each promise is tried by breaking it past all code."""
+"""Constraints and the audit: each rule is broken past all code."""
 
 import pytest
 from django.db import IntegrityError, connection, transaction
@@ -14,7 +14,7 @@ from tests.delivery.worker_steps import changed
 
 
 def broken_by(statement: str, *parameters: object) -> str:
-    """The constraint that refuses a statement."""
+    """Return the constraint that refuses a statement."""
     with (
         pytest.raises(IntegrityError) as refused,
         transaction.atomic(),
@@ -169,7 +169,7 @@ def test_a_bare_mark_of_having_been_sent_stays_representable(newsroom: Newsroom)
         (Edition, {"audience": 4}, AuditRule.COUNTS_ADD_UP),
     ],
 )
-def test_the_audit_finds_what_cannot_be(
+def test_audit_finds_impossible_rows(
     sent: Edition, model: type[Model], changes: dict[str, object], rule: AuditRule
 ) -> None:
     assert broken_rules(sent) == []
@@ -207,7 +207,7 @@ def test_the_audit_finds_a_queued_batch_held_back(newsroom: Newsroom, held_back_
     assert broken_rules(edition) == [AuditRule.ONLY_RUNNING_IS_QUEUED]
 
 
-def test_the_audit_finds_a_copy_that_waits_of_a_cancelled_edition(newsroom: Newsroom) -> None:
+def test_audit_finds_waiting_copies_of_cancelled_editions(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
     control.cancel(edition.pk)
     assert broken_rules(edition) == []
@@ -217,7 +217,7 @@ def test_the_audit_finds_a_copy_that_waits_of_a_cancelled_edition(newsroom: News
 
 
 @pytest.mark.parametrize("probing", [True, False])
-def test_the_audit_finds_batches_that_nobody_releases(newsroom: Newsroom, probing: bool) -> None:
+def test_audit_finds_paused_batches_without_a_probe(newsroom: Newsroom, probing: bool) -> None:
     edition = newsroom.publish(3)
     Batch.objects.update(state="paused")
     Edition.objects.update(probing=probing)

@@ -1,4 +1,4 @@
-"""The verbs of the tests of webhooks: events as Postmark writes them, a site that takes them."""
+"""Actions for webhook tests: events as Postmark writes them, and a site for them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATH = "/webhooks/postmark/"
 
 
 def credentials(user: str = USER, password: str = PASSWORD) -> str:
-    """What Basic authentication sends."""
+    """Write the header that Basic authentication sends."""
     return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
 
 
@@ -33,7 +33,7 @@ def post(
     length: str | None = None,
     **headers: str,
 ) -> int:
-    """Post an event as Postmark does; the status of the answer."""
+    """Post an event as Postmark does; return the status of the answer."""
     answer = (client or Client(enforce_csrf_checks=True)).generic(
         "POST",
         path,
@@ -47,7 +47,7 @@ def post(
 
 
 def key_of(edition: Edition, recipient: int) -> str:
-    """What travels in the metadata."""
+    """Write the key as in the metadata."""
     return str(DeliveryKey(edition.issue_id, edition.version, recipient))
 
 
@@ -59,7 +59,7 @@ def event(
     attempt: uuid.UUID | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """One event about one message."""
+    """Write one event about one message."""
     return {
         "RecordType": record_type,
         "MessageStream": "broadcast",
@@ -78,7 +78,7 @@ def event(
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 -- its name there
-        """Requests are not told."""
+        """Write no log lines."""
 
 
 class WebSite:
@@ -93,7 +93,7 @@ class WebSite:
 
     @property
     def webhook_url(self) -> str:
-        """Where Postmark is told to send its events, with user and password."""
+        """The URL to which Postmark sends events, with user and password."""
         return f"http://{USER}:{PASSWORD.replace(' ', '%20')}@127.0.0.1:{self.port}{PATH}"
 
     def __enter__(self) -> WebSite:

@@ -1,4 +1,4 @@
-"""What a worker does to an edition step by step, and how its batches stand."""
+"""What a worker does to an edition step by step, and the states of its batches."""
 
 import uuid
 from collections.abc import Sequence
@@ -21,24 +21,24 @@ WORKER = uuid.uuid4()
 
 
 def accepted(newsroom: Newsroom) -> int:
-    """Copies that the provider took, of whomever."""
+    """List the copies that the provider accepted."""
     return int(newsroom.sandbox.summary()["accepted"])
 
 
 def changed(copy: Delivery, **values: object) -> str:
-    """Change the row of a copy past all code; its key."""
+    """Change the row of a copy past all code; return its key."""
     key = {"issue": copy.issue_id, "version": copy.version, "recipient": copy.recipient_id}
     Delivery.objects.filter(**key).update(**values)
     return str(DeliveryKey(**key))
 
 
 def copies_by_key(newsroom: Newsroom) -> dict[str, int]:
-    """How many copies the provider accepted, by delivery."""
+    """Count the copies that the provider accepted, by delivery."""
     return newsroom.sandbox.outbox.copies(lambda size: size > 0)
 
 
 def begun() -> tuple[Claim, uuid.UUID, Sequence[int]]:
-    """The next batch, its attempt and its readers: its call has begun."""
+    """Start the call of the next batch; return it with its attempt and readers."""
     claimed, attempt = taken(), uuid.uuid4()
     started = start(claimed, attempt, WORKER, deadline_s=5, lease_s=5)
     assert started
@@ -46,14 +46,14 @@ def begun() -> tuple[Claim, uuid.UUID, Sequence[int]]:
 
 
 def asked() -> Claim:
-    """The next doubt whose look-up is due, claimed."""
+    """Claim the next unknown batch with a due look-up."""
     claimed = claim_lookup(WORKER, lease_s=30)
     assert claimed is not None
     return claimed
 
 
 def unheard(newsroom: Newsroom, readers: int = 3) -> Edition:
-    """An edition whose only call was accepted, and whose answer was lost."""
+    """Publish an edition whose only call was accepted but got no answer."""
     edition = newsroom.publish(readers=readers)
     newsroom.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.deliver_all()
@@ -62,13 +62,13 @@ def unheard(newsroom: Newsroom, readers: int = 3) -> Edition:
 
 
 class Call:
-    """A call of the next batch that is in the air, to be ended as the test will have it."""
+    """A call of the next batch in flight, which the test ends as it needs."""
 
     def __init__(self) -> None:
         self._claim, self._attempt, self._recipients = begun()
 
     def ends(self, answer: CallResult) -> None:
-        """The provider answers, and the worker settles."""
+        """Let the provider answer and the worker settle."""
         settlement = after_call(
             answer, self._recipients, AttemptCounters(), jitter=0.5, policy=policy_from_settings()
         )
@@ -76,14 +76,14 @@ class Call:
 
 
 def taken(lease_s: float = 30) -> Claim:
-    """The next batch in line, claimed by a worker of its own."""
+    """Claim the next batch with a new worker."""
     claimed = claim(uuid.uuid4(), lease_s=lease_s)
     assert claimed is not None
     return claimed
 
 
 def leave_all_of(batch: Batch) -> None:
-    """Every reader of a batch leaves the list."""
+    """Unsubscribe every reader of a batch."""
     readers = Delivery.objects.filter(batch=batch).values("recipient")
     Subscriber.objects.filter(pk__in=readers).update(
         state="unsubscribed", unsubscribed_at=batch.due_at
@@ -91,7 +91,7 @@ def leave_all_of(batch: Batch) -> None:
 
 
 def restored(edition: Edition) -> None:
-    """Its database was found to be a restored one."""
+    """Treat its database as restored."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE batch SET state = 'paused' WHERE state = 'ready'")
     Edition.objects.filter(pk=edition.pk).update(

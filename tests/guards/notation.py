@@ -2,7 +2,7 @@
 
     a call that ends in time is released from its deadline
         Deadlines.cancel: self._ends.«pop(number, None) → get(number)»
-        test_what_was_taken_back_is_not_ended
+        test_cancelled_deadline_does_not_end_the_call
 
 The whole notation: docs/proof/guards.md.
 """

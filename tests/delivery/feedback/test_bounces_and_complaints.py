@@ -1,4 +1,4 @@
-"""What is told of a copy after it was accepted, and how much of it pauses the edition."""
+"""Events about an accepted copy, and the rates that pause an edition."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -54,7 +54,7 @@ def tell(copy: Delivery, record_type: str, at: datetime = AT, **more: Any) -> No
     assert post(body | more) == 200
 
 
-def test_a_delivery_is_written_beside_the_copy_with_the_earliest_time(sent: Edition) -> None:
+def test_delivered_copy_keeps_the_earliest_time(sent: Edition) -> None:
     copy = copies(sent)[0]
     for at in (AT, AT - timedelta(hours=1), AT + timedelta(hours=1)):
         tell(copy, "Delivery", at)
@@ -69,7 +69,7 @@ def test_a_delivery_is_an_update_within_its_page(sent: Edition) -> None:
     assert not any(name in indexes for name in ("delivered_at", "bounced_at", "complained_at"))
 
 
-def test_a_bounce_told_several_times_is_counted_once(sent: Edition, newsroom: Newsroom) -> None:
+def test_repeated_bounce_is_counted_once(sent: Edition, newsroom: Newsroom) -> None:
     copy = copies(sent)[0]
     tell(copy, "Bounce", AT, ID=1)
     tell(copy, "Bounce", AT + timedelta(seconds=1), ID=2)
@@ -102,13 +102,13 @@ def test_a_bounce_that_blames_no_address_is_not_counted(sent: Edition, newsroom:
     assert copies(sent)[0].bounced_at is None
 
 
-def test_a_bounce_without_our_metadata_is_found_by_tag_address_and_id(sent: Edition) -> None:
+def test_bounce_without_metadata_is_matched_by_tag_address_and_id(sent: Edition) -> None:
     copy = copies(sent)[1]
     tell(copy, "Bounce", ID=1, Metadata={}, Tag=f"issue-{sent.issue_id.hex}")
     assert [row.bounced_at for row in copies(sent)] == [None, AT, None]
 
 
-def test_a_bounce_of_mail_that_is_not_ours_is_nobodys_copy(sent: Edition) -> None:
+def test_bounce_of_foreign_mail_matches_no_copy(sent: Edition) -> None:
     copy = copies(sent)[1]
     tell(copy, "Bounce", ID=1, Metadata={}, Tag=f"issue-{sent.issue_id.hex}", MessageID="other")
     tell(copy, "Bounce", ID=2, Metadata={}, Tag="issue-of-others")
@@ -157,14 +157,16 @@ def test_the_same_bounces_pause_no_resumed_edition(halfway: Edition, newsroom: N
     tell(gone(halfway)[0], "Bounce", AT + timedelta(seconds=1), ID=9)
     tell(gone(halfway)[10], "Bounce", ID=10)
     assert newsroom.state(halfway) is EditionState.SENDING
-    # New ones do: two of the five that left since.
+    # New ones count: two of the five that were sent since.
     tell(gone(halfway)[11], "Bounce", ID=11)
     assert newsroom.state(halfway) is EditionState.PAUSED
     assert Alarm.objects.filter(edition=halfway, kind="bounce_threshold").count() == 2
 
 
-def test_copies_in_doubt_have_left_too(halfway: Edition, newsroom: Newsroom, settings: Any) -> None:
-    # As if one of the two calls were in doubt.
+def test_unknown_copies_count_as_sent_in_rates(
+    halfway: Edition, newsroom: Newsroom, settings: Any
+) -> None:
+    # As if one of the two calls had no answer.
     settings.DELIVERY_SURGE_BOUNCES_PERCENT = 21.0
     first = Batch.objects.filter(edition=halfway, sent=5).order_by("position")[0]
     Batch.objects.filter(pk=first.pk).update(sent=0, unknown=5, state="unknown", unknown_since=AT)
@@ -182,7 +184,7 @@ def test_bounces_after_the_last_copy_pause_nothing(halfway: Edition, newsroom: N
     assert not Alarm.objects.exists()
 
 
-def test_events_go_after_their_time_but_not_what_was_set_aside(sent: Edition) -> None:
+def test_old_events_expire_except_quarantined_ones(sent: Edition) -> None:
     for number, copy in enumerate(copies(sent)):
         tell(copy, "Delivery", AT + timedelta(seconds=number))
     first, second, third = ProviderEvent.objects.order_by("id")
@@ -198,7 +200,7 @@ def test_events_go_after_their_time_but_not_what_was_set_aside(sent: Edition) ->
     assert [event.pk for event in ProviderEvent.objects.order_by("id")] == [second.pk, third.pk]
 
 
-def test_what_was_told_about_an_address_can_be_shown_and_erased(sent: Edition) -> None:
+def test_events_about_an_address_can_be_listed_and_erased(sent: Edition) -> None:
     mine, other = copies(sent)[:2]
     tell(mine, "Delivery", Recipient=mine.address.upper())
     tell(other, "Delivery")
@@ -209,7 +211,7 @@ def test_what_was_told_about_an_address_can_be_shown_and_erased(sent: Edition) -
     assert len(anonymise.load_events_about(other.address)) == 1
 
 
-def test_another_try_of_the_same_event_is_known_by_its_trace(sent: Edition) -> None:
+def test_retry_of_an_event_is_recognised_by_its_trace(sent: Edition) -> None:
     copy = copies(sent)[0]
     body = event(key_of(sent, copy.recipient_id), "m-1", Recipient=copy.address)
     for number in range(2):

@@ -1,4 +1,4 @@
-"""Pending events are applied complaints first, and none holds up another."""
+"""Pending events are applied complaints first, and none blocks another."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,12 +39,12 @@ def keep(edition: Edition, newsroom: Newsroom, record_type: str, reader: int, **
 
 
 def keep_others(count: int) -> list[int]:
-    """Events that say nothing about anybody."""
+    """Store events without an address."""
     return event_inbox.store_all([b"%d" % number for number in range(count)])
 
 
 def applied() -> list[int]:
-    """The events that were applied, in the order of their application."""
+    """List the events that were applied, in order of application."""
     events = ProviderEvent.objects.filter(applied_at__isnull=False)
     return list(events.order_by("applied_at").values_list("id", flat=True))
 
@@ -94,7 +94,7 @@ def test_events_behind_a_locked_edition_are_applied(sent: Edition, newsroom: New
         lock_edition(cursor, sent.pk)
         assert Beside(drain).end() == 1
     assert applied() == [behind]
-    # Only the first of them was waited for.
+    # Only the first of them had a long wait.
     assert patience == ["3s", "10ms", "10ms"]
     assert event_inbox.apply_pending() == 3
     assert applied() == [behind, *bounces]
@@ -106,7 +106,9 @@ def test_a_worker_that_stops_ends_between_two_events(sent: Edition, newsroom: Ne
     assert applied() == kept[:2]
 
 
-def test_a_fresh_event_is_left_to_whoever_kept_it(sent: Edition, newsroom: Newsroom) -> None:
+def test_fresh_event_is_left_to_the_process_that_stored_it(
+    sent: Edition, newsroom: Newsroom
+) -> None:
     keep(sent, newsroom, "Delivery", 0)
     assert not event_inbox.apply_pending_events(never)
     assert event_inbox.is_due()

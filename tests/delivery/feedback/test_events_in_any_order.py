@@ -1,10 +1,8 @@
-"""
-Ten thousand events end in the same state, however they come: shuffled, twice, before the reply.
+"""Events end in the same state in any order: shuffled, twice, before the reply.
 
-A small town is played out twice, with the same dice: once every reply is settled first and the
-events come one after the other as they happened; once a tenth of the replies is held back, and all
-events come twice in a disorder. Then every row that they touch is compared.
-"""
+A small town is simulated twice with the same random numbers. In the first run every reply is
+settled first and events arrive as they happened. In the second, a tenth of the replies is late, and
+all events arrive twice and shuffled. Then every row that they touch is compared."""
 
 import os
 import random
@@ -34,7 +32,7 @@ from tests.database.template import set_ids_apart
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.webhook_events import PASSWORD, PATH, USER, credentials
 
-# As many as were asked for; `HOMING_SHUFFLED_EVENTS=10000` gives the test its name.
+# `HOMING_SHUFFLED_EVENTS=10000` runs the long test.
 EVENTS = int(os.environ.get("HOMING_SHUFFLED_EVENTS", "300"))
 READERS, ISSUES = max(100, EVENTS * 3 // 50), 7
 OPTED_IN = READERS // 10
@@ -75,7 +73,7 @@ def _message_id(edition: int, recipient: int) -> str:
 
 
 def build(town: Newsroom) -> tuple[list[Edition], list[Call]]:
-    """The same town each time: its readers, their issues, and every call in the air."""
+    """Build the same town each time: readers, their issues, and calls in flight."""
     with connection.cursor() as cursor:
         cursor.execute(f"TRUNCATE {TABLES} RESTART IDENTITY CASCADE")
     readers = town.confirm(READERS)
@@ -112,7 +110,7 @@ def opt_in(reader: Subscriber) -> None:
 
 
 def happenings(dice: random.Random, editions: list[Edition]) -> list[dict[str, Any]]:
-    """So many events as they would be told, in the order of their times."""
+    """Generate this many events as reported, in the order of their times."""
     told: list[dict[str, Any]] = []
     opted_in_at = dict(
         Subscriber.objects.filter(opt_in__isnull=False).values_list("id", "opt_in__at")
@@ -121,7 +119,7 @@ def happenings(dice: random.Random, editions: list[Edition]) -> list[dict[str, A
     while len(told) < EVENTS:
         told += next(makers)
     told = told[:EVENTS]
-    # Two that say the very same would be one event to begin with.
+    # Two events with the same content would count as one.
     for number, event in enumerate(told):
         event["ServerID"] = number
     return sorted(told, key=lambda event: (_time_of(event), event["ServerID"]))
@@ -174,7 +172,7 @@ def _makers(
             "BouncedAt": when(reader),
         }
         if dice.random() < 0.1:
-            # As the polled list has it: without our metadata.
+            # As in the polled list, without our metadata.
             del event["Metadata"]
         return event
 
@@ -282,7 +280,7 @@ LEFT = {
 
 
 def what_is_left(editions: list[Edition]) -> dict[str, list[Any]]:
-    """Every row that an event may touch, told without the ids that differ from play to play."""
+    """Read every row that an event may touch, without ids that differ by run."""
     assert find_violations([edition.pk for edition in editions]) == []
     left: dict[str, list[Any]] = {}
     with connection.cursor() as cursor:
@@ -292,7 +290,7 @@ def what_is_left(editions: list[Edition]) -> dict[str, list[Any]]:
     return left
 
 
-# Of those who opted in while the town was built, times are compared with that moment.
+# Opt-in times during the build are compared with that moment.
 AFTER_OPT_IN = """
     CREATE FUNCTION pg_temp.after_opt_in(opt_in bigint, moment timestamptz) RETURNS text
     LANGUAGE sql STABLE AS $$
@@ -302,9 +300,9 @@ AFTER_OPT_IN = """
 """
 
 
-# Some 300,000 round trips to the database, and next to nothing else: a busy machine takes its time.
+# About 300,000 round trips to the database, which take long on a busy machine.
 @pytest.mark.timeout(1500)
-def test_ten_thousand_events_in_any_order_end_in_the_same_state(town: Newsroom) -> None:
+def test_events_in_any_order_end_in_the_same_state(town: Newsroom) -> None:
     with connection.cursor() as cursor:
         cursor.execute(AFTER_OPT_IN)
 
@@ -321,7 +319,7 @@ def test_ten_thousand_events_in_any_order_end_in_the_same_state(town: Newsroom) 
     dice = random.Random(4)
     events = happenings(dice, editions) * 2
     dice.shuffle(events)
-    # Of a tenth of all copies every event comes before the reply.
+    # For a tenth of all copies every event comes before the reply.
     early, late = calls[::10], [call for number, call in enumerate(calls) if number % 10]
     for call in late:
         call.settle()
@@ -335,7 +333,7 @@ def test_ten_thousand_events_in_any_order_end_in_the_same_state(town: Newsroom) 
     for name, rows in in_order.items():
         assert in_disorder[name] == rows, name
     assert in_order["not applied"] == [(0,)]
-    # It was a town in which something happened.
+    # The events had effects.
     states = Counter(state for _, state, _ in in_order["readers"])
     assert min(states[state] for state in ("confirmed", "bounced", "unsubscribed", "complained"))
     assert states["confirmed"] > READERS // 10

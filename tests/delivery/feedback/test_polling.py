@@ -1,4 +1,4 @@
-"""Bounces and suppressions that no webhook brought are polled, by one worker at a time."""
+"""Polling of bounces and suppressions, by one worker at a time."""
 
 import logging
 import uuid
@@ -40,14 +40,14 @@ def due_again() -> None:
 
 
 def happens(newsroom: Newsroom) -> None:
-    """One bounces, one complains, one leaves on Postmark's page."""
+    """Make one reader bounce, one complain, one unsubscribe on Postmark's page."""
     box, after = newsroom.sandbox.outbox, newsroom.sandbox.events
     after.bounce(box.message(0), "reader0@example.net")
     after.bounce(box.message(1), "reader1@example.net", SPAM_COMPLAINT)
     after.unsubscribe(box.message(2), "reader2@example.net")
 
 
-def test_what_no_webhook_told_is_found_by_asking(sent: Edition, newsroom: Newsroom) -> None:
+def test_polling_finds_events_without_webhooks(sent: Edition, newsroom: Newsroom) -> None:
     happens(newsroom)
     polling.poll(never)
 
@@ -70,7 +70,7 @@ def test_a_bounce_of_the_transactional_stream_is_found(sent: Edition, newsroom: 
     assert state(3) == "bounced"
 
 
-def test_it_is_due_when_its_time_has_come_and_after_each_publication(newsroom: Newsroom) -> None:
+def test_task_is_due_on_schedule_and_after_each_publication(newsroom: Newsroom) -> None:
     periodic_tasks.ensure_exists("poll broadcast")
 
     def take() -> bool:
@@ -96,7 +96,7 @@ def test_two_workers_never_ask_at_once(newsroom: Newsroom) -> None:
     assert sorted(taken) == [False] * 4 + [True]
 
 
-def test_what_a_lost_worker_held_another_takes_when_its_lease_is_over(newsroom: Newsroom) -> None:
+def test_expired_lease_of_a_crashed_worker_is_taken_over(newsroom: Newsroom) -> None:
     periodic_tasks.ensure_exists("poll broadcast")
     lost = periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=60)
     assert lost is not None
@@ -150,7 +150,7 @@ def leave_alone(name: str, hours: int) -> None:
 
 @pytest.fixture
 def mistyped(newsroom: Newsroom, settings: Any) -> str:
-    """A stream was asked for by a wrong name, three times in vain; now its name is right."""
+    """Poll a stream under a wrong name, fail three times, then correct the name."""
     right = settings.POSTMARK_TRANSACTIONAL_STREAM
     settings.POSTMARK_TRANSACTIONAL_STREAM = "brodcast"
     polling.poll(never)
@@ -160,7 +160,7 @@ def mistyped(newsroom: Newsroom, settings: Any) -> str:
     return "poll brodcast"
 
 
-def test_the_line_in_the_log_says_why_the_provider_could_not_be_asked(
+def test_log_line_states_why_polling_failed(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
@@ -173,7 +173,7 @@ def test_the_line_in_the_log_says_why_the_provider_could_not_be_asked(
     assert any(said in line for line in lines), (said, lines)
 
 
-def test_tasks_are_listed_with_why_they_failed_and_when_they_are_due(newsroom: Newsroom) -> None:
+def test_command_lists_tasks_with_errors_and_next_run(newsroom: Newsroom) -> None:
     assert listed() == ["No worker has run a periodic task yet."]
     newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
     polling.poll(never)
@@ -186,7 +186,7 @@ def test_tasks_are_listed_with_why_they_failed_and_when_they_are_due(newsroom: N
     assert " Next run: " in well
 
 
-def test_a_task_that_no_worker_runs_any_more_is_not_reported(mistyped: str) -> None:
+def test_task_without_a_worker_is_not_reported(mistyped: str) -> None:
     assert told()[mistyped] == 3
     leave_alone(mistyped, hours=2)
     assert told() == {"poll broadcast": 0, "poll outbound": 0}
@@ -195,7 +195,7 @@ def test_a_task_that_no_worker_runs_any_more_is_not_reported(mistyped: str) -> N
     assert "No worker has run it since it was due: " in line
 
 
-def test_one_that_is_due_and_waits_for_its_worker_is_told(newsroom: Newsroom) -> None:
+def test_due_task_with_failures_is_reported(newsroom: Newsroom) -> None:
     ensure_exists("poll broadcast")
     PeriodicTask.objects.update(failures=3)
     leave_alone("poll broadcast", hours=0)

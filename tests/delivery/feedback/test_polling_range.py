@@ -1,4 +1,4 @@
-"""What a walk over the provider's lists asks for: from when on, how much of it, and how far."""
+"""The range of a poll: from when, how much, and how far."""
 
 import re
 import resource
@@ -39,7 +39,7 @@ Dump = Callable[[Query], bytes | Iterable[bytes]]
 
 @pytest.fixture(autouse=True)
 def one_stream(newsroom: Newsroom, settings: Any) -> None:
-    """Both kinds of mail go over one stream, so that one walk is all there is."""
+    """Send both kinds of mail over one stream, so that one walk covers all."""
     settings.POSTMARK_TRANSACTIONAL_STREAM = settings.POSTMARK_BROADCAST_STREAM
 
 
@@ -59,7 +59,7 @@ def provider(
     dump: Dump = lambda _: http("200 OK", NOTHING),
     walks: int = 1,
 ) -> Iterator[Asked]:
-    """A provider whose two lists answer so."""
+    """Run a provider whose two lists give these answers."""
     asked = Asked()
 
     def script(talk: Conversation) -> None:
@@ -70,7 +70,7 @@ def provider(
                 asked.dumps.append(query)
                 answer = dump(query)
                 if not isinstance(answer, bytes):
-                    # In pieces, and then the line is cut.
+                    # In pieces, and then the connection is cut.
                     for piece in answer:
                         talk.write(piece)
                     return
@@ -81,7 +81,7 @@ def provider(
 
     with ScriptedServer(*[script] * walks) as server:
         settings.POSTMARK_BASE_URL, asked.server = server.url, server
-        # A machine that is busy may take long; none of these waits for it.
+        # A busy machine may be slow, so these have no tight deadline.
         settings.DELIVERY_HTTP_DEADLINE_S = max(60.0, settings.DELIVERY_HTTP_DEADLINE_S)
         yield asked
 
@@ -122,7 +122,7 @@ def listing(*entries: dict[str, object]) -> bytes:
 
 
 def know(addresses: Iterable[str]) -> None:
-    """Have the provider's last word of these on record."""
+    """Record the provider's latest statement about these."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -134,7 +134,7 @@ def know(addresses: Iterable[str]) -> None:
         )
 
 
-def test_the_first_time_all_is_asked_for_that_the_provider_remembers(settings: Any) -> None:
+def test_first_poll_covers_all_that_the_provider_keeps(settings: Any) -> None:
     with provider(settings) as asked:
         polling.poll(never)
     oldest = task().started_at - timedelta(days=settings.POSTMARK_RETENTION_DAYS)
@@ -142,7 +142,7 @@ def test_the_first_time_all_is_asked_for_that_the_provider_remembers(settings: A
     assert asked.dumps == [{}]
 
 
-def test_after_that_what_came_since_is_asked_for_and_a_little_of_before(settings: Any) -> None:
+def test_later_polls_overlap_the_previous_one_slightly(settings: Any) -> None:
     with provider(settings, walks=2) as asked:
         polling.poll(never)
         last_success_at = task().last_success_at
@@ -150,17 +150,17 @@ def test_after_that_what_came_since_is_asked_for_and_a_little_of_before(settings
         due_again()
         polling.poll(never)
     since = datetime.fromisoformat(asked.bounces[1]["fromdate"])
-    # Their clock beside ours, and what came onto their lists late.
+    # For clocks that differ, and late entries of the provider's lists.
     assert since <= to_eastern(last_success_at - timedelta(hours=1))
     assert since >= to_eastern(last_success_at - timedelta(days=1))
     day = datetime.fromisoformat(asked.dumps[1]["fromdate"])
-    # A date is a whole day of a zone that need not be ours.
+    # A date is a whole day in a zone that may differ from ours.
     assert day <= to_eastern(last_success_at - timedelta(days=1))
     assert day >= to_eastern(last_success_at - timedelta(days=4))
 
 
-def test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time(settings: Any) -> None:
-    """It shows ten thousand; here it has one more."""
+def test_results_beyond_the_search_limit_are_read_by_earlier_times(settings: Any) -> None:
+    """The search shows ten thousand; here there is one more."""
 
     def bounces(query: Query) -> bytes:
         offset = int(query["offset"])
@@ -184,10 +184,10 @@ def test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time(settings: A
 
 
 @pytest.mark.parametrize("at", [AT, None])
-def test_more_bounces_of_a_second_than_shown_are_said(settings: Any, at: datetime | None) -> None:
+def test_hidden_bounces_of_one_second_are_reported(settings: Any, at: datetime | None) -> None:
     def bounces(query: Query) -> bytes:
         one = bounce(1) if at else bounce(1) | {"BouncedAt": "soon"}
-        # A walk that comes to no end by itself is ended here, and has failed the test.
+        # An endless walk is ended here and fails the test.
         return page(MAX_SEARCH_RESULTS + 1, one) if len(asked.bounces) < 100 else page(0)
 
     with provider(settings, bounces=bounces) as asked:
@@ -222,15 +222,15 @@ def test_a_worker_that_lost_its_lease_takes_nothing_more_in(settings: Any) -> No
     assert str(task().owner).endswith("1")
 
 
-def test_an_entry_that_does_not_say_since_when_is_passed_over(settings: Any) -> None:
-    """It could not be told from what is known, and would be news whenever it is read."""
+def test_entry_without_a_time_is_skipped(settings: Any) -> None:
+    """It could not be compared with known entries, and would seem new each time."""
     with provider(settings, dump=lambda _: listing(entry("ada@example.net", CreatedAt=None))):
         polling.poll(never)
     assert not ProviderEvent.objects.exists()
     assert task().last_success_at is not None
 
 
-def test_a_worker_that_is_to_stop_leaves_what_is_kept_to_the_chores(settings: Any) -> None:
+def test_stopping_worker_leaves_stored_events_to_others(settings: Any) -> None:
     applied = ProviderEvent.objects.filter(applied_at__isnull=False)
     three = listing(*(entry(f"somebody{number}@example.net") for number in range(3)))
     with provider(settings, dump=lambda _: three):
@@ -239,7 +239,7 @@ def test_a_worker_that_is_to_stop_leaves_what_is_kept_to_the_chores(settings: An
     assert (task().owner, task().last_success_at, task().failures) == (None, None, 0)
 
 
-def test_while_a_list_is_read_nobody_else_takes_the_task(settings: Any) -> None:
+def test_lease_is_extended_while_a_list_is_read(settings: Any) -> None:
     settings.DELIVERY_HTTP_DEADLINE_S = 600.0
     is_held: list[bool] = []
 
@@ -257,7 +257,7 @@ def test_while_a_list_is_read_nobody_else_takes_the_task(settings: Any) -> None:
 
 
 KNOWN = 3_500
-# Not read, and so long that few entries make a long list.
+# Not read, but long, so that few entries make a long list.
 NOTE = b"n" * 5_000
 # At its beginning, in its middle and at its end.
 NEW = (0, KNOWN // 2, KNOWN + 2)
@@ -270,7 +270,7 @@ def known(newsroom: Newsroom) -> None:
 
 
 def pieces() -> Iterator[bytes]:
-    """A list of 17 MB: three that nobody told of, among 3,500 that are known."""
+    """Write a list of 17 MB: three new entries among 3,500 known ones."""
     known, at = iter(range(KNOWN)), AT.isoformat().encode()
     entries = (
         b'%s{"EmailAddress":"%s@example.net","SuppressionReason":"HardBounce",'
@@ -287,7 +287,7 @@ def pieces() -> Iterator[bytes]:
 
 
 def chunked(content: Iterable[bytes]) -> Iterator[bytes]:
-    """An answer that does not say its length beforehand; its end is left open."""
+    """Write an answer without a length, with an open end."""
     yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     for piece in content:
         yield b"%x\r\n%s\r\n" % (len(piece), piece)
@@ -298,7 +298,7 @@ def endless(query: Query) -> Iterator[bytes]:
 
 
 def memory_bytes(field: str) -> int:
-    """What Linux says of this process: its memory now (VmRSS), or at most (VmHWM)."""
+    """Read this process's memory from Linux: now (VmRSS), or the peak (VmHWM)."""
     [line] = re.findall(rf"^{field}:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.M)
     return int(line) * 1024
 
@@ -313,10 +313,10 @@ def test_a_long_list_is_taken_in_and_never_held_whole(known: None, settings: Any
     assert (task().failures, task().last_success_at, task().owner) == (1, None, None)
     assert "broke" in task().last_error
 
-    # It is asked for again, from its beginning, and nothing of it is kept twice.
+    # It is read again from its beginning, and no event is stored twice.
     PeriodicTask.objects.update(due_at="2000-01-01T00:00:00Z", last_success_at=None)
     with provider(settings, dump=lambda _: chain(chunked(pieces()), [b"0\r\n\r\n"])):
-        # From here on Linux counts the peak of this process anew (proc(5)).
+        # Reset the peak of this process (proc(5)).
         Path("/proc/self/clear_refs").write_text("5")
         before = memory_bytes("VmRSS")
         polling.poll(never)
@@ -326,7 +326,7 @@ def test_a_long_list_is_taken_in_and_never_held_whole(known: None, settings: Any
     assert (task().failures, ProviderEvent.objects.count()) == (0, len(NEW))
 
 
-def test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list(settings: Any) -> None:
+def test_stopping_worker_does_not_finish_a_list(settings: Any) -> None:
     with provider(settings, dump=endless) as asked:
         polling.poll(lambda: bool(asked.dumps))
         assert asked.server.was_cut_off.wait(20)
@@ -358,7 +358,7 @@ def test_a_worker_that_is_done_finishes_its_poll(settings: Any) -> None:
     assert Suppression.objects.filter(address_key="somebody@example.net").exists()
 
 
-def test_a_list_for_which_there_is_no_room_is_said_to_have_none(settings: Any) -> None:
+def test_full_temporary_folder_is_the_stated_reason(settings: Any) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with provider(settings, dump=endless):
         resource.setrlimit(resource.RLIMIT_FSIZE, (4 * 1024 * 1024, hard))

@@ -1,4 +1,4 @@
-"""Whom we mail no more the provider is told, in order, and what it refuses is on record."""
+"""Our changes of the provider's suppression list, in order, with its refusals."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def test_who_came_back_is_taken_off_the_list(newsroom: Newsroom) -> None:
     assert states("a@example.net") == ["done", "done"]
 
 
-def test_what_the_provider_refuses_is_on_record_with_its_reason(newsroom: Newsroom) -> None:
+def test_refused_change_is_recorded_with_its_reason(newsroom: Newsroom) -> None:
     newsroom.sandbox.events.suppress("broadcast", "a@example.net", "ManualSuppression", "Recipient")
     queue_suppression_change("a@example.net", "reactivate")
     queue_suppression_change("b@example.net", "reactivate")
@@ -106,7 +106,7 @@ def test_an_echo_of_our_own_wish_says_nothing_new(newsroom: Newsroom, settings: 
 
     assert post(echo()) == 200
     assert not Suppression.objects.exists()
-    # What somebody else of the account did is something new, and no word of the reader's.
+    # A change by someone else with the account is new, and not the reader's wish.
     assert post(echo(Recipient="reader1@example.net")) == 200
     (entry,) = Suppression.objects.all()
     assert entry.address_key == "reader1@example.net"
@@ -114,7 +114,7 @@ def test_an_echo_of_our_own_wish_says_nothing_new(newsroom: Newsroom, settings: 
     assert {reader.state for reader in Subscriber.objects.all()} == {"confirmed"}
 
 
-def test_what_was_done_before_we_asked_is_not_our_own(newsroom: Newsroom, settings: Any) -> None:
+def test_earlier_suppression_is_not_our_own(newsroom: Newsroom, settings: Any) -> None:
     settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
     newsroom.confirm(1)
     queue_suppression_change("reader0@example.net", "suppress")

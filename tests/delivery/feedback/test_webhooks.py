@@ -1,4 +1,4 @@
-"""Events are kept before anything else, applied once in effect, and never lost by our answer."""
+"""Events are stored first, applied once in effect, and never lost by our answer."""
 
 import socket
 from collections.abc import Iterator
@@ -63,31 +63,31 @@ def applied() -> list[bool]:
         credentials(user="Pöstmärk"),
     ],
 )
-def test_who_does_not_know_the_password_is_refused_and_nothing_is_kept(
+def test_wrong_password_is_refused_and_stores_no_event(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture, authorization: str
 ) -> None:
     assert post(b"{}", Authorization=authorization) == 401
     assert not ProviderEvent.objects.exists()
-    # The event is lost, so the mistake is told; the password is not.
+    # The event is lost, so the mistake is logged, but not the password.
     assert "is lost" in caplog.text
     assert PASSWORD not in caplog.text
 
 
 @pytest.mark.parametrize(("user", "password"), [("", ""), (USER, ""), ("", PASSWORD)])
-def test_without_both_credentials_webhooks_are_refused_in_a_way_that_loses_none(
+def test_missing_credentials_answer_503_so_postmark_retries(
     newsroom: Newsroom, settings: object, user: str, password: str
 ) -> None:
     settings.POSTMARK_WEBHOOK_USER = user  # type: ignore[attr-defined]
     settings.POSTMARK_WEBHOOK_PASSWORD = password  # type: ignore[attr-defined]
-    # Postmark tries again after a 503; after a 401 or 403 it would never come back.
+    # Postmark retries after a 503, but not after a 401 or 403.
     assert post(b"{}", Authorization=credentials(user, password)) == 503
     assert not ProviderEvent.objects.exists()
 
 
-def test_a_post_needs_no_csrf_token_and_nothing_but_a_post_is_taken(newsroom: Newsroom) -> None:
+def test_only_post_is_accepted_without_csrf_token(newsroom: Newsroom) -> None:
     client = Client(enforce_csrf_checks=True)
     assert post(b"{}", client=client) == 200
-    # An address without its last slash is no redirect: Postmark would not follow it.
+    # A URL without its last slash must not redirect, because Postmark would not follow.
     assert post(b"{}", path=PATH.rstrip("/")) == 200
     for method in (client.get, client.put, client.delete, client.options):
         answer = method(PATH, secure=True, headers={"Authorization": credentials()})
@@ -108,7 +108,7 @@ def test_a_post_needs_no_csrf_token_and_nothing_but_a_post_is_taken(newsroom: Ne
         (b'{"RecordType": "NewInTwentyThirty", "MessageID": {}}', "NewInTwentyThirty"),
     ],
 )
-def test_what_is_not_understood_is_kept(newsroom: Newsroom, body: bytes, kind: str) -> None:
+def test_unreadable_event_is_stored(newsroom: Newsroom, body: bytes, kind: str) -> None:
     assert post(body) == 200
     kept = ProviderEvent.objects.get()
     assert (bytes(kept.body), kept.kind) == (body, kind)
@@ -128,7 +128,7 @@ def test_what_is_not_understood_is_kept(newsroom: Newsroom, body: bytes, kind: s
         {"RecordType": "Inbound"},
     ],
 )
-def test_what_says_nothing_about_our_mail_is_kept_and_changes_nothing(
+def test_unrelated_event_is_stored_and_changes_no_delivery(
     in_doubt: Edition, newsroom: Newsroom, changed: dict[str, object]
 ) -> None:
     key = key_of(in_doubt, newsroom.recipients(in_doubt)[0])
@@ -157,7 +157,7 @@ def test_a_bounce_proves_that_a_copy_was_accepted(in_doubt: Edition, newsroom: N
     assert (evidence.attempt, evidence.accepted_at) == (attempt.pk, one.sent_at)
 
 
-def test_doubt_that_a_webhook_ends_is_not_asked_about(
+def test_webhook_settles_an_unknown_copy_without_look_up(
     in_doubt: Edition, newsroom: Newsroom
 ) -> None:
     for recipient in newsroom.recipients(in_doubt):
@@ -172,7 +172,7 @@ def test_the_event_of_a_settled_copy_writes_nothing_more(newsroom: Newsroom) -> 
     edition = newsroom.publish(readers=1)
     newsroom.deliver_all()
     row = Delivery.objects.get(issue=edition.issue_id)
-    # Not even the edition's lock is asked for, which somebody else holds here.
+    # It does not even need the edition's lock, which another session holds here.
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         body = event(key_of(edition, row.recipient_id), row.provider_message_id)
@@ -194,9 +194,9 @@ def test_the_same_event_again_or_at_once_is_one(in_doubt: Edition, newsroom: New
     assert newsroom.counts(in_doubt).sent == 2
 
 
-def test_a_worker_applies_what_was_only_kept(in_doubt: Edition, newsroom: Newsroom) -> None:
+def test_worker_applies_stored_events(in_doubt: Edition, newsroom: Newsroom) -> None:
     body = orjson.dumps(event(key_of(in_doubt, newsroom.recipients(in_doubt)[0]), "m-1"))
-    # As a web process leaves it that is killed in between.
+    # As left by a web process that was killed in between.
     event_inbox.store(body)
     assert newsroom.outcomes(in_doubt) == ["unknown"] * 3
     event_inbox.apply_pending()
@@ -222,11 +222,11 @@ def test_an_event_that_is_being_applied_is_left_alone(
     assert event_inbox.apply_pending() == 1
 
 
-def test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside(
+def test_failing_event_is_quarantined_without_blocking_others(
     in_doubt: Edition, newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     one, two, _ = newsroom.recipients(in_doubt)
-    # Nothing in the application is known to do this; a broken table does.
+    # A broken table causes this; the application has no known cause.
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE evidence ADD CHECK (provider_message_id <> 'poison')")
     try:
@@ -246,13 +246,15 @@ def test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside(
     assert newsroom.outcomes(in_doubt) == ["unknown", "sent", "unknown"]
     assert caplog.text.count("it waits for an operator") == 1
     assert "private@example.net" not in caplog.text
-    # Put right, and told to try again.
+    # Fixed and queued again.
     ProviderEvent.objects.update(failures=0)
     event_inbox.apply_pending()
     assert newsroom.outcomes(in_doubt) == ["sent", "sent", "unknown"]
 
 
-def test_a_worker_applies_what_waited_for_a_lock(in_doubt: Edition, newsroom: Newsroom) -> None:
+def test_worker_applies_an_event_that_waited_for_a_lock(
+    in_doubt: Edition, newsroom: Newsroom
+) -> None:
     body = event(key_of(in_doubt, newsroom.recipients(in_doubt)[0]), "m-1")
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, in_doubt.pk)
@@ -263,7 +265,7 @@ def test_a_worker_applies_what_waited_for_a_lock(in_doubt: Edition, newsroom: Ne
     assert newsroom.outcomes(in_doubt) == ["sent", "unknown", "unknown"]
 
 
-def test_a_site_whose_database_is_down_asks_postmark_to_come_again(newsroom: Newsroom) -> None:
+def test_webhook_answers_503_while_the_database_is_down(newsroom: Newsroom) -> None:
     connection.close()
     with pytest.MonkeyPatch.context() as patch:
         # Nothing answers at the discard port.
@@ -274,7 +276,7 @@ def test_a_site_whose_database_is_down_asks_postmark_to_come_again(newsroom: New
 
 @pytest.fixture
 def site(transactional_db: None, settings: object) -> Iterator[WebSite]:
-    """The site as Postmark reaches it, without TLS."""
+    """Serve the site as Postmark reaches it, without TLS."""
     settings.SECURE_SSL_REDIRECT = False  # type: ignore[attr-defined]
     with WebSite() as site:
         yield site
@@ -289,7 +291,7 @@ def test_webhooks_settle_a_lost_answer(newsroom: Newsroom, site: WebSite, settin
         newsroom.deliver_all()
         _wait_for_the_webhooks(provider)
 
-        # Some came while the call was in the air; they are heeded when it is settled.
+        # Some came during the call and are applied when it is settled.
         assert newsroom.outcomes(edition) == ["sent"] * 20
         assert newsroom.state(edition) == "succeeded"
         assert provider.sandbox.summary()["accepted"] == 20
@@ -303,7 +305,7 @@ def test_webhooks_settle_a_lost_answer(newsroom: Newsroom, site: WebSite, settin
 
 def _wait_for_the_webhooks(provider: SandboxServer) -> None:
     webhooks = provider.sandbox.webhooks
-    eventually(lambda: webhooks.counts()["idle"], "all webhooks were told")
+    eventually(lambda: webhooks.counts()["idle"], "all webhooks were sent")
     assert (webhooks.counts()["lost"], webhooks.counts()["retried"]) == (0, 0)
 
 
@@ -324,7 +326,7 @@ def test_a_body_that_breaks_off_may_come_again(newsroom: Newsroom, site: WebSite
         assert line.getresponse().status == 408
 
 
-def test_a_body_of_untold_length_is_not_an_empty_one(newsroom: Newsroom, site: WebSite) -> None:
+def test_body_without_content_length_is_refused(newsroom: Newsroom, site: WebSite) -> None:
     authorization = {"Authorization": credentials()}
     with line_to(site) as line:
         line.request("POST", PATH, iter([b"{}"]), authorization, encode_chunked=True)
@@ -335,7 +337,7 @@ def test_a_body_of_untold_length_is_not_an_empty_one(newsroom: Newsroom, site: W
     ("length", "status", "kept"),
     [("9" * 5000, 413, 0), ("0" * 5000 + "9" * 30, 413, 0), ("0" * 50 + "2", 200, 1)],
 )
-def test_a_length_of_thousands_of_digits_is_too_large_and_nothing_is_read(
+def test_huge_content_length_is_refused_unread(
     newsroom: Newsroom, length: str, status: int, kept: int
 ) -> None:
     assert post(b"{}", length=length) == status

@@ -1,4 +1,4 @@
-"""From what an author wrote to the mail that is frozen with the edition."""
+"""From an author's content to the mail that is frozen with the edition."""
 
 import re
 from html.parser import HTMLParser
@@ -43,7 +43,7 @@ def read(html: str) -> _Reader:
 
 
 def style_of(fragment: str, tag: str) -> str:
-    """What the first such element of a fragment says of its own look."""
+    """Read the inline style of the first such element of a fragment."""
     return next(
         facts.get("style") or ""
         for name, facts in read(inline_styles(fragment)).tags
@@ -51,7 +51,7 @@ def style_of(fragment: str, tag: str) -> str:
     )
 
 
-def test_a_fragment_gets_the_frame_and_the_title_unless_it_has_one() -> None:
+def test_fragment_gets_frame_and_missing_title() -> None:
     html = mail("<p>It's <em>high</em> tide, {{ name|friend }} & all.</p>").html
     assert html.lower().startswith("<!doctype html>")
     assert ">It's <em>high</em> tide, {{ name|friend }} &amp; all.</p>" in html
@@ -84,7 +84,7 @@ def test_a_title_and_a_name_in_it_are_escaped() -> None:
     [
         "<p>x</p>",
         '<a href="{{ unsubscribe_url }}">Unsubscribe</a>',
-        # A field that nobody sees is none.
+        # An invisible field does not count.
         "<p>x</p><script>{{ unsubscribe_url }}</script>",
     ],
 )
@@ -100,7 +100,7 @@ def test_a_fragment_has_one_way_out_and_the_postal_address(fragment: str) -> Non
 DOCUMENT = "<!DOCTYPE html><html><head><title>Mine</title></head><body><p>x</p>{}</body></html>"
 
 
-def test_a_whole_document_gets_nothing_but_the_way_out_it_lacks() -> None:
+def test_whole_document_only_gets_its_missing_footer() -> None:
     document = DOCUMENT.format('<a href="{{ unsubscribe_url }}">Leave</a>')
     assert mail(document).html == document
     html = mail(DOCUMENT.format("<p>last</p>"), preheader="x").html
@@ -113,11 +113,11 @@ def test_a_whole_document_gets_nothing_but_the_way_out_it_lacks() -> None:
 
 
 @pytest.mark.parametrize("document", ["<html><p>x</p>", "<BODY><p>x</p></ BODY ></HTML>", "<body>"])
-def test_a_document_that_is_not_closed_well_gets_its_way_out_all_the_same(document: str) -> None:
+def test_unclosed_document_still_gets_its_footer(document: str) -> None:
     assert uses_field(mail(document).html, "unsubscribe_url")
 
 
-def test_a_preheader_stands_hidden_before_all_other_words_and_is_followed_by_blanks() -> None:
+def test_hidden_preheader_comes_first_followed_by_blanks() -> None:
     html = mail("<p>First words.</p>", preheader='For {{ name|"you" }} & <all>').html
     words = "".join(read(html[html.index("<body") :]).words)
     hidden = re.search(r'<div style="display:none;[^"]*">(.*?)</div>', html)
@@ -129,7 +129,7 @@ def test_a_preheader_stands_hidden_before_all_other_words_and_is_followed_by_bla
     assert not blanks.translate({0x2007: None, 0x34F: None}).strip()
 
 
-def test_the_look_stands_in_the_elements() -> None:
+def test_styles_are_inlined() -> None:
     assert "margin:0 0 20px" in style_of("<p>x</p>", "p")
     assert "font-style:italic" in style_of("<h2>x</h2>", "h2")
     assert "border-left:1px solid" in style_of("<blockquote><p>x</p></blockquote>", "blockquote")
@@ -138,7 +138,7 @@ def test_the_look_stands_in_the_elements() -> None:
         assert said in picture
 
 
-def test_tables_of_figures_are_ruled_and_tables_that_lay_out_are_left_alone() -> None:
+def test_data_tables_get_rules_and_layout_tables_do_not() -> None:
     heads = '<tr><th scope="col">a</th><th class="num">b</th></tr>'
     rows = f'{heads}<tr><td>c</td><td class="num">1</td></tr>'
     made = read(inline_styles(f"<table>{rows}</table>")).tags
@@ -152,7 +152,7 @@ def test_tables_of_figures_are_ruled_and_tables_that_lay_out_are_left_alone() ->
     assert "style" not in plain
 
 
-def test_what_an_author_says_of_the_look_wins() -> None:
+def test_author_styles_win() -> None:
     assert style_of('<p style="margin:0">x</p>', "p").endswith("margin:0")
     assert "color:#c00" in style_of("<style>p { color: #c00 }</style><p>x</p>", "p")
     kept = inline_styles("<style>@media (max-width: 9px) { p { color: red } }</style><p>x</p>")
@@ -211,21 +211,21 @@ WORDS = ["before", "within", "after"]
         "before <svg><text>within</svg>after",
     ],
 )
-def test_no_word_is_lost_nor_what_comes_after_the_letter(broken: str) -> None:
+def test_normalising_keeps_every_word(broken: str) -> None:
     html = mail(broken).html
     seen = "".join(read(html).words)
     for word in WORDS:
         assert word in seen
     assert "Unsubscribe" in seen[seen.index("after") :]
     letter = inline_styles(broken)
-    # Mail programs do not show what is in a title.
+    # Mail programs do not show the title element.
     assert "<title" not in letter
-    # A browser, which reads as this does, finds the foot in the frame and not in the letter.
+    # A parser like a browser's finds the footer in the frame and not in the letter.
     assert inline_styles(f"<div>{letter}</div><i>foot</i>").endswith("</div><i>foot</i>")
 
 
 @pytest.mark.parametrize("words", ["a < b", "c <d", '<a href="e', "<!-- f", "</ g"])
-def test_a_tag_that_never_ends_is_the_words_it_is_made_of(words: str) -> None:
+def test_unfinished_tag_becomes_text(words: str) -> None:
     assert words in "".join(read(mail(words).html).words)
 
 
@@ -238,14 +238,14 @@ def test_conditions_for_outlook_stay_comments() -> None:
     "piece",
     ["<div>", "<p><font size=1>", "<ul><li>", "<div><table><td></div></table>", "<svg>", "<a '"],
 )
-def test_depth_without_bound_neither_crashes_nor_loses_what_is_deepest(piece: str) -> None:
+def test_deep_nesting_keeps_the_innermost_text(piece: str) -> None:
     html = inline_styles(piece * (300_000 // len(piece)) + " <p>deepest</p>")
     assert "deepest" in html
     depth = deepest = 0
     for closes, name in re.findall(r"<(/?)([a-z][a-z:0-9]*)", html):
         depth += 0 if name in VOID else -1 if closes else 1
         deepest = max(deepest, depth)
-    # A table has four levels of its own.
+    # A table itself has four levels.
     assert deepest <= 4 * MAX_DEPTH
 
 
@@ -254,7 +254,7 @@ def test_anything_may_be_a_letter(written: str) -> None:
     mail(written)
 
 
-def test_a_letter_longer_than_any_inbox_shows_is_not_made_longer_still() -> None:
+def test_overlong_letter_is_not_inlined() -> None:
     written = "<table><tr><td>a<td>b</table>" * (MAX_LENGTH // 200)
     assert len(inline_styles(written)) < len(written) * 1.1
 
@@ -271,7 +271,7 @@ def test_a_letter_longer_than_any_inbox_shows_is_not_made_longer_still() -> None
         ('<a href="{{ archive_url }}#x">', "{{ archive_url }}#x"),
     ],
 )
-def test_an_address_on_the_site_is_made_whole_and_no_other(written: str, sent: str) -> None:
+def test_only_rooted_urls_get_the_site_url(written: str, sent: str) -> None:
     for html in (mail(written).html, mail(DOCUMENT.format(written)).html):
         addresses = [facts.get("href") or facts.get("src") for _, facts in read(html).tags]
         assert sent in addresses
@@ -287,7 +287,7 @@ def test_a_text_without_a_way_out_gets_a_foot() -> None:
     )
 
 
-def test_a_text_with_its_own_way_out_is_kept_with_plain_line_ends() -> None:
+def test_text_with_unsubscribe_link_keeps_its_words() -> None:
     text = mail(text="a\r\nb\rc {{ unsubscribe_url }}\r\n").text
     assert text == "a\nb\nc {{ unsubscribe_url }}\n"
 

@@ -1,4 +1,4 @@
-"""Merge fields: where a reader's own words go into a letter, and only once."""
+"""Merge fields put a reader's own words into a letter, once."""
 
 import pytest
 from hypothesis import given
@@ -57,7 +57,7 @@ def test_a_reader_without_the_value_gets_the_fallback(text: str, filled: str) ->
     assert as_text(text, name="") == filled
 
 
-def test_a_value_is_escaped_in_html_and_left_alone_in_text() -> None:
+def test_value_is_escaped_in_html_but_not_in_text() -> None:
     name = "<b>\"A\" & 'B'</b>"
     assert as_html('<i title="{{ name }}">', name=name) == (
         '<i title="&lt;b&gt;&quot;A&quot; &amp; &#x27;B&#x27;&lt;/b&gt;">'
@@ -79,7 +79,7 @@ def test_a_value_that_looks_like_a_field_is_only_text(name: str) -> None:
     assert as_text("Hello {{ name }}, {{ email }}", name=name) == f"Hello {name}, ada@example.net"
 
 
-def test_values_cannot_join_with_the_text_around_them_to_a_new_field() -> None:
+def test_values_cannot_form_new_fields() -> None:
     assert as_text("{ {{ name }} }", name="{ email }") == "{ { email } }"
 
 
@@ -99,7 +99,7 @@ NO_FIELDS = [
 
 
 @pytest.mark.parametrize("text", NO_FIELDS)
-def test_what_is_not_a_field_stays_as_it_is(text: str) -> None:
+def test_text_without_fields_is_unchanged(text: str) -> None:
     assert as_text(text) == text
     assert unknown_fields(text) == []
     assert not uses_field(text, "name")
@@ -113,13 +113,13 @@ def test_a_text_without_fields_is_never_changed(text: str) -> None:
 
 
 @given(st.text(), st.text(min_size=1), st.text())
-def test_a_value_stands_in_the_text_as_it_is(before: str, name: str, after: str) -> None:
+def test_value_is_unchanged_in_text(before: str, name: str, after: str) -> None:
     around = (before + after).replace("{", "").replace("}", "")
     assert as_text(around + "{{ name }}" + around, name=name) == around + name + around
 
 
-def test_a_long_run_of_blanks_after_two_braces_is_read_at_once() -> None:
-    # With an expression that tries each division of the run this would take hours.
+def test_long_run_of_blanks_is_parsed_quickly() -> None:
+    # An expression that tries each division of the run would take hours.
     text = "{{" + " " * 100_000
     assert as_text(text) == text
     assert unknown_fields(text) == []
@@ -145,11 +145,11 @@ ALLOWED = "You can use: name, email, unsubscribe_url, archive_url."
         ("{{}}", f"There is no merge field “{{{{  }}}}”. {ALLOWED}"),
     ],
 )
-def test_an_unknown_field_is_named_with_a_known_one_like_it(text: str, sentence: str) -> None:
+def test_unknown_field_is_named_with_a_similar_known_one(text: str, sentence: str) -> None:
     assert [unknown_field_sentence(field) for field in unknown_fields(text)] == [sentence]
 
 
-def test_each_unknown_field_is_named_once_in_the_order_of_the_text() -> None:
+def test_unknown_fields_are_listed_once_in_text_order() -> None:
     text = "{{ zeta }} {{ name }} {{ alpha }} {{zeta|x}}"
     assert [(each.name, each.meant) for each in unknown_fields(text)] == [
         ("zeta", None),
@@ -183,5 +183,5 @@ def test_a_very_long_unknown_field_is_not_shown_whole() -> None:
         ("{{{ unsubscribe_url }}}", False),
     ],
 )
-def test_it_can_be_told_whether_a_field_is_used(text: str, is_used: bool) -> None:
+def test_uses_field_detects_a_field(text: str, is_used: bool) -> None:
     assert uses_field(text, "unsubscribe_url") is is_used

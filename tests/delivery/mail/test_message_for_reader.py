@@ -1,4 +1,4 @@
-"""One reader's message as it goes to Postmark, cut once for all and filled for each."""
+"""One reader's message for Postmark, split once and filled for each reader."""
 
 import email.header
 import uuid
@@ -93,13 +93,13 @@ def test_the_message_for_one_reader_in_full() -> None:
     }
 
 
-def test_a_second_try_is_the_same_mail_but_for_the_attempt() -> None:
+def test_second_try_differs_only_in_the_attempt() -> None:
     first, second = message(), message(attempt=uuid.uuid4())
     assert first["Metadata"].pop("attempt") != second["Metadata"].pop("attempt")
     assert orjson.dumps(first) == orjson.dumps(second)
 
 
-def test_each_reader_and_each_version_has_a_message_id_of_its_own() -> None:
+def test_message_ids_differ_by_reader_and_version() -> None:
     ids = {
         headers(made)["Message-ID"]
         for made in (message(), message(READER._replace(recipient=8)), message(version=2))
@@ -128,7 +128,7 @@ def test_a_subject_is_no_longer_than_postmark_takes() -> None:
     )
 
 
-def test_where_postmark_handles_unsubscribes_its_placeholder_stands_and_no_header_of_ours() -> None:
+def test_postmark_unsubscribes_use_its_placeholder_without_our_header() -> None:
     made = message(handles_unsubscribes=False)
     assert f'<a href="{POSTMARK_UNSUBSCRIBE}">' in made["HtmlBody"]
     assert POSTMARK_UNSUBSCRIBE in made["TextBody"]
@@ -187,7 +187,7 @@ def test_a_sender_without_a_name_gives_the_domain_as_well() -> None:
     )
 
 
-# Texts with everything that formatting, JSON or HTML could trip over.
+# Texts with characters that are special in formatting, JSON or HTML.
 ODD = st.text(
     st.one_of(st.characters(exclude_categories=["Cs"]), st.sampled_from("%&<>\"'\\{}\n\x00\u2028")),
     max_size=30,
@@ -235,7 +235,7 @@ def written_whole(copy: Recipient, title: str, html: str, text: str) -> bytes:
 
 
 def one_line(text: str) -> str:
-    """Each run of control characters and line ends as one blank."""
+    """Replace each run of control characters and line ends by one blank."""
     line = ""
     for character in text:
         code = ord(character)
@@ -277,7 +277,7 @@ def renderer(title: str, html: str, text: str) -> Renderer:
         max_size=4,
     ),
 )
-def test_each_readers_message_is_what_writing_all_of_it_gives(
+def test_template_equals_the_fully_written_message(
     title: list[str], html: list[str], text: list[str], readers: list[Recipient]
 ) -> None:
     letter = ("".join(title), "".join(html), "".join(text))
@@ -297,7 +297,7 @@ def test_readers_with_and_without_a_name_share_no_fallback() -> None:
     assert made == [written_whole(reader, *letter) for reader in readers]
 
 
-def test_a_text_that_holds_a_mark_of_another_is_not_filled() -> None:
+def test_marker_of_another_text_is_not_filled() -> None:
     mark = ValueMarkers("a text").of("name")
     letter = ("Swifts", f"<p>{mark}</p>", mark)
     reader = Recipient(1, "a@example.net", ("Ada",))
@@ -305,7 +305,7 @@ def test_a_text_that_holds_a_mark_of_another_is_not_filled() -> None:
 
 
 @pytest.mark.parametrize("in_html", [False, True])
-def test_a_value_is_escaped_for_where_it_stands(in_html: bool) -> None:
+def test_value_is_escaped_for_its_context(in_html: bool) -> None:
     marks = ValueMarkers()
     cut = marks.split({"a": marks.of("name", in_html=in_html), "b": "100 %"})
     value = 'Q & "A" <b>\\'

@@ -1,4 +1,4 @@
-"""Alarms and events that wait for a person, from a shell."""
+"""Commands for alarms and events that wait for an operator."""
 
 from io import StringIO
 

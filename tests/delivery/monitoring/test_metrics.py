@@ -1,4 +1,4 @@
-"""Tallies: added up in memory, added to the table now and then, by any number of processes."""
+"""Counters in memory, flushed to the table by any number of processes."""
 
 import threading
 from typing import Any
@@ -30,7 +30,7 @@ def test_two_processes_add_to_the_same_rows() -> None:
     assert in_the_table() == {"calls": [({"result": "answered"}, 3), ({"result": "refused"}, 1)]}
 
 
-def test_what_was_added_is_added_once(django_assert_num_queries: Any) -> None:
+def test_flushed_counts_are_added_once(django_assert_num_queries: Any) -> None:
     counted = MetricsBuffer()
     counted.add("calls", 0)
     with django_assert_num_queries(0):
@@ -42,7 +42,7 @@ def test_what_was_added_is_added_once(django_assert_num_queries: Any) -> None:
     assert in_the_table() == {"calls": [({}, 1)]}
 
 
-def test_what_could_not_be_added_waits_for_the_next_time() -> None:
+def test_counts_wait_after_a_failed_flush() -> None:
     counted = MetricsBuffer()
     counted.add("calls", 3)
     with connection.cursor() as cursor:
@@ -75,7 +75,7 @@ def test_threads_that_count_at_once_lose_nothing() -> None:
     assert total == 8000
 
 
-def test_labels_are_one_row_in_whatever_order_they_are_named() -> None:
+def test_label_order_does_not_matter() -> None:
     counted = MetricsBuffer()
     counted.add("calls", one="1", two="2")
     counted.add("calls", two="2", one="1")
@@ -85,11 +85,11 @@ def test_labels_are_one_row_in_whatever_order_they_are_named() -> None:
 @pytest.mark.parametrize(
     ("seconds", "bound"), [(0.0, "0.1"), (0.1, "0.1"), (0.11, "1"), (1.0, "1"), (1.01, "+Inf")]
 )
-def test_a_time_counts_under_the_first_bound_it_does_not_pass(seconds: float, bound: str) -> None:
+def test_duration_falls_into_the_first_fitting_bucket(seconds: float, bound: str) -> None:
     assert WAIT.bucket_of(seconds) == bound
 
 
-def test_buckets_are_told_as_prometheus_wants_them_with_their_sum_and_number() -> None:
+def test_histogram_has_prometheus_buckets_sum_and_count() -> None:
     counters = {
         "homing_call_duration_seconds_bucket": [
             ({"le": "0.1"}, 3),

@@ -1,4 +1,4 @@
-"""What takes too long is ended at its moment, and what ends in time is left alone."""
+"""Calls are ended at their deadlines, and calls in time are left alone."""
 
 import threading
 import time
@@ -7,7 +7,7 @@ import pytest
 
 from delivery.postmark.call_deadlines import Deadlines
 
-# So long that a test which waits for it has failed.
+# So long that a test that waits for it fails.
 LONG_S = 20.0
 
 
@@ -16,7 +16,7 @@ def deadlines() -> Deadlines:
     return Deadlines(time.monotonic)
 
 
-def test_what_is_not_over_by_its_deadline_is_ended_once(deadlines: Deadlines) -> None:
+def test_call_past_its_deadline_is_ended_once(deadlines: Deadlines) -> None:
     ended = threading.Semaphore(0)
     deadlines.add(time.monotonic() + 0.05, ended.release)
     assert ended.acquire(timeout=LONG_S)
@@ -26,7 +26,7 @@ def test_what_is_not_over_by_its_deadline_is_ended_once(deadlines: Deadlines) ->
     assert not ended.acquire(blocking=False)
 
 
-def test_what_was_taken_back_is_not_ended() -> None:
+def test_cancelled_deadline_does_not_end_the_call() -> None:
     ended: list[str] = []
     later = threading.Event()
     passed_s = 0.0
@@ -38,7 +38,7 @@ def test_what_was_taken_back_is_not_ended() -> None:
     assert ended == []
 
 
-def test_one_thread_watches_over_all_of_them(deadlines: Deadlines) -> None:
+def test_one_thread_serves_all_deadlines(deadlines: Deadlines) -> None:
     before = set(threading.enumerate())
     for _ in range(50):
         deadlines.cancel(deadlines.add(time.monotonic() + LONG_S, list))
@@ -55,14 +55,14 @@ def test_an_earlier_deadline_does_not_wait_for_a_later_one() -> None:
 
     deadlines = Deadlines(clock)
     deadlines.add(time.monotonic() + 10 * LONG_S, list)
-    # It looks at the clock before it goes to sleep, and lets nobody in until it sleeps.
+    # It reads the clock before it sleeps, and holds the lock until then.
     assert looked.acquire(timeout=LONG_S)
     ended = threading.Event()
     deadlines.add(time.monotonic() + 0.01, ended.set)
     assert ended.wait(LONG_S)
 
 
-def test_one_that_does_not_let_itself_be_ended_keeps_none_of_the_others_alive(
+def test_failing_end_does_not_block_other_deadlines(
     deadlines: Deadlines, caplog: pytest.LogCaptureFixture
 ) -> None:
     def breaks() -> None:

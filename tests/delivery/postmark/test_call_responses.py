@@ -1,4 +1,4 @@
-"""What a whole answer to a batch says: one test for each kind of answer there is."""
+"""Whole answers to a batch: one test for each kind."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_every_message_gets_its_own_answer_in_the_order_sent() -> None:
     assert kinds == [Sent, Suppressed, Failed, RejectedForAll, Sent]
 
 
-def test_results_in_another_order_than_sent_are_not_taken_for_each_other() -> None:
+def test_reordered_results_are_not_mixed_up() -> None:
     answer = answer_to(200, body([accepted(2), accepted(1)]))
     assert isinstance(answer, Answered)
     assert [type(message) for message in answer.messages] == [Unanswered, Unanswered]
@@ -62,12 +62,12 @@ TOO_DEEP = [b"[" * 100_000, b"[" * 5_000 + b"]" * 5_000]
 @pytest.mark.parametrize(
     "content", NO_LISTS + WRONG_LENGTHS + NO_JSON + TOO_DEEP, ids=lambda content: repr(content[:30])
 )
-def test_a_200_that_is_not_one_result_a_message_leaves_all_open(content: bytes) -> None:
+def test_200_with_wrong_result_count_leaves_all_open(content: bytes) -> None:
     assert isinstance(answer_to(200, content), Unanswered)
 
 
 @pytest.mark.parametrize("content", [b"", HTML, body(error(10))])
-def test_429_puts_the_call_off_whatever_its_body(content: bytes) -> None:
+def test_429_defers_the_call_with_any_body(content: bytes) -> None:
     assert answer_to(429, content) == Deferred(Reason.of(ReasonCode.TOO_FAST), None, too_fast=True)
 
 
@@ -97,7 +97,7 @@ def test_a_server_error_leaves_open_what_was_accepted(status: int, content: byte
 
 @pytest.mark.parametrize("status", [100, 201, 204, 226])
 def test_another_success_than_200_leaves_open_what_was_accepted(status: int) -> None:
-    # Postmark answers 200 alone; what stands in between may have passed the call on.
+    # Postmark answers only with 200. A proxy in between may have passed the call on.
     assert isinstance(answer_to(status, body([accepted(1), accepted(2)])), Unanswered)
     assert isinstance(answer_to(status, b""), Unanswered)
 
@@ -120,7 +120,7 @@ def test_code_101_leaves_open_what_was_accepted_under_any_status() -> None:
         (403, HTML, 2, RefusedByProxy),
         (403, b"{}", 2, RefusedByProxy),
         (403, body(error(0)), 2, RefusedByProxy),
-        # An error in a list is no error of the call.
+        # An error in a list is not an error of the call.
         (403, body([error(406)]), 2, RefusedByProxy),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_call_refused_for_one_reader_is_halved(refusal: dict[str, object], alo
         *((status, HTML, "POSTMARK_BASE_URL") for status in (301, 308, 400, 404, 408, 422, 499)),
     ],
 )
-def test_a_status_without_a_code_says_what_to_do(status: int, content: bytes, names: str) -> None:
+def test_status_without_a_code_names_its_remedy(status: int, content: bytes, names: str) -> None:
     assert names in remedy_of(answer_to(status, content))
 
 

@@ -1,8 +1,6 @@
-"""
-What the client makes of everything that a network does: sent, surely not sent, or unanswered.
+"""The client's result for every network error: sent, not sent, or unanswered.
 
-Each row of the table of `requests`' exceptions is here, against a real server on loopback.
-"""
+Each row of the table of `requests`' exceptions is here, against a real server on loopback."""
 
 import gzip
 import os
@@ -41,7 +39,7 @@ from tests.delivery.scripted_http_server import (
     ScriptedServer,
 )
 
-# Long enough never to be met by what is meant to succeed; short enough to be waited for.
+# Long enough for calls that should succeed, short enough to wait for.
 LONG_S = PATIENCE_S
 SHORT_S = 1.0
 
@@ -50,7 +48,7 @@ Client = Callable[[str], Postmark]
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    """Makes clients of an address, and closes them afterwards."""
+    """Make clients of an address, and close them afterwards."""
     made: list[Postmark] = []
 
     def make(url: str) -> Postmark:
@@ -79,7 +77,7 @@ def test_a_refused_connection_is_not_sent(client: Client) -> None:
     assert reason_sentence(answer.reason).endswith("(ConnectionError).")
 
 
-def test_a_connection_that_never_stands_is_not_sent(client: Client) -> None:
+def test_failed_connection_is_not_sent(client: Client) -> None:
     with socket.socket() as full, socket.socket() as first, socket.socket() as second:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -106,7 +104,7 @@ def test_a_server_that_ends_no_handshake_is_not_sent(client: Client, greeting: b
     assert isinstance(answer, NotSent)
 
 
-def test_a_call_whose_time_is_over_does_not_even_connect(client: Client) -> None:
+def test_expired_call_does_not_connect(client: Client) -> None:
     with ScriptedServer() as server:
         answer = send(client(server.url), within_s=-0.001)
     assert answer == NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
@@ -114,7 +112,7 @@ def test_a_call_whose_time_is_over_does_not_even_connect(client: Client) -> None
 
 
 @pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
-def test_not_a_byte_is_written_when_the_time_ran_out_while_connecting(
+def test_no_byte_is_written_if_connecting_took_too_long(
     client: Client, monkeypatch: pytest.MonkeyPatch, secure: bool
 ) -> None:
     deadline_at_s = now_s() + SHORT_S
@@ -126,7 +124,7 @@ def test_not_a_byte_is_written_when_the_time_ran_out_while_connecting(
         return resolve(*query)  # type: ignore[arg-type]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve_late)
-    # A handshake may still take as long as connecting may; its certificate is trusted here.
+    # A handshake may take as long as connecting. Its certificate is trusted here.
     with ScriptedServer(lambda talk: talk.read_request() and None, secure=secure) as server:
         sender = trusting(client(server.url))
         answer = sender.send(b"[{}]", addresses(1), deadline_at_s=deadline_at_s)
@@ -194,7 +192,7 @@ LENGTH_OF_100_KB = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
 
 
 def slowly(begin: bytes, drops: bytes = b"") -> Script:
-    """Begin an answer, and go on drop by drop or not at all."""
+    """Begin an answer, then continue byte by byte or not at all."""
 
     def script(talk: Conversation) -> None:
         talk.read_request()
@@ -227,7 +225,7 @@ DRIPPING_IN_CHUNKS = slowly(CHUNKED, b"1\r\n \r\n" * 200)
 def test_the_deadline_ends_an_endless_answer(client: Client, script: Script, secure: bool) -> None:
     with ScriptedServer(script, secure=secure) as server:
         answer = send(trusting(client(server.url)), within_s=SHORT_S)
-        # Not by our patience alone: the server meets a connection that is gone.
+        # Not only our deadline: the server sees a closed connection.
         assert server.was_cut_off.wait(PATIENCE_S)
     assert unanswered_because(answer) == "Postmark's answer was not complete before the deadline."
     assert len(server.requests) == 1
@@ -257,7 +255,7 @@ def test_sending_may_outlast_connecting(client: Client, monkeypatch: pytest.Monk
 
 
 class DeadlinesThatComeTooLate(Deadlines):
-    """Come although they were taken back, as one may that was under way."""
+    """Deadlines that come after they were cancelled, like one that was under way."""
 
     def __init__(self) -> None:
         super().__init__(now_s)
@@ -268,7 +266,7 @@ class DeadlinesThatComeTooLate(Deadlines):
         return super().add(at_s, end)
 
 
-def test_the_deadline_of_a_call_that_is_done_does_not_end_the_next() -> None:
+def test_finished_call_deadline_does_not_end_the_next() -> None:
     deadlines = DeadlinesThatComeTooLate()
 
     def let_the_first_deadline_come(talk: Conversation) -> None:
@@ -283,7 +281,7 @@ def test_the_deadline_of_a_call_that_is_done_does_not_end_the_next() -> None:
         assert isinstance(send(sender), Answered)
 
 
-def test_the_deadline_leaves_the_tls_layer_to_the_thread_that_reads() -> None:
+def test_deadline_keeps_the_tls_layer_for_the_reader() -> None:
     trust = ssl.create_default_context(cafile=CERTIFICATE)
     with (
         ScriptedServer(lambda talk: talk.read_request() and None, secure=True) as server,
@@ -293,7 +291,7 @@ def test_the_deadline_leaves_the_tls_layer_to_the_thread_that_reads() -> None:
         call = postmark._Call(deadline_s=now_s() + LONG_S)
         call.take(secured)
         call.end()
-        # Its end of file comes through TLS; without that layer the version would be None.
+        # Its end of file comes through TLS. Without that layer the version would be None.
         assert secured.version() is not None
 
 
@@ -307,7 +305,7 @@ def test_bytes_that_were_never_acknowledged_do_not_outlive_the_deadline(client: 
 
     with ScriptedServer(look_at_the_client) as server:
         send(client(server.url))
-    # Where the system has no such option there is none to look for.
+    # Some systems have no such option.
     assert found == [int(LONG_S * 1000)] * hasattr(socket, "TCP_USER_TIMEOUT")
 
 
@@ -315,7 +313,7 @@ def user_timeouts_of_sockets_connected_to(url: str) -> list[int]:
     there = ("127.0.0.1", int(url.rpartition(":")[2]))
     timeouts = []
     for entry in Path("/dev/fd").iterdir():
-        # Only sockets are looked at: others, such as a browser's pipes, are not ours to touch. A
+        # Only sockets are checked. Other descriptors, such as a browser's pipes, are not ours. A
         # socket of another family, such as the database's, names its peer otherwise.
         with suppress(OSError):
             if stat.S_ISSOCK(os.fstat(int(entry.name)).st_mode):
@@ -326,7 +324,7 @@ def user_timeouts_of_sockets_connected_to(url: str) -> list[int]:
     return timeouts
 
 
-def test_an_answer_is_read_whatever_way_it_is_framed(client: Client) -> None:
+def test_answer_is_read_with_any_framing(client: Client) -> None:
     chunked = CHUNKED + b"1\r\n[\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(RESULT) - 1, RESULT[1:])
     until_closed = b"HTTP/1.1 200 OK\r\n\r\n" + RESULT
     packed = http("200 OK", gzip.compress(RESULT), "Content-Encoding: gzip")
@@ -346,7 +344,7 @@ def test_an_answer_may_come_before_the_request_was_read(client: Client) -> None:
 
 
 @pytest.mark.parametrize("head", [b"200 OK", b"302 Found\r\nLocation: /x"])
-def test_an_answer_longer_than_any_is_not_read_to_its_end(client: Client, head: bytes) -> None:
+def test_overlong_answer_is_not_read_fully(client: Client, head: bytes) -> None:
     def endless(talk: Conversation) -> None:
         talk.read_request()
         talk.write(b"HTTP/1.1 " + head + b"\r\n\r\n[")
@@ -359,7 +357,7 @@ def test_an_answer_longer_than_any_is_not_read_to_its_end(client: Client, head: 
     assert unanswered_because(answer) == "Postmark's answer was too long."
 
 
-def test_a_list_longer_than_any_is_not_read_to_its_end(client: Client) -> None:
+def test_overlong_list_is_not_read_fully(client: Client) -> None:
     def endless(talk: Conversation) -> None:
         talk.read_request()
         talk.write(b"HTTP/1.1 200 OK\r\n\r\n[")
@@ -381,7 +379,7 @@ def test_a_list_longer_than_any_is_not_read_to_its_end(client: Client) -> None:
     assert written <= postmark.MAX_DUMP_BYTES
 
 
-def test_a_small_answer_that_unpacks_to_a_giant_is_not_unpacked(client: Client) -> None:
+def test_compression_bomb_is_not_unpacked(client: Client) -> None:
     bomb = http("200 OK", gzip.compress(b" " * (64 * 1024 * 1024)), "Content-Encoding: gzip")
     with ScriptedServer(answering(bomb)) as server:
         answer = send(client(server.url))
@@ -416,8 +414,8 @@ def test_nothing_is_ever_sent_a_second_time_by_itself(client: Client, refusal: s
     assert server.connections == 1
 
 
-def test_after_anything_but_a_200_the_next_call_has_its_own_connection(client: Client) -> None:
-    # An interim answer is followed by the real one, which would vouch for the next call's mail.
+def test_non_200_answer_closes_the_connection(client: Client) -> None:
+    # The real answer follows an interim one, and would be read as that of the next call.
     with ScriptedServer(answering(http("103 Early"), GOOD), answering(http("429 Slow"))) as server:
         sender = client(server.url)
         assert isinstance(send(sender), Unanswered | RejectedForAll)
@@ -441,7 +439,7 @@ def test_a_connection_that_was_closed_while_idle_is_replaced(client: Client) -> 
     assert server.connections == 2
 
 
-def test_a_kept_connection_that_breaks_under_a_call_leaves_it_unanswered(client: Client) -> None:
+def test_broken_kept_connection_leaves_the_call_unanswered(client: Client) -> None:
     def break_on_the_second(talk: Conversation) -> None:
         answering(GOOD)(talk)
         talk.read_request()
@@ -484,7 +482,7 @@ def test_a_batch_is_posted_as_it_is_with_the_token(client: Client) -> None:
     assert sent == content
 
 
-def test_the_token_is_never_told(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_token_never_appears_in_results(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
     told = []
     scripts = [close_after_reading, answering(http("401 No", body(error(10)))), STALLED]

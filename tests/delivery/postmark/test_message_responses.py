@@ -1,4 +1,4 @@
-"""What one result in Postmark's answer says about its message: one test for each known code."""
+"""One result in Postmark's answer: one test for each known code."""
 
 from datetime import UTC, datetime
 
@@ -24,7 +24,7 @@ def remedy_for(code: int, text: str = "Something is wrong.") -> str:
     return reason_sentence(fault.reason)
 
 
-def test_code_0_with_an_id_is_accepted_at_the_providers_time() -> None:
+def test_code_0_with_id_is_accepted_at_provider_time() -> None:
     assert answer_to(accepted()) == ACCEPTED
 
 
@@ -41,7 +41,7 @@ def test_a_delayed_acceptance_has_no_code_and_is_accepted() -> None:
         {"To": "READER1@Example.NET"},
         {"To": '"Reader, Jr." <Reader1@example.net>'},
         {"To": " reader1@example.net "},
-        # An address that cannot be read contradicts nothing.
+        # An unreadable address is no contradiction.
         {"To": None},
         {"To": 5},
         {"To": ["reader1@example.net"]},
@@ -62,11 +62,11 @@ def test_an_acceptance_may_be_written_in_other_ways(more: dict[str, object]) -> 
         "9999-12-31T23:59-12:00",
     ],
 )
-def test_an_unusable_time_does_not_make_an_acceptance_doubtful(time: object) -> None:
+def test_unusable_time_does_not_invalidate_an_acceptance(time: object) -> None:
     assert answer_to(accepted(SubmittedAt=time)) == Sent(message_id(1), None)
 
 
-def test_a_time_is_kept_in_utc_because_no_database_stores_every_offset() -> None:
+def test_provider_time_is_converted_to_utc() -> None:
     answer = answer_to(accepted(SubmittedAt="2026-05-04T10:15:22+20:00"))
     assert isinstance(answer, Sent)
     assert answer.at is not None
@@ -93,7 +93,7 @@ OTHERS_ADDRESSES += ["reader1@example.net <other@example.org>"]
     + [accepted(ErrorCode=code) for code in NO_CODES]
     + [accepted(To=address) for address in OTHERS_ADDRESSES],
 )
-def test_what_is_no_result_of_this_message_leaves_it_unanswered(item: object) -> None:
+def test_unusable_result_leaves_the_message_unanswered(item: object) -> None:
     assert isinstance(answer_to(item), Unanswered)
 
 
@@ -102,7 +102,7 @@ def test_maintenance_and_the_rate_limit_are_for_later(code: int) -> None:
     assert isinstance(answer_to(error(code)), Deferred)
 
 
-def test_101_is_an_error_of_the_provider_that_leaves_the_message_open() -> None:
+def test_code_101_leaves_the_message_open() -> None:
     assert isinstance(answer_to(error(101)), Unanswered)
 
 
@@ -126,7 +126,7 @@ def test_101_is_an_error_of_the_provider_that_leaves_the_message_open() -> None:
         *((code, "does not know this code") for code in (11, 410, 524, 1242, 9999, -1, 2**62)),
     ],
 )
-def test_a_fault_of_the_account_says_what_to_set_right(code: int, names: str) -> None:
+def test_account_fault_names_its_remedy(code: int, names: str) -> None:
     assert names in remedy_for(code)
 
 

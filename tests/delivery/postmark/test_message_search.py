@@ -1,4 +1,4 @@
-"""How the client asks what was accepted, and what a page of the answer says."""
+"""The client's search for accepted messages, and its pages."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -81,15 +81,13 @@ def test_a_stream_with_odd_characters_is_quoted(provider: Mock, client: Postmark
     assert queries(provider)[0]["metadata_delivery"] == ["a.1.2"]
 
 
-def test_a_search_goes_on_until_it_has_seen_all(provider: Mock, client: Postmark) -> None:
+def test_search_reads_all_pages(provider: Mock, client: Postmark) -> None:
     answer_with(provider, 1101, numbers_on(1, 500), numbers_on(501, 1000), numbers_on(1001, 1101))
     assert keys(search(client)) == [f"key.{number}" for number in range(1, 1102)]
     assert [query["offset"] for query in queries(provider)] == [["0"], ["500"], ["1000"]]
 
 
-def test_a_full_page_is_followed_by_another_whatever_the_total(
-    provider: Mock, client: Postmark
-) -> None:
+def test_full_page_is_followed_by_another(provider: Mock, client: Postmark) -> None:
     answer_with(provider, 500, numbers_on(1, 500), numbers_on(501, 501))
     assert len(keys(search(client))) == 501
 
@@ -121,7 +119,7 @@ def test_one_failed_page_is_no_information(provider: Mock, client: Postmark, sta
     assert answer.retry_after_s == 17.0
 
 
-def test_a_search_that_does_not_end_in_time_is_no_information() -> None:
+def test_search_past_its_deadline_is_a_failure() -> None:
     def stall(talk: Any) -> None:
         talk.read_request()
         talk.stall()
@@ -196,7 +194,7 @@ def messages(*items: object) -> bytes:
     return body({"TotalCount": len(items), "Messages": items})
 
 
-def test_what_is_listed_was_accepted() -> None:
+def test_listed_message_was_accepted() -> None:
     at = datetime(2026, 5, 4, 14, 15, 22, tzinfo=UTC)
     assert page(messages(listed(1), listed(2))) == SearchPage(
         (FoundMessage("key.1", message_id(1), at), FoundMessage("key.2", message_id(2), at)),
@@ -218,7 +216,7 @@ def test_without_a_readable_total_the_page_is_all_there_is(total: object, told: 
     assert answer.total == told
 
 
-def test_what_does_not_bear_the_value_asked_for_is_not_found() -> None:
+def test_results_with_another_value_are_ignored() -> None:
     other = listed(2, Metadata={"delivery": "key.2", "attempt": "a77e2"})
     answer = page(messages(listed(1), other))
     assert isinstance(answer, SearchPage)
@@ -257,5 +255,5 @@ def test_another_status_than_200_is_no_information(status: int) -> None:
         messages(listed(1, Metadata={"attempt": "a77e", "delivery": 7})),
     ],
 )
-def test_what_cannot_be_read_is_no_information_and_not_an_absence(content: bytes) -> None:
+def test_unreadable_result_is_not_an_absence(content: bytes) -> None:
     assert isinstance(page(content), SearchFailed)

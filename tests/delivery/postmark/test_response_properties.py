@@ -1,4 +1,4 @@
-"""Whatever answers, in whatever form: it is classified, and nothing is taken for accepted."""
+"""Any answer in any form is classified, and none is wrongly taken for accepted."""
 
 import json
 from functools import partial

@@ -1,4 +1,4 @@
-"""The provider's whole suppression list is read entry by entry, and taken for whole if it is."""
+"""The whole suppression list is read entry by entry, and its end is checked."""
 
 import json
 from io import BytesIO
@@ -14,7 +14,7 @@ STREAM = "broadcast"
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none()
     | st.booleans()
-    # Larger ones the reader takes for garbled, and so for no list at all.
+    # The parser treats larger ones as garbled.
     | st.integers(1 - 2**63, 2**63 - 1)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(),
@@ -24,7 +24,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 
 class Dripping:
-    """What comes in pieces of so many bytes."""
+    """Content in pieces of this many bytes."""
 
     def __init__(self, content: bytes, size: int) -> None:
         self._content, self._size = BytesIO(content), size
@@ -82,14 +82,14 @@ def test_it_makes_no_difference_where_a_piece_ends(indent: int | None, *, ascii_
         assert read(content, size) == ["reader1@example.net", "reader3@example.net"]
 
 
-def test_a_list_that_breaks_off_anywhere_is_not_taken_for_whole() -> None:
+def test_truncated_list_is_unreadable() -> None:
     content = json.dumps(THREE, ensure_ascii=False).encode()
     assert is_whole(content)
     assert not any(is_whole(content[:length]) for length in range(len(content)))
     assert not any(is_whole(content[:length], 1) for length in range(len(content)))
 
 
-def test_what_was_read_before_it_breaks_off_has_been_told() -> None:
+def test_entries_before_a_truncation_are_yielded() -> None:
     content = json.dumps(THREE).encode()
     entries = iter_suppressions(BytesIO(content[:-3]), STREAM)
     assert next(entries)[0].address == "reader1@example.net"
@@ -129,7 +129,7 @@ def test_anything_else_is_no_suppression_list(content: bytes, size: int) -> None
     ],
 )
 @pytest.mark.parametrize("size", [1, 64 * 1024])
-def test_a_list_may_be_empty_and_may_tell_more_than_is_read(content: bytes, size: int) -> None:
+def test_empty_list_and_extra_fields_are_valid(content: bytes, size: int) -> None:
     assert is_whole(content, size)
     assert read(content, size) == []
 
@@ -142,5 +142,5 @@ def _is_one_by_itself(value: Any) -> bool:
 @given(
     value=JSON | st.fixed_dictionaries({"Suppressions": st.lists(JSON)}), size=st.integers(1, 40)
 )
-def test_whatever_comes_it_is_a_list_or_it_is_not(value: Any, size: int) -> None:
+def test_any_input_is_a_list_or_an_error(value: Any, size: int) -> None:
     assert is_whole(json.dumps(value, allow_nan=False).encode(), size) == _is_one_by_itself(value)

@@ -1,4 +1,4 @@
-"""A fault that every copy would meet stops the edition; nobody is marked as failed for it."""
+"""A fault that affects every copy stops the edition, without failed readers."""
 
 import uuid
 
@@ -19,7 +19,7 @@ from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
 from tests.delivery.worker_steps import begun, taken
 
-# Each with a word that its sentence must hold, so that a person knows what to set right.
+# Each with a word of its sentence that names the remedy.
 FAULTS = [
     ("unauthorized_401", {}, "POSTMARK_SERVER_TOKEN"),
     ("whole_422", {"code": 400}, "FROM_EMAIL"),
@@ -29,7 +29,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("fault", "how", "word"), FAULTS)
-def test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries(
+def test_account_fault_stops_the_edition_without_using_tries(
     newsroom: Newsroom, fault: str, how: dict[str, int], word: str
 ) -> None:
     edition = newsroom.publish(readers=6, batch_size=2)
@@ -61,7 +61,7 @@ def test_a_batch_claimed_before_the_stop_starts_no_call(newsroom: Newsroom) -> N
     assert start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == []
 
 
-def test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged(newsroom: Newsroom) -> None:
+def test_resume_sends_one_probe_batch_first(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=6, batch_size=2)
     newsroom.sandbox.set_fault("unauthorized_401", calls=1)
     newsroom.deliver_all()
@@ -79,7 +79,7 @@ def test_an_edition_that_is_not_stopped_has_nothing_to_resume(newsroom: Newsroom
     assert not resume(edition.pk)
 
 
-def test_a_block_before_the_provider_stops_the_edition_in_the_end(newsroom: Newsroom) -> None:
+def test_repeated_proxy_block_stops_the_edition(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     newsroom.sandbox.set_fault("forbidden_403_html", calls=None)
     for _ in range(2):
@@ -92,7 +92,7 @@ def test_a_block_before_the_provider_stops_the_edition_in_the_end(newsroom: News
 
 @pytest.fixture
 def resumed(newsroom: Newsroom) -> Edition:
-    """Three batches of one copy, resumed after a fault: two wait until one was judged."""
+    """Resume three batches of one copy after a fault; two wait for the probe."""
     edition = newsroom.publish(readers=3, batch_size=1)
     newsroom.sandbox.set_fault("unauthorized_401", calls=1)
     newsroom.deliver_all()
@@ -100,7 +100,7 @@ def resumed(newsroom: Newsroom) -> Edition:
     return edition
 
 
-def test_after_a_parked_first_batch_the_rest_goes_on(newsroom: Newsroom, resumed: Edition) -> None:
+def test_parked_probe_releases_the_rest(newsroom: Newsroom, resumed: Edition) -> None:
     for _ in range(2):
         assert claim(uuid.uuid4(), lease_s=30)
         newsroom.let_time_pass(31)
@@ -136,7 +136,7 @@ def test_a_call_that_was_put_off_is_no_judgement(newsroom: Newsroom, resumed: Ed
     assert [batch.state for batch in newsroom.batches(resumed)] == ["ready", "paused", "paused"]
 
 
-def test_judged_in_a_pause_the_first_releases_nobody(newsroom: Newsroom, resumed: Edition) -> None:
+def test_probe_judged_in_a_pause_releases_no_batch(newsroom: Newsroom, resumed: Edition) -> None:
     claimed, attempt, (reader,) = begun()
     assert pause(resumed.pk)
     accepted = Settlement(outcomes={reader: Sent("m-1", None)}, next=Next.DONE)
@@ -154,7 +154,7 @@ def test_in_a_pause_no_batch_takes_the_first_turn(newsroom: Newsroom, resumed: E
     assert {batch.state for batch in newsroom.batches(resumed)} == {"paused"}
 
 
-def test_a_stop_and_a_start_do_not_wait_for_each_other(newsroom: Newsroom) -> None:
+def test_stop_and_start_do_not_deadlock(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2, batch_size=1)
     claimed = taken()
 
@@ -164,8 +164,8 @@ def test_a_stop_and_a_start_do_not_wait_for_each_other(newsroom: Newsroom) -> No
             stop(cursor, edition.pk, because("The token is wrong."))
         return "stopped"
 
-    # The start holds its batch and waits at its last look; the stop holds the edition and waits
-    # for that batch. Let go, the start refers to the edition, and one of them has to be first.
+    # The start holds its batch and waits in its last check. The stop holds the edition and waits
+    # for that batch. Then the start refers to the edition, and one of them has to be first.
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
         starting = Beside(

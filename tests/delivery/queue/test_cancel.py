@@ -1,4 +1,4 @@
-"""A cancelled edition ends where it is: what is not accepted is withdrawn, and counted exactly."""
+"""A cancelled edition withdraws what is not accepted, and counts it exactly."""
 
 import uuid
 
@@ -51,7 +51,9 @@ def test_a_call_in_flight_ends_as_it_would_have(newsroom: Newsroom) -> None:
     "answer",
     [Deferred(because("Too fast.")), NotSent(because("No way.")), TooLarge(because("Half."))],
 )
-def test_what_a_call_did_not_bring_out_never_goes(newsroom: Newsroom, answer: CallResult) -> None:
+def test_unaccepted_copies_of_a_cancelled_edition_are_withdrawn(
+    newsroom: Newsroom, answer: CallResult
+) -> None:
     edition = newsroom.publish(readers=2)
     in_the_air = Call()
     control.cancel(edition.pk)
@@ -60,7 +62,7 @@ def test_what_a_call_did_not_bring_out_never_goes(newsroom: Newsroom, answer: Ca
     assert states(newsroom, edition) == ["done"]
 
 
-def test_a_cancelled_edition_still_asks_about_its_doubt(newsroom: Newsroom) -> None:
+def test_cancelled_edition_still_looks_up_unknown_copies(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
     newsroom.sandbox.set_fault("accept_then_close")
     newsroom.step()
@@ -72,7 +74,9 @@ def test_a_cancelled_edition_still_asks_about_its_doubt(newsroom: Newsroom) -> N
 
 
 @pytest.mark.parametrize("policy", ["resend", "hold"])
-def test_absent_doubt_is_withdrawn(newsroom: Newsroom, settings: object, policy: str) -> None:
+def test_absent_copies_of_a_cancelled_edition_are_withdrawn(
+    newsroom: Newsroom, settings: object, policy: str
+) -> None:
     settings.DELIVERY_UNKNOWN_POLICY = policy  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=2)
     newsroom.sandbox.set_fault("reset")
@@ -107,7 +111,7 @@ def test_a_cancel_is_for_good(newsroom: Newsroom) -> None:
         Edition.objects.filter(pk=edition.pk).update(control="running")
 
 
-def test_a_copy_marked_during_its_call_is_asked_about_not_withdrawn(newsroom: Newsroom) -> None:
+def test_copy_marked_during_its_call_is_looked_up(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     in_the_air = Call()
     control.cancel(edition.pk)
@@ -126,7 +130,7 @@ def test_counts_that_differ_from_the_rows_undo_a_cancel(newsroom: Newsroom) -> N
     assert edition.control == "running"
 
 
-def test_whoever_decides_holds_the_edition(newsroom: Newsroom) -> None:
+def test_decisions_hold_the_edition_lock(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     other = connection.copy()
     try:

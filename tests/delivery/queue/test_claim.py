@@ -1,4 +1,4 @@
-"""An audience is cut into batches; a batch is in one worker's hands, and never before it is due."""
+"""Batches are claimed by one worker at a time, and never before they are due."""
 
 import uuid
 
@@ -27,12 +27,12 @@ def test_a_batch_that_another_is_claiming_is_passed_over(newsroom: Newsroom) -> 
     lower, higher = newsroom.batches(edition)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
-        # The lock is held until the other has its batch: were it waited for, this would not end.
+        # The lock is held until the other has its batch. A wait for the lock would never end.
         claimed = Beside(taken).end()
     assert claimed.batch == higher.pk
 
 
-def test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none(newsroom: Newsroom) -> None:
+def test_racing_workers_never_share_a_batch(newsroom: Newsroom) -> None:
     newsroom.publish(readers=10, batch_size=1)
     found = at_once(20, lambda: claim(uuid.uuid4(), lease_s=30))
     claimed = [one.batch for one in found if one]
@@ -59,7 +59,7 @@ def test_a_small_edition_takes_turns_with_a_large_one(newsroom: Newsroom, settin
     assert editions.count(small.pk) == editions.count(large.pk) == 5
 
 
-def test_a_released_batch_waits_again_as_if_it_had_not_been_claimed(newsroom: Newsroom) -> None:
+def test_released_batch_waits_unchanged(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     first = taken()
     assert release(first)
@@ -80,7 +80,7 @@ def test_a_claim_that_was_lost_cannot_be_released(newsroom: Newsroom) -> None:
 def test_the_ceiling_on_copies_per_second_holds_over_all_workers(newsroom: Newsroom) -> None:
     newsroom.publish(readers=300, batch_size=100)
 
-    # One second's worth may go at once; the next has to wait for its turn, whoever asks.
+    # One second's copies may go at once. The next claim has to wait for its permit.
     rate = 10.0
     first = claim(uuid.uuid4(), lease_s=30, rate_per_s=rate)
     second = claim(uuid.uuid4(), lease_s=30, rate_per_s=rate)
@@ -95,7 +95,7 @@ def test_the_ceiling_on_copies_per_second_holds_over_all_workers(newsroom: Newsr
         assert cursor.fetchone() == (True,)
 
 
-def test_what_is_due_next_is_known_so_that_nobody_waits_for_nothing(newsroom: Newsroom) -> None:
+def test_next_due_time_is_known(newsroom: Newsroom) -> None:
     assert next_due_at() is None
     edition = newsroom.publish(readers=1, hold_s=600)
     assert next_due_at() == edition.held_until
@@ -140,7 +140,7 @@ def test_who_is_confirmed_after_publishing_is_not_in_the_audience(newsroom: News
     assert newsroom.counts(edition).audience == 2
 
 
-def test_a_long_letter_travels_in_smaller_batches_than_were_asked_for() -> None:
+def test_long_letter_gets_smaller_batches() -> None:
     letter = Edition(html_mail="x" * 1_000_000)
     size = batch_size_for(letter, 500)
     assert 1 <= size < 500
@@ -148,7 +148,7 @@ def test_a_long_letter_travels_in_smaller_batches_than_were_asked_for() -> None:
     assert batch_size_for(Edition(html_mail="short"), 500) == 500
 
 
-def test_a_new_edition_to_nobody_is_there_and_has_succeeded(newsroom: Newsroom) -> None:
+def test_edition_to_nobody_succeeds(newsroom: Newsroom) -> None:
     edition = newsroom.publish()
     assert newsroom.batches(edition) == []
     assert newsroom.state(edition) == "succeeded"

@@ -1,9 +1,7 @@
-"""
-The database's clock steps, by an hour and either way: safety holds, timeliness need not.
+"""The database's clock steps by an hour in either direction: safety holds.
 
-A clock that steps forward is the same as stored times that all lie further back, and the other way
-round; so the stored times are moved.
-"""
+Timeliness may suffer. A clock that steps forward is the same as stored times that all lie further
+back, and the other way round, so the stored times are moved."""
 
 import uuid
 
@@ -19,7 +17,7 @@ STEPS = pytest.mark.parametrize("step", [HOUR, -HOUR], ids=["forward", "back"])
 @STEPS
 @pytest.mark.parametrize("when", [1, 2, 5])
 def test_a_clock_step_leaves_everyone_one_copy(newsroom: Newsroom, step: float, when: int) -> None:
-    """A claim that is lost, a reply that is lost, a 429, a plain call: and a step before each."""
+    """A lost claim, a lost reply, a 429 and a plain call, with a step before each."""
     edition = newsroom.publish(readers=8, hold_s=60, batch_size=2)
     stages = [
         lambda: newsroom.let_time_pass(61),
@@ -35,7 +33,7 @@ def test_a_clock_step_leaves_everyone_one_copy(newsroom: Newsroom, step: float, 
         stage()
         newsroom.recover_expired_leases()
 
-    # After a step back nothing is due for an hour; time passes all the same.
+    # After a step back no batch is due for an hour, so the test moves time on.
     for _ in range(12):
         newsroom.let_time_pass(HOUR)
         newsroom.recover_expired_leases()
@@ -48,7 +46,7 @@ def test_a_clock_step_leaves_everyone_one_copy(newsroom: Newsroom, step: float, 
 
 
 def test_a_step_forward_does_not_make_three_look_ups_one(newsroom: Newsroom) -> None:
-    """The search is late, and by the stepped clock the whole schedule is over at once."""
+    """The search lags, and by the stepped clock the whole schedule has passed."""
     edition = newsroom.publish(readers=3)
     newsroom.sandbox.set_fault("search_delay", seconds=3600)
     newsroom.sandbox.set_fault("accept_then_close")

@@ -1,4 +1,4 @@
-"""Every acceptance ever seen is kept, the counts follow it, and a second copy stops the edition."""
+"""Every acceptance is kept, counts follow it, and a second copy stops the edition."""
 
 import itertools
 import logging
@@ -41,7 +41,7 @@ def seen(
     attempt: uuid.UUID | None = None,
     at: datetime | None = NOON,
 ) -> int:
-    """Record acceptances and settle by them, as every source does; how many were new."""
+    """Record acceptances and settle by them, as every source does; count new ones."""
     facts = [(recipient, Sent(message_id, at)) for recipient, message_id in acceptances]
     with short_transaction() as cursor:
         lock_edition(cursor, edition.pk)
@@ -51,7 +51,7 @@ def seen(
 
 
 def call_of_two_with_one_in_doubt(newsroom: Newsroom) -> tuple[Edition, int, int]:
-    """An edition, the reader in doubt, and the one who waits beside it."""
+    """Publish an edition with one unknown copy and one waiting one."""
     edition = newsroom.publish(readers=2)
     claimed, attempt, (one, two) = begun()
     mixed = Settlement(outcomes={one: Unknown()}, next=Next.LOOK_UP, lookup_after_s=60)
@@ -92,7 +92,7 @@ def alarms_about() -> set[str]:
     return set(alarms)
 
 
-def test_the_acceptance_that_stands_on_its_delivery_needs_no_row(newsroom: Newsroom) -> None:
+def test_first_acceptance_needs_no_evidence_row(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     newsroom.deliver_all()
     first = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient")[0]
@@ -102,7 +102,7 @@ def test_the_acceptance_that_stands_on_its_delivery_needs_no_row(newsroom: Newsr
     assert not Alarm.objects.exists()
 
 
-def test_an_id_that_is_evidence_of_another_delivery_is_said_and_stops_nothing_else(
+def test_id_of_another_delivery_is_logged_and_skipped(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     edition = in_doubt(newsroom, readers=3)
@@ -124,7 +124,7 @@ def test_an_acceptance_for_a_reader_without_a_copy_changes_nothing(
     assert not Evidence.objects.exists()
 
 
-def test_doubt_ends_with_the_evidence_and_not_with_the_schedule(newsroom: Newsroom) -> None:
+def test_evidence_settles_before_the_scheduled_look_up(newsroom: Newsroom) -> None:
     edition = in_doubt(newsroom, readers=3)
     (attempt,) = newsroom.attempts(edition)
     one, two, three = newsroom.recipients(edition)
@@ -152,7 +152,7 @@ def test_doubt_ends_with_the_evidence_and_not_with_the_schedule(newsroom: Newsro
     assert attempt.accepted == 3
 
 
-def test_without_a_time_from_the_provider_the_time_of_seeing_it_counts(newsroom: Newsroom) -> None:
+def test_acceptance_without_time_gets_the_current_time(newsroom: Newsroom) -> None:
     edition = in_doubt(newsroom, readers=1)
     (recipient,) = newsroom.recipients(edition)
     seen(edition, (recipient, "m-1"), at=None)
@@ -163,7 +163,7 @@ def test_without_a_time_from_the_provider_the_time_of_seeing_it_counts(newsroom:
     ("decision", "outcome", "state"),
     [("", "waiting", "ready"), ("stop", "waiting", "paused"), ("cancel", "withdrawn", "done")],
 )
-def test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over(
+def test_waiting_copies_follow_the_edition_after_a_look_up(
     newsroom: Newsroom, decision: str, outcome: str, state: str
 ) -> None:
     edition, one, two = call_of_two_with_one_in_doubt(newsroom)
@@ -179,7 +179,7 @@ def test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over(
         assert list(begun()[2]) == [two]
 
 
-def test_a_copy_that_waits_and_was_accepted_is_not_sent_again(newsroom: Newsroom) -> None:
+def test_accepted_waiting_copy_is_not_resent(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     one, _ = newsroom.recipients(edition)
     seen(edition, (one, "m-1"))
@@ -196,7 +196,7 @@ def test_a_copy_that_waits_and_was_accepted_is_not_sent_again(newsroom: Newsroom
         (Suppressed(because("On the list.")), "suppressed"),
     ],
 )
-def test_what_was_given_up_and_turns_out_to_have_been_accepted_counts_as_sent(
+def test_failed_copy_with_late_acceptance_counts_as_sent(
     newsroom: Newsroom, fate: Failed | Suppressed, outcome: str
 ) -> None:
     edition = newsroom.publish(readers=1)
@@ -212,7 +212,7 @@ def test_what_was_given_up_and_turns_out_to_have_been_accepted_counts_as_sent(
 
 
 @pytest.mark.parametrize("state", ["claimed", "sending", "looking_up"])
-def test_what_a_worker_holds_is_left_to_it(newsroom: Newsroom, state: str) -> None:
+def test_leased_batch_is_left_to_its_worker(newsroom: Newsroom, state: str) -> None:
     if state == "looking_up":
         edition = in_doubt(newsroom, readers=1)
         newsroom.let_time_pass(61)
@@ -275,7 +275,7 @@ def test_evidence_counts_more_than_a_look_ups_silence(newsroom: Newsroom, last: 
     assert newsroom.batch(edition).state == "done"
 
 
-def test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep(newsroom: Newsroom) -> None:
+def test_lease_reaper_applies_evidence_of_a_crashed_worker(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     _, attempt, (one, _) = begun()
     seen(edition, (one, "m-1"), attempt=attempt)
@@ -286,7 +286,7 @@ def test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep(newsroom: News
     assert Attempt.objects.get(pk=attempt).accepted == 1
 
 
-def test_an_answer_after_a_lost_claim_ends_the_doubt_at_once(newsroom: Newsroom) -> None:
+def test_late_answer_settles_unknown_copies_at_once(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     claimed, attempt, (one, two) = begun()
     newsroom.let_time_pass(11)
@@ -302,9 +302,9 @@ def test_an_answer_after_a_lost_claim_ends_the_doubt_at_once(newsroom: Newsroom)
     assert Attempt.objects.get(pk=attempt).accepted == 2
 
 
-def test_the_ordinary_end_of_a_call_heeds_nothing_and_asks_for_no_lock(newsroom: Newsroom) -> None:
-    # A webhook that came early and names the same message is no reason to stand in line for the
-    # edition, which somebody else holds here.
+def test_ordinary_settling_takes_no_edition_lock(newsroom: Newsroom) -> None:
+    # An early webhook about the same message must not wait for the edition, which another session
+    # holds here.
     edition = newsroom.publish(readers=1)
     claimed, attempt, (recipient,) = begun()
     seen(edition, (recipient, "m-1"))
@@ -317,7 +317,7 @@ def test_the_ordinary_end_of_a_call_heeds_nothing_and_asks_for_no_lock(newsroom:
     assert not Alarm.objects.exists()
 
 
-def test_a_first_batch_that_ends_by_evidence_passes_its_turn_on(newsroom: Newsroom) -> None:
+def test_probe_settled_by_evidence_passes_the_probe_on(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2, batch_size=1)
     stopped(edition)
     control.resume(edition.pk)
@@ -341,7 +341,7 @@ def test_a_second_copy_raises_an_alarm_and_stops_the_edition(
     assert str(alarm.reason) in caplog.text
     assert control_of(edition) == "stopped"
     assert Edition.objects.get(pk=edition.pk).control_reason == Reason.of(ReasonCode.ACCEPTED_TWICE)
-    # The first copy stands; the second is evidence of what went wrong.
+    # The first copy counts. The second is evidence of the fault.
     assert Delivery.objects.get(recipient=recipient).provider_message_id != "m-2"
 
 
@@ -357,7 +357,7 @@ def test_a_resumed_edition_stops_for_a_third_copy_alone(newsroom: Newsroom) -> N
     assert control_of(edition) == "stopped"
 
 
-def test_a_second_copy_after_the_end_is_an_alarm_and_the_end_stays(newsroom: Newsroom) -> None:
+def test_second_copy_after_the_end_only_raises_an_alarm(newsroom: Newsroom) -> None:
     edition, recipient = sent_to_one(newsroom)
     Edition.objects.filter(pk=edition.pk).update(control="closed")
     seen(edition, (recipient, "m-2"))
@@ -365,7 +365,7 @@ def test_a_second_copy_after_the_end_is_an_alarm_and_the_end_stays(newsroom: New
     assert control_of(edition) == "closed"
 
 
-def test_a_reply_with_another_id_than_the_webhook_is_a_second_copy(newsroom: Newsroom) -> None:
+def test_reply_with_another_id_is_a_second_copy(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     claimed, attempt, (one, two) = begun()
     seen(edition, (one, "m-of-another-attempt"), (two, "m-2"))
@@ -388,7 +388,7 @@ def test_three_acceptances_raise_two_alarms(newsroom: Newsroom, order: tuple[str
     assert alarms_about() == {"m-1", "m-2", "m-3"} - {own}
 
 
-def test_an_alarmed_copy_that_becomes_the_known_one_raises_no_other(newsroom: Newsroom) -> None:
+def test_repeated_second_acceptance_raises_one_alarm(newsroom: Newsroom) -> None:
     edition = in_doubt(newsroom, readers=1)
     newsroom.let_time_pass(61)
     claimed = asked()
@@ -407,7 +407,7 @@ def test_an_alarmed_copy_that_becomes_the_known_one_raises_no_other(newsroom: Ne
 
 
 def test_two_acceptances_at_once_do_not_miss_one_another(newsroom: Newsroom) -> None:
-    # The settling worker holds the batch and not the edition. What comes meanwhile has to wait.
+    # The settling worker holds the batch and not the edition. Concurrent evidence has to wait.
     edition = newsroom.publish(readers=1)
     claimed, _, (recipient,) = begun()
 
@@ -433,7 +433,7 @@ def test_two_acceptances_at_once_do_not_miss_one_another(newsroom: Newsroom) -> 
     assert alarms_about() == {"m-of-another-attempt"}
 
 
-def test_an_alarm_is_raised_once_for_what_it_is_about(
+def test_alarm_is_raised_once_per_subject(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     edition = newsroom.publish(readers=1)

@@ -1,4 +1,4 @@
-"""What a lost worker held comes back by its lease; what ends workers is found and parked."""
+"""Batches of crashed workers are recovered; copies that crash workers are parked."""
 
 import uuid
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def test_a_batch_that_was_claimed_and_never_called_waits_again(newsroom: Newsroo
 def test_lost_batch_of_a_paused_edition_comes_back_paused(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     assert claim(uuid.uuid4(), lease_s=30)
-    # Mail on request is queued without the edition's lock, so a pause can miss a claimed batch.
+    # Transactional mail is queued without the edition's lock, so a pause can miss a claimed batch.
     Edition.objects.update(control=Edition.Control.PAUSED)
     newsroom.let_time_pass(31)
 
@@ -54,7 +54,7 @@ def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(newsroom: New
     edition = newsroom.publish(readers=8)
     poison = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient")[5].recipient_id
 
-    # Whoever claims a batch with the poison in it is lost before its call.
+    # A worker that claims a batch with the poison in it crashes before its call.
     for _ in range(40):
         claimed = claim(uuid.uuid4(), lease_s=30)
         if claimed is None:
@@ -99,7 +99,7 @@ def test_a_copy_that_kills_workers_mid_call_is_parked(newsroom: Newsroom, settin
     assert newsroom.state(edition) == "needs_attention"
 
 
-def test_a_batch_whose_attempt_is_gone_comes_back_all_the_same(newsroom: Newsroom) -> None:
+def test_batch_without_attempt_row_is_recovered(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     begun()
     Attempt.objects.all().delete()
@@ -109,13 +109,13 @@ def test_a_batch_whose_attempt_is_gone_comes_back_all_the_same(newsroom: Newsroo
 
 
 def sweep_that_looks(newsroom: Newsroom) -> Beside[int]:
-    """A sweep that has seen what is lost, and waits for the edition that is locked meanwhile."""
+    """Start a sweep that has found expired leases and waits for a locked edition."""
     sweep = Beside(newsroom.recover_expired_leases)
     newsroom.wait_for_a_backend_that_waits_for_a_lock()
     return sweep
 
 
-def test_what_was_claimed_anew_while_the_sweep_looks_is_left_alone(newsroom: Newsroom) -> None:
+def test_sweep_skips_a_batch_claimed_meanwhile(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     assert claim(uuid.uuid4(), lease_s=30)
     newsroom.let_time_pass(31)
@@ -123,7 +123,7 @@ def test_what_was_claimed_anew_while_the_sweep_looks_is_left_alone(newsroom: New
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         sweep = sweep_that_looks(newsroom)
-        # Another sweep brought it back, and a worker claimed it.
+        # Another sweep recovered it, and a worker claimed it.
         Batch.objects.update(state="ready", owner=None, lease_until=None)
         assert claim(uuid.uuid4(), lease_s=30)
 
@@ -131,7 +131,7 @@ def test_what_was_claimed_anew_while_the_sweep_looks_is_left_alone(newsroom: New
     assert newsroom.batch(edition).state == "claimed"
 
 
-def test_what_was_given_back_while_the_sweep_looks_is_no_crash(newsroom: Newsroom) -> None:
+def test_batch_released_during_a_sweep_is_no_crash(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     claimed = taken()
     newsroom.let_time_pass(31)
@@ -161,12 +161,12 @@ def test_a_call_settled_while_the_sweep_looks_is_no_crash(newsroom: Newsroom) ->
     assert newsroom.batch(edition).crashes == 0
 
 
-def test_a_batch_that_cannot_be_brought_back_holds_up_no_other(newsroom: Newsroom) -> None:
+def test_failing_recovery_does_not_block_others(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2, batch_size=1)
     first = taken()
     assert claim(uuid.uuid4(), lease_s=31)
     newsroom.let_time_pass(32)
-    # One more than its column can count.
+    # One more than its column can hold.
     Batch.objects.filter(pk=first.batch).update(crashes=32_767)
     assert newsroom.recover_expired_leases() == 1
     assert [batch.state for batch in newsroom.batches(edition)] == ["claimed", "ready"]
@@ -196,7 +196,7 @@ def test_locked_edition_costs_the_sweep_one_wait(newsroom: Newsroom) -> None:
     assert newsroom.batch(other).state == "ready"
 
 
-def test_what_does_not_wait_in_a_batch_cannot_be_split_off(newsroom: Newsroom) -> None:
+def test_only_waiting_copies_can_be_split_off(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     batch = newsroom.batch(edition)
     recipient = Delivery.objects.order_by("recipient")[0].recipient_id

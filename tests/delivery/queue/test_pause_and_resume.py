@@ -1,4 +1,4 @@
-"""A hold, a pause, and the batch that goes first after it."""
+"""Holds, pauses, and the probe after a resume."""
 
 import uuid
 
@@ -73,13 +73,13 @@ def test_a_pause_does_not_forget_that_one_batch_goes_first(newsroom: Newsroom) -
     assert states(newsroom, edition) == ["ready", "paused", "paused"]
 
 
-def test_only_what_runs_can_be_paused_and_only_once(newsroom: Newsroom) -> None:
+def test_only_running_editions_can_be_paused(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     assert control.pause(edition.pk)
     assert not control.pause(edition.pk)
 
 
-def test_a_fault_of_a_call_in_flight_is_not_lost_in_the_pause(newsroom: Newsroom) -> None:
+def test_fault_during_a_pause_still_stops_the_edition(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
     in_the_air = Call()
     control.pause(edition.pk)
@@ -89,7 +89,7 @@ def test_a_fault_of_a_call_in_flight_is_not_lost_in_the_pause(newsroom: Newsroom
 
 
 @pytest.mark.parametrize("stage", ["in a call", "asked about"])
-def test_a_batch_in_flight_at_the_resume_passes_the_turn_on(newsroom: Newsroom, stage: str) -> None:
+def test_batch_in_flight_at_resume_passes_the_probe_on(newsroom: Newsroom, stage: str) -> None:
     edition = newsroom.publish(readers=6)
     on_its_way = Call()
     if stage == "asked about":
@@ -99,7 +99,7 @@ def test_a_batch_in_flight_at_the_resume_passes_the_turn_on(newsroom: Newsroom, 
     newsroom.sandbox.set_fault("unauthorized_401")
     newsroom.dispatcher().send(taken())
     assert control.resume(edition.pk)
-    # Everybody in the batch that goes first leaves: it is no judgement, and nobody is asked.
+    # All readers of the probe unsubscribe, so the provider does not judge it.
     first = next(batch for batch in newsroom.batches(edition) if batch.state == "ready")
     leave_all_of(first)
     newsroom.dispatcher().send(taken())
@@ -115,11 +115,11 @@ def test_a_batch_in_flight_at_the_resume_passes_the_turn_on(newsroom: Newsroom, 
     assert sorted(newsroom.outcomes(edition)) == ["sent"] * 4 + ["withdrawn"] * 2
 
 
-def test_an_empty_batch_claimed_before_the_stop_passes_the_turn_on(newsroom: Newsroom) -> None:
+def test_empty_claimed_batch_passes_the_probe_on(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
     held = taken()
     Batch.objects.filter(pk=held.batch).update(state="claimed")
-    # Probing by the time it starts, which its claim does not know yet.
+    # Probing when it starts, which its claim does not know yet.
     Edition.objects.filter(pk=edition.pk).update(probing=True)
     Batch.objects.filter(edition=edition, state="ready").update(state="paused")
     leave_all_of(Batch.objects.get(pk=held.batch))
@@ -129,7 +129,7 @@ def test_an_empty_batch_claimed_before_the_stop_passes_the_turn_on(newsroom: New
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_nobody_gets_an_edition_that_is_called_back(newsroom: Newsroom, paused: bool) -> None:
+def test_called_back_edition_is_sent_to_no_reader(newsroom: Newsroom, paused: bool) -> None:
     edition = newsroom.publish(readers=5, hold_s=60)
     if paused:
         control.pause(edition.pk)
@@ -140,7 +140,7 @@ def test_nobody_gets_an_edition_that_is_called_back(newsroom: Newsroom, paused: 
     assert accepted(newsroom) == 0
 
 
-def test_once_the_hold_is_over_it_is_too_late_to_call_back(newsroom: Newsroom) -> None:
+def test_call_back_fails_after_the_hold(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     assert control.call_back(edition.pk) is None
     assert newsroom.state(edition) == "sending"
@@ -148,7 +148,7 @@ def test_once_the_hold_is_over_it_is_too_late_to_call_back(newsroom: Newsroom) -
 
 def test_after_a_call_nothing_is_called_back(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4, hold_s=60)
-    # A batch that is due before its edition's hold is over; then the hold comes back.
+    # A batch that is due before its edition's hold ends. Then the hold returns.
     Batch.objects.filter(pk=newsroom.batches(edition)[0].pk).update(due_at=edition.published_at)
     newsroom.step()
     assert control.call_back(edition.pk) is None
@@ -162,7 +162,7 @@ def test_an_edition_sent_now_does_not_wait_for_its_hold(newsroom: Newsroom) -> N
     assert newsroom.state(edition) == "succeeded"
 
 
-def test_only_what_is_held_and_runs_is_sent_now(newsroom: Newsroom) -> None:
+def test_only_held_running_editions_are_sent_now(newsroom: Newsroom) -> None:
     paused = newsroom.publish(readers=2, hold_s=3600)
     control.pause(paused.pk)
     assert not control.send_now(paused.pk)

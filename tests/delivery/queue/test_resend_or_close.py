@@ -1,4 +1,4 @@
-"""An operator decides about missed copies and about doubt: send, ask again or close."""
+"""Decisions about missed and unknown copies: resend, look up again or close."""
 
 import io
 
@@ -15,7 +15,9 @@ from tests.delivery.recorded_acceptance import put_on_record
 from tests.delivery.worker_steps import accepted, restored, states
 
 
-def test_the_missed_and_nobody_else_get_a_copy(newsroom: Newsroom, with_missed: Edition) -> None:
+def test_send_to_missed_resends_only_missed_copies(
+    newsroom: Newsroom, with_missed: Edition
+) -> None:
     assert newsroom.state(with_missed) == "needs_attention"
     assert Drain(io.StringIO(), is_terminal=False).totals()[1]
     assert [control.send_to_missed(with_missed.pk, batch_size=500) for _ in range(2)] == [2, 0]
@@ -51,7 +53,9 @@ def test_missed_copies_wait_in_batches_in_a_pause(newsroom: Newsroom, with_misse
     newsroom.counts(with_missed)
 
 
-def test_parked_doubt_may_be_asked_about_again(newsroom: Newsroom, with_parked: Edition) -> None:
+def test_parked_unknown_copies_can_be_looked_up_again(
+    newsroom: Newsroom, with_parked: Edition
+) -> None:
     assert control.ask_again(with_parked.pk, silences=2) == 2
     assert states(newsroom, with_parked) == ["unknown"]
     newsroom.deliver_all()
@@ -59,20 +63,22 @@ def test_parked_doubt_may_be_asked_about_again(newsroom: Newsroom, with_parked: 
     assert accepted(newsroom) == 0
 
 
-def test_parked_doubt_sent_again_goes_once_more(newsroom: Newsroom, with_parked: Edition) -> None:
+def test_parked_unknown_copies_can_be_resent_once(newsroom: Newsroom, with_parked: Edition) -> None:
     assert control.resend_unknown(with_parked.pk) == 2
     newsroom.deliver_all()
     assert newsroom.state(with_parked) == "succeeded"
     assert accepted(newsroom) == 2
 
 
-def test_no_decision_sends_marked_doubt_again(newsroom: Newsroom, with_parked: Edition) -> None:
+def test_marked_unknown_copies_are_never_resent(newsroom: Newsroom, with_parked: Edition) -> None:
     Delivery.objects.filter(issue=with_parked.issue_id).update(sent_at=with_parked.published_at)
     assert control.resend_unknown(with_parked.pk) == 0
     assert states(newsroom, with_parked) == ["parked"]
 
 
-def test_closed_doubt_is_not_asked_about_or_sent(newsroom: Newsroom, with_parked: Edition) -> None:
+def test_closed_unknown_copies_are_neither_looked_up_nor_resent(
+    newsroom: Newsroom, with_parked: Edition
+) -> None:
     assert control.close(with_parked.pk)
     assert newsroom.state(with_parked) == "closed"
     assert control.ask_again(with_parked.pk, silences=2) is None
@@ -81,7 +87,7 @@ def test_closed_doubt_is_not_asked_about_or_sent(newsroom: Newsroom, with_parked
     assert newsroom.counts(with_parked).unknown == 2
 
 
-def test_doubt_that_is_still_asked_about_is_not_for_an_operator(newsroom: Newsroom) -> None:
+def test_copies_in_look_up_need_no_decision(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     newsroom.sandbox.set_fault("reset")
     newsroom.step()
@@ -106,7 +112,9 @@ def test_an_open_edition_cannot_be_closed(newsroom: Newsroom, small_batches: Non
     assert not control.close(edition.pk)
 
 
-def test_doubt_after_a_restore_is_not_sent_again(newsroom: Newsroom, with_parked: Edition) -> None:
+def test_unreconciled_unknown_copies_are_not_resent(
+    newsroom: Newsroom, with_parked: Edition
+) -> None:
     restored(with_parked)
     assert control.resend_unknown(with_parked.pk) is None
     assert states(newsroom, with_parked) == ["parked"]

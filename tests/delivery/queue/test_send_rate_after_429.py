@@ -1,4 +1,4 @@
-"""A 429 slows all workers down at once, costs nobody anything, and is forgotten again."""
+"""A 429 slows all workers at once, loses no copies, and wears off."""
 
 import threading
 import uuid
@@ -38,7 +38,7 @@ def one_copy_each(newsroom: Newsroom, edition: Edition) -> None:
 
 
 def without_growth(**facts: float) -> None:
-    """Hold the pace where it is: the slowdown lies in the future, so nothing has grown yet."""
+    """Keep the rate: the slowdown is in the future, so it has not grown yet."""
     SendRate.objects.update(slowed_at=datetime(2100, 1, 1, tzinfo=UTC), **facts)
 
 
@@ -51,7 +51,7 @@ def test_under_a_ceiling_half_of_it_is_left(newsroom: Newsroom, settings: object
     slowed_to = newsroom.counts(edition).slowed_to_per_s
     assert slowed_to is not None
     assert 50 <= slowed_to < 100
-    # At the ceiling again, the slowdown has ended; without a ceiling it would last longer.
+    # At the ceiling the slowdown has ended. Without a ceiling it would last longer.
     SendRate.objects.update(slowed_at=newsroom.counts(edition).now - timedelta(seconds=2.5))
     assert newsroom.counts(edition).slowed_to_per_s is None
     assert read_health().slowed_to_per_s is None
@@ -76,7 +76,7 @@ def test_without_a_ceiling_a_429_halves_the_real_pace(newsroom: Newsroom, settin
 
 
 @pytest.mark.parametrize(("seconds", "least", "most"), [(2, 500, 2_500), (11, 100, 100)])
-def test_only_what_was_accepted_lately_is_measured(
+def test_rate_is_measured_from_recent_acceptances(
     newsroom: Newsroom, seconds: float, least: float, most: float
 ) -> None:
     newsroom.publish(readers=3)
@@ -124,12 +124,12 @@ def test_calls_in_flight_together_halve_it_once(newsroom: Newsroom, settings: ob
     assert SendRate.objects.get().slowed_to_per_s == 500
 
 
-def test_it_grows_back_and_is_forgotten(newsroom: Newsroom) -> None:
+def test_reduced_rate_grows_back_and_ends(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     refused_once(newsroom)
     seen = [newsroom.counts(edition).slowed_to_per_s]
 
-    # Seconds since the last 429, put into the row: the clock goes on while this is read.
+    # Seconds since the last 429, written into the row, because the clock continues meanwhile.
     for seconds in (0.2, 2.2):
         SendRate.objects.update(slowed_at=newsroom.counts(edition).now - timedelta(seconds=seconds))
         seen.append(newsroom.counts(edition).slowed_to_per_s)
@@ -138,7 +138,7 @@ def test_it_grows_back_and_is_forgotten(newsroom: Newsroom) -> None:
     paces = [pace for pace in seen if pace is not None]
     assert len(paces) == 3
     assert paces == sorted(set(paces))
-    # What the counts say does not wait for a worker; what is stored goes with the next claim.
+    # The counts show it without a worker. The stored slowdown is deleted at the next claim.
     assert newsroom.counts(edition).slowed_to_per_s is None
     newsroom.deliver_all()
     assert SendRate.objects.get().slowed_at is None
@@ -158,7 +158,7 @@ def test_many_429s_use_up_no_try_and_cost_no_copy(newsroom: Newsroom, settings: 
     one_copy_each(newsroom, edition)
 
 
-def test_a_message_that_is_refused_as_too_fast_slows_down_as_well(newsroom: Newsroom) -> None:
+def test_single_too_fast_message_also_slows_down(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
     newsroom.sandbox.set_fault("item_error", code=429, recipients=["reader1@example.net"])
     newsroom.deliver_all()
@@ -182,7 +182,7 @@ def test_after_a_429_no_batch_goes_before_its_turn(newsroom: Newsroom, settings:
     without_growth(slowed_to_per_s=10)
     newsroom.let_time_pass(2)
 
-    # Ten copies a second are left: the next five hundred wait for as long as these take.
+    # Ten copies per second are left, so the next five hundred wait accordingly.
     assert take() is not None
     assert take() is None
     newsroom.let_time_pass(25)
@@ -191,7 +191,7 @@ def test_after_a_429_no_batch_goes_before_its_turn(newsroom: Newsroom, settings:
     assert take() is not None
 
 
-def test_nobody_calls_in_the_first_second_after_it(newsroom: Newsroom) -> None:
+def test_no_worker_calls_in_the_first_second(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     refused_once(newsroom)
     refused_at = newsroom.attempts(edition)[0].finished_at
@@ -199,7 +199,7 @@ def test_nobody_calls_in_the_first_second_after_it(newsroom: Newsroom) -> None:
     assert SendRate.objects.get().next_claim_at >= refused_at + timedelta(seconds=1)
 
 
-def test_nobody_calls_before_the_time_that_the_provider_named(newsroom: Newsroom) -> None:
+def test_no_worker_calls_before_retry_after(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3, batch_size=1)
     refused_once(newsroom, retry_after=600)
     newsroom.let_time_pass(500)
@@ -228,7 +228,7 @@ def how_many_of_a_crowd_claim(rate_per_s: float | None) -> int:
 
 
 @pytest.mark.parametrize("ceiling", [None, 20.0], ids=["no ceiling", "ceiling"])
-def test_of_a_crowd_that_was_slowed_down_one_claims_in_each_turn(
+def test_one_slowed_worker_claims_per_permit(
     newsroom: Newsroom, settings: object, ceiling: float | None
 ) -> None:
     settings.DELIVERY_RATE_PER_S = ceiling  # type: ignore[attr-defined]
@@ -237,7 +237,7 @@ def test_of_a_crowd_that_was_slowed_down_one_claims_in_each_turn(
     assert newsroom.step()
 
     assert how_many_of_a_crowd_claim(ceiling) == 0
-    # The slowdown lies in the future, so that nothing grows while the turns are counted.
+    # The slowdown is in the future, so that the rate does not grow meanwhile.
     SendRate.objects.update(slowed_to_per_s=10, slowed_at=datetime(2100, 1, 1, tzinfo=UTC))
     newsroom.let_time_pass(31)
     assert how_many_of_a_crowd_claim(ceiling) == 1
@@ -267,12 +267,12 @@ def test_a_turn_that_another_is_taking_is_not_waited_for(newsroom: Newsroom) -> 
     ensure_row()
     with short_transaction() as cursor:
         assert acquire_permit(cursor, ceiling_per_s=1_000.0) is not None
-        # The turn is held until the other has its answer: were it waited for, this would not end.
+        # The permit is held until the other has its answer. A wait for it would never end.
         assert Beside(lambda: claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0)).end() is None
     assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
 
 
-def test_a_worker_that_freezes_in_its_turn_loses_it_to_the_others(newsroom: Newsroom) -> None:
+def test_frozen_worker_loses_its_permit(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
     is_frozen, wakes_up = threading.Event(), threading.Event()
 
@@ -287,7 +287,7 @@ def test_a_worker_that_freezes_in_its_turn_loses_it_to_the_others(newsroom: News
 
     frozen = Beside(frozen_worker)
     assert is_frozen.wait(30)
-    # This waits for the row; it ends because the server has ended the silent session.
+    # This waits for the row, until the server ends the idle session.
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM send_rate FOR UPDATE")
     assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None

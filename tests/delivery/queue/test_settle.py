@@ -1,4 +1,4 @@
-"""What became of each copy is written once, as it was told, by the worker that holds the batch."""
+"""The outcome of each copy is written once, by the worker that holds the batch."""
 
 import re
 import uuid
@@ -36,7 +36,7 @@ def all_accepted(recipients: Sequence[int]) -> Settlement:
     return decision(answer, recipients)
 
 
-def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> None:
+def test_stale_worker_cannot_settle_a_recovered_batch(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     claimed, attempt, recipients = begun()
     newsroom.let_time_pass(11)
@@ -48,7 +48,7 @@ def test_a_stale_worker_does_not_settle_what_was_swept(newsroom: Newsroom) -> No
     assert newsroom.counts(edition).unknown == 3
 
 
-def test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence(newsroom: Newsroom) -> None:
+def test_stale_worker_answer_becomes_evidence(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     claimed, attempt, recipients = begun()
     newsroom.let_time_pass(11)
@@ -106,7 +106,7 @@ def test_a_refused_address_fails_and_its_reader_is_marked_bounced(newsroom: News
     assert refused.reason is not None
     assert refused.reason.params["error_code"] == 300
     assert Subscriber.objects.get(email="reader1@example.net").state == "bounced"
-    # A refused address is no longer required: the edition has succeeded all the same.
+    # A refused address does not prevent success.
     assert newsroom.state(edition) == "succeeded"
 
 
@@ -193,7 +193,7 @@ def test_an_outcome_changed_past_all_code_undoes_the_settlement(newsroom: Newsro
     assert newsroom.batch(edition).state == "sending"
 
 
-def test_evidence_on_record_settles_the_doubt_at_the_next_look_up(newsroom: Newsroom) -> None:
+def test_recorded_evidence_settles_at_the_next_look_up(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     claimed, attempt, recipients = begun()
     lost = decision(Unanswered(because("The line was cut.")), recipients)

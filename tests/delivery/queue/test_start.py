@@ -1,4 +1,4 @@
-"""The attempt is on record before the call, and every delivery is looked at once more."""
+"""The attempt is recorded before the call, and every delivery is checked again."""
 
 import threading
 import time
@@ -24,7 +24,7 @@ from tests.delivery.worker_steps import changed, taken
 
 @contextmanager
 def a_call_held_by(provider: SandboxServer, newsroom: Newsroom, moment: str) -> Iterator[None]:
-    """A worker is in the middle of its call: the provider has it and does not answer yet."""
+    """Hold a worker in its call: the provider has it and has not answered yet."""
     provider.sandbox.set_fault("hold", moment=moment, calls=1)
 
     worker = Beside(newsroom.step)
@@ -64,7 +64,7 @@ def test_deadline_counts_from_before_the_start_record(newsroom: Newsroom, settin
         Batch.objects.select_for_update().get()
         worker.start()
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        # All of its time passes while it waits to put the start on record.
+        # Its whole lease passes while it waits to record the start.
         time.sleep(0.5)
     worker.join(timeout=30)
 
@@ -99,7 +99,7 @@ def test_a_worker_whose_lease_has_ended_starts_no_call(newsroom: Newsroom) -> No
     assert newsroom.attempts(edition) == []
 
 
-def test_a_worker_whose_batch_was_claimed_by_another_starts_no_call(newsroom: Newsroom) -> None:
+def test_worker_that_lost_its_claim_starts_no_call(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
     lost = taken()
     newsroom.let_time_pass(31)
@@ -108,7 +108,7 @@ def test_a_worker_whose_batch_was_claimed_by_another_starts_no_call(newsroom: Ne
     assert start(lost, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == []
 
 
-def test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease(newsroom: Newsroom) -> None:
+def test_started_call_extends_the_lease_past_its_deadline(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     claimed = taken()
     started = start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=100, lease_s=30)
@@ -122,7 +122,7 @@ def test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease(newsroom:
 
 def test_who_left_after_publishing_is_counted_as_withdrawn(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    claimed = taken()  # The reader leaves between the claim of their batch and its call.
+    claimed = taken()  # The reader unsubscribes between the claim of their batch and its call.
     Subscriber.objects.filter(email="reader1@example.net").update(
         state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=edition.published_at
     )
@@ -146,7 +146,7 @@ def test_who_is_suppressed_after_publishing_is_counted_as_such(newsroom: Newsroo
     assert newsroom.sandbox.summary()["accepted"] == 2
 
 
-# The order is send, then mark. A mark without evidence is asked about, never sent first.
+# The order is send, then mark. A mark without evidence is looked up before any resend.
 @pytest.mark.parametrize("mark", [{"sent_at": Now()}, {"provider_message_id": "a-bare-id"}])
 def test_a_bare_mark_is_asked_about_first(newsroom: Newsroom, mark: dict[str, object]) -> None:
     edition = newsroom.publish(readers=3)
@@ -159,7 +159,7 @@ def test_a_bare_mark_is_asked_about_first(newsroom: Newsroom, mark: dict[str, ob
     assert (alarm.kind, alarm.about) == ("marked_unsettled", key)
 
 
-def test_an_id_without_a_time_is_never_sent_again_by_itself(newsroom: Newsroom) -> None:
+def test_id_without_time_is_never_resent_automatically(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     Delivery.objects.filter(issue=edition.issue_id).update(provider_message_id="0b8c6a1e")
     for _ in range(5):
@@ -177,7 +177,7 @@ def test_marked_copies_are_asked_about_one_by_one(newsroom: Newsroom) -> None:
         outcome="waiting", provider_message_id=None, evidence=None
     )
     Batch.objects.filter(edition=edition).update(state="ready", waiting=10, sent=0)
-    # Every other search fails: were they one look-up, none of them would ever end.
+    # Every other search fails. In one look-up they would never all succeed.
     newsroom.sandbox.set_fault("search_503", every=2)
 
     for _ in range(6):
@@ -188,7 +188,7 @@ def test_marked_copies_are_asked_about_one_by_one(newsroom: Newsroom) -> None:
     assert newsroom.sandbox.summary()["accepted"] == 10
 
 
-def test_an_acceptance_on_record_is_a_mark_too_and_no_alarm(newsroom: Newsroom) -> None:
+def test_recorded_acceptance_marks_without_an_alarm(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     put_on_record(newsroom.copies(edition)[0], "came-late", Evidence.Source.REPLY)
     newsroom.deliver_all()
@@ -201,7 +201,7 @@ def test_an_acceptance_on_record_is_a_mark_too_and_no_alarm(newsroom: Newsroom) 
 def test_a_call_is_not_put_on_record_inside_another_transaction(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
     claimed = taken()
-    # The call would leave before the outer transaction commits its record, or undoes it.
+    # The call would start before the outer transaction commits or rolls back its record.
     with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
         start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
 

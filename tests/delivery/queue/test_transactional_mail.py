@@ -1,4 +1,4 @@
-"""Mail that one person asks for: the same queue, ahead of newsletters, over a stream of its own."""
+"""Transactional mail: the same queue, ahead of newsletters, on another stream."""
 
 import io
 from collections import Counter
@@ -28,7 +28,7 @@ RECORD = Edition.Kind.RECORD
 
 
 def sign_up(count: int, *, start: int = 0) -> list[Subscriber]:
-    """So many people who have not confirmed yet."""
+    """Add this many readers who have not confirmed yet."""
     return Subscriber.objects.bulk_create(
         Subscriber(email=f"new{number}@example.net") for number in range(start, start + count)
     )
@@ -37,14 +37,14 @@ def sign_up(count: int, *, start: int = 0) -> list[Subscriber]:
 def request(
     people: Sequence[Subscriber], kind: str = CONFIRMATION, version: int = 1, *, ahead: bool = True
 ) -> Edition:
-    """Ask for a mail to each of these, in a transaction of its own."""
+    """Request a mail to each of these, in a separate transaction."""
     with transaction.atomic():
         request_mail(kind, version, [(one.pk, one.email) for one in people], ahead=ahead)
     issue = CONFIRMATION_ISSUE if kind == CONFIRMATION else RECORD_ISSUE
     return Edition.objects.get(issue_id=issue, version=version)
 
 
-def test_a_request_is_a_batch_at_the_head_of_the_queue(newsroom: Newsroom) -> None:
+def test_requested_mail_goes_first_in_the_queue(newsroom: Newsroom) -> None:
     (ada,) = sign_up(1)
     edition = request([ada])
     delivery = Delivery.objects.get(issue_id=CONFIRMATION_ISSUE)
@@ -107,7 +107,7 @@ def test_sign_ups_do_not_wait_for_one_another(newsroom: Newsroom) -> None:
     request([first])
     with transaction.atomic():
         request_mail(CONFIRMATION, 1, [(second.pk, second.email)], ahead=True)
-        # It ends before this transaction does: it waited for nothing here.
+        # It ends before this transaction does, so it did not wait for it.
         Beside(lambda: request([third])).end()
     assert Delivery.objects.count() == 3
 
@@ -153,7 +153,7 @@ def test_a_confirmation_mail_as_postmark_gets_it(newsroom: Newsroom) -> None:
         "MessageStream": "outbound",
     }
     assert mail.item["ReplyTo"] == "ada@example.org"
-    # No header of a list: there is none to leave.
+    # No List- headers, because it belongs to no list.
     assert [header["Name"] for header in mail.item["Headers"]] == ["Message-ID", "X-PM-KeepID"]
     assert mail.item["Headers"][0]["Value"].startswith(f"<{key}@")
     assert mail.metadata == {"delivery": key, "attempt": Attempt.objects.get().pk.hex}
@@ -213,7 +213,7 @@ def test_imported_requests_take_turns_with_a_letter(newsroom: Newsroom, settings
     dispatcher = newsroom.dispatcher()
     while load_counts(letter.pk).waiting:
         assert dispatcher.step()
-    # For every batch of the letter at most one of the import's.
+    # At most one batch of the import for every batch of the letter.
     assert load_counts(imported.pk).sent <= 50
     assert load_counts(imported.pk).sent >= 45
 
@@ -253,7 +253,7 @@ def test_split_batches_are_numbered_above_all_drawn_numbers(newsroom: Newsroom) 
     assert find_violations([edition.pk]) == []
 
 
-def test_a_fault_stops_confirmations_with_its_reason_and_nobody_is_lost(newsroom: Newsroom) -> None:
+def test_fault_stops_confirmations_without_losing_any(newsroom: Newsroom) -> None:
     edition = request(sign_up(3))
     newsroom.sandbox.set_fault("whole_422", calls=1, code=412)
     newsroom.deliver_all()

@@ -1,4 +1,4 @@
-"""A backup within the database itself: the tables' rows, kept and put back."""
+"""A backup within the database itself: the rows of tables, kept and restored."""
 
 from django.db import connection
 
@@ -6,7 +6,7 @@ TABLES = ("edition", "batch", "delivery", "attempt", "evidence", "alarm", "datab
 
 
 class KeptRows:
-    """The rows of delivery's tables as they are now. Cleaning after the test drops them."""
+    """The rows of delivery's tables at one moment, dropped after the test."""
 
     def __init__(self) -> None:
         with connection.cursor() as cursor:
@@ -15,7 +15,7 @@ class KeptRows:
                 cursor.execute(f"CREATE TABLE kept_{table} AS TABLE {table}")
 
     def restore(self) -> None:
-        """Have the tables as they were: what was written since is forgotten."""
+        """Restore the tables, and lose all later changes."""
         with connection.cursor() as cursor:
             cursor.execute(f"TRUNCATE {', '.join(TABLES)} CASCADE")
             for table in TABLES:

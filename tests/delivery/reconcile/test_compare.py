@@ -1,4 +1,4 @@
-"""What the provider's record means, when its silence does, and how a long search is cut."""
+"""Comparison with the provider's record, proof of absence, and split searches."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -34,7 +34,7 @@ def listed(message_id: str) -> FoundMessage:
     return FoundMessage("a key", message_id, NOW)
 
 
-def test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its_id() -> None:
+def test_message_matches_only_a_sent_row_with_its_id() -> None:
     found = [(number, listed(f"id-{number}")) for number in range(1, 6)]
     recorded: dict[int, RecordedDelivery] = {
         1: ("sent", "id-1"),
@@ -60,7 +60,7 @@ def silence(**changes: Any) -> SearchCoverage:
     return SearchCoverage(**values | changes)
 
 
-def test_silence_counts_between_the_last_look_up_and_the_providers_memory() -> None:
+def test_absence_counts_between_last_look_up_and_retention() -> None:
     assert silence().counts_for(NOW - 15 * MINUTE)
     assert not silence().counts_for(NOW - 14 * MINUTE)
     assert silence().counts_for(NOW - timedelta(days=44))
@@ -83,13 +83,13 @@ def test_what_may_be_shown_later_is_too_fresh(
     assert silence(shows_later_mail=is_shown).is_too_early_for(NOW - age) is is_early
 
 
-def test_where_later_mail_is_not_shown_silence_says_nothing_about_what_came_before_it() -> None:
+def test_absence_proves_nothing_while_the_search_lags() -> None:
     lagging = silence(shows_later_mail=False)
     assert not lagging.counts_for(NOW - 30 * MINUTE)
     assert lagging.counts_for(NOW - 20 * MINUTE)
 
 
-def test_a_newer_message_that_is_shown_makes_silence_count_for_older_ones() -> None:
+def test_shown_newer_message_makes_older_absence_count() -> None:
     lagging = silence(shows_later_mail=False, newest_shown_at=NOW - 25 * MINUTE)
     assert lagging.counts_for(NOW - 30 * MINUTE)
     assert not lagging.counts_for(NOW - 25 * MINUTE)
@@ -113,7 +113,7 @@ def obstacle(coverage: dict[str, Any] | None = None, **changes: Any) -> Obstacle
     return find_obstacle(silence(**coverage or {}), **values | changes)
 
 
-def test_an_edition_is_reconciled_when_all_was_shown_and_silence_counts() -> None:
+def test_complete_reliable_walk_reconciles_an_edition() -> None:
     assert obstacle() is None
 
 
@@ -135,7 +135,7 @@ def test_what_stands_in_the_way_is_named(
     assert found.is_worth_waiting_for is is_worth_waiting_for
 
 
-def test_a_call_that_was_in_the_air_has_its_deadline_and_then_all_look_ups() -> None:
+def test_reconciling_waits_for_call_deadline_and_look_ups() -> None:
     at = reconcilable_at(NOW, deadline_s=120, last_lookup_after_s=900)
     assert at - NOW == timedelta(seconds=1020)
 
@@ -156,7 +156,7 @@ def test_a_million_recipients_are_remembered_in_little_room() -> None:
     assert sum(bits.bit_length() // 8 for bits in remembered._chunks.values()) < 130_000
 
 
-# The Eastern wall clock: a time of day without a zone.
+# Eastern wall-clock time, without a zone.
 wall = datetime.fromisoformat
 SPAN = (wall("2026-05-01"), wall("2026-05-09"))
 MOMENTS = st.datetimes(wall("2024-01-01"), wall("2028-01-01")).map(

@@ -1,4 +1,4 @@
-"""Our record beside the provider's: what it has is recorded, what it has not is said."""
+"""Our record compared with the provider's: additions recorded, gaps reported."""
 
 import io
 import json
@@ -33,7 +33,7 @@ Reconcile = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def reconcile(newsroom: Newsroom) -> Reconcile:
-    """The command; what it prints last, with the exit code under `exit`."""
+    """Run the command; return its last line, with the exit code under `exit`."""
 
     def run(*options: str) -> dict[str, Any]:
         output, errors = io.StringIO(), io.StringIO()
@@ -49,7 +49,7 @@ def reconcile(newsroom: Newsroom) -> Reconcile:
 
 
 def let_time_pass(newsroom: Newsroom, seconds: float) -> None:
-    """As if so much time had gone by since everything that is on record."""
+    """Move all records into the past by this time."""
     newsroom.let_time_pass(seconds)
     with connection.cursor() as cursor:
         for moved in ("delivery.sent_at", "edition.unreconciled_since", "alarm.raised_at"):
@@ -75,20 +75,20 @@ def until_silence_counts(newsroom: Newsroom) -> None:
 
 
 def restored(newsroom: Newsroom) -> None:
-    """A restore was declared, so long ago that silence counts."""
+    """Declare a restore, so long ago that absence counts."""
     database_identity.declare_restored()
     until_silence_counts(newsroom)
 
 
 def deliver_and_forget(newsroom: Newsroom) -> None:
-    """Deliver all, and put back a backup from before."""
+    """Deliver all, then restore an earlier backup."""
     backup = KeptRows()
     newsroom.deliver_all()
     backup.restore()
 
 
 def accept(newsroom: Newsroom, edition: Edition, key: str) -> None:
-    """What must never happen: a message that nobody here sent, under the tag of an edition."""
+    """Make the provider accept a message for an edition that nobody here sent."""
     answer = requests.post(
         f"{newsroom.sandbox.url}/email",
         json={
@@ -106,7 +106,7 @@ def accept(newsroom: Newsroom, edition: Edition, key: str) -> None:
     assert answer.json()["ErrorCode"] == 0
 
 
-def test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out(
+def test_copies_sent_after_the_backup_are_recorded_once(
     newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 3
@@ -122,7 +122,7 @@ def test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out(
     assert "results are reliable from" in early["said"]
     newsroom.deliver_all()
     assert len(copies_by_key(newsroom)) == 6
-    # A call may have started just before the restore: its look-ups begin after its deadline.
+    # A call may have started just before the restore. Its look-ups begin after its deadline.
     let_time_pass(newsroom, LAST_LOOK_UP_S)
     assert reconcile("--no-wait")["reconciled"] == 0
     let_time_pass(newsroom, 61)
@@ -138,7 +138,7 @@ def test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out(
 
 
 @pytest.mark.parametrize("outcome", ["withdrawn", "failed"])
-def test_a_given_up_copy_that_was_accepted_is_recorded_as_sent(
+def test_accepted_failed_copy_is_recorded_as_sent(
     newsroom: Newsroom, reconcile: Reconcile, outcome: str
 ) -> None:
     edition = newsroom.publish(4)
@@ -162,7 +162,7 @@ def test_a_hit_is_believed_by_its_key_not_its_tag(newsroom: Newsroom, reconcile:
     assert newsroom.outcomes(other) == ["waiting"] * 2
 
 
-def test_versions_of_an_issue_are_told_apart(newsroom: Newsroom, reconcile: Reconcile) -> None:
+def test_versions_of_an_issue_are_distinguished(newsroom: Newsroom, reconcile: Reconcile) -> None:
     first = newsroom.publish(2)
     newsroom.deliver_all()
     with connection.cursor() as cursor:
@@ -180,9 +180,7 @@ def test_versions_of_an_issue_are_told_apart(newsroom: Newsroom, reconcile: Reco
     assert newsroom.outcomes(first) == ["waiting"] * 2
 
 
-def test_an_unknown_version_is_said_and_told_apart(
-    newsroom: Newsroom, reconcile: Reconcile
-) -> None:
+def test_unknown_version_is_reported_separately(newsroom: Newsroom, reconcile: Reconcile) -> None:
     first = newsroom.publish(3)
     newsroom.deliver_all()
     backup = KeptRows()
@@ -195,7 +193,7 @@ def test_an_unknown_version_is_said_and_told_apart(
         f"Postmark has 3 messages of version 2 of “Swifts” (issue {first.issue_id}), which this "
         "database does not know: it was published after the backup." in answer["said"]
     )
-    # What it says to do is enough for nobody to get a second copy.
+    # Its advice is enough to prevent second copies.
     again = correct(newsroom, first, hold_s=600)
     answer = reconcile(str(first.issue_id))
     assert (answer["exit"], answer["of_unknown_versions"], answer["recorded"]) == (0, 0, 3)
@@ -206,7 +204,9 @@ def test_an_unknown_version_is_said_and_told_apart(
     assert set(copies_by_key(newsroom).values()) == {1}
 
 
-def test_a_known_version_not_walked_is_not_said(newsroom: Newsroom, reconcile: Reconcile) -> None:
+def test_known_version_outside_the_walk_is_not_reported(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
     first = newsroom.publish(3)
     newsroom.deliver_all()
     second = correct(newsroom, first)
@@ -218,7 +218,7 @@ def test_a_known_version_not_walked_is_not_said(newsroom: Newsroom, reconcile: R
 
 
 def forget_at_the_provider(newsroom: Newsroom) -> Edition:
-    """An edition that is recorded as sent and that the provider lost; later mail it shows."""
+    """Deliver an edition, then lose it at the provider, which shows later mail."""
     edition = newsroom.publish(3)
     newsroom.deliver_all()
     newsroom.sandbox.outbox.clear()
@@ -230,10 +230,10 @@ def forget_at_the_provider(newsroom: Newsroom) -> Edition:
 
 def test_copies_that_are_not_shown_raise_an_alarm(newsroom: Newsroom, reconcile: Reconcile) -> None:
     edition = forget_at_the_provider(newsroom)
-    # Mail of a moment ago may not be in the search yet.
+    # The latest mail may not be in the search yet.
     assert reconcile()["missing"] == 0
     until_silence_counts(newsroom)
-    # A search that does not show later mail either lags.
+    # A search that does not show later mail lags.
     newsroom.sandbox.set_fault("search_delay", seconds=3600)
     assert reconcile(str(edition.issue_id))["missing"] == 0
     newsroom.sandbox.faults.clear()
@@ -264,7 +264,7 @@ def test_fresh_copies_that_are_not_shown_are_judged_later(
         in (answer["said"])
     )
     until_silence_counts(newsroom)
-    # A search that lags is asked again after as long as the last look-up takes.
+    # A lagging search is repeated after the time of the last look-up.
     newsroom.sandbox.set_fault("search_delay", seconds=3600)
     answer = reconcile(str(edition.issue_id))
     assert (answer["exit"], answer["too_fresh"], answer["missing"]) == (3, 3, 0)
@@ -288,7 +288,7 @@ def test_a_run_that_waited_judges_the_whole_issue(
     assert (answer["reconciled"], answer["missing"], answer["too_fresh"]) == (1, 3, 0)
 
 
-def test_search_that_catches_up_after_the_walk_lets_nothing_go_twice(
+def test_lagging_search_causes_no_second_copy(
     newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 2
@@ -298,7 +298,7 @@ def test_search_that_catches_up_after_the_walk_lets_nothing_go_twice(
     newsroom.step()
     backup.restore()
     restored(newsroom)
-    # Asked for later mail first, it lags. Asked after the walk, it would have caught up.
+    # Before the walk the search lags. After the walk it would have caught up.
     newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=1)
     answer = reconcile("--no-wait")
     assert (answer["exit"], answer["reconciled"]) == (3, 0)
@@ -320,7 +320,7 @@ def test_forgotten_editions_wait_unless_cancelled(newsroom: Newsroom, reconcile:
     assert newsroom.outcomes(edition) == ["withdrawn"] * 4
 
 
-def test_an_edition_that_went_out_twice_does_not_go_on_when_it_is_reconciled(
+def test_edition_with_second_copies_stays_stopped_after_reconciling(
     newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 2
@@ -342,7 +342,7 @@ MARKS = [{"sent_at": "2026-01-01T00:00:00Z"}, {"provider_message_id": "a-bare-id
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_a_bare_mark_is_filled_in_where_the_provider_has_the_copy(
+def test_bare_mark_is_completed_from_the_provider(
     newsroom: Newsroom, reconcile: Reconcile, mark: dict[str, str]
 ) -> None:
     edition = newsroom.publish(2)
@@ -372,7 +372,7 @@ def test_a_bare_time_without_a_copy_is_cleared(newsroom: Newsroom, reconcile: Re
     newsroom.counts(edition)
 
 
-def test_from_a_search_that_fails_nothing_is_concluded_and_it_is_asked_again(
+def test_failed_search_proves_nothing_and_is_repeated(
     newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_RETRY_BASE_S = 0.01
@@ -395,7 +395,7 @@ def test_an_id_that_is_no_issues_is_refused(db: None) -> None:
     for command, name, said in (
         ("reconcile", "17", "'17' is not the id of an issue"),
         ("reconcile", "00000000-0000-0000-0000-000000000000", "There is no issue"),
-        # An empty id does not stand for all issues.
+        # An empty id does not mean all issues.
         ("reconcile", "", "'' is not the id of an issue"),
         ("audit", "", "'' is not the id of an issue"),
     ):
@@ -403,11 +403,13 @@ def test_an_id_that_is_no_issues_is_refused(db: None) -> None:
             call_command(command, name)
 
 
-def test_books_out_of_balance_hold_up_no_other(newsroom: Newsroom, reconcile: Reconcile) -> None:
+def test_unbalanced_counts_do_not_block_other_editions(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
     broken, sound = newsroom.publish(3), newsroom.publish()
     deliver_and_forget(newsroom)
     database_identity.declare_restored()
-    # Three rows wait, and the count says that none does.
+    # Three rows wait, but the count is zero.
     Batch.objects.filter(edition=broken).update(waiting=0, failed=3)
     until_silence_counts(newsroom)
     answer = reconcile()
@@ -428,12 +430,12 @@ def test_books_out_of_balance_hold_up_no_other(newsroom: Newsroom, reconcile: Re
 MANY = 540
 
 
-def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_one_by_one(
+def test_large_search_is_split_by_time(
     newsroom: Newsroom,
     reconcile: Reconcile,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # A search shows ten thousand; less is enough to go past a smaller bound.
+    # A search shows ten thousand. The test uses a smaller limit.
     monkeypatch.setattr(walk, "MAX_SEARCH_RESULTS", 500)
     edition = newsroom.publish(MANY, batch_size=500)
     backup = KeptRows()
@@ -441,7 +443,7 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
     requests = list(newsroom.sandbox.outbox.requests[::-1])
     at_ns = min(stored.at_ns for stored in requests)
     for apart_ns in (7 * 10**9, 0):
-        # The provider has every copy, and none is on record here.
+        # The provider has every copy, and none is recorded here.
         backup.restore()
         database_identity.declare_restored()
         until_silence_counts(newsroom)
@@ -455,11 +457,11 @@ def test_more_than_can_be_paged_through_is_cut_by_time_and_a_second_asked_about_
         assert (answer["reconciled"], answer["exit"]) == (1, 0)
         assert newsroom.counts(edition).sent == MANY
         if apart_ns:
-            # Pages and windows, and nothing one by one.
+            # Pages and windows, without individual look-ups.
             assert len(newsroom.sandbox.calls.newest_first()) < 200
 
 
-def test_reconciled_editions_are_what_they_were(newsroom: Newsroom, reconcile: Reconcile) -> None:
+def test_reconciled_editions_keep_their_state(newsroom: Newsroom, reconcile: Reconcile) -> None:
     running, paused = newsroom.publish(2, title="Swifts"), newsroom.publish(title="Herons")
     stopped, held = newsroom.publish(), newsroom.publish(hold_s=86_400)
     control.pause(paused.pk)
@@ -474,7 +476,7 @@ def test_reconciled_editions_are_what_they_were(newsroom: Newsroom, reconcile: R
         held.pk: "running",
     }
     assert not Edition.objects.filter(unreconciled_since__isnull=False).exists()
-    # The backup does not know who paused it since.
+    # The backup does not know of a later pause.
     assert f"Goes on: “Swifts”, version 1 of issue {running.issue_id}: sending." in answer["said"]
     assert "do it again, before workers start." in answer["said"]
     assert "Goes on: “Herons”" not in answer["said"]
@@ -485,11 +487,11 @@ def test_reconciled_editions_are_what_they_were(newsroom: Newsroom, reconcile: R
     assert "Goes on" not in reconcile()["said"]
 
 
-def test_what_goes_on_is_named_by_a_run_that_cannot_end_too(
+def test_failed_run_still_names_continuing_editions(
     newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_RETRY_BASE_S = 0.01
-    # They are walked in the order of their ids.
+    # They are walked in order of their ids.
     first, second = sorted(
         (newsroom.publish(3), newsroom.publish(0)), key=lambda edition: edition.issue_id
     )
@@ -499,7 +501,7 @@ def test_what_goes_on_is_named_by_a_run_that_cannot_end_too(
     asked = len(newsroom.sandbox.calls.newest_first())
     restored(newsroom)
     for _ in range(10):
-        # A call that met one fault is not counted by the next.
+        # A call that met one fault does not count for the next.
         newsroom.sandbox.set_fault("search_503", nth=asked + 1)
 
     errors = io.StringIO()

@@ -1,4 +1,4 @@
-"""A backup is restored while mail is going out: nobody gets a second copy, and nobody none."""
+"""A backup is restored during sending: every reader gets exactly one copy."""
 
 import secrets
 import uuid
@@ -21,7 +21,7 @@ from tests.delivery.worker_steps import copies_by_key, taken
 
 
 def restored_identity() -> None:
-    """What a backup brings along: the identity of another database."""
+    """Store what a backup brings along: the identity of another database."""
     DatabaseIdentity.objects.update(database=1)
 
 
@@ -66,7 +66,7 @@ def test_the_providers_lists_are_read_at_once(newsroom: Newsroom, declared: bool
         DatabaseIdentity.objects.update(timeline="0000000A")
         database_identity.check_identity()
     assert periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=5) is not None
-    # Of a stream that no setting names any more nobody would: it must not look as if one did.
+    # A stream that is no longer in the settings has no poller, and must not appear to have one.
     assert periodic_tasks.acquire("poll brodcast", uuid.uuid4(), lease_s=5) is None
     assert periodic_tasks.acquire("prune", uuid.uuid4(), lease_s=5) is None
 
@@ -83,7 +83,7 @@ def test_the_log_names_the_known_database_and_the_present_one(
 
 
 @pytest.mark.parametrize("hidden", [{"system_identifier": ""}, {"timeline": ""}])
-def test_what_a_server_hides_is_no_difference(newsroom: Newsroom, hidden: dict[str, str]) -> None:
+def test_hidden_identity_field_is_no_difference(newsroom: Newsroom, hidden: dict[str, str]) -> None:
     newsroom.publish(3)
     database_identity.check_identity()
     told = DatabaseIdentity.objects.values_list("system_identifier", "timeline").get()
@@ -102,7 +102,7 @@ def test_an_unreconciled_edition_is_neither_resumed_nor_closed(newsroom: Newsroo
     assert edition.control == "stopped"
 
 
-def test_a_role_that_is_not_a_superuser_may_read_the_identity(newsroom: Newsroom) -> None:
+def test_ordinary_role_can_read_the_identity(newsroom: Newsroom) -> None:
     role = f"reader_{secrets.token_hex(4)}"  # A role outlives a killed run.
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE ROLE {role}")
@@ -119,7 +119,7 @@ def test_a_role_that_is_not_a_superuser_may_read_the_identity(newsroom: Newsroom
             cursor.execute(f"DROP ROLE {role}")
 
 
-def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
+def test_identity_works_without_a_refused_function(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     newsroom.publish(3)
@@ -145,7 +145,7 @@ def test_a_function_that_a_server_refuses_makes_the_rest_of_the_identity_count(
             cursor.execute(f"DROP ROLE {role}")
 
 
-def test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays(newsroom: Newsroom) -> None:
+def test_restore_stops_only_open_editions(newsroom: Newsroom) -> None:
     done = newsroom.publish(2)
     newsroom.deliver_all()
     running, held, paused, cancelled = (
@@ -214,7 +214,7 @@ def test_without_a_restore_ids_of_readers_leave_no_gap(newsroom: Newsroom) -> No
     assert next_one.pk == last.pk + 1
 
 
-def test_declaring_and_noticing_a_restore_do_not_wait_for_each_other(newsroom: Newsroom) -> None:
+def test_declared_and_noticed_restore_do_not_deadlock(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
     database_identity.check_identity()
     restored_identity()

@@ -1,4 +1,4 @@
-"""Whoever asks for mail again after a restored backup gets a mail of its own, and it is one."""
+"""A repeated request after a restored backup gets exactly one new mail."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ BEA = "bea@posthouse.example.org"
 
 @pytest.fixture(autouse=True)
 def never_restored(newsroom: Newsroom) -> Iterator[None]:
-    """Ids begin with the first: other tests left their gaps in them."""
+    """Let ids begin with the first, because other tests left gaps."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT setval(pg_get_serial_sequence('subscriber', 'id'), 1, false)")
     yield
@@ -38,7 +38,7 @@ def asks(newsroom: Newsroom, address: str) -> None:
 
 
 class Backup:
-    """What a backup knows of mail and of who asked for how many."""
+    """A backup's knowledge of mail and of the number of requests."""
 
     def __init__(self) -> None:
         self._rows = KeptRows()
@@ -60,7 +60,7 @@ def versions(issue: object) -> list[int]:
     return list(Delivery.objects.filter(issue=issue).values_list("version", flat=True))
 
 
-def test_a_request_unknown_to_the_backup_is_no_second_copy_of_the_next(newsroom: Newsroom) -> None:
+def test_lost_request_causes_no_second_copy_of_the_next(newsroom: Newsroom) -> None:
     asks(newsroom, ADA)
     backup = Backup()
     asks(newsroom, ADA)
@@ -111,13 +111,13 @@ def test_after_the_jump_requests_are_counted_on(newsroom: Newsroom, restores: in
     assert next_one == jumped + 1
 
 
-def test_the_same_backup_restored_again_gives_out_other_ids_and_numbers(newsroom: Newsroom) -> None:
+def test_second_restore_skips_to_other_ids(newsroom: Newsroom) -> None:
     asks(newsroom, ADA)
     ada = Subscriber.objects.get(email=ADA)
     ids, numbers = set(), set()
     for _ in range(10):
         with connection.cursor() as cursor:
-            # The sequence is as the backup has it.
+            # The sequence is as in the backup.
             cursor.execute(
                 "SELECT setval(pg_get_serial_sequence('subscriber', 'id'), %s)", [ada.pk]
             )
@@ -126,6 +126,6 @@ def test_the_same_backup_restored_again_gives_out_other_ids_and_numbers(newsroom
         numbers.add(next_request_number(ada.requests, ada.pk))
         Subscriber.objects.filter(email=BEA).delete()
 
-    # It is drawn by lot: ten of a thousand places are not one and the same.
+    # It is random: ten of a thousand places are not all the same.
     assert len(ids) > 1
     assert len(numbers) > 1

@@ -1,4 +1,4 @@
-"""How everything stands is read without the batches that are over, and no fault hides another."""
+"""The queue snapshot reads no ended batches, and shows every fault."""
 
 import json
 import uuid
@@ -33,7 +33,7 @@ def mail_that_was_requested() -> Batch:
 
 
 def have_batches_that_are_over(edition: int, number: int) -> None:
-    """As many mails as were ever requested, all sent but for one that was given up."""
+    """Add sent mails for past requests, one of them failed."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -45,7 +45,7 @@ def have_batches_that_are_over(edition: int, number: int) -> None:
                    0, '', 1, 0, (number > 1)::int, 0, 0, 0, (number = 1)::int, (number = 1)::int
             FROM generate_series(1, %(number)s) AS number
             """,
-            # Numbered above all that mail on request draws while a test goes on.
+            # Above the numbers that transactional mail uses during a test.
             {
                 "edition": edition,
                 "after": first_batch_id(edition) + DRAWN_NUMBERS,
@@ -56,7 +56,7 @@ def have_batches_that_are_over(edition: int, number: int) -> None:
 
 
 def rows_read_by(plan: dict[str, Any]) -> int:
-    """The rows that the nodes of a plan took out of tables and indexes, used or not."""
+    """Count the rows that a plan's nodes read from tables and indexes, used or not."""
     own = sum(
         plan.get(name, 0)
         for name in ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
@@ -85,7 +85,7 @@ def test_finished_mail_on_request_is_not_read_while_one_waits(newsroom: Newsroom
     assert rows_read() < 100
 
 
-def test_finished_mail_on_request_is_not_read_after_one_given_up(newsroom: Newsroom) -> None:
+def test_finished_transactional_mail_is_not_read(newsroom: Newsroom) -> None:
     batch = mail_that_was_requested()
     have_batches_that_are_over(batch.edition_id, OVER)
     Batch.objects.filter(pk=batch.pk).update(state="done", waiting=0, sent=1)
@@ -93,7 +93,7 @@ def test_finished_mail_on_request_is_not_read_after_one_given_up(newsroom: Newsr
     assert rows_read() < 100
 
 
-def test_the_books_of_a_newsletter_under_way_are_told_whole(newsroom: Newsroom) -> None:
+def test_running_newsletter_has_complete_counts(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3, batch_size=2)
     sent = newsroom.batches(edition)[0]
     Batch.objects.filter(pk=sent.pk).update(state="done", waiting=0, sent=sent.size)
@@ -116,7 +116,7 @@ def test_failed_test_letters_do_not_hide_an_issue_that_stopped(newsroom: Newsroo
     assert states() == [EditionState.NEEDS_ATTENTION] * 2
 
 
-def test_a_cancelled_issue_whose_calls_are_over_has_nothing_left_to_do(newsroom: Newsroom) -> None:
+def test_cancelled_issue_without_calls_is_not_open(newsroom: Newsroom) -> None:
     edition = newsroom.publish(1)
     Batch.objects.filter(edition=edition).update(state="done", waiting=0, failed=1, missed=1)
     assert states() == [EditionState.NEEDS_ATTENTION]
@@ -124,7 +124,7 @@ def test_a_cancelled_issue_whose_calls_are_over_has_nothing_left_to_do(newsroom:
     assert states() == []
 
 
-def test_what_is_held_back_comes_before_the_newest(newsroom: Newsroom) -> None:
+def test_paused_editions_come_before_the_newest(newsroom: Newsroom) -> None:
     newsroom.confirm(1)
     stopped = newsroom.publish(title="Stopped")
     Edition.objects.filter(pk=stopped.pk).update(control="stopped", control_reason="No such token.")

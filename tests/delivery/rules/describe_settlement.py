@@ -1,4 +1,4 @@
-"""A decision about a batch in words, so that a table of them can be read and judged."""
+"""A settlement in words, for readable tables of decisions."""
 
 from collections.abc import Sequence
 
@@ -16,11 +16,9 @@ HOLDING = Policy(5, 900, 10, (60.0, 300.0, 900.0), resend_when_absent=False)
 
 
 def in_words(settlement: Settlement, recipients: Sequence[int]) -> str:
-    """
-    Such as `sent, as it was: try again in 2.5 s, a try is used up`.
+    """Write `sent, as it was: try again in 2.5 s, a try is used up`.
 
-    First the outcome of each recipient in order, then what comes next.
-    """
+    The outcome of each recipient comes first, in order, then the next step."""
     outcomes = ", ".join(_outcome(settlement, recipient) for recipient in recipients)
     words = [settlement.next.value]
     if settlement.lookup_after_s and settlement.delay_s:

@@ -1,4 +1,4 @@
-"""The key of a delivery as it travels in the mail: it can be read back, and only it."""
+"""The key of a delivery in a mail can be parsed, and only the key."""
 
 import uuid
 

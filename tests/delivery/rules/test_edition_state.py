@@ -48,7 +48,7 @@ def counts(**facts: Any) -> EditionCounts:
     return replace(EMPTY, **facts)
 
 
-def test_what_a_person_paused_needs_attention_while_it_is_not_reconciled() -> None:
+def test_unreconciled_paused_edition_needs_attention() -> None:
     paused = counts(control="paused", waiting=2, unreconciled=True)
     assert state_of(paused) == "needs_attention"
     assert f"./homing reconcile {paused.issue}" in waiting_sentence(paused)
@@ -74,7 +74,7 @@ STATES: list[tuple[str, dict[str, Any], str]] = [
         {"waiting": 9, "queued_batches": 1, "held_until": NOW},
         "sending",
     ),
-    ("in line", {"waiting": 9, "queued_batches": 1}, "sending"),
+    ("queued", {"waiting": 9, "queued_batches": 1}, "sending"),
     ("in a call", {"waiting": 9, "leased_batches": 1}, "sending"),
     ("unconfirmed, to be looked up", {"unknown": 9, "queued_batches": 1}, "sending"),
     ("some missed, others going", {"missed": 1, "waiting": 1, "queued_batches": 1}, "sending"),
@@ -92,7 +92,7 @@ STATES: list[tuple[str, dict[str, Any], str]] = [
     ("paused", {"control": "paused", "waiting": 1, "paused_batches": 1}, "paused"),
     ("paused while asking", {"control": "paused", "unknown": 1, "queued_batches": 1}, "paused"),
     (
-        "paused before the hold was over",
+        "paused before the hold ended",
         {"control": "paused", "waiting": 1, "held_until": IN_A_MINUTE},
         "paused",
     ),
@@ -231,12 +231,12 @@ def test_scheduled_edition_names_its_audience(goes_to: str, later: str, now: str
 
 
 @pytest.mark.parametrize(("facts", "reason"), REASONS, ids=[row[1] or "-" for row in REASONS])
-def test_one_sentence_says_what_an_edition_waits_for(facts: dict[str, Any], reason: str) -> None:
+def test_waiting_sentence_names_the_reason(facts: dict[str, Any], reason: str) -> None:
     said = waiting_sentence(counts(**facts))
     assert reason in said if reason else not said
 
 
-def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
+def test_due_look_up_is_shown_without_a_time() -> None:
     asked = counts(unknown=1, leased_batches=1, next_lookup_at=NOW)
     assert waiting_sentence(asked) == "1 copy is unconfirmed. Homing is asking Postmark about it."
 
@@ -260,7 +260,7 @@ def test_a_look_up_that_is_due_is_announced_for_no_time() -> None:
         },
     ],
 )
-def test_a_page_has_the_times_of_a_reason_in_its_own_zone(facts: dict[str, Any]) -> None:
+def test_reason_shows_times_in_the_given_zone(facts: dict[str, Any]) -> None:
     looked_at = counts(**facts)
     tokyo = ZoneInfo("Asia/Tokyo")
     assert f"{IN_A_MINUTE:%H:%M:%S} UTC" in waiting_sentence(looked_at)
@@ -270,7 +270,7 @@ def test_a_page_has_the_times_of_a_reason_in_its_own_zone(facts: dict[str, Any])
 
 
 @pytest.mark.parametrize("facts", [row[1] for row in STATES], ids=[row[0] for row in STATES])
-def test_whatever_is_not_at_rest_says_what_it_waits_for(facts: dict[str, Any]) -> None:
+def test_every_unfinished_state_has_a_sentence(facts: dict[str, Any]) -> None:
     looked_at = counts(control_reason=because(), **facts)
     at_rest = {EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED}
     assert bool(waiting_sentence(looked_at)) == (state_of(looked_at) not in at_rest)

@@ -1,4 +1,4 @@
-"""What becomes of a batch when its call has ended: every decision in a table."""
+"""Every decision after a call, in a table."""
 
 import pytest
 
@@ -59,7 +59,7 @@ BY_MESSAGE: list[tuple[list[MessageResult], str]] = [
     ([SENT, LATER], f"sent, as it was: {AGAIN}, a try is used up, deferral 1"),
     ([LATER, LATER], f"as it was, as it was: {AGAIN}, a try is used up, deferral 1"),
     ([SENT, OPEN], f"sent, unknown: {LOOK_UP}"),
-    # Who was put off beside unknown ones goes when those are settled.
+    # Deferred copies beside unknown ones go when those are settled.
     ([LATER, OPEN], f"as it was, unknown: {LOOK_UP}"),
     ([SENT, FAULT], f"sent, as it was: {FOR_A_DECISION}"),
     ([FAULT, LATER], f"as it was, as it was: {FOR_A_DECISION}"),
@@ -83,9 +83,9 @@ AS_A_WHOLE: list[tuple[CallResult, int, int, str]] = [
     (NotSent(because("Failed.")), 1, 3, "as it was: try again in 20 s, deferral 4"),
     (Deferred(because("429."), None), 1, 0, f"as it was: {AGAIN}, deferral 1"),
     (Deferred(because("429."), 60.0), 1, 0, "as it was: try again in 60 s, deferral 1"),
-    # A shorter wish of the provider does not quicken what has failed many times.
+    # A shorter Retry-After does not shorten the backoff after many failures.
     (Deferred(because("429."), 1.0), 1, 6, "as it was: try again in 160 s, deferral 7"),
-    # However long an outage lasts: no try is used up, and the pause has a ceiling.
+    # In an outage of any length no try is used up, and the pause has a ceiling.
     (Deferred(because("503."), None), 1, 5_000, "as it was: try again in 450 s, deferral 5001"),
     (RefusedByProxy(because("403. Look.")), 1, 1, "as it was: try again in 5 s, deferral 2"),
     (TooLarge(because("413.")), 2, 0, "as it was, as it was: halve"),
@@ -104,13 +104,13 @@ def test_a_call_answered_as_a_whole(
 
 @pytest.mark.parametrize(("blocked", "stops"), [(0, False), (1, False), (2, True)])
 def test_three_blocked_calls_in_a_row_stop_the_edition(blocked: int, stops: bool) -> None:
-    # Put-offs of other kinds before it do not count.
+    # Earlier deferrals of other kinds do not count.
     settlement = settle(RefusedByProxy(because("403. Look.")), 1, deferrals=7, blocked=blocked)
     assert bool(settlement.stop_edition) is stops
     assert settlement.new_blocked == (0 if stops else blocked + 1)
 
 
-def test_any_other_answer_ends_the_row_of_refusals_before_the_provider() -> None:
+def test_other_answer_resets_the_blocked_count() -> None:
     assert settle(Deferred(because("429.")), 1, blocked=2).new_blocked == 0
 
 
@@ -123,11 +123,11 @@ def test_the_first_fault_stops_the_edition() -> None:
 @pytest.mark.parametrize(
     "answer", [NotSent(because("Why.")), Deferred(because("Why.")), TooLarge(because("Why."))]
 )
-def test_what_waits_says_why(answer: CallResult) -> None:
+def test_waiting_settlement_has_a_reason(answer: CallResult) -> None:
     assert settle(answer, 2).reason == because("Why.")
 
 
-def test_the_last_try_that_is_put_off_is_missed_and_says_so() -> None:
+def test_last_deferred_try_fails_with_its_reason() -> None:
     settlement = settle(Answered([SENT, LATER]), 2, tries=9)
     assert in_words(settlement, [1, 2]) == "sent, missed: done"
     assert settlement.outcomes[2] == Failed(
@@ -150,7 +150,7 @@ def test_the_last_try_but_one_is_not_missed() -> None:
     ],
     ids=lambda answer: type(answer).__name__,
 )
-def test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many(answer: CallResult) -> None:
+def test_unjudged_call_uses_up_no_try(answer: CallResult) -> None:
     settlement = settle(answer, 2, tries=9_999)
     assert not settlement.counts_as_try
     assert not any(isinstance(outcome, Failed) for outcome in settlement.outcomes.values())
@@ -160,9 +160,7 @@ def test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many(answer: 
     ("deferrals", "longest"),
     [(0, 5), (1, 10), (2, 20), (3, 40), (7, 640), (8, 900), (30, 900), (10**9, 900)],
 )
-def test_a_pause_is_drawn_from_a_doubling_span_with_a_ceiling(
-    deferrals: int, longest: float
-) -> None:
+def test_backoff_doubles_up_to_its_ceiling(deferrals: int, longest: float) -> None:
     assert delay_after(deferrals, 0.0, POLICY) == SHORTEST_PAUSE_S
     assert delay_after(deferrals, 1.0, POLICY) == longest
     assert delay_after(deferrals, 0.25, POLICY) == longest / 4

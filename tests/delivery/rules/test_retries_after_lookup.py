@@ -1,4 +1,4 @@
-"""What becomes of copies in doubt after a look-up, and of a batch whose worker was lost."""
+"""Every decision about unknown copies after a look-up or a crash."""
 
 from datetime import UTC, datetime
 
@@ -47,19 +47,19 @@ def decision(answer: LookupResult, count: int, **given: object) -> str:
     return in_words(settle(answer, count, **given), range(1, count + 1))  # type: ignore[arg-type]
 
 
-def test_what_is_found_was_sent_with_the_providers_id_and_time() -> None:
+def test_found_copy_is_sent_with_provider_id_and_time() -> None:
     settlement = settle(found(1, 2), 2)
     assert settlement.outcomes == {1: Sent("id-1", AT), 2: Sent("id-2", AT)}
     assert in_words(settlement, [1, 2]) == "sent, sent: done"
 
 
-def test_what_belongs_to_other_deliveries_changes_nothing() -> None:
+def test_results_of_other_deliveries_are_ignored() -> None:
     settlement = settle(found(1, 77), 1)
     assert settlement.outcomes == {1: Sent("id-1", AT)}
     assert in_words(settlement, [1]) == "sent: done"
 
 
-def test_each_silence_of_the_schedule_leads_to_the_next_look_up() -> None:
+def test_each_absence_leads_to_the_next_look_up() -> None:
     assert decision(found(1), 2, lookups=0) == (
         "sent, as it was: look up not before 216 s, 300 s after it became unknown, said absent"
     )
@@ -78,7 +78,7 @@ def test_each_silence_of_the_schedule_leads_to_the_next_look_up() -> None:
         (found(1, 2), 2, {"forgotten": True}, "sent, sent: done"),
     ],
 )
-def test_a_look_up_leads_to_what_the_schedule_says(
+def test_look_up_follows_the_schedule(
     answer: LookupResult, count: int, given: dict[str, object], words: str
 ) -> None:
     assert decision(answer, count, **given) == words
@@ -90,7 +90,7 @@ def test_where_a_person_decides_nothing_is_sent_again() -> None:
     assert settlement.reason == Reason.of(ReasonCode.NOT_FOUND_HELD)
 
 
-def test_after_the_last_try_the_absent_are_missed_and_the_found_are_sent() -> None:
+def test_last_look_up_fails_absent_and_sends_found_copies() -> None:
     settlement = settle(found(1), 2, lookups=2, tries=9)
     assert in_words(settlement, [1, 2]) == "sent, missed: done, said absent"
     last = Reason.of(ReasonCode.NOT_FOUND)
@@ -106,7 +106,7 @@ def test_an_unconvincing_silence_counts_at_no_point_of_the_schedule(lookups: int
 
 
 @pytest.mark.parametrize("lookups", [0, 2, 50])
-def test_a_search_that_failed_says_nothing_at_any_point_of_the_schedule(lookups: int) -> None:
+def test_failed_search_never_counts_as_absence(lookups: int) -> None:
     failed = SearchFailed(because("The search is down."))
     assert decision(failed, 2, lookups=lookups, tries=9, crashes=9) == (
         "as it was, as it was: look up in 2.5 s, deferral 1"
@@ -126,7 +126,7 @@ TWICE = SearchAnswered(
 )
 
 
-def test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_on() -> None:
+def test_second_found_copy_is_reported_as_duplicate() -> None:
     settlement = settle(TWICE, 2)
     assert in_words(settlement, [1, 2]) == "sent, sent: done, 1 on top"
     assert settlement.outcomes[1] == Sent("id-1", AT)
@@ -142,7 +142,7 @@ def test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_o
         ({"lookups": 2, "policy": HOLDING}, "wait for a decision, said absent, 1 on top"),
     ],
 )
-def test_a_second_copy_is_handed_on_beside_doubt(given: dict[str, object], then: str) -> None:
+def test_duplicate_is_reported_with_unknown_copies(given: dict[str, object], then: str) -> None:
     words = decision(TWICE, 3, **given)
     assert words.split(": ")[1] == then
 
@@ -154,14 +154,14 @@ def test_a_second_copy_is_handed_on_beside_doubt(given: dict[str, object], then:
         (1, 2, found(), "waiting, waiting: try again, a try is used up, said absent"),
         (2, 2, found(), "waiting, waiting: halve, a try is used up, said absent"),
         (2, 3, found(1), "sent, waiting, waiting: halve, a try is used up, said absent"),
-        # One is left of several: it was not alone, so it goes once more by itself.
+        # One of several is left. It was not alone, so it is sent once more alone.
         (2, 2, found(1), "sent, waiting: try again, a try is used up, said absent"),
         (2, 1, found(), "missed: done, said absent"),
         (3, 1, found(), "missed: done, said absent"),
         (9, 2, found(1, 2), "sent, sent: done"),
     ],
 )
-def test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked(
+def test_batch_with_two_crashes_is_halved_and_parked(
     crashes: int, count: int, answer: SearchAnswered, words: str
 ) -> None:
     assert decision(answer, count, lookups=2, crashes=crashes) == words
@@ -169,12 +169,12 @@ def test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_park
 
 @pytest.mark.parametrize("lookups", [0, 2])
 @pytest.mark.parametrize("convincing", [True, False])
-def test_forgotten_doubt_waits_for_an_operator(lookups: int, convincing: bool) -> None:
+def test_forgotten_unknown_copies_need_a_decision(lookups: int, convincing: bool) -> None:
     settlement = settle(found(1), 2, forgotten=True, convincing=convincing, lookups=lookups)
     assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a decision"
     assert settlement.reason == Reason.of(ReasonCode.PROVIDER_HAS_FORGOTTEN)
 
 
-def test_a_look_up_that_failed_says_nothing_about_what_is_forgotten_either() -> None:
+def test_failed_look_up_of_forgotten_copies_proves_nothing() -> None:
     settlement = settle(SearchFailed(because("Postmark is away.")), 1, forgotten=True)
     assert settlement.reason == because("Postmark is away.")

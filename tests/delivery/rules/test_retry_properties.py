@@ -1,4 +1,4 @@
-"""What holds for every decision, whatever was answered."""
+"""Properties of every decision, after any answer."""
 
 from typing import Any
 
@@ -83,7 +83,7 @@ def test_each_recipient_gets_the_outcome_of_their_own_message(
         elif isinstance(answer, Unanswered):
             assert outcome == Unknown()
         else:
-            # Judged and put off, or held up by a fault: it stays as it was or has had its tries.
+            # Deferred or blocked by a fault: it stays unchanged, or its tries are used up.
             assert outcome is None or (
                 isinstance(answer, Deferred)
                 and isinstance(outcome, Failed)
@@ -133,7 +133,7 @@ lookups = st.one_of(
     histories,
     situations,
 )
-def test_nobody_unknown_waits_again_before_the_last_convincing_silence(
+def test_unknown_copies_wait_again_only_after_the_schedule(
     answer: LookupResult,
     keys: set[str],
     convincing: bool,

@@ -1,4 +1,4 @@
-"""How fast copies may go after a 429, for any ceiling, any moment and any number of refusals."""
+"""The rate after a 429, for any ceiling, moment and number of refusals."""
 
 import math
 from dataclasses import replace
@@ -22,12 +22,12 @@ from delivery.rules.send_rate import (
 ceilings = st.none() | st.floats(0.000_001, 1e8)
 measurements = st.floats(0, 1e6)
 ages = st.floats(-1e7, 1e10)
-# Seconds between a refusal and the next, one after the other.
+# The seconds between refusals.
 histories = st.lists(st.floats(0, 300), max_size=12)
 
 
 def refused(ceiling: float | None, measured: float, waits: list[float]) -> Slowdown:
-    """What is left after a refusal, and one more after each of `waits` seconds."""
+    """Return the slowdown after a refusal, and one more after each of `waits` seconds."""
     slowdown = after_too_fast(None, ceiling, measured_per_s=measured)
     for wait in waits:
         slowdown = after_too_fast(replace(slowdown, for_s=wait), ceiling, measured_per_s=measured)
@@ -41,26 +41,26 @@ def limit(pace: float | None) -> float:
 @pytest.mark.parametrize(
     ("ceiling", "measured", "waits", "to"),
     [
-        # Half the ceiling, half the half, and so on, as long as it is refused at once.
+        # It halves again and again, while every call is refused at once.
         (1_000, 0, [], 500),
         (1_000, 0, [0], 250),
-        # Once it has doubled it is back at what it was halved from; a refusal then halves that.
+        # After one doubling it is back at its former value, which a refusal halves.
         (1_000, 0, [2], 500),
         (1_000, 0, [1], 500 * 2**0.5 / 2),
-        # Without a ceiling it is what was really accepted that is halved.
+        # Without a ceiling the measured rate is halved.
         (None, 2_000, [], 1_000),
-        # Two doublings later it is forgotten, and what is measured then counts.
+        # Two doublings later it has ended, and the measured rate counts.
         (None, 2_000, [4], 1_000),
-        # A slow pace is no reason to stand still, ...
+        # A low measured rate is not reduced below the floor, ...
         (None, 0, [], 100),
         (300, 0, [0, 0, 0], 100),
         (64_000, 0, [0] * 20, 1_000),
         (None, 64_000, [0] * 20, 1_000),
-        # ... but a low ceiling is halved once all the same.
+        # ... but a low ceiling is halved once.
         (1, 0, [], 0.5),
     ],
 )
-def test_a_refusal_halves_the_pace_of_the_moment_down_to_a_floor(
+def test_refusal_halves_the_current_rate_to_a_floor(
     ceiling: float | None, measured: float, waits: list[float], to: float
 ) -> None:
     assert refused(ceiling, measured, waits).to_per_s == pytest.approx(to)
@@ -69,12 +69,12 @@ def test_a_refusal_halves_the_pace_of_the_moment_down_to_a_floor(
 @pytest.mark.parametrize(
     ("for_s", "pace"), [(-3_600, 100), (0, 100), (2, 200), (3.9, 386.4), (4, None), (1e9, None)]
 )
-def test_the_pace_doubles_until_the_refusal_is_forgotten(for_s: float, pace: float | None) -> None:
+def test_rate_doubles_until_the_slowdown_ends(for_s: float, pace: float | None) -> None:
     assert limit(rate_of(Slowdown(200, 100, for_s), None)) == pytest.approx(limit(pace), rel=0.001)
 
 
 @pytest.mark.parametrize(("for_s", "pace"), [(0, 100), (2, 200), (3, 250), (1e9, 250)])
-def test_under_a_ceiling_it_is_over_at_the_ceiling(for_s: float, pace: float) -> None:
+def test_slowdown_ends_at_the_ceiling(for_s: float, pace: float) -> None:
     assert rate_of(Slowdown(250, 100, for_s), 250) == pytest.approx(pace)
 
 
@@ -90,7 +90,7 @@ def test_it_is_never_above_the_ceiling(
 ) -> None:
     slowdown = replace(refused(ceiling, measured, waits), for_s=age)
     assert limit(rate_of(slowdown, ceiling)) <= limit(ceiling)
-    # A worker that was started with a lower ceiling keeps to its own.
+    # A worker with a lower ceiling keeps its own.
     assert limit(rate_of(slowdown, 5.0)) <= 5.0
 
 
@@ -106,7 +106,7 @@ def test_it_only_grows_as_time_goes_by(
 
 
 @given(ceilings, measurements, histories, ages)
-def test_a_refusal_never_makes_it_faster_and_halves_it_at_most(
+def test_refusal_at_most_halves_and_never_raises_the_rate(
     ceiling: float | None, measured: float, waits: list[float], age: float
 ) -> None:
     slowdown = replace(refused(ceiling, measured, waits), for_s=age)
@@ -126,7 +126,7 @@ def test_it_never_falls_below_the_floor(
 
 
 @given(ceilings, measurements, histories)
-def test_seven_doublings_after_the_last_refusal_it_is_forgotten_however_many_there_were(
+def test_slowdown_ends_seven_doublings_after_the_last_refusal(
     ceiling: float | None, measured: float, waits: list[float]
 ) -> None:
     slowdown = replace(refused(ceiling, measured, waits), for_s=7 * DOUBLES_IN_S)
@@ -134,5 +134,5 @@ def test_seven_doublings_after_the_last_refusal_it_is_forgotten_however_many_the
     assert rate_of(slowdown, ceiling) == ceiling
 
 
-def test_after_a_refusal_nobody_calls_for_a_second_or_for_as_long_as_the_provider_asks() -> None:
+def test_refusal_stops_calls_for_the_requested_time() -> None:
     assert [quiet_s(None), quiet_s(0.0), quiet_s(30.0)] == [1.0, 1.0, 30.0]

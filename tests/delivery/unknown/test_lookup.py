@@ -1,4 +1,4 @@
-"""Nothing of an unknown attempt is sent again before the provider was asked."""
+"""An unknown attempt is never resent before the provider was asked."""
 
 import uuid
 
@@ -22,12 +22,12 @@ from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside, at_once
 from tests.delivery.worker_steps import asked, begun, changed, taken, unheard
 
-# How a call can be accepted without its worker learning of it.
+# The ways in which a call is accepted without its worker learning of it.
 ACCEPTED_UNHEARD = ["accept_then_500", "accept_then_truncate", "accept_then_wrong_length"]
 
 
 def a_call_whose_worker_is_lost(newsroom: Newsroom) -> uuid.UUID:
-    """The attempt is on record, and nobody will ever settle it."""
+    """Record an attempt that its worker will never settle."""
     claimed = taken()
     attempt = uuid.uuid4()
     start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
@@ -35,7 +35,7 @@ def a_call_whose_worker_is_lost(newsroom: Newsroom) -> uuid.UUID:
 
 
 @pytest.mark.parametrize("fault", ACCEPTED_UNHEARD)
-def test_what_was_accepted_unheard_is_found_and_sent_once(newsroom: Newsroom, fault: str) -> None:
+def test_accepted_call_without_answer_is_found_once(newsroom: Newsroom, fault: str) -> None:
     edition = newsroom.publish(readers=3)
     newsroom.sandbox.set_fault(fault, calls=1)
 
@@ -43,7 +43,7 @@ def test_what_was_accepted_unheard_is_found_and_sent_once(newsroom: Newsroom, fa
     assert newsroom.counts(edition).unknown == 3
     assert newsroom.sandbox.summary()["accepted"] == 3
 
-    # Before the first look-up is due nothing is asked, and nothing is sent.
+    # Before the first look-up is due there is no query and no mail.
     newsroom.deliver_after(50)
     assert newsroom.outcomes(edition) == ["unknown"] * 3
     assert newsroom.sandbox.summary()["calls"]["total"] == 1
@@ -55,7 +55,7 @@ def test_what_was_accepted_unheard_is_found_and_sent_once(newsroom: Newsroom, fa
     assert newsroom.state(edition) == "succeeded"
 
 
-def test_a_call_not_accepted_is_sent_again_after_the_last_look_up(newsroom: Newsroom) -> None:
+def test_absent_call_is_resent_after_the_last_look_up(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     newsroom.sandbox.set_fault("bad_gateway_502_html", calls=1)
     newsroom.deliver_all()
@@ -64,7 +64,7 @@ def test_a_call_not_accepted_is_sent_again_after_the_last_look_up(newsroom: News
         newsroom.deliver_after(elapsed)
         batch, (attempt,) = newsroom.batch(edition), newsroom.attempts(edition)
         assert batch.lookups == looked_up
-        # Each look-up of the schedule counts from the beginning of the doubt.
+        # The schedule of look-ups starts when the attempt became unknown.
         assert batch.unknown_since <= attempt.finished_at
         assert (batch.due_at - batch.unknown_since).total_seconds() == pytest.approx(next_after)
         assert newsroom.outcomes(edition) == ["unknown"] * 3
@@ -75,7 +75,7 @@ def test_a_call_not_accepted_is_sent_again_after_the_last_look_up(newsroom: News
     assert newsroom.batch(edition).tries == 1
 
 
-def test_only_the_rest_of_a_call_accepted_in_part_goes_again(newsroom: Newsroom) -> None:
+def test_only_absent_copies_of_a_partial_call_are_resent(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=5)
     newsroom.sandbox.set_fault("accept_first_k_then_close", k=2, calls=1)
     newsroom.deliver_all()
@@ -91,7 +91,7 @@ def test_only_the_rest_of_a_call_accepted_in_part_goes_again(newsroom: Newsroom)
     assert (summary["accepted"], summary["deliveries_with_more_than_one_copy"]) == (5, 0)
 
 
-def test_a_look_up_that_fails_says_nothing_and_does_not_count(newsroom: Newsroom) -> None:
+def test_failed_look_up_does_not_count(newsroom: Newsroom) -> None:
     edition = unheard(newsroom)
     newsroom.sandbox.set_fault("search_503", calls=None)
 
@@ -149,7 +149,7 @@ def test_a_search_that_catches_up_proves_nothing_early(
     newsroom.let_time_pass(30)
     newsroom.step()
 
-    # The first question of the look-up still meets the old index, the second meets the new one.
+    # The first query of the look-up sees the old index, the second the new one.
     newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=1)
     newsroom.deliver_after(31)
 
@@ -157,7 +157,7 @@ def test_a_search_that_catches_up_proves_nothing_early(
     assert newsroom.sandbox.summary()["accepted"] == 6
 
 
-def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(newsroom: Newsroom) -> None:
+def test_deferred_copies_are_not_parked_with_unknown_ones(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     claimed, attempt, readers = begun()
     policy = retry_or_settle.Policy(5.0, 900.0, 10, (60.0,), resend_when_absent=False)
@@ -180,7 +180,7 @@ def test_copies_that_were_put_off_are_not_parked_with_those_in_doubt(newsroom: N
 
 
 @pytest.mark.parametrize("days", [43, 45])
-def test_doubt_that_postmark_forgot_waits_for_an_operator(newsroom: Newsroom, days: int) -> None:
+def test_unknown_copies_past_retention_need_a_decision(newsroom: Newsroom, days: int) -> None:
     edition = newsroom.publish(readers=2)
     a_call_whose_worker_is_lost(newsroom)
     newsroom.let_time_pass(days * 86_400)
@@ -197,7 +197,7 @@ def test_doubt_that_postmark_forgot_waits_for_an_operator(newsroom: Newsroom, da
 
 
 def all_in_doubt(edition: Edition) -> None:
-    """Every batch as if its call had no usable answer, and its look-up due."""
+    """Set every batch as if its call had no usable answer and its look-up were due."""
     Batch.objects.filter(edition=edition).update(
         state="unknown", unknown=F("waiting"), waiting=0, unknown_since=Now(), due_at=Now()
     )
@@ -210,13 +210,13 @@ def test_workers_that_race_for_look_ups_get_one_each(newsroom: Newsroom) -> None
     assert len(claimed) == len(set(claimed)) == 10
 
 
-def test_doubt_that_another_transaction_is_claiming_is_passed_over(newsroom: Newsroom) -> None:
+def test_locked_unknown_batch_is_skipped(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4, batch_size=2)
     all_in_doubt(edition)
     lower, higher = newsroom.batches(edition)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
-        # The lock is held until the other has its batch: were it waited for, this would not end.
+        # The lock is held until the other has its batch. A wait for the lock would never end.
         claimed = Beside(lambda: claim_lookup(uuid.uuid4(), lease_s=30)).end()
     assert claimed is not None
     assert claimed.batch == higher.pk
@@ -280,7 +280,7 @@ def test_a_search_by_key_that_fails_is_no_information(newsroom: Newsroom) -> Non
 
 
 @pytest.mark.parametrize("counted", [True, False], ids=["counted", "not counted"])
-def test_doubt_that_was_put_into_a_queued_batch_is_asked_about_and_the_rest_goes(
+def test_unknown_copy_in_a_queued_batch_is_looked_up(
     newsroom: Newsroom, small_batches: None, counted: bool
 ) -> None:
     edition = newsroom.publish(readers=2)

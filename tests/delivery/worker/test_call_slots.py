@@ -1,4 +1,4 @@
-"""As many calls in the air as were wanted and no more, while the next batches are made ready."""
+"""The number of calls in flight is limited while more batches are prepared."""
 
 import threading
 import uuid
@@ -42,7 +42,7 @@ def test_there_are_as_many_places_as_were_wanted() -> None:
     assert comes(third)
 
 
-def test_a_place_is_given_up_once_however_often_that_is_said() -> None:
+def test_slot_is_released_only_once() -> None:
     calls = CallSlots(1)
     first, second, third = (Slot(calls) for _ in range(3))
     assert comes(first)
@@ -52,12 +52,12 @@ def test_a_place_is_given_up_once_however_often_that_is_said() -> None:
     assert not comes(third, within_s=0.05)
 
 
-def test_a_place_that_is_free_is_had_however_late_it_is() -> None:
-    # Whether the call may still begin is asked when it is put on record.
+def test_free_slot_is_acquired_even_after_the_limit() -> None:
+    # Whether the call may still start is checked when it is recorded.
     assert comes(Slot(CallSlots(1)), within_s=-1.0)
 
 
-def test_whoever_waits_gets_the_place_that_comes_free() -> None:
+def test_waiting_thread_gets_the_released_slot() -> None:
     calls = CallSlots(1)
     first, second = Slot(calls), Slot(calls)
     assert comes(first)
@@ -67,7 +67,7 @@ def test_whoever_waits_gets_the_place_that_comes_free() -> None:
     assert got == [True]
 
 
-def test_a_worker_that_stops_begins_no_call_though_there_is_a_place() -> None:
+def test_stopping_worker_acquires_no_free_slot() -> None:
     calls = CallSlots(2)
     held = calls.admit_claim(goes_on)
     assert held is not None
@@ -76,7 +76,7 @@ def test_a_worker_that_stops_begins_no_call_though_there_is_a_place() -> None:
     assert calls.admit_claim(stops) is None
 
 
-def test_a_place_that_comes_free_by_the_stop_itself_begins_no_call() -> None:
+def test_slot_released_by_the_stop_starts_no_call() -> None:
     calls, stopping = CallSlots(1), threading.Event()
     first, second = Slot(calls), Slot(calls)
     assert comes(first)
@@ -91,7 +91,7 @@ def test_half_as_many_threads_again_make_the_next_batches_ready(calls: int, thre
     assert threads_for(calls) == threads
 
 
-def test_while_nothing_is_known_of_calls_a_batch_is_claimed_for_a_free_place_alone() -> None:
+def test_first_claims_need_a_free_slot() -> None:
     calls = CallSlots(1)
     first = calls.admit_claim(goes_on)
     assert first is not None
@@ -121,7 +121,7 @@ def test_a_call_that_was_not_quick_ends_that() -> None:
     assert calls.admit_claim(goes_on) is None
 
 
-def test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again() -> None:
+def test_timed_out_wait_requires_slots_until_a_quick_call() -> None:
     calls = CallSlots(1)
     calls.record_call(0.1)
     hangs = Slot(calls)
@@ -136,13 +136,13 @@ def test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again() ->
     assert calls.admit_claim(goes_on) is not None
 
 
-def test_a_batch_that_is_ready_has_its_place_before_another_is_claimed() -> None:
+def test_rendered_batch_gets_its_slot_before_new_claims() -> None:
     calls = CallSlots(1)
     hangs, ready = Slot(calls), Slot(calls)
     assert comes(hangs)
     with waits_for(lambda is_stopping: comes_while(ready, is_stopping)) as got:
         hangs.release()
-        # This thread asks before the waiting one has woken up.
+        # This thread tries before the waiting one has woken up.
         assert calls.admit_claim(lambda: bool(got)) is None
     assert got == [True]
 
@@ -152,7 +152,7 @@ def comes_while(place: Slot, is_stopping: Callable[[], bool]) -> bool:
 
 
 def told(event: threading.Event, is_stopping: Callable[[], bool]) -> Callable[[], bool]:
-    """The same, and the event is set as soon as it is asked."""
+    """Do the same, and set the event as soon as it is called."""
 
     def asked() -> bool:
         event.set()
@@ -165,7 +165,7 @@ def told(event: threading.Event, is_stopping: Callable[[], bool]) -> Callable[[]
 def waits_for(
     wait: Callable[[Callable[[], bool]], bool], stopping: threading.Event | None = None
 ) -> Iterator[list[bool]]:
-    """A thread that waits by the beginning of the block, and has what it waited for by its end."""
+    """Run a thread that waits at the start of the block and succeeds by its end."""
     stopping = stopping or threading.Event()
     got: list[bool] = []
     waits = threading.Event()
@@ -195,7 +195,7 @@ def run(worker: Worker) -> None:
 
 @contextmanager
 def running(worker: Worker, provider: SandboxServer) -> Iterator[None]:
-    """It runs beside the block and is stopped with it, when its calls are answered."""
+    """Run a worker beside the block; stop it when its calls are answered."""
     thread = threading.Thread(target=run, args=[worker])
     thread.start()
     try:
@@ -217,8 +217,8 @@ def test_a_stopping_worker_only_ends_its_calls(provider: SandboxServer, worker: 
 
 
 def test_a_batch_claimed_ahead_is_given_back(provider: SandboxServer, worker: Worker) -> None:
-    # The first call is quick, and the next two never end by themselves: each of the two rules holds
-    # the second call that the other one let pass.
+    # The first call is quick, and the next two hang. Each of the two rules stops the second call
+    # that the other one admitted.
     for _ in range(2):
         provider.sandbox.set_fault("hold", moment="before_accept", nth=2)
     with running(worker, provider):
@@ -227,7 +227,7 @@ def test_a_batch_claimed_ahead_is_given_back(provider: SandboxServer, worker: Wo
             lambda: given_back.exists() or Attempt.objects.count() > 3,
             "a batch was claimed ahead of its call, and given back",
         )
-        # No more calls than were wanted are on record, and no sweep had to take the batch away.
+        # The limit of calls was kept, and no sweep had to recover the batch.
         assert Attempt.objects.count() == 3
         assert states() == Counter(done=1, sending=2, ready=7)
         taken = claim(uuid.uuid4(), lease_s=LONG_S)

@@ -1,4 +1,4 @@
-"""How long a worker goes on trying to write an answer down, and what it takes for trouble."""
+"""How long a worker retries a write, and which errors are transient."""
 
 from collections.abc import Callable
 
@@ -36,7 +36,7 @@ def test_with_time_left_a_pause_ends_within_it(failures: int, jitter: float, lef
 
 
 def raised(error: type[Error], cause: psycopg.Error) -> Error:
-    """An error as Django raises it: the driver's own is its cause."""
+    """Wrap an error as Django does, with the driver's own as its cause."""
     wrapped = error("it went wrong")
     wrapped.__cause__ = cause
     return wrapped
@@ -54,7 +54,7 @@ def raised(error: type[Error], cause: psycopg.Error) -> Error:
     ],
     ids=lambda error: type(error.__cause__).__name__,
 )
-def test_what_the_database_suffers_from_is_trouble(error: Error) -> None:
+def test_database_faults_are_transient(error: Error) -> None:
     assert is_transient(error)
 
 
@@ -68,12 +68,12 @@ def test_what_the_database_suffers_from_is_trouble(error: Error) -> None:
     ],
     ids=str,
 )
-def test_what_the_same_write_would_meet_again_is_none(error: Error) -> None:
+def test_permanent_errors_are_not_transient(error: Error) -> None:
     assert not is_transient(error)
 
 
 def failing(*results: Error | str) -> Callable[[], str]:
-    """A write that fails in these ways, one after another, or returns."""
+    """Make a write that fails in these ways, one after another, or returns."""
     left = list(results)
 
     def write() -> str:

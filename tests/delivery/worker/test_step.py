@@ -1,4 +1,4 @@
-"""What a worker does next, what its lines say of it, and what trouble does not cost."""
+"""A worker's next step, its log lines, and its behaviour during faults."""
 
 import threading
 import uuid
@@ -21,14 +21,14 @@ from tests.delivery.worker_steps import unheard
 
 
 def one_in_doubt_and_one_in_line(newsroom: Newsroom) -> tuple[Edition, Edition]:
-    """An edition whose look-up is due, and another whose call is."""
+    """Publish an edition with a due look-up, and another with a due call."""
     doubtful = unheard(newsroom, 2)
     newsroom.let_time_pass(61)
     return doubtful, newsroom.publish()
 
 
 def dispatcher(look_ups: threading.Lock) -> Dispatcher:
-    """One thread's hands; `look_ups` is shared with the other threads of its worker."""
+    """Make one thread's dispatcher; its worker's threads share `look_ups`."""
     return Dispatcher(
         uuid.uuid4(),
         postmark_from_settings(),
@@ -57,7 +57,7 @@ def test_calls_and_look_ups_take_turns(newsroom: Newsroom, settings: object) -> 
     hands = dispatcher(threading.Lock())
     hands.step()
     hands.step()
-    # Neither has to wait until there is nothing left of the other.
+    # Neither has to wait until the other is finished.
     assert "sent" in newsroom.outcomes(in_line)
     assert "unknown" not in newsroom.outcomes(doubtful)
     assert "waiting" in newsroom.outcomes(in_line)
@@ -92,7 +92,7 @@ def lines() -> Iterator[Lines]:
 
 
 def ids_of(newsroom: Newsroom, edition: Edition) -> dict[str, object]:
-    """What stands on a line about the only batch of an edition."""
+    """Return the ids on a log line about the only batch of an edition."""
     return {
         "issue": str(edition.issue_id),
         "version": edition.version,

@@ -1,4 +1,4 @@
-"""Real workers, really stopped and really killed, at the moments that matter."""
+"""Real worker processes, stopped and killed at critical moments."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ from tests.delivery.edition_factory import Newsroom
 from tests.faults.processes.watched_worker import WorkerProcess
 from tests.faults.wait_until import held
 
-# Short enough that a lost worker is noticed within the test, long enough for a call.
+# Short enough to notice a crashed worker within the test, long enough for a call.
 SHORT = {
     "DELIVERY_HTTP_DEADLINE_S": "2",
     "DELIVERY_LEASE_S": "1",
@@ -37,7 +37,7 @@ StartWorker = Callable[..., WorkerProcess]
 
 @pytest.fixture
 def start_worker(database_url: str, provider: SandboxServer) -> Iterator[StartWorker]:
-    """Starts workers against the test's database and provider; none outlives the test."""
+    """Start workers on the test's database and provider; end them with the test."""
     workers: list[WorkerProcess] = []
 
     def begin(*options: str, **settings: str) -> WorkerProcess:
@@ -80,7 +80,7 @@ def test_until_empty_applies_all_pending_events(
     assert not ProviderEvent.objects.filter(applied_at=None).exists()
 
 
-def test_all_of_a_worker_stands_back_for_the_site_on_its_machine(
+def test_all_worker_threads_have_the_configured_niceness(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
     newsroom.publish(readers=1)
@@ -112,7 +112,7 @@ def test_another_unsubscribe_handling_of_the_stream_is_a_warning(
 
 
 @pytest.mark.parametrize(("started_at", "stands_at"), [(12, 15), (19, 19)])
-def test_whoever_was_started_further_back_stays_there(started_at: int, stands_at: int) -> None:
+def test_higher_niceness_is_kept(started_at: int, stands_at: int) -> None:
     assert os.getpriority(os.PRIO_PROCESS, 0) <= 12, "run the tests at a niceness of at most 12"
     code = (
         "import os; import django; django.setup(); "
@@ -138,8 +138,8 @@ def test_two_processes_share_one_ceiling(
         assert newsroom.sandbox.gate.wait_until(
             lambda turn=turn: newsroom.sandbox.summary()["accepted"] >= 10 * turn, 60
         )
-        # Ten copies at 0.01 a second take 1,000 seconds: a second worker of its own mind would
-        # not wait for them. The next turn comes now.
+        # Ten copies at 0.01 per second take 1,000 seconds. A worker with a separate rate would
+        # not wait for them. The next permit comes now.
         if turn < 4:
             SendRate.objects.update(next_claim_at=F("next_claim_at") - timedelta(seconds=1_001))
     for worker in workers:
@@ -150,14 +150,14 @@ def test_two_processes_share_one_ceiling(
     assert newsroom.counts(edition).sent == 40
 
 
-def test_a_forked_process_has_deadlines_of_its_own_and_no_others() -> None:
+def test_forked_process_starts_without_deadlines() -> None:
     passed_s = 0.0
     deadlines = Deadlines(lambda: passed_s)
     told, tells = os.pipe()
     number = deadlines.add(20, lambda: os.write(tells, b"the parent's"))
     child = os.fork()
     if not child:
-        # Nothing of the test's own may happen in here, whatever comes.
+        # The test itself must not act in here.
         try:
             passed_s = 20
             ended = threading.Event()

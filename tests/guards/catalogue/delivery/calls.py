@@ -7,12 +7,12 @@ GUARDS = guards(r"""
 # --- The message ---
 a reader's own value is escaped for the HTML around it
     JsonTemplate.fill: orjson.dumps(«escape(values[name]) if in_html else» values[name])[1:-1]
-    test_a_value_is_escaped_for_where_it_stands
+    test_value_is_escaped_for_its_context
 a reader's own value cannot end the JSON text around it
     JsonTemplate.fill: «orjson.dumps»(escape(values[name]) if in_html else
         values[name])«[1:-1] →
         .encode()»
-    test_a_value_is_escaped_for_where_it_stands
+    test_value_is_escaped_for_its_context
 readers without a name get the author's fallback
     Renderer._template.values: field: «"" if lacking.get(name) else» markers.of(name,
         in_html=in_html)
@@ -24,7 +24,7 @@ the deadline thread wakes up for an earlier deadline
     test_an_earlier_deadline_does_not_wait_for_a_later_one
 a call that ends in time is released from its deadline
     Deadlines.cancel: self._ends.«pop(number, None) → get(number)»
-    test_what_was_taken_back_is_not_ended
+    test_cancelled_deadline_does_not_end_the_call
 
 # --- Calls at the same time ---
 the number of calls in flight has a limit
@@ -32,27 +32,27 @@ the number of calls in flight has a limit
     test_a_batch_claimed_ahead_is_given_back
 a slot that becomes free after the stop begins no call
     _wait: while «not is_stopping() → True»:
-    test_a_place_that_comes_free_by_the_stop_itself_begins_no_call
+    test_slot_released_by_the_stop_starts_no_call
 a ready batch waits for its call no longer than a quick call takes
     Slot.acquire: until_s = «min(until_s, now_s() + QUICK_S) → until_s»
-    test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again
+    test_timed_out_wait_requires_slots_until_a_quick_call
 while calls hang, a batch is claimed only for a free slot
     Slot.acquire: «slots.is_quick = False → pass» return
-    test_a_batch_that_waited_in_vain_ends_that_until_a_call_was_quick_again
+    test_timed_out_wait_requires_slots_until_a_quick_call
 while calls are slow, a batch is claimed only for a free slot
     CallSlots.record_call: self.is_quick, «seconds <= QUICK_S → True»
     test_a_call_that_was_not_quick_ends_that
 a ready batch gets its slot before another is claimed
     CallSlots.admit_claim: self.free > «self.ready → 0»
-    test_a_batch_that_is_ready_has_its_place_before_another_is_claimed
+    test_rendered_batch_gets_its_slot_before_new_claims
 
 # --- The call ---
 a call past its deadline does not begin
     Postmark._call: if «remaining <= 0 → False»: return NotSent(
-    test_a_call_whose_time_is_over_does_not_even_connect
+    test_expired_call_does_not_connect
 no byte is written after the deadline
     _Call.take: if «self.over or remaining <= 0 → False»:
-    test_not_a_byte_is_written_when_the_time_ran_out_while_connecting
+    test_no_byte_is_written_if_connecting_took_too_long
 nothing is resent automatically
     _Adapter.__init__: (max_retries=«0 → __import__("urllib3").Retry(2, allowed_methods=None)»,
     test_nothing_is_ever_sent_a_second_time_by_itself
@@ -64,16 +64,16 @@ a call that breaks after the first byte may have been accepted
     test_a_break_after_the_first_byte_leaves_it_unanswered
 an answer is read up to a limit
     Postmark._call: if «len(content) > MAX_RESPONSE_BYTES → False»:
-    test_an_answer_longer_than_any_is_not_read_to_its_end
+    test_overlong_answer_is_not_read_fully
 a list is read up to a limit
     _pass_on: if «length > MAX_DUMP_BYTES → False»:
-    test_a_list_longer_than_any_is_not_read_to_its_end
+    test_overlong_list_is_not_read_fully
 an answer is never read as the next call's answer
     Postmark._call: «self._session.close() → pass» return RawResponse
-    test_after_anything_but_a_200_the_next_call_has_its_own_connection
+    test_non_200_answer_closes_the_connection
 the deadline of a finished call does not end the next call
     Postmark._call: «call.release_socket() → pass»
-    test_the_deadline_of_a_call_that_is_done_does_not_end_the_next
+    test_finished_call_deadline_does_not_end_the_next
 unacknowledged bytes do not outlive the deadline
     _Adapter.__init__: if «hasattr(socket, "TCP_USER_TIMEOUT") → False»:
     test_bytes_that_were_never_acknowledged_do_not_outlive_the_deadline
@@ -84,10 +84,10 @@ proxies and passwords of the environment are ignored
 # --- Its answer ---
 an answer of another length than the call does not count
     _classify_success: if «len(parsed) != len(addresses) → False»:
-    test_a_200_that_is_not_one_result_a_message_leaves_all_open
+    test_200_with_wrong_result_count_leaves_all_open
 an answer with another address is not this message's
     classify_message: if «isinstance(to, str) and not _names(to, address) → False»:
-    test_results_in_another_order_than_sent_are_not_taken_for_each_other
+    test_reordered_results_are_not_mixed_up
 one id for two messages is evidence for neither
     _classify_success: times[answer.message_id] > «1 → 1000»
     test_one_id_for_two_messages_is_evidence_for_neither
@@ -102,7 +102,7 @@ a success answer of a proxy leaves unconfirmed what was accepted
     test_another_success_than_200_leaves_open_what_was_accepted
 an error inside the provider leaves a message unconfirmed
     classify_message: if «code == INTERNAL_ERROR → False»: return Unanswered(
-    test_101_is_an_error_of_the_provider_that_leaves_the_message_open
+    test_code_101_leaves_the_message_open
 an error inside the provider leaves a call unconfirmed
     _classify_refusal: if «code == INTERNAL_ERROR → False»: return Unanswered(
     test_code_101_leaves_open_what_was_accepted_under_any_status
@@ -123,17 +123,17 @@ a too large call is sent in halves
     test_a_call_that_is_too_large_goes_in_halves
 messages that the provider did not judge use up no try
     _put_off: new_deferrals=history.deferrals + 1«→ , counts_as_try=True»,
-    test_what_the_provider_did_not_judge_uses_up_no_try_even_after_many
+    test_unjudged_call_uses_up_no_try
     test_a_call_that_was_put_off_uses_up_no_try
 a message has a limited number of tries
     _after_messages: if «tries + 1 >= policy.max_tries → False»: used_up
-    test_the_last_try_that_is_put_off_is_missed_and_says_so
+    test_last_deferred_try_fails_with_its_reason
 calls that are refused before the provider finally stop the edition
     after_call: if «blocked < BLOCKED_CALLS_BEFORE_STOPPING → True»:
     test_three_blocked_calls_in_a_row_stop_the_edition
 a provider that refuses calls is not called in a tight loop
     delay_after: return «max(SHORTEST_PAUSE_S, jitter * span) → jitter * span»
-    test_a_pause_is_drawn_from_a_doubling_span_with_a_ceiling
+    test_backoff_doubles_up_to_its_ceiling
 
 # --- Recording what only this worker knows ---
 the record of an answer is retried during a database outage
@@ -152,7 +152,7 @@ an incomplete search gives no information
     test_a_search_that_hides_results_is_no_information
 a full page of a search is followed by another, whatever the total is
     Postmark.search: if «page.listed < PAGE_SIZE → listed >= total»: break
-    test_a_full_page_is_followed_by_another_whatever_the_total
+    test_full_page_is_followed_by_another
 a search names the stream
     Postmark.page: "offset": offset, «"messagestream": stream,»
     test_a_search_names_the_stream
@@ -161,8 +161,8 @@ a failed page makes the whole search give no information
     test_one_failed_page_is_no_information
 a search hit counts for the key that it bears
     parse_search: if «metadata.get(field_name) != value → False»:
-    test_what_does_not_bear_the_value_asked_for_is_not_found
+    test_results_with_another_value_are_ignored
 an unreadable hit does not count as absent
     parse_search: None: «return None → continue» found
-    test_what_cannot_be_read_is_no_information_and_not_an_absence
+    test_unreadable_result_is_not_an_absence
 """)

@@ -7,7 +7,7 @@ GUARDS = guards(r"""
 # --- Claiming ---
 one of two workers that claim at once gets the batch
     _claim_next: ORDER BY position, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
-    test_twenty_workers_that_race_for_ten_batches_get_one_each_or_none
+    test_racing_workers_never_share_a_batch
 a batch that another worker is claiming is skipped, not waited for
     _claim_next: ORDER BY position, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
     test_a_batch_that_another_is_claiming_is_passed_over
@@ -24,17 +24,17 @@ a claim reads only the head of the queue, however long it is
 a claim raises the epoch
     _claim: UPDATE batch SET state = %s«, epoch = epoch + 1»,
     test_a_claim_that_was_lost_cannot_be_released
-    test_a_worker_whose_batch_was_claimed_by_another_starts_no_call
+    test_worker_that_lost_its_claim_starts_no_call
     test_a_look_up_that_lost_its_claim_changes_nothing
 one of two workers looks up an unconfirmed batch
     claim_lookup: ORDER BY due_at, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
     test_workers_that_race_for_look_ups_get_one_each
 an unconfirmed batch that another worker claims is skipped, not waited for
     claim_lookup: ORDER BY due_at, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
-    test_doubt_that_another_transaction_is_claiming_is_passed_over
+    test_locked_unknown_batch_is_skipped
 no look-up begins before it is due
     claim_lookup: WHERE state = 'unknown' «AND due_at <= clock_timestamp()»
-    test_what_was_accepted_unheard_is_found_and_sent_once
+    test_accepted_call_without_answer_is_found_once
 a batch is given back only under the claim's epoch
     release: WHERE id = %s AND state = 'claimed' AND «epoch = %s → (epoch = %s OR true)»
     test_a_claim_that_was_lost_cannot_be_released
@@ -46,7 +46,7 @@ a batch with a recorded call is not given back as unused
 a start checks the claim's epoch
     start.start_in: = 'claimed' AND «epoch = %s → (epoch = %s OR true)» AND lease_until >
         clock_timestamp()
-    test_a_worker_whose_batch_was_claimed_by_another_starts_no_call
+    test_worker_that_lost_its_claim_starts_no_call
 a start checks the claim's lease
     start.start_in: batch.id = %s AND state = 'claimed' AND epoch = %s «AND lease_until >
         clock_timestamp()»
@@ -61,7 +61,7 @@ a start checks the batch's state
     test_a_batch_claimed_before_a_cancel_does_not_start
 a call holds its batch for the deadline plus the lease
     start.start_in: [attempt, «deadline_s +» lease_s, claim.batch, claim.epoch]
-    test_a_started_call_holds_its_batch_for_the_deadline_and_the_lease
+    test_started_call_extends_the_lease_past_its_deadline
 the worker reads its deadline before it records the start of the call
     Dispatcher.send: phases.end(Phase.START) «→ ¶deadline_at_s = now_s() +
         settings.DELIVERY_HTTP_DEADLINE_S»
@@ -102,32 +102,32 @@ a marked copy is not sent with the others
     test_a_bare_mark_is_asked_about_first
 a provider's id marks a copy as sent before
     HAS_SENT_MARK: («provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR
-    test_an_id_without_a_time_is_never_sent_again_by_itself
+    test_id_without_time_is_never_resent_automatically
 a time marks a copy as sent before
     HAS_SENT_MARK: (provider_message_id IS NOT NULL «OR sent_at IS NOT NULL» OR
     test_a_bare_mark_is_asked_about_first
 evidence marks a copy as sent before
     HAS_SENT_MARK: sent_at IS NOT NULL «OR {_IS_PROVED}»)
-    test_an_acceptance_on_record_is_a_mark_too_and_no_alarm
+    test_recorded_acceptance_marks_without_an_alarm
 a mark without evidence raises an alarm
     quarantine: «_raise_alarms(cursor, batch, edition, marked)»
     test_a_bare_mark_is_asked_about_first
     test_a_marked_copy_is_asked_about_and_not_withdrawn
 a recorded acceptance raises no alarm about a mark
     _raise_alarms: «AND NOT {_IS_PROVED}»
-    test_an_acceptance_on_record_is_a_mark_too_and_no_alarm
+    test_recorded_acceptance_marks_without_an_alarm
 a copy with a provider's id is never resent automatically
     look_up: «and not context.has_provider_id»
-    test_an_id_without_a_time_is_never_sent_again_by_itself
+    test_id_without_time_is_never_resent_automatically
 
 # --- The edition's lock ---
 requeueing batches takes the edition's lock
     lock_edition: WHERE id = %s «FOR NO KEY UPDATE»
-    test_whoever_decides_holds_the_edition
+    test_decisions_hold_the_edition_lock
 a stop and a start cannot deadlock
     lock_edition: WHERE id = %s FOR «NO KEY» UPDATE
-    test_a_stop_and_a_start_do_not_wait_for_each_other
+    test_stop_and_start_do_not_deadlock
 a batch's counts match the deliveries moved into it
     split_off: if «cursor.rowcount != len(recipients) → False»:
-    test_what_does_not_wait_in_a_batch_cannot_be_split_off
+    test_only_waiting_copies_can_be_split_off
 """)

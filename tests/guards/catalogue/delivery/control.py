@@ -14,10 +14,10 @@ a stopped edition does not hold back another
     test_other_editions_go_on_while_one_is_stopped
 only a running edition is paused
     pause_automatically: "paused", «"control = 'running'" → "true"», reason
-    test_only_what_runs_can_be_paused_and_only_once
+    test_only_running_editions_can_be_paused
 a stop does not change an ended edition
     stop: "stopped", «_HAS_NOT_ENDED → "true"», reason
-    test_a_second_copy_after_the_end_is_an_alarm_and_the_end_stays
+    test_second_copy_after_the_end_only_raises_an_alarm
 only a held-back edition is resumed
     resume: if «control not in {"stopped", "paused"} or» unreconciled:
     test_an_edition_that_is_not_stopped_has_nothing_to_resume
@@ -29,13 +29,13 @@ an unreconciled edition is not closed
     test_an_unreconciled_edition_is_neither_resumed_nor_closed
 after a fault one batch goes first
     resume: probe = «control == "stopped" or probing → False»
-    test_resuming_sends_one_batch_first_and_the_rest_once_it_was_judged
+    test_resume_sends_one_probe_batch_first
 a pause keeps the rule that one batch goes first
     resume: probe = control == "stopped" «or probing»
     test_a_pause_does_not_forget_that_one_batch_goes_first
 the rest stays behind the first batch while its edition is held back
     end_probe: if cursor.fetchone() «== ("running",)»:
-    test_judged_in_a_pause_the_first_releases_nobody
+    test_probe_judged_in_a_pause_releases_no_batch
 the first batch keeps its turn while it can still proceed automatically
     pass_probe_on: WHERE «edition_id = %(edition)s → false» AND {IS_OPEN} AND state IN
     test_a_call_that_was_put_off_is_no_judgement
@@ -47,12 +47,12 @@ a hold outlives a pause
     test_a_hold_outlives_a_pause
 only a held, running edition is sent now
     send_now: WHERE id = %s «AND control = 'running' AND held_until > clock_timestamp()»
-    test_only_what_is_held_and_runs_is_sent_now
+    test_only_held_running_editions_are_sent_now
 
 # --- Ending ---
 nothing is called back after the hold has ended
     call_back: if cursor.fetchone() «!= (True,) → is None»:
-    test_once_the_hold_is_over_it_is_too_late_to_call_back
+    test_call_back_fails_after_the_hold
 a batch whose call has started is not called back
     call_back: if cursor.fetchone() == («True,»): transaction
     test_after_a_call_nothing_is_called_back
@@ -70,11 +70,11 @@ withdrawn copies are counted exactly, or nothing is done
     test_counts_that_differ_from_the_rows_undo_a_cancel
 unconfirmed copies are not withdrawn with queued ones
     withdraw_waiting: WHERE delivery.batch_id = emptied.id «AND delivery.outcome = 'waiting'»
-    test_a_cancelled_edition_still_asks_about_its_doubt
+    test_cancelled_edition_still_looks_up_unknown_copies
     test_the_rest_is_withdrawn_and_the_number_reached_is_exact
 a copy that evidence requeues is withdrawn if its edition is cancelled
     withdraw_if_cancelled: if cursor.fetchone() «== ("cancelled",) → is None»:
-    test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over
+    test_waiting_copies_follow_the_edition_after_a_look_up
 an edition with queued or unconfirmed copies is not closed
     close: AND «state NOT IN ('done', 'parked') → false»)
     test_an_open_edition_cannot_be_closed
@@ -88,7 +88,7 @@ nothing is resent for an ended edition
     test_closing_accepts_missed_copies_once
 a refused address is not among the missed
     _WAS_MISSED: delivery.outcome = 'failed' «AND delivery.missed»
-    test_the_missed_and_nobody_else_get_a_copy
+    test_send_to_missed_resends_only_missed_copies
 a copy with a time is not among the missed
     _WAS_MISSED: «AND delivery.sent_at IS NULL» AND delivery.provider_message_id IS NULL
     test_marked_copies_are_not_sent_to_the_missed
@@ -100,17 +100,17 @@ the missed wait while their edition is held back
     test_missed_copies_wait_in_batches_in_a_pause
 unconfirmed copies of a closed edition are not looked up again
     ask_again: if lock_edition(cursor, edition) == "«closed»":
-    test_closed_doubt_is_not_asked_about_or_sent
+    test_closed_unknown_copies_are_neither_looked_up_nor_resent
 only copies that wait for a decision are looked up again
     ask_again: edition_id = %s AND {IS_OPEN} AND state «= 'parked' → IN ('parked', 'unknown')»
-    test_doubt_that_is_still_asked_about_is_not_for_an_operator
+    test_copies_in_look_up_need_no_decision
 only copies that wait for a decision are resent
     resend_unknown: AND {IS_OPEN} AND state «= 'parked' → IN ('parked', 'unknown')» AND NOT EXISTS
-    test_doubt_that_is_still_asked_about_is_not_for_an_operator
+    test_copies_in_look_up_need_no_decision
 no decision resends an unconfirmed copy with a mark
     resend_unknown: AND delivery.outcome = '«unknown → never»' AND {HAS_SENT_MARK})
-    test_no_decision_sends_marked_doubt_again
+    test_marked_unknown_copies_are_never_resent
 unconfirmed copies of an ended edition are not resent
     resend_unknown: «return None → pass» cursor.execute(f" WITH again AS (UPDATE
-    test_closed_doubt_is_not_asked_about_or_sent
+    test_closed_unknown_copies_are_neither_looked_up_nor_resent
 """)

@@ -8,7 +8,7 @@ the same acceptance twice is one piece of evidence
     test_a_resumed_edition_stops_for_a_third_copy_alone
 the acceptance on the delivery is not a second one
     record_acceptances: WHERE «NOT (outcome = 'sent' AND provider_message_id = message_id) → true»
-    test_the_acceptance_that_stands_on_its_delivery_needs_no_row
+    test_first_acceptance_needs_no_evidence_row
 a second copy raises an alarm
     record_acceptances: «raise_duplicate_alarms(cursor, edition, recipients)» return new
     test_a_second_copy_raises_an_alarm_and_stops_the_edition
@@ -20,46 +20,46 @@ a second copy that is seen again does not stop a resumed edition
     test_a_resumed_edition_stops_for_a_third_copy_alone
 of two copies one raises an alarm, whichever it is
     _raise_for: «missing = missing[: len(ids) - 1 - len(raised)]»
-    test_an_alarmed_copy_that_becomes_the_known_one_raises_no_other
+    test_repeated_second_acceptance_raises_one_alarm
 an alarm is raised once for its subject
     raise_alarm: «ON CONFLICT (edition_id, kind, about) DO NOTHING»
-    test_an_alarm_is_raised_once_for_what_it_is_about
+    test_alarm_is_raised_once_per_subject
 two simultaneous acceptances see one another
     record_acceptances: «_lock_batches(cursor, edition, recipients)»
     test_two_acceptances_at_once_do_not_miss_one_another
 a delivery that a worker holds is left to it
     settle_by_evidence: WHERE «state NOT IN ('claimed', 'sending', 'looking_up') → true»
-    test_what_a_worker_holds_is_left_to_it
+    test_leased_batch_is_left_to_its_worker
 a reply that names another id than an earlier acceptance is noticed
     unapplied_evidence: (outcome <> 'sent' «OR provider_message_id <> message_id»)
-    test_a_reply_with_another_id_than_the_webhook_is_a_second_copy
+    test_reply_with_another_id_is_a_second_copy
 evidence beside settled copies waits for a decision while the edition does not run
     _SETTLE: WHEN «(SELECT control FROM edition WHERE id = %(edition)s) = 'running' → true»
-    test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over
+    test_waiting_copies_follow_the_edition_after_a_look_up
 an id on a delivery is preferred to another
     _SETTLE: «(message_id = provider_message_id) DESC NULLS LAST,» seen.id
     test_of_two_acceptances_the_one_on_the_delivery_counts
 a first batch that ends by evidence passes its turn to the next
     settle_by_evidence: «pass_probe_on(cursor, edition)»
-    test_a_first_batch_that_ends_by_evidence_passes_its_turn_on
+    test_probe_settled_by_evidence_passes_the_probe_on
 copies requeued beside settled ones of a cancelled edition are never sent
     settle_by_evidence: «withdraw_if_cancelled(cursor, edition)»
-    test_what_waits_beside_the_doubt_follows_its_edition_once_the_doubt_is_over
+    test_waiting_copies_follow_the_edition_after_a_look_up
 
 # --- Webhooks ---
 a webhook without the password is refused
     PostmarkWebhook.post: if «→ False and» not _is_authorised(
-    test_who_does_not_know_the_password_is_refused_and_nothing_is_kept
+    test_wrong_password_is_refused_and_stores_no_event
 without credentials webhooks are refused
     PostmarkWebhook.post: «not (settings.POSTMARK_WEBHOOK_USER and
         settings.POSTMARK_WEBHOOK_PASSWORD) → False»
-    test_without_both_credentials_webhooks_are_refused_in_a_way_that_loses_none
+    test_missing_credentials_answer_503_so_postmark_retries
 a webhook larger than any event is refused
     PostmarkWebhook.post: if «length > MAX_BODY_BYTES → False»:
     test_a_body_larger_than_any_event_is_refused
 a length with thousands of digits is not parsed
     _content_length: «[:MAX_DIGITS]»
-    test_a_length_of_thousands_of_digits_is_too_large_and_nothing_is_read
+    test_huge_content_length_is_refused_unread
 a future time is replaced by the time of receipt
     _apply_acceptance: by = «min(accepted.by, received_at) if accepted.by else None → accepted.by»
     test_future_times_and_odd_attempts_are_left_out
@@ -68,10 +68,10 @@ a truncated webhook is not taken for a whole one
     test_a_body_that_breaks_off_may_come_again
 a webhook without a length is not taken for an empty one
     _content_length: if not given «and "HTTP_TRANSFER_ENCODING" not in request.META»:
-    test_a_body_of_untold_length_is_not_an_empty_one
+    test_body_without_content_length_is_refused
 an event that was not stored may come again
     _store_and_apply: return _respond(«503 → 200», "The event could not be stored.")
-    test_a_site_whose_database_is_down_asks_postmark_to_come_again
+    test_webhook_answers_503_while_the_database_is_down
 a repeated event is recognised
     store_all: «ON CONFLICT DO NOTHING» RETURNING id
     test_the_same_event_again_or_at_once_is_one
@@ -80,5 +80,5 @@ an event that is being applied is left to its process
     test_an_event_that_is_being_applied_is_left_alone
 an event that cannot be applied is finally set aside
     _load_pending: WHERE applied_at IS NULL AND failures < «→ 1000 +» %s
-    test_an_event_that_cannot_be_applied_holds_up_no_other_and_is_set_aside
+    test_failing_event_is_quarantined_without_blocking_others
 """)

@@ -5,14 +5,14 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 a failed look-up gives no information
     after_lookup: reason=result.reason«→ , confirmed_absent=True»,
-    test_a_search_that_failed_says_nothing_at_any_point_of_the_schedule
-    test_a_look_up_that_fails_says_nothing_and_does_not_count
+    test_failed_search_never_counts_as_absence
+    test_failed_look_up_does_not_count
 silence is believed only at the end of the schedule
     after_lookup: elif «history.lookups + 1 < len(policy.lookup_after_s) → False»:
-    test_each_silence_of_the_schedule_leads_to_the_next_look_up
+    test_each_absence_leads_to_the_next_look_up
 the next look-up keeps to the schedule
     after_lookup: lookup_after_s=«after → policy.lookup_after_s[0]»,
-    test_each_silence_of_the_schedule_leads_to_the_next_look_up
+    test_each_absence_leads_to_the_next_look_up
 silence without later mail gives no information
     after_lookup: elif «not convincing → False»:
     test_an_unconvincing_silence_counts_at_no_point_of_the_schedule
@@ -35,31 +35,31 @@ only mail accepted later is later mail
     test_earlier_mail_that_is_shown_confirms_no_silence
 silence about mail that the provider has forgotten gives no information
     after_lookup: if «forgotten → False»:
-    test_forgotten_doubt_waits_for_an_operator
+    test_forgotten_unknown_copies_need_a_decision
 the provider's retention time is known
     look_up: forgotten=«context.is_forgotten → False»,
-    test_doubt_that_postmark_forgot_waits_for_an_operator
+    test_unknown_copies_past_retention_need_a_decision
 with the policy `hold` an author decides
     after_lookup: elif «not policy.resend_when_absent → False»:
     test_where_a_person_decides_nothing_is_sent_again
 absent copies have a limited number of tries
     _after_absence: if «history.tries + 1 >= policy.max_tries → False»: failed
-    test_after_the_last_try_the_absent_are_missed_and_the_found_are_sent
+    test_last_look_up_fails_absent_and_sends_found_copies
 a copy that cost two workers alone is parked
     _after_absence: elif «suspected and alone → False»:
-    test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked
+    test_batch_with_two_crashes_is_halved_and_parked
 a batch that cost two workers during their calls is halved
     _after_absence: Next.«HALVE if suspected and len(absent) > 1 else Next.»TRY_AGAIN,
-    test_a_batch_that_loses_its_worker_twice_is_halved_down_to_one_copy_and_parked
+    test_batch_with_two_crashes_is_halved_and_parked
 a batch is suspected after two lost workers
     _recover_claimed: if crashes «< → <=» CRASHES_BEFORE_SUSPICION:
     test_a_poisonous_delivery_is_found_by_halving_and_parked_alone
 further copies that a look-up finds become evidence
     after_lookup: decided.outcomes}«, duplicates=duplicates»)
-    test_of_two_copies_for_one_reader_the_first_counts_and_the_other_is_handed_on
+    test_second_found_copy_is_reported_as_duplicate
 results about other deliveries change nothing
     _found: if recipient is None: «continue → recipient = -1»
-    test_what_belongs_to_other_deliveries_changes_nothing
+    test_results_of_other_deliveries_are_ignored
 an unconfirmed batch without an attempt is looked up by delivery keys
     _search: if isinstance(result, SearchFailed): «return result → continue»
     test_a_search_by_key_that_fails_is_no_information
@@ -67,5 +67,5 @@ evidence is found at the next look-up
     why: A process that ends a lease applies the recorded evidence.
     _search: for each in «context.kept → ()»}
     _settle.settle_in: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
-    test_evidence_on_record_settles_the_doubt_at_the_next_look_up
+    test_recorded_evidence_settles_at_the_next_look_up
 """)

@@ -5,19 +5,19 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 a poll starts a little before the last one
     _PollRun.__init__: «- OVERLAP»
-    test_after_that_what_came_since_is_asked_for_and_a_little_of_before
+    test_later_polls_overlap_the_previous_one_slightly
 the first suppression list is fetched completely
     _PollRun.suppressions: if since else {«→ 'fromdate': '2026-01-01'» }
-    test_the_first_time_all_is_asked_for_that_the_provider_remembers
+    test_first_poll_covers_all_that_the_provider_keeps
 a date is sent in another time zone
     _PollRun.suppressions: since «- → +» timedelta(days=2)
-    test_after_that_what_came_since_is_asked_for_and_a_little_of_before
+    test_later_polls_overlap_the_previous_one_slightly
 a search that reaches its limit continues by time
     _PollRun.bounces: «until = earlier → return new»
-    test_what_a_search_does_not_show_is_asked_for_by_an_earlier_time
+    test_results_beyond_the_search_limit_are_read_by_earlier_times
 a scan of bounces ends
     _PollRun.bounces: to_eastern(earlier) «>= → >» to_eastern(until)
-    test_more_bounces_of_a_second_than_shown_are_said
+    test_hidden_bounces_of_one_second_are_reported
 the provider's Retry-After is used
     running: «max(error.retry_after_s or 0.0, backoff_s) → backoff_s»
     test_it_comes_back_when_the_provider_says_so
@@ -30,13 +30,13 @@ a poll without news still sets its position
     test_a_worker_that_lost_its_lease_takes_nothing_more_in
 a stopping worker leaves stored events to the background tasks
     _PollRun._apply: «self._extend_lease()» event_inbox.apply(event)
-    test_a_worker_that_is_to_stop_leaves_what_is_kept_to_the_chores
+    test_stopping_worker_leaves_stored_events_to_others
 the lease of a list lasts as long as reading it may take
     _PollRun._download: lease_s=«deadline_s +» LEASE_S
-    test_while_a_list_is_read_nobody_else_takes_the_task
+    test_lease_is_extended_while_a_list_is_read
 an entry without a date is skipped
     _PollRun._apply_entries: if «one.at is not None → True»]
-    test_an_entry_that_does_not_say_since_when_is_passed_over
+    test_entry_without_a_time_is_skipped
 a suppression list is never held in memory completely
     _PollRun.suppressions: while chunk := list(«islice(entries, PAGE_SIZE) → entries»):
     test_a_long_list_is_taken_in_and_never_held_whole
@@ -45,22 +45,22 @@ an answer without a list is not taken for an empty list
     test_anything_else_is_no_suppression_list
 a stopping worker does not wait for the end of a list
     _PollRun._download.write: «if self._is_stopping(): raise TaskInterruptedError» try:
-    test_a_worker_that_is_to_stop_does_not_wait_for_the_end_of_a_list
+    test_stopping_worker_does_not_finish_a_list
 the earliest delivery time is kept
     record_delivered: delivery(key).filter(«is_news»).update(delivered_at=at)
-    test_a_delivery_is_written_beside_the_copy_with_the_earliest_time
+    test_delivered_copy_keeps_the_earliest_time
 a bounced copy is counted once
     count_feedback: WHERE {delivery} «AND {what}_at IS NULL» AND NOT
-    test_a_bounce_told_several_times_is_counted_once
+    test_repeated_bounce_is_counted_once
 the bounce rate is counted from the latest resume
     pause_if_over_threshold: sum(bounced) «- watched_bounced»,
     test_the_same_bounces_pause_no_resumed_edition
 an unconfirmed copy counts as sent in the bounce rate
     pause_if_over_threshold: SELECT sum(sent + «unknown +» CASE
-    test_copies_in_doubt_have_left_too
+    test_unknown_copies_count_as_sent_in_rates
 another try of the same event is known by its trace
     _store_and_apply: event_inbox.store(body, «trace → None»)
-    test_another_try_of_the_same_event_is_known_by_its_trace
+    test_retry_of_an_event_is_recognised_by_its_trace
 events older than an opt-in change nothing
     _apply: if «reader.opt_in is not None and at <= reader.opt_in.at → False»:
     test_what_is_older_than_their_own_opt_in_is_over
@@ -100,16 +100,16 @@ a bounce says that its address is inactive
     test_once_an_address_is_said_to_be_inactive_its_bounce_says_so
 an invalid address is ignored
     _address: fits and address.count("@") == 1 «and " " not in address»
-    test_what_names_no_address_or_no_known_matter_is_no_fact
+    test_event_without_address_or_known_type_is_ignored
 an address beyond ASCII is ignored
     _address: MAX_ADDRESS_LENGTH «and address.isascii()» and
-    test_what_names_no_address_or_no_known_matter_is_no_fact
+    test_event_without_address_or_known_type_is_ignored
 texts are cut to their column's length
     _word: return value«[:MAX_WORD_LENGTH]» if
-    test_no_word_or_sentence_is_longer_than_the_tables_hold_or_cannot_be_shown
+    test_event_texts_fit_the_tables_and_are_printable
 an address is inactive only if the provider says so
     parse_event: inactive=«event.get("Inactive") is True → bool(event.get("Inactive"))»
-    test_an_address_is_inactive_only_where_it_is_said_to_be
+    test_address_is_inactive_only_if_the_event_states_it
 bounces far apart are not added up
     _soft_bounces_are_enough_at: «soft.at >= latest.at - make_interval(days =>» %(days)s«) → > 0»)
     test_bounces_far_apart_are_not_added_up
@@ -128,5 +128,5 @@ two workers never run one task
     test_two_workers_never_ask_at_once
 a worker that lost its lease does not end the task
     _leased: filter(name=lease.name«, owner=lease.owner»)
-    test_what_a_lost_worker_held_another_takes_when_its_lease_is_over
+    test_expired_lease_of_a_crashed_worker_is_taken_over
 """)

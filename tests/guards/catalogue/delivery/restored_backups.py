@@ -8,10 +8,10 @@ after a restore the provider's lists are read at once
     test_the_providers_lists_are_read_at_once
 editions that continue after a restore are named
     Command.handle: self._report_differences(outcome) «self._report_running(unreconciled)»
-    test_reconciled_editions_are_what_they_were
+    test_reconciled_editions_keep_their_state
 editions that continue after a restore are named even if the run fails
     Command.handle: «self._report_running(unreconciled)» if isinstance
-    test_what_goes_on_is_named_by_a_run_that_cannot_end_too
+    test_failed_run_still_names_continuing_editions
 nothing is claimed for a call in another database
     _claim_next: «AND {IS_THE_KNOWN_DATABASE}» ORDER
     test_another_database_gives_out_no_batch
@@ -26,7 +26,7 @@ a changed timeline means another database
     test_another_database_gives_out_no_batch
 a value that the server does not report is no difference
     DIFFERS: «AND stored.timeline <> '' AND this.timeline <> ''»)
-    test_what_a_server_hides_is_no_difference
+    test_hidden_identity_field_is_no_difference
 a correction for some readers waits until earlier versions are reconciled
     reached_refusal: if «unreconciled → False»:
     test_after_a_restore_a_correction_waits_for_its_reconciliation[noticed-unreached]
@@ -44,7 +44,7 @@ nothing is called back in another database
     test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled
 open editions stop in another database
     check_identity: found = «replace(found, stopped=_prepare_restored_database(cursor)) → found»
-    test_what_is_open_stops_and_what_ended_or_waits_for_a_person_stays
+    test_restore_stops_only_open_editions
 a worker from before the restore loses its claim
     EPOCH_GAP: EPOCH_GAP = «1_000_000 → 0»
     test_a_worker_of_before_the_restore_has_lost_its_claim
@@ -53,17 +53,17 @@ reader ids are not reused after a restore
     test_after_a_restore_ids_are_new
 a second restore of one backup uses other ids and numbers
     reserve_ids: floor(«random() → 0» * %s))::bigint) FROM
-    test_the_same_backup_restored_again_gives_out_other_ids_and_numbers
+    test_second_restore_skips_to_other_ids
 request numbers are not reused after a restore
     next_request_number: «jumps * REQUESTS_APART if was_here else» 0
-    test_a_request_unknown_to_the_backup_is_no_second_copy_of_the_next
+    test_lost_request_causes_no_second_copy_of_the_next
     test_a_first_request_for_a_record_jumps_after_a_restore
 only readers from before a restore get a jump in their numbers
     next_request_number: «subscriber_id // IDS_APART < jumps → True»
     test_whoever_joins_after_a_restore_begins_with_number_one
 declaring and noticing a restore do not deadlock
     declare_restored: «_lock_identity(cursor)» stopped =
-    test_declaring_and_noticing_a_restore_do_not_wait_for_each_other
+    test_declared_and_noticed_restore_do_not_deadlock
 workers that start at once stop the editions once
     _lock_identity: found = _compare_identity(cursor, lock=«True → False»)
     test_workers_that_start_at_once_stop_the_editions_once
@@ -71,10 +71,10 @@ workers that start at once stop the editions once
 # --- Silence ---
 silence counts between the last look-up and the provider's retention time
     SearchCoverage.counts_for: «if not self.since <= sent_at <= self.until: return False»
-    test_silence_counts_between_the_last_look_up_and_the_providers_memory
+    test_absence_counts_between_last_look_up_and_retention
 without visible later mail silence gives no information about earlier mail
     SearchCoverage.counts_for: if «self.shows_later_mail or self.last_accepted_at is None → True»:
-    test_where_later_mail_is_not_shown_silence_says_nothing_about_what_came_before_it
+    test_absence_proves_nothing_while_the_search_lags
 copies that the provider has forgotten are never called reconciled
     find_obstacle: if «backup_not_before < coverage.since → False»:
     test_what_stands_in_the_way_is_named
@@ -87,19 +87,19 @@ nothing continues while the search shows no later mail
 later mail is searched before the scan
     ReconcileRound.run: (self._stream) «→ ¶self._walk()» shows_later_mail = last is None or
         bool(self._search.about("attempt", last[0].hex)) «self._walk()»
-    test_search_that_catches_up_after_the_walk_lets_nothing_go_twice
+    test_lagging_search_causes_no_second_copy
 nothing continues before the whole search was read
     find_obstacle: return None if «was_all_shown → True» else
     test_what_stands_in_the_way_is_named
 silence is judged by the deadline and the last look-up
     reconcilable_at: timedelta(seconds=«deadline_s +» last_lookup_after_s)
-    test_a_call_that_was_in_the_air_has_its_deadline_and_then_all_look_ups
+    test_reconciling_waits_for_call_deadline_and_look_ups
 a round waits for the deadline of calls before the restore
     ReconcileRound._end: deadline_s=«settings.DELIVERY_HTTP_DEADLINE_S → 0.0»
-    test_what_was_sent_after_the_backup_is_recorded_and_the_rest_goes_out
+    test_copies_sent_after_the_backup_are_recorded_once
 later mail is searched before an edition continues
     ReconcileRound.run: = «last is None or bool(self._search.about("attempt", last[0].hex)) → True»
-    test_search_that_catches_up_after_the_walk_lets_nothing_go_twice
+    test_lagging_search_causes_no_second_copy
 
 # --- Search hits ---
 a hit counts by its key and not by its tag
@@ -109,7 +109,7 @@ a hit counts by its key and not by its tag
 versions of an issue are kept apart
     ReconcileRound._walk: if key is None or key.issue != self._issue «or key.version not in
         self._editions»:
-    test_versions_of_an_issue_are_told_apart
+    test_versions_of_an_issue_are_distinguished
 a recorded copy that the search lacks raises an alarm
     ReconcileRound._look_up_missing: «record_findings.raise_not_at_provider_alarm(walked, key,
         recipient) → pass»
@@ -119,19 +119,19 @@ a lagging search raises no alarm about missing copies
     test_copies_that_are_not_shown_raise_an_alarm
 a message counts as recorded only under its id
     compare: elif «row == ("sent", listed.message_id) → row[0] == "sent"»:
-    test_a_message_is_the_one_on_record_only_if_it_is_recorded_as_sent_under_its_id
+    test_message_matches_only_a_sent_row_with_its_id
 messages of a version that only the provider knows are counted
     ReconcileRound._walk: «self.report.unknown[key.version] += is_new → pass»
-    test_an_unknown_version_is_said_and_told_apart
+    test_unknown_version_is_reported_separately
 a known version outside the scan is not reported
     ReconcileRound.run: «del self.report.unknown[version] → pass»
-    test_a_known_version_not_walked_is_not_said
+    test_known_version_outside_the_walk_is_not_reported
 a version that only the provider knows waits for a decision
     Command.handle: or outcome.obstacles «or outcome.unknown» or
-    test_an_unknown_version_is_said_and_told_apart
+    test_unknown_version_is_reported_separately
 counts that do not balance hold up no other edition
     ReconcileRound._do_for: except «DatabaseError → ZeroDivisionError» as error: logger
-    test_books_out_of_balance_hold_up_no_other
+    test_unbalanced_counts_do_not_block_other_editions
 
 # --- Continuing ---
 a restore during the scan is reconciled anew
@@ -140,15 +140,15 @@ a restore during the scan is reconciled anew
 an edition with second copies does not continue automatically
     end_reconciliation: if «second_acceptances(record).filter(
         raised_at__gte=record.unreconciled_since).exists() → False»:
-    test_an_edition_that_went_out_twice_does_not_go_on_when_it_is_reconciled
+    test_edition_with_second_copies_stays_stopped_after_reconciling
 an edition that a fault stopped stays stopped when reconciled
     end_reconciliation: control="stopped"«, control_reason=restored(record.issue).dumps()»
-    test_reconciled_editions_are_what_they_were
+    test_reconciled_editions_keep_their_state
 an edition that an author paused stays paused when reconciled
     end_reconciliation: control=«"stopped", control_reason=restored(record.issue).dumps() →
         "paused"»
-    test_reconciled_editions_are_what_they_were
+    test_reconciled_editions_keep_their_state
 a hold outlives a restore
     resume_batches: due_at = «greatest(due_at, clock_timestamp()) → clock_timestamp()»
-    test_reconciled_editions_are_what_they_were
+    test_reconciled_editions_keep_their_state
 """)

@@ -11,10 +11,10 @@ a 429 slows all workers down
     test_under_a_ceiling_half_of_it_is_left
 no worker calls right after a 429
     slow_down: clock_timestamp() + «→ 0 *» make_interval(secs => %s))", [quiet_s(retry_after_s)]
-    test_nobody_calls_in_the_first_second_after_it
+    test_no_worker_calls_in_the_first_second
 no worker calls before the time that the provider named
     quiet_s: return «max(SHORTEST_BREATH_S, retry_after_s or 0.0) → SHORTEST_BREATH_S»
-    test_nobody_calls_before_the_time_that_the_provider_named
+    test_no_worker_calls_before_retry_after
 while the rate is limited no batch goes before its slot
     claim: provided=«f"NOT {IS_SLOWED}" → "true"»
     test_after_a_429_no_batch_goes_before_its_turn
@@ -23,7 +23,7 @@ a slot is taken when it is due
     test_the_ceiling_on_copies_per_second_holds_over_all_workers
 one of many workers takes the slot
     acquire_permit: «FOR UPDATE SKIP LOCKED»") row
-    test_of_a_crowd_that_was_slowed_down_one_claims_in_each_turn
+    test_one_slowed_worker_claims_per_permit
 a slot that another worker is taking is not waited for
     acquire_permit: FOR UPDATE «SKIP LOCKED»") row
     test_a_turn_that_another_is_taking_is_not_waited_for

@@ -10,7 +10,7 @@ a settlement checks the claim's epoch
     test_an_earlier_epoch_does_not_settle_a_later_call
 a settlement checks the batch's state
     _CHANGE_BATCH: WHERE id = %(batch)s «AND state = %(was)s» AND epoch = %(epoch)s
-    test_a_stale_worker_does_not_settle_what_was_swept
+    test_stale_worker_cannot_settle_a_recovered_batch
 outcomes change only of deliveries that are as the decision saw them
     write_outcomes: if «written != len(outcomes) → False»:
     test_an_outcome_changed_past_all_code_undoes_the_settlement
@@ -19,15 +19,15 @@ a settled delivery keeps its outcome
     test_an_outcome_changed_past_all_code_undoes_the_settlement
 an unconfirmed delivery keeps its provider's id
     _write_others: THEN «provider_message_id → NULL» END
-    test_an_id_without_a_time_is_never_sent_again_by_itself
+    test_id_without_time_is_never_resent_automatically
 a late answer is kept as evidence
     settle_call: «record_acceptances(cursor, claim.edition, attempt, late, Evidence.Source.REPLY) →
         0»
-    test_the_answer_that_a_stale_worker_brings_is_kept_as_evidence
+    test_stale_worker_answer_becomes_evidence
 a late answer settles the unconfirmed copy at once
     settle_call: «settle_by_evidence(cursor, claim.edition, [recipient for recipient, _ in late]) →
         pass»
-    test_an_answer_after_a_lost_claim_ends_the_doubt_at_once
+    test_late_answer_settles_unknown_copies_at_once
 a settlement uses evidence that arrived meanwhile
     _settle.settle_in: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
     test_evidence_counts_more_than_the_answer
@@ -37,7 +37,7 @@ a second copy that a look-up finds is kept and raises its alarm
     test_two_copies_that_a_look_up_finds_are_an_alarm
 a look-up's result is credited to its attempt
     settle_lookup.count_found: if «claim.attempt is not None → False»:
-    test_only_the_rest_of_a_call_accepted_in_part_goes_again
+    test_only_absent_copies_of_a_partial_call_are_resent
 requeued copies check the edition's state under its lock
     _settle: settle_in, lock_first=«lock_first → False»
     test_a_call_put_off_during_a_pause_comes_back_paused
@@ -46,16 +46,16 @@ postponed copies of a held-back edition wait with the rest
     test_a_call_put_off_during_a_pause_comes_back_paused
 unaccepted copies of a cancelled edition are withdrawn, not retried
     _change_deliveries: if control == "«cancelled → never»":
-    test_what_a_call_did_not_bring_out_never_goes
+    test_unaccepted_copies_of_a_cancelled_edition_are_withdrawn
 a marked copy of a cancelled edition is looked up and not withdrawn
     _change_deliveries: «quarantine_marked(cursor, claim.edition, batch=claim.batch) → pass»
-    test_a_copy_marked_during_its_call_is_asked_about_not_withdrawn
+    test_copy_marked_during_its_call_is_looked_up
 a refused address gets no more mail
     _change_deliveries: if «refused → False»:
     test_a_refused_address_fails_and_its_reader_is_marked_bounced
 a fault of the account stops the edition
     _change_edition: «stop(cursor, claim.edition, settlement.stop_edition) → pass»
-    test_the_edition_stops_at_once_says_what_to_set_right_and_burns_no_tries
+    test_account_fault_stops_the_edition_without_using_tries
 a look-up's result is no judgement about the account
     _change_edition: elif claim.probing «and not looked_up» and _was_judged(settlement):
     test_a_look_up_is_no_judgement_of_the_account
@@ -67,13 +67,13 @@ the next batch goes first if all readers of the first one had left
     test_an_empty_first_batch_is_no_judgement
 the next batch goes first if the first one was parked
     _recover_claimed: «pass_probe_on(cursor, lease.edition) → pass»
-    test_after_a_parked_first_batch_the_rest_goes_on
+    test_parked_probe_releases_the_rest
 look-ups count from the time when the copy became unconfirmed
     _CHANGE_BATCH: «{_SINCE} + make_interval(secs => %(lookup_after)s) → clock_timestamp()»
-    test_what_was_accepted_unheard_is_found_and_sent_once
+    test_accepted_call_without_answer_is_found_once
 an inconclusive look-up leaves the copy unconfirmed
     _SINCE: WHEN %(looks_up)s OR %(state)s = 'parked' THEN «unknown_since → clock_timestamp()» END
-    test_a_call_not_accepted_is_sent_again_after_the_last_look_up
+    test_absent_call_is_resent_after_the_last_look_up
 
 # --- Reaping leases ---
 a current lease is left alone
@@ -85,18 +85,18 @@ a current lease is left alone
 the reaper checks the epoch that it saw
     why: A batch claimed anew has a current lease.
     _EXPIRED: = %s AND «epoch = %s AND lease_until <= clock_timestamp() → (epoch = %s OR true)»
-    test_what_was_claimed_anew_while_the_sweep_looks_is_left_alone
+    test_sweep_skips_a_batch_claimed_meanwhile
 the reaper checks the state that it saw
     why: A settled or returned batch has no lease.
     _EXPIRED: «→ (» state = %s «→ OR true)» AND epoch = %s «AND lease_until <= clock_timestamp()»
-    test_what_was_given_back_while_the_sweep_looks_is_no_crash
+    test_batch_released_during_a_sweep_is_no_crash
 a call that its worker settled meanwhile is no crash
     _recover_sending: expired_id = batch.id AND «{_EXPIRED} → batch.id = %s AND %s::text IS NOT
         NULL AND %s::bigint IS NOT NULL»
     test_a_call_settled_while_the_sweep_looks_is_no_crash
 the reaper uses evidence that arrived after the worker was lost
     _recover: unapplied «= unapplied_evidence(cursor, lease.batch) → : list[int] = []»
-    test_what_came_while_a_worker_was_lost_is_heeded_by_the_sweep
+    test_lease_reaper_applies_evidence_of_a_crashed_worker
 copies of a lost worker wait with the rest while their edition is held back
     _recover_claimed: "ready" «if control == "running" else "paused"»
     test_lost_batch_of_a_paused_edition_comes_back_paused
@@ -120,5 +120,5 @@ halves start without the crashes of the whole
     test_halves_start_without_the_crashes_of_the_whole
 one batch that cannot be recovered does not block the others
     _try_to_recover: except «DatabaseError → ZeroDivisionError»:
-    test_a_batch_that_cannot_be_brought_back_holds_up_no_other
+    test_failing_recovery_does_not_block_others
 """)

@@ -41,7 +41,7 @@ a configured token is required
     test_with_a_token_only_the_token_counts
 counts that could not be added wait for the next flush
     flush: «buffer.put_back(counts)»
-    test_what_could_not_be_added_waits_for_the_next_time
+    test_counts_wait_after_a_failed_flush
 what is rolled back is not counted
     add_on_commit: «transaction.on_commit(lambda: metrics_buffer.add(name, by, **labels)) →
         metrics_buffer.add(name, by, **labels)»
@@ -61,16 +61,16 @@ a scrape does not read finished transactional mail
 failed test letters do not hide an issue that stopped
     EDITIONS: ELSE «is_open OR kind = 'newsletter' → true» END
     test_failed_test_letters_do_not_hide_an_issue_that_stopped
-    test_finished_mail_on_request_is_not_read_after_one_given_up
+    test_finished_transactional_mail_is_not_read
 among many open editions the held-back ones are reported
     EDITIONS: ORDER BY «is_held_back DESC,» is_letter DESC, id DESC
-    test_what_is_held_back_comes_before_the_newest
+    test_paused_editions_come_before_the_newest
 a task that no worker runs any more is not reported
     IS_ACTIVE: «due_at > clock_timestamp() - interval '1 hour' → true»)
-    test_a_task_that_no_worker_runs_any_more_is_not_reported
+    test_task_without_a_worker_is_not_reported
 the log gives the reason why the provider could not be asked
     running: lease.name, error«.reason», wait_s
-    test_the_line_in_the_log_says_why_the_provider_could_not_be_asked
+    test_log_line_states_why_polling_failed
 a database outage is not reported as an error of pages
     observe_request: «UNAVAILABLE if status == 503 else»
     test_a_503_is_not_counted_as_an_error
