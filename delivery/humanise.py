@@ -5,22 +5,10 @@ from datetime import datetime, tzinfo
 from django.utils.formats import date_format, number_format
 from django.utils.translation import ngettext
 
-_WORDS = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-_ORDINALS = (
-    *("first", "second", "third", "fourth", "fifth"),
-    *("sixth", "seventh", "eighth", "ninth", "tenth"),
-)
-
 
 def digits(number: int) -> str:
     """Write a number with the separators of the active language: 52,418."""
     return number_format(number, force_grouping=True)
-
-
-def so_many(number: int, one: str, many: str = "") -> str:
-    """One link, Three links, 12 links: at the head of a sentence."""
-    word = _WORDS[number] if number < len(_WORDS) else f"{number:,}"
-    return f"{word} {one if number == 1 else many or f'{one}s'}"
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -70,19 +58,6 @@ def clock_and_day(at: datetime, now: datetime, zone: tzinfo) -> str:
     local = at.astimezone(zone)
     is_today = local.date() == now.astimezone(zone).date()
     return date_format(local, "H:i:s" if is_today else "D j M Y, H:i:s")
-
-
-def ordinal(number: int) -> str:
-    """Second, tenth, 11th."""
-    if 1 <= number <= len(_ORDINALS):
-        return _ORDINALS[number - 1]
-    tens = 10 <= number % 100 <= 20
-    return f"{number}{'th' if tens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
-
-
-def enumerated(things: list[str]) -> str:
-    """A, b and c."""
-    return things[0] if len(things) == 1 else f"{', '.join(things[:-1])} and {things[-1]}"
 
 
 KB = 1024

@@ -34,7 +34,9 @@ class TransactionalText:
 
 
 def transactional_text(kind: str) -> TransactionalText:
-    """Write the text of a transactional mail in the active language, with merge fields."""
+    """Write the text of a transactional mail in the active language.
+
+    Merge fields are in place."""
     if kind == Edition.Kind.CONFIRMATION:
         return TransactionalText(
             title=_("Confirm that you want {{ newsletter }}"),

@@ -79,7 +79,7 @@ def test_a_cut_database_line_loses_no_answer(newsroom: Newsroom, provider: Sandb
 
 @pytest.mark.parametrize("given", ["0", "65", "many"])
 def test_a_concurrency_out_of_range_is_refused_with_one_sentence(given: str) -> None:
-    sentence = f"--concurrency is '{given}'; expected a whole number from 1 to 64."
+    sentence = f"--concurrency is “{given}”. Give a whole number from 1 to 64."
     with pytest.raises(CommandError, match=sentence):
         call_command("deliver", "--concurrency", given)
 

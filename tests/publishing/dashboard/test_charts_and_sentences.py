@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.humanise import duration, enumerated, late_duration, ordinal
+from delivery.humanise import duration, late_duration
 from publishing.dashboard.dashboard_headline import headline_sentence
 from publishing.dashboard.readers_chart import Point, chart_of, scale_of
 from publishing.progress_bar import NARROWEST, ORDER, parts_of
@@ -194,7 +194,5 @@ def test_a_sender_is_shown_without_the_quotation_marks_that_a_header_wants(sende
 def test_numbers_and_times_are_written_in_words() -> None:
     spans = {1: "1 second", 89: "89 seconds", 90: "2 minutes", 90 * 60: "2 hours"}
     assert {seconds: duration(seconds) for seconds in spans} == spans
-    assert [ordinal(number) for number in (1, 10, 11, 22)] == ["first", "tenth", "11th", "22nd"]
-    assert [enumerated(list(row)) for row in ("a", "ab", "abc")] == ["a", "a and b", "a, b and c"]
     late = {59: "", 60: "60 seconds", 720: "12 minutes", 7200: "2 hours", 172_800: "2 days"}
     assert {s: late_duration(s) for s in late} == late
