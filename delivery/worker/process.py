@@ -142,8 +142,8 @@ class Worker:
         if noticed.unavailable_fields and not self._warned_of_identity:
             self._warned_of_identity = True
             logger.warning(
-                "PostgreSQL does not report its %s to this role, so some restored backups cannot be "
-                "noticed; after restoring one, run ./homing reconcile --restored",
+                "PostgreSQL does not report its %s to this role, so some restored backups go "
+                "unnoticed; after restoring one, run ./homing reconcile --restored",
                 " and its ".join(noticed.unavailable_fields),
             )
 
