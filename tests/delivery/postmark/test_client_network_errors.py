@@ -183,7 +183,7 @@ def test_a_client_works_again_after_a_broken_connection(client: Client) -> None:
     with ScriptedServer(close_after_reading, answering(GOOD)) as server:
         sender = client(server.url)
         assert unanswered_because(send(sender)) == (
-            "The connection broke before the answer (ConnectionError)."
+            "The connection broke before Postmark answered (ConnectionError)."
         )
         assert isinstance(send(sender), Answered)
 
