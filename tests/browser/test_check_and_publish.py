@@ -36,7 +36,7 @@ def draft(author: Any) -> Draft:
 
 def test_sheet_reports_links_and_the_publishing_note_ends(desk, draft, site):
     desk.goto(at(draft, "check/"))
-    expect(desk.get_by_text("One link answers 404")).to_be_visible()
+    expect(desk.get_by_text("1 link answers 404")).to_be_visible()
     publish_to(desk, READERS)
     assert str(Edition.objects.get().issue_id) in desk.url
 
@@ -95,7 +95,7 @@ def test_time_beside_now_is_refused_without_scripts(new_page, author, readers, d
     page.get_by_label("Date and time").fill(tomorrow("UTC").local)
     ask(page, READERS)
 
-    expect(page.locator("#when-at-error")).to_contain_text("choose “Schedule”, or clear the time")
+    expect(page.locator("#when-at-error")).to_contain_text("Choose “Schedule”, or clear the time")
     assert not Edition.objects.exists()
     page.get_by_label("Schedule", exact=True).check()
     ask(page, READERS)

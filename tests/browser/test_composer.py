@@ -107,7 +107,7 @@ def test_correction_is_shown_before_its_first_change(desk, author):
     page = is_ready(desk)
 
     expect(shown(page).get_by_text("they have gone.")).to_be_visible()
-    page.get_by_role("button", name="Text", exact=True).click()
+    page.get_by_role("button", name="Plain text", exact=True).click()
     expect(page.locator("[data-frames] iframe")).to_have_count(1)
     expect(shown(page).locator("pre")).to_contain_text("they have gone.")
     assert not Draft.objects.exists()
@@ -167,7 +167,7 @@ def test_copy_whose_answer_was_lost_can_be_saved_again(writing, draft):
     writing.route("**/drafts/", arrives_and_its_answer_does_not)
     copy.click()
     expect(writing.get_by_role("alert")).to_have_text("The copy could not be saved. Press again.")
-    expect(writing.get_by_text("Neither version is lost.")).to_be_visible()
+    expect(writing.get_by_text("Both versions are kept.")).to_be_visible()
     writing.unroute_all()
     letter(writing).fill("Mine, and more.")
 
@@ -185,7 +185,7 @@ def test_taking_the_other_text_after_offline_keeps_mine_here(writing, draft):
     saved_elsewhere(draft)
 
     writing.context.set_offline(False)
-    expect(writing.get_by_text("Neither version is lost.")).to_be_visible()
+    expect(writing.get_by_text("Both versions are kept.")).to_be_visible()
     expect(letter(writing)).to_have_value("Mine, under way.")
     writing.get_by_role("button", name="Use the other version").click()
 
@@ -324,7 +324,7 @@ def test_preview_shows_desktop_phone_text_and_dark(writing):
     writing.get_by_role("button", name="Dark").click()
     expect(shown(writing).locator("body")).to_have_css("background-color", "rgb(20, 25, 28)")
 
-    writing.get_by_role("button", name="Text", exact=True).click()
+    writing.get_by_role("button", name="Plain text", exact=True).click()
     expect(shown(writing).locator("pre")).to_contain_text("unsubscribe")
 
     writing.get_by_role("button", name="Desktop").click()

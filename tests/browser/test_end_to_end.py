@@ -61,7 +61,7 @@ def test_issue_from_its_first_word_to_its_receipt(new_page, author, readers, sit
     # The preview shows it as it will arrive.
     frame = page.frame_locator("[data-frames] iframe >> nth=0")
     expect(frame.get_by_text("Written in a tunnel.")).to_be_visible()
-    page.get_by_role("button", name="Text", exact=True).click()
+    page.get_by_role("button", name="Plain text", exact=True).click()
     expect(frame.locator("pre")).to_contain_text("Written in a tunnel.")
 
     with site.worker():
@@ -328,7 +328,7 @@ def test_issue_is_written_published_and_watched_without_scripts(
     frame = page.frame_locator("[data-frames] iframe >> nth=0")
     expect(frame.get_by_text("they have gone.")).to_be_visible()
     page.get_by_label("Plain text (edited)").fill("My own words.")
-    page.get_by_role("button", name="Text", exact=True).click()
+    page.get_by_role("button", name="Plain text", exact=True).click()
     expect(frame.locator("pre")).to_contain_text("My own words.")
 
     # The sheet leads to a confirmation page, and its button publishes.

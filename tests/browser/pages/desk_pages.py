@@ -122,7 +122,7 @@ def composer(author: Any) -> Pages:
         theirs = DraftFields(PLAIN.title, "", MARKDOWN, f"Theirs, {uuid.uuid4()}.", "")
         drafts.save(plain.pk, revision, theirs, by=ines.pk)
         page.get_by_label("Letter, in").fill(f"Mine, {LONGEST}.")
-        expect(page.get_by_text("Neither version is lost.")).to_be_visible()
+        expect(page.get_by_text("Both versions are kept.")).to_be_visible()
 
     def compare(page: Page) -> None:
         write_over(page)
