@@ -396,5 +396,5 @@ def test_too_large_form_is_refused_and_its_text_stays_available(new_page, author
     page.get_by_role("button", name="Save", exact=True).first.click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("This form is too large")
-    expect(page.get_by_text("at most 12 MB are possible, and nothing was saved")).to_be_visible()
+    expect(page.get_by_text("the limit is 12 MB. Nothing was saved.")).to_be_visible()
     assert not Draft.objects.exists()
