@@ -25,7 +25,7 @@ from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import ADDED_PENDING, State
 from subscribers.refusal import refuse
 
-_FIELD_TYPES = ", ".join(f"{name} varchar NOT NULL" for name in FIELD_NAMES)
+_FIELD_TYPES = ", ".join(f"{name} VARCHAR NOT NULL" for name in FIELD_NAMES)
 CREATE_CANDIDATES = f"""
     CREATE TEMPORARY TABLE IF NOT EXISTS import_candidate (
         line integer PRIMARY KEY,

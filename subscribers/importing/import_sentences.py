@@ -101,7 +101,7 @@ def columns_sentence(read_as: Description) -> str:
 
 
 def unused_sentence(read_as: Description) -> str:
-    """List the ignored columns: Ignored: “Stand”. Empty if all are used."""
+    """List the ignored columns: Ignored: “Ort”. Empty if all are used."""
     if not (unused := [_column(column) for column in read_as.unused_columns]):
         return ""
     return _("Ignored: {columns}").format(columns=get_text_list(unused, _("and")))

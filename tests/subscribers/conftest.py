@@ -1,4 +1,4 @@
-"""Files to import, the command that imports them, and somebody else at the same rows."""
+"""Files to import, the import command, and a concurrent connection."""
 
 import io
 import json
@@ -28,7 +28,7 @@ class Printed:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What became of the rows; results with no rows are left out."""
+        """The rows by result, without empty results."""
         results = ("added", "known", "duplicates", "skipped", "rejected")
         return {result: self.summary[result] for result in results if self.summary[result]}
 
@@ -39,7 +39,7 @@ ImportSubscribers = ImportRows = Callable[..., Printed]
 
 @pytest.fixture
 def file_of(tmp_path: Path) -> FileOf:
-    """Write lines, or bytes as they are, into a file; by default under a header."""
+    """Write lines, or bytes as they are, to a file; by default with a header."""
 
     def write(
         *lines: str,
@@ -78,7 +78,7 @@ def import_rows(file_of: FileOf, import_subscribers: ImportSubscribers) -> Impor
 
 @pytest.fixture
 def somebody_else(database_url: str) -> Iterator[psycopg.Connection[Any]]:
-    """Another connection, in a transaction of its own."""
+    """Open another connection with a separate transaction."""
     with psycopg.connect(database_url) as other:
         yield other
         other.rollback()

@@ -1,4 +1,4 @@
-"""Readers, suppressions and imports that are valid by default; a test names what matters."""
+"""Factories of valid readers, suppressions and imports."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +12,7 @@ SOME_DAY = datetime(2026, 3, 12, 7, 0, tzinfo=UTC)
 
 
 class SubscriberFactory(DjangoModelFactory[Subscriber]):
-    """A confirmed reader; `state=…` makes another one, with the times that go with it."""
+    """A confirmed reader; `state=…` also sets the times of that state."""
 
     class Meta:
         model = Subscriber
@@ -42,7 +42,7 @@ class SuppressionFactory(DjangoModelFactory[Suppression]):
 
 
 class SubscriberImportFactory(DjangoModelFactory[SubscriberImport]):
-    """An import of an empty list that has ended."""
+    """A finished import of an empty list."""
 
     class Meta:
         model = SubscriberImport
@@ -56,7 +56,7 @@ class SubscriberImportFactory(DjangoModelFactory[SubscriberImport]):
 
 
 def the_list() -> dict[str, Any]:
-    """Everybody on the list: address → (name, state)."""
+    """Map addresses on the list to names and states."""
     return {
         email: (name, state)
         for email, name, state in Subscriber.objects.values_list("email", "name", "state")

@@ -1,10 +1,10 @@
-"""Where in the database a text stands: every column of every table is looked at."""
+"""Search every column of every table for a text."""
 
 from django.db import connection
 
 
 def tables_that_hold(text: str) -> list[str]:
-    """The tables with a row that holds `text`, in letters of either kind or as bytes."""
+    """List the tables that contain `text` in any letter case, or as bytes."""
     found = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):

@@ -1,4 +1,4 @@
-"""What a person does who wants the letter: fill in the form, find the mail, press its button."""
+"""Sign up as a visitor does: send the form, find the mail, confirm."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ ADA = "ada@posthouse.example.org"
 
 
 class OverTls(Client):
-    """A client whose every request comes over TLS, from a page of ours."""
+    """A client that sends every request over TLS, from our own page."""
 
     def request(self, **environ: Any) -> Any:
         tls = {
@@ -28,12 +28,12 @@ class OverTls(Client):
 
 
 def visitor(*, strict: bool = False) -> OverTls:
-    """Somebody's browser. `strict`: forms need their token, as they do outside of tests."""
+    """Make a browser. `strict`: forms need their CSRF token."""
     return OverTls(enforce_csrf_checks=strict)
 
 
 def sign_up(email: str = ADA, name: str = "", *, by: Client | None = None, **more: Any) -> Any:
-    """Send the form as a script would, with its two fields and `more`; `ip` is who sends it."""
+    """Send the form with its two fields and `more` from the address `ip`."""
     meta = {"REMOTE_ADDR": more.pop("ip")} if "ip" in more else {}
     return (by or visitor()).post(SIGN_UP, {"email": email, "name": name, **more}, **meta)
 
@@ -44,13 +44,13 @@ def link(reader: Subscriber, request: int) -> str:
 
 
 def press(reader: Subscriber, request: int | None = None) -> HttpResponse:
-    """Press the button behind the latest link, or behind that of one request."""
+    """Confirm with the latest link, or with the link of one request."""
     reader.refresh_from_db()
     return visitor().post(link(reader, request or reader.requests))
 
 
 def mails_to(email: str) -> list[int]:
-    """Which mails that ask for confirmation were queued for an address, by their numbers."""
+    """Return the numbers of the confirmation mails to an address."""
     mails = Delivery.objects.filter(address=email).order_by("version")
     kind = Edition.Kind.CONFIRMATION
     editions = Edition.objects.filter(kind=kind).values_list("issue_id", "version")
@@ -60,7 +60,7 @@ def mails_to(email: str) -> list[int]:
 
 
 def ledger_of(reader: Subscriber) -> list[tuple[str, str, int | None]]:
-    """What is on record about somebody: act, way, and number of the request."""
+    """Return the consent records: act, way, and number of the request."""
     lines = ConsentRecord.objects.filter(subscriber=reader).order_by("id")
     return list(lines.values_list("act", "how", "request"))
 
@@ -71,11 +71,10 @@ def get_current(email: str = ADA) -> Subscriber:
 
 def days_pass(days: float) -> None:
     """
-    Move all that is on record back in time, past the triggers that keep it as it is.
+    Move all records back in time, without the triggers that protect them.
 
-    It needs a superuser, as the server that the tests start gives us. An owner could alter the
-    tables instead, but not in a transaction that has deferred constraints still to check, as the
-    one of a test has.
+    It needs a superuser, which the test server provides. A table's owner cannot disable triggers in
+    a test's transaction, because deferred constraints are pending.
     """
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")

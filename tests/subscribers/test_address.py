@@ -1,4 +1,4 @@
-"""Which texts are addresses that can be mailed, and which may be a reader's name."""
+"""Validation of addresses and of readers' names."""
 
 import string
 
@@ -32,7 +32,7 @@ def test_the_domain_alone_becomes_lower_case_ascii(typed: str, mailed: str) -> N
 @pytest.mark.parametrize(
     "around", [" {} ", "\t{}\n", "\u00a0{}", "\u200b{}", "{}\ufeff", " \u200e{}\u2060 "]
 )
-def test_blanks_and_invisible_marks_around_an_address_do_not_belong_to_it(around: str) -> None:
+def test_spaces_and_invisible_characters_around_an_address_are_removed(around: str) -> None:
     assert read_address(around.format("ada@example.org")) == "ada@example.org"
 
 
@@ -61,17 +61,17 @@ def test_blanks_and_invisible_marks_around_an_address_do_not_belong_to_it(around
         f"{'a' * 60}@{'.'.join(['ü' * 40] * 4)}.org",  # short enough until it is in ASCII
     ],
 )
-def test_what_cannot_be_mailed_is_refused_with_a_sentence(typed: str) -> None:
+def test_an_invalid_address_is_refused_with_a_sentence(typed: str) -> None:
     refusal = read_address(typed)
     assert isinstance(refusal, InputRefusal)
     assert sentence_of(refusal).endswith((".", ")"))
 
 
-def test_what_the_rfcs_allow_and_postmark_does_not_is_refused() -> None:
+def test_an_address_that_postmark_refuses_is_refused() -> None:
     assert read_address("who?@example.org") == refuse("address_question_mark")
 
 
-# Hypothesis draws from what tells the two ways apart: the edges of the grammar.
+# Hypothesis draws from the edges of the grammar, where the two could differ.
 LOCAL_PARTS = st.text(
     string.ascii_letters + string.digits + ".!#$%&'`*+-/=^_{}|~?\" é", max_size=70
 )
@@ -94,12 +94,12 @@ ADDRESSES = st.builds(
 @example(f"a@{'.'.join(['b' * 60] * 4)}.org")
 @example(f"{'a' * 60}@{'.'.join(['b' * 60] * 3)}.example.org")
 @example("ab--c@ab--c.org")
-def test_the_fast_way_agrees_with_the_careful_way(typed: str) -> None:
+def test_fast_and_full_validation_agree(typed: str) -> None:
     fast = address._plain(typed)
     assert fast is None or fast == address._careful(typed)
 
 
-def test_a_usual_address_takes_the_fast_way() -> None:
+def test_a_usual_address_uses_fast_validation() -> None:
     assert address._plain("ada.whitlock+letters@posthouse.example.org") is not None
 
 

@@ -1,4 +1,4 @@
-"""What the database itself refuses, whoever writes to it."""
+"""Constraints that the database enforces."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.subscribers.factories import (
 pytestmark = pytest.mark.django_db
 
 
-def test_an_address_stands_on_the_list_once_whatever_its_case() -> None:
+def test_an_address_is_unique_whatever_its_case() -> None:
     SubscriberFactory(email="Ada@example.org")
     with pytest.raises(IntegrityError, match="one_subscriber_per_address"):
         SubscriberFactory(email="aDA@example.org")
@@ -80,7 +80,7 @@ def test_a_content_is_imported_once() -> None:
         SubscriberImportFactory(content_hash=b"one")
 
 
-def test_a_line_is_left_out_once() -> None:
+def test_a_rejected_line_is_stored_once() -> None:
     record = SubscriberImportFactory()
     RejectedRow.objects.create(
         subscriber_import=record, line=2, result="rejected", reason="There is no address."
@@ -91,7 +91,7 @@ def test_a_line_is_left_out_once() -> None:
         )
 
 
-def test_an_import_that_brought_readers_stays_on_record() -> None:
+def test_an_import_with_readers_cannot_be_deleted() -> None:
     record = SubscriberImportFactory()
     reader = SubscriberFactory(source=Subscriber.Source.IMPORT, subscriber_import=record)
     with pytest.raises(IntegrityError):

@@ -1,4 +1,4 @@
-"""Who an issue goes to, when it is published, when an attempt starts, and after a refusal."""
+"""The recipients of issues at publishing, sending and after refusals."""
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -15,7 +15,7 @@ no_longer_mailable = RegisteredReaders().no_longer_mailable
 mark_refused = RegisteredReaders().mark_refused
 
 
-def test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed() -> None:
+def test_unsubscribed_is_withdrawn_and_bounced_or_complained_is_suppressed() -> None:
     assert isinstance(readers.registered(), RegisteredReaders)
     there = {state: SubscriberFactory(state=state).pk for state in Subscriber.State.values}
     assert no_longer_mailable(list(there.values()), "newsletter") == {
@@ -29,15 +29,13 @@ def test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed() -> 
     ("state", "answer"),
     [("confirmed", "suppressed"), ("pending", "suppressed"), ("unsubscribed", "withdrawn")],
 )
-def test_a_suppressed_address_is_suppressed_unless_its_owner_left_by_themselves(
-    state: str, answer: str
-) -> None:
+def test_a_suppressed_address_is_suppressed_unless_unsubscribed(state: str, answer: str) -> None:
     reader = SubscriberFactory(email="Ada@example.org", state=state)
     SuppressionFactory(address_key="ada@example.org")
     assert no_longer_mailable([reader.pk], "newsletter") == {reader.pk: answer}
 
 
-def test_who_is_no_longer_held_here_is_withdrawn() -> None:
+def test_an_unknown_recipient_is_withdrawn() -> None:
     assert no_longer_mailable([987_654_321], "newsletter") == {987_654_321: "withdrawn"}
 
 
@@ -51,7 +49,7 @@ def test_a_batch_is_answered_in_one_query(
         assert no_longer_mailable(everybody, "newsletter") == {left.pk: "withdrawn"}
 
 
-def test_a_refused_address_makes_its_reader_bounced_and_that_is_on_record_once() -> None:
+def test_a_refused_address_is_recorded_as_bounced_once() -> None:
     refused, other = SubscriberFactory(), SubscriberFactory()
 
     for _ in range(2):
@@ -66,7 +64,7 @@ def test_a_refused_address_makes_its_reader_bounced_and_that_is_on_record_once()
 
 
 @pytest.mark.parametrize("state", ["unsubscribed", "complained", "bounced"])
-def test_a_refused_address_changes_nobody_who_is_not_mailed_anyway(state: str) -> None:
+def test_a_refused_address_changes_only_mailable_readers(state: str) -> None:
     reader = SubscriberFactory(state=state)
     mark_refused([reader.pk], "newsletter")
     reader.refresh_from_db()
@@ -75,32 +73,30 @@ def test_a_refused_address_changes_nobody_who_is_not_mailed_anyway(state: str) -
 
 @pytest.mark.parametrize("kind", ["confirmation", "record"])
 class TestMailOnRequest:
-    """A confirmation is the only way back, and a record is everybody's to see."""
+    """Transactional mail also goes to readers who are gone."""
 
-    def test_it_goes_to_whoever_asks_for_it(self, kind: str) -> None:
+    def test_transactional_mail_goes_to_readers_who_request_it(self, kind: str) -> None:
         for state in Subscriber.State.values:
             reader = SubscriberFactory(state=state)
             SuppressionFactory(address_key=reader.email, origin="provider")
             assert no_longer_mailable([reader.pk], kind) == {}, state
 
-    def test_what_an_operator_shut_out_is_suppressed(self, kind: str) -> None:
+    def test_a_blocked_address_gets_no_transactional_mail(self, kind: str) -> None:
         reader = SubscriberFactory(email="ada@example.org", state="pending")
         SuppressionFactory(address_key="ada@example.org", origin="operator", reason="manual")
         assert no_longer_mailable([reader.pk], kind) == {reader.pk: "suppressed"}
 
-    def test_who_is_no_longer_held_here_is_withdrawn(self, kind: str) -> None:
+    def test_an_unknown_recipient_is_withdrawn(self, kind: str) -> None:
         assert no_longer_mailable([987_654_321], kind) == {987_654_321: "withdrawn"}
 
-    def test_an_address_that_is_refused_costs_no_confirmed_reader_the_newsletter(
-        self, kind: str
-    ) -> None:
+    def test_a_refused_transactional_mail_keeps_confirmed_readers(self, kind: str) -> None:
         confirmed, pending = SubscriberFactory(), SubscriberFactory(state="pending")
         mark_refused([confirmed.pk, pending.pk], kind)
         states = dict(Subscriber.objects.values_list("id", "state"))
         assert (states[confirmed.pk], states[pending.pk]) == ("confirmed", "bounced")
 
 
-def test_every_confirmed_reader_is_in_the_audience_with_id_address_and_name() -> None:
+def test_the_audience_contains_every_confirmed_reader() -> None:
     ada = SubscriberFactory(email="Ada@example.org", name="Ada")
     bob = SubscriberFactory(email="bob@example.org", name="")
     assert set(confirmed_readers.confirmed()) == {
@@ -110,12 +106,12 @@ def test_every_confirmed_reader_is_in_the_audience_with_id_address_and_name() ->
 
 
 @pytest.mark.parametrize("state", sorted(set(Subscriber.State.values) - {"confirmed"}))
-def test_nobody_but_the_confirmed_is_in_the_audience(state: str) -> None:
+def test_only_confirmed_readers_are_in_the_audience(state: str) -> None:
     SubscriberFactory(state=state)
     assert list(confirmed_readers.confirmed()) == []
 
 
-def test_a_confirmed_reader_whose_address_is_suppressed_is_not_in_the_audience() -> None:
+def test_the_audience_excludes_suppressed_addresses() -> None:
     SubscriberFactory(email="Ada@example.org")
     bob = SubscriberFactory(email="bob@example.org")
     SuppressionFactory(address_key="ada@example.org")

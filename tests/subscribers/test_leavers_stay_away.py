@@ -1,4 +1,4 @@
-"""Every way by which somebody who left could come back, tried: only their own fresh opt-in does."""
+"""Only a fresh opt-in resubscribes a reader; all other ways fail."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -36,7 +36,7 @@ LATER = "2099-01-01T00:00:00Z"
 
 @pytest.fixture(params=GONE)
 def gone(request: pytest.FixtureRequest) -> Subscriber:
-    """Ada, who was confirmed by her own press of the button, and went."""
+    """Make Ada, who confirmed and then unsubscribed."""
     sign_up(ADA, "Ada")
     reader = Subscriber.objects.get()
     press(reader)
@@ -51,13 +51,13 @@ def gone(request: pytest.FixtureRequest) -> Subscriber:
 
 @pytest.fixture
 def operator(transactional_db: None) -> WindowOf:
-    """Somebody who may do everything that can be done at the desk."""
+    """Make a user with all permissions of the desk."""
     return WindowOf(get_user_model().objects.create_superuser("edith", password="a long password"))
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A list on which she stands, written a little otherwise."""
+    """Make a list with her address in another spelling."""
     path = tmp_path / "list.csv"
     path.write_text(f"email,name\n {ADA.upper()} ,Ada\nnew@posthouse.example.org,New\n")
     return path
@@ -65,7 +65,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def stays_away(gone: Subscriber) -> Iterator[Callable[[], None]]:
-    """What every test here ends with: she stays as she was, and is in nobody's audience."""
+    """Check that her state is unchanged and that no audience includes her."""
     before = GRAVER.index(gone.state)
     left_at, gone_at = gone.unsubscribed_at, gone.gone_at
 
@@ -82,9 +82,7 @@ def stays_away(gone: Subscriber) -> Iterator[Callable[[], None]]:
     look()
 
 
-def test_an_import_with_consent_leaves_her_out(
-    gone: Subscriber, operator: WindowOf, file: Path
-) -> None:
+def test_an_import_with_consent_skips_her(gone: Subscriber, operator: WindowOf, file: Path) -> None:
     upload = SimpleUploadedFile("list.csv", file.read_bytes())
     answer = operator.post(f"{DESK}imports/", file=upload)  # type: ignore[arg-type]
     page = answer.answer.headers["Location"]
@@ -98,8 +96,8 @@ def test_an_import_with_consent_leaves_her_out(
 
 
 @pytest.mark.parametrize("gone", ["unsubscribed"], indirect=True)
-def test_no_call_of_a_program_brings_her_back(gone: Subscriber, operator: WindowOf) -> None:
-    """Whatever the document of the API has, but to erase her: that is her being away for good."""
+def test_no_api_call_resubscribes_her(gone: Subscriber, operator: WindowOf) -> None:
+    """Send every call of the API document except erasing."""
     program = Program(operator.author)
     program.post("/issues/", {"title": "Swifts", "text": "They have gone."})
     tried = 0
@@ -127,7 +125,7 @@ EVENTS: list[dict[str, Any]] = [
 ]
 
 
-def test_no_event_brings_her_back(
+def test_no_event_resubscribes_her(
     gone: Subscriber, settings: LazySettings, stays_away: Callable[[], None]
 ) -> None:
     settings.POSTMARK_WEBHOOK_USER = webhook_events.USER
@@ -144,23 +142,23 @@ def test_no_event_brings_her_back(
     for stream, event in itertools.product(("broadcast", "outbound"), EVENTS):
         assert webhook_events.post({"MessageStream": stream, **about, **event}) == 200
         stays_away()
-    # Nor does a provider whose lists do not name her.
+    # A provider whose lists do not contain her does not either.
     with SandboxServer() as server:
         settings.POSTMARK_BASE_URL = server.url
         polling.poll(lambda: False)
         assert server.sandbox.calls.count > 0
 
 
-def test_no_action_at_the_desk_brings_her_back(gone: Subscriber, operator: WindowOf) -> None:
+def test_no_desk_action_resubscribes_her(gone: Subscriber, operator: WindowOf) -> None:
     for action in ("shut-out", "let-in", "unsubscribe", "confirm", "edit", "resubscribe"):
         operator.post(f"{DESK}readers/{gone.pk}/{action}/", state="confirmed", email=ADA)
-    # The admin has no page that edits readers or what is held about them.
+    # The admin cannot edit readers or their data.
     ours = set(apps.get_app_config("subscribers").get_models())
     assert ours.isdisjoint(admin.site._registry)
 
 
-def test_her_own_fresh_opt_in_alone_does(gone: Subscriber) -> None:
-    """The counter-proof, in a place of its own: afterwards she is a reader again."""
+def test_only_her_own_opt_in_resubscribes_her(gone: Subscriber) -> None:
+    """The positive case: afterwards she is a reader again."""
     sign_up(ADA)
     with transaction.atomic():
         press(gone)

@@ -1,4 +1,4 @@
-"""Who left stays away until they come back themselves: the database refuses everything else."""
+"""The database lets only a fresh opt-in resubscribe a reader."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +17,7 @@ GONE = ["bounced", "unsubscribed", "complained"]
 
 
 def change(reader: Subscriber, **fields: object) -> None:
-    """What any code could try."""
+    """Update a reader as any code could."""
     Subscriber.objects.filter(pk=reader.pk).update(**fields)
 
 
@@ -32,7 +32,7 @@ def stays_gone(reader: Subscriber, **to: object) -> None:
 
 
 def opt_in(reader: Subscriber, how: str = "form", request: int = 1) -> int:
-    """What a person does: ask by our form, and press the button in the mail."""
+    """Record a sign-up and a confirmation."""
     record_consent(reader.pk, "asked", how, request=request)
     return record_consent(reader.pk, "confirmed", "link", request=request)
 
@@ -44,14 +44,14 @@ def never(said: str, attempt: Callable[[], object]) -> None:
 
 @pytest.mark.parametrize("state", GONE)
 @pytest.mark.parametrize("to", ["confirmed", "pending"])
-def test_nobody_who_has_gone_is_brought_back(state: str, to: str) -> None:
+def test_a_gone_reader_cannot_be_set_to_confirmed(state: str, to: str) -> None:
     reader = SubscriberFactory(state=state)
     confirmed_at = None if to == "pending" else Now()
     refused(reader, state=to, unsubscribed_at=None, confirmed_at=confirmed_at)
 
 
 @pytest.mark.parametrize("state", GONE)
-def test_their_own_fresh_opt_in_brings_them_back(state: str) -> None:
+def test_a_fresh_opt_in_resubscribes(state: str) -> None:
     reader = SubscriberFactory(state=state)
     opted_in = opt_in(reader)
     change(reader, state="confirmed", opt_in_id=opted_in, unsubscribed_at=None, confirmed_at=Now())
@@ -59,7 +59,7 @@ def test_their_own_fresh_opt_in_brings_them_back(state: str) -> None:
     assert (reader.state, reader.gone_at) == ("confirmed", None)
 
 
-def test_an_opt_in_that_was_asked_for_before_they_left_is_not_fresh() -> None:
+def test_an_opt_in_requested_before_leaving_is_not_fresh() -> None:
     reader = SubscriberFactory()
     record_consent(reader.pk, "asked", "form", request=1)
     change(reader, state="unsubscribed", unsubscribed_at=Now())
@@ -67,14 +67,14 @@ def test_an_opt_in_that_was_asked_for_before_they_left_is_not_fresh() -> None:
     stays_gone(reader, opt_in_id=late)
 
 
-def test_nobody_else_asks_for_those_who_left() -> None:
+def test_only_readers_themselves_resubscribe() -> None:
     reader = SubscriberFactory(state="unsubscribed")
     for request, how in enumerate(("operator", "import", "provider"), 1):
         stays_gone(reader, opt_in_id=opt_in(reader, how, request))
     stays_gone(reader, opt_in_id=opt_in(SubscriberFactory()))
 
 
-def test_one_opt_in_brings_back_once() -> None:
+def test_one_opt_in_resubscribes_once() -> None:
     reader = SubscriberFactory(state="unsubscribed")
     opted_in = opt_in(reader)
     change(reader, state="confirmed", opt_in_id=opted_in, unsubscribed_at=None)
@@ -82,7 +82,7 @@ def test_one_opt_in_brings_back_once() -> None:
     stays_gone(reader, opt_in_id=opted_in)
 
 
-def test_a_pending_reader_is_confirmed_by_themselves_alone() -> None:
+def test_only_pending_readers_themselves_confirm() -> None:
     reader = SubscriberFactory(state="pending")
     refused(reader, state="confirmed", confirmed_at=Now())
     change(reader, state="confirmed", confirmed_at=Now(), opt_in_id=opt_in(reader))
@@ -92,17 +92,17 @@ def test_a_pending_reader_is_confirmed_by_themselves_alone() -> None:
     ("graver", "lighter"),
     [("unsubscribed", "bounced"), ("complained", "unsubscribed"), ("complained", "bounced")],
 )
-def test_of_what_befalls_a_reader_the_graver_stays(graver: str, lighter: str) -> None:
+def test_the_graver_state_stays(graver: str, lighter: str) -> None:
     refused(SubscriberFactory(state=graver), state=lighter, unsubscribed_at=Now())
     change(SubscriberFactory(state=lighter), state=graver, unsubscribed_at=Now())
 
 
-def test_the_wish_to_leave_stays_on_record_beside_a_complaint() -> None:
+def test_unsubscribing_is_kept_despite_a_complaint() -> None:
     reader = SubscriberFactory(state="complained", unsubscribed_at=Now())
     refused(reader, unsubscribed_at=None)
 
 
-def test_when_somebody_went_is_the_databases_to_say() -> None:
+def test_the_database_sets_the_time_of_leaving() -> None:
     reader = SubscriberFactory(state="unsubscribed")
     reader.refresh_from_db()
     change(reader, gone_at=None)
@@ -117,7 +117,7 @@ def test_an_address_never_changes() -> None:
 
 
 @pytest.mark.parametrize("state", ["pending", "confirmed", *GONE])
-def test_nobody_is_deleted_but_by_erasure_or_who_never_confirmed(state: str) -> None:
+def test_only_erasure_and_expiry_delete_readers(state: str) -> None:
     reader = Subscriber.objects.filter(pk=SubscriberFactory(state=state).pk)
     if state == "pending":
         assert reader.delete()[0] == 1
@@ -125,19 +125,19 @@ def test_nobody_is_deleted_but_by_erasure_or_who_never_confirmed(state: str) -> 
         never("nobody is deleted but by erasure", reader.delete)
 
 
-def test_the_ledger_is_only_added_to() -> None:
+def test_consent_records_are_append_only() -> None:
     reader = SubscriberFactory()
     line = ConsentRecord.objects.filter(pk=opt_in(reader))
     never("a consent record stays as it is", lambda: line.update(how="import"))
     never("a consent record stays as it is", line.delete)
 
 
-def test_only_the_link_in_a_mail_confirms() -> None:
+def test_only_a_mailed_link_confirms() -> None:
     with pytest.raises(IntegrityError, match="only_the_person_confirms"):
         record_consent(SubscriberFactory().pk, "confirmed", "operator", request=1)
 
 
-def test_the_moment_of_a_consent_is_the_databases_own() -> None:
+def test_the_database_sets_the_time_of_consent() -> None:
     reader = SubscriberFactory()
     with connection.cursor() as cursor:
         cursor.execute(
@@ -151,7 +151,7 @@ def test_the_moment_of_a_consent_is_the_databases_own() -> None:
         assert cursor.fetchone() == (True,)
 
 
-def test_a_wording_is_kept_once_and_for_good() -> None:
+def test_a_wording_is_stored_once_and_unchangeable() -> None:
     reader = SubscriberFactory()
     for request in (1, 2):
         record_consent(reader.pk, "asked", "form", wording="One letter a week.", request=request)
@@ -161,14 +161,14 @@ def test_a_wording_is_kept_once_and_for_good() -> None:
     never("a wording stays as it is", lambda: words.update(text="Two letters a week."))
 
 
-def test_a_suppression_is_never_deleted_or_made_lighter() -> None:
+def test_a_suppression_is_never_deleted_or_weakened() -> None:
     SuppressionFactory(reason="complaint")
     everything = Suppression.objects.all()
     never("a suppression is never deleted", everything.delete)
     never("a suppression is never made lighter", lambda: everything.update(reason="bounce"))
 
 
-def test_a_suppression_is_lifted_by_its_owners_later_opt_in_alone() -> None:
+def test_only_a_later_opt_in_lifts_a_suppression() -> None:
     reader = SubscriberFactory(state="complained")
     earlier = opt_in(reader)
     SuppressionFactory(address_key=reader.email, reason="complaint")
@@ -180,11 +180,11 @@ def test_a_suppression_is_lifted_by_its_owners_later_opt_in_alone() -> None:
     shut_out.update(lifted_at=Now(), lifted_by_id=opt_in(reader, request=2))
 
 
-def test_what_an_operator_shut_out_no_opt_in_lifts() -> None:
+def test_an_opt_in_does_not_lift_an_operators_block() -> None:
     reader = SubscriberFactory()
     SuppressionFactory(address_key=reader.email, reason="manual", origin="operator")
     lift = partial(Suppression.objects.update, lifted_at=Now(), lifted_by_id=opt_in(reader))
-    never("does not lift what an operator shut out", lift)
+    never("does not lift what an operator", lift)
     Suppression.objects.update(lifted_at=Now())
 
 
@@ -198,7 +198,7 @@ def test_erasing_leaves_a_hash_and_nothing_else() -> None:
     assert bytes(Erasure.objects.get().address_hash) == b"hashed"
     for model in (Subscriber, ConsentRecord, Suppression):
         assert not model.objects.exists()
-    # And the way is shut again behind it.
+    # The opt-in cannot be used again.
     SubscriberFactory()
     never("nobody is deleted but by erasure", Subscriber.objects.all().delete)
     never("an erasure stays", Erasure.objects.all().delete)

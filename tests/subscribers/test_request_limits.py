@@ -1,4 +1,4 @@
-"""How often somebody may ask for mail: the decisions, and which network a visitor is of."""
+"""Limits of requests for mail, and a visitor's network."""
 
 import pytest
 from django.conf import LazySettings
@@ -20,22 +20,22 @@ def asked(*seconds_ago: float, suspicious: bool = False) -> list[PastRequest]:
     return [PastRequest(ago, suspicious) for ago in seconds_ago]
 
 
-def test_a_network_asks_as_often_in_an_hour_as_is_allowed_and_no_oftener() -> None:
+def test_a_network_cannot_exceed_its_hourly_limit() -> None:
     assert seconds_to_wait(asked(*range(9)), False, per_hour=10) == 0
     assert seconds_to_wait(asked(*range(10)), False, per_hour=10) > 0
 
 
-def test_it_waits_until_the_oldest_that_counts_is_an_hour_old() -> None:
+def test_the_wait_ends_an_hour_after_the_oldest_request() -> None:
     assert seconds_to_wait(asked(5, 100, 600.5), False, per_hour=3) == HOUR_S - 600
 
 
-def test_forms_that_came_back_too_fast_have_fewer_tries() -> None:
+def test_fast_forms_have_fewer_attempts() -> None:
     fast = asked(*[1.0] * SUSPICIOUS_PER_HOUR, suspicious=True)
     assert seconds_to_wait(fast[1:], True, per_hour=10) == 0
     assert seconds_to_wait(fast, True, per_hour=10) > 0
 
 
-def test_somebody_who_takes_their_time_is_not_held_up_by_those_who_do_not() -> None:
+def test_a_slow_form_is_not_limited_by_fast_ones() -> None:
     fast = asked(*[1.0] * SUSPICIOUS_PER_HOUR, suspicious=True)
     assert seconds_to_wait(fast, False, per_hour=10) == 0
     assert seconds_to_wait(asked(1, 2, 3), True, per_hour=10) == 0
@@ -46,7 +46,7 @@ def test_somebody_who_takes_their_time_is_not_held_up_by_those_who_do_not() -> N
     st.booleans(),
     st.integers(min_value=1, max_value=20),
 )
-def test_nobody_ever_waits_longer_than_an_hour(
+def test_a_wait_is_at_most_an_hour(
     seconds_ago: list[float], suspicious: bool, per_hour: int
 ) -> None:
     assert 0 <= seconds_to_wait(asked(*seconds_ago), suspicious, per_hour) <= HOUR_S
@@ -56,7 +56,7 @@ def test_nobody_ever_waits_longer_than_an_hour(
     ("seconds", "suspicious"),
     [(None, False), (0.0, True), (0.99, True), (1.0, False), (90_000.0, False), (-5.0, True)],
 )
-def test_a_form_that_comes_back_fast_is_suspicious(seconds: float | None, suspicious: bool) -> None:
+def test_a_fast_form_is_suspicious(seconds: float | None, suspicious: bool) -> None:
     assert is_suspicious(seconds, least_s=1) is suspicious
 
 
@@ -66,7 +66,7 @@ def test_a_form_that_comes_back_fast_is_suspicious(seconds: float | None, suspic
         ("203.0.113.77", "203.0.113.0/24"),
         ("2001:db8:1:2::7", "2001:db8:1::/48"),
         ("::ffff:203.0.113.77", "203.0.113.0/24"),
-        # As some proxies write it: with the port, and an address of IPv6 in brackets.
+        # Some proxies add the port, and brackets around IPv6 addresses.
         ("203.0.113.77:50123", "203.0.113.0/24"),
         ("[2001:db8:1:2::7]:50123", "2001:db8:1::/48"),
         ("[2001:db8:1:2::7]", "2001:db8:1::/48"),
@@ -76,7 +76,7 @@ def test_a_form_that_comes_back_fast_is_suspicious(seconds: float | None, suspic
         ("_hidden:443", ""),
     ],
 )
-def test_behind_a_proxy_it_is_what_the_proxy_added(
+def test_behind_a_proxy_the_network_is_the_proxys_entry(
     settings: LazySettings, told: str, network: str
 ) -> None:
     settings.TRUST_PROXY = True
@@ -85,6 +85,6 @@ def test_behind_a_proxy_it_is_what_the_proxy_added(
 
 
 @pytest.mark.parametrize(("told", "network"), [("192.0.2.1", "192.0.2.0/24"), ("", "")])
-def test_without_a_proxy_it_is_that_of_the_connection(told: str, network: str) -> None:
+def test_without_a_proxy_the_network_is_the_connections(told: str, network: str) -> None:
     request = RequestFactory().get("/", HTTP_X_FORWARDED_FOR="203.0.113.7", REMOTE_ADDR=told)
     assert network_of(request) == network

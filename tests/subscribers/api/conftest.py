@@ -1,4 +1,4 @@
-"""The program of somebody who may manage readers."""
+"""The API client of a user who may manage readers."""
 
 import pytest
 
@@ -8,5 +8,5 @@ from tests.subscribers.importing.import_browser import someone
 
 @pytest.fixture
 def program(transactional_db: None) -> Program:
-    """The program of Edith Marlow, who may manage readers."""
+    """Make an API client for Edith Marlow, who may manage readers."""
     return Program(someone("edith", "manage_readers"))

@@ -1,4 +1,4 @@
-"""Which calls are the same under one key, and that what is kept to tell them tells nobody else."""
+"""Fingerprints of calls: equal calls match, and stored ones reveal nothing."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ BODY = {"address": ADA, "name": "Ada"}
 
 
 class NewReaderOfALaterRelease(NewReader):
-    """A reader as the next release may take them: with one more field, that need not be given."""
+    """A reader of a later release, with one more optional field."""
 
     street: str = ""
     tags: list[str] = []
@@ -27,14 +27,14 @@ def fingerprints(body: NewReader) -> list[bytes]:
     return call_fingerprints(RequestFactory().post("/api/v1/readers/"), body)
 
 
-def test_a_release_that_adds_a_field_takes_a_call_from_before_for_the_same() -> None:
+def test_a_new_field_keeps_the_fingerprint_of_earlier_calls() -> None:
     before = fingerprints(NewReader.model_validate(BODY))
     assert fingerprints(NewReaderOfALaterRelease.model_validate(BODY)) == before
     with_it = {**BODY, "street": "Quay 3"}
     assert fingerprints(NewReaderOfALaterRelease.model_validate(with_it)) != before
 
 
-def test_a_field_at_its_default_and_one_left_out_are_the_same() -> None:
+def test_a_default_value_equals_a_missing_field() -> None:
     spelled_out = {**BODY, "confirmed": False, "where": ""}
     assert fingerprints(NewReader.model_validate(spelled_out)) == fingerprints(
         NewReader.model_validate(BODY)
@@ -42,9 +42,7 @@ def test_a_field_at_its_default_and_one_left_out_are_the_same() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_call_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fallback(
-    program: Program, settings: Any
-) -> None:
+def test_a_fallback_key_still_recognises_earlier_calls(program: Program, settings: Any) -> None:
     first = program.post("/readers/", BODY, key="k")
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another key, made after the first one leaked"

@@ -1,4 +1,4 @@
-"""A program brings a list of readers: it is checked, looked at, and imported or dropped."""
+"""API calls that upload, check, import and discard a list of readers."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def test_a_file_is_checked_and_imported_on_a_statement(program: Program) -> None
     run_workers()
     assert program.get(place).json()["state"] == "finished"
     assert set(Subscriber.objects.values_list("state", flat=True)) == {"confirmed"}
-    # The earlier call again is answered as it was, and imports nothing.
+    # A repeated call gets its first answer and imports nothing.
     again = program.post(
         f"{place}import/", {"confirmed": True, "where": "Signed at the fair"}, key="d"
     )
@@ -71,7 +71,7 @@ def test_the_rejected_rows_come_as_csv(program: Program) -> None:
     assert lines[1].startswith("4,nobody,")
 
 
-def test_the_same_call_again_brings_nothing_more(program: Program) -> None:
+def test_a_repeated_call_imports_nothing_more(program: Program) -> None:
     first = bring(program, key="k")
     assert bring(program, key="k").content == first.content
     other = bring(program, LIST + b"cleo@posthouse.example.org,Cleo\n", key="k")
@@ -80,13 +80,13 @@ def test_the_same_call_again_brings_nothing_more(program: Program) -> None:
     assert SubscriberImport.objects.count() == 1
 
 
-def test_the_same_content_under_another_key_leads_to_the_same_import(program: Program) -> None:
+def test_same_content_with_another_key_returns_the_same_import(program: Program) -> None:
     first, second = bring(program), bring(program)
     assert (second.status_code, second.json()["created"]) == (200, False)
     assert second.json()["import"] == first.json()["import"]
 
 
-def test_a_file_comes_in_a_form_too(program: Program) -> None:
+def test_a_file_can_be_uploaded_in_a_form(program: Program) -> None:
     answer = bring_in_a_form(program, {"file": SimpleUploadedFile("list.csv", LIST)})
     assert (answer.status_code, answer.json()["filename"]) == (201, "list.csv")
 
@@ -102,7 +102,7 @@ def test_a_file_comes_in_a_form_too(program: Program) -> None:
         ({}, "The form has no file."),
     ],
 )
-def test_of_a_form_that_is_not_one_file_nothing_is_taken(
+def test_a_form_without_exactly_one_file_is_refused(
     program: Program, beside: dict[str, Any], said: str
 ) -> None:
     def sent(one: Any) -> Any:
@@ -117,7 +117,7 @@ def test_of_a_form_that_is_not_one_file_nothing_is_taken(
     assert not SubscriberImport.objects.exists()
 
 
-def test_what_is_no_list_is_refused_with_a_sentence(program: Program) -> None:
+def test_a_file_of_another_kind_is_refused(program: Program) -> None:
     answer = bring(program, b"%PDF-1.7 and so on")
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["field"] == "file"
@@ -125,7 +125,7 @@ def test_what_is_no_list_is_refused_with_a_sentence(program: Program) -> None:
     assert not SubscriberImport.objects.exists()
 
 
-def test_a_file_that_is_too_large_is_cut_off(program: Program, settings: Any) -> None:
+def test_a_too_large_file_is_refused(program: Program, settings: Any) -> None:
     settings.IMPORT_MAX_MB = 1
     answer = bring(program, b"a" * (1024 * 1024 + 1))
     assert answer.status_code == 413
@@ -134,7 +134,7 @@ def test_a_file_that_is_too_large_is_cut_off(program: Program, settings: Any) ->
     assert bring_in_a_form(program, {"file": file}).status_code == 413
 
 
-def test_what_was_checked_can_be_dropped(program: Program) -> None:
+def test_a_checked_file_can_be_discarded(program: Program) -> None:
     place = bring(program).headers["Location"].removeprefix(API)
     run_workers()
     dropped = program.post(f"{place}drop/", key="d")
@@ -143,7 +143,7 @@ def test_what_was_checked_can_be_dropped(program: Program) -> None:
     assert program.get(place).status_code == 404
 
 
-def test_imports_come_a_page_at_a_time_newest_first(program: Program) -> None:
+def test_imports_are_paged_newest_first(program: Program) -> None:
     made = [
         bring(program, b"email\n%d@posthouse.example.org\n" % number).json()["import"]
         for number in range(3)

@@ -1,4 +1,4 @@
-"""A program sees, adds and erases readers, by the functions that the desk and imports use."""
+"""API calls that show, add and erase readers."""
 
 import csv
 import io
@@ -39,7 +39,7 @@ def mails() -> int:
     ).count()
 
 
-def test_who_is_added_is_asked_and_gets_no_letter_before_they_confirm(program: Program) -> None:
+def test_an_added_reader_gets_no_letter_before_confirming(program: Program) -> None:
     answer = program.post("/readers/", {"address": "Ada@POSTHOUSE.example.org", "name": "Ada"})
 
     assert answer.status_code == 201
@@ -61,7 +61,7 @@ def test_who_is_added_is_asked_and_gets_no_letter_before_they_confirm(program: P
     assert confirmed().count() == 1
 
 
-def test_who_agreed_elsewhere_is_confirmed_and_who_says_so_is_on_record(program: Program) -> None:
+def test_stated_consent_confirms_and_records_who_stated_it(program: Program) -> None:
     answer = program.post(
         "/readers/", {"address": ADA, "confirmed": True, "where": "Signed at the fair"}
     )
@@ -86,7 +86,7 @@ def test_who_agreed_elsewhere_is_confirmed_and_who_says_so_is_on_record(program:
         ({"address": "\ud800"}, "address"),
     ],
 )
-def test_what_has_to_be_put_right_is_named(
+def test_an_invalid_call_names_the_field(
     program: Program, body: dict[str, Any], field: str
 ) -> None:
     answer = program.post("/readers/", body)
@@ -96,7 +96,7 @@ def test_what_has_to_be_put_right_is_named(
     assert not PostedForm.objects.exists()
 
 
-def test_who_is_known_stays_as_they_are(program: Program) -> None:
+def test_a_known_reader_is_unchanged(program: Program) -> None:
     reader = SubscriberFactory(email=ADA, state="pending", name="Ada W.")
     answer = program.post(
         "/readers/", {"address": ADA.upper(), "name": "X", "confirmed": True, "where": "said so"}
@@ -108,7 +108,7 @@ def test_who_is_known_stays_as_they_are(program: Program) -> None:
 
 
 @pytest.mark.parametrize("state", ["unsubscribed", "bounced", "complained"])
-def test_who_is_gone_is_skipped_and_it_is_said_why(program: Program, state: str) -> None:
+def test_a_gone_reader_is_skipped_with_a_reason(program: Program, state: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state)
     answer = program.post("/readers/", {"address": ADA, "confirmed": True, "where": "said so"})
     assert (answer.status_code, answer.json()["result"]) == (200, "skipped")
@@ -117,7 +117,7 @@ def test_who_is_gone_is_skipped_and_it_is_said_why(program: Program, state: str)
     assert reader.state == state
 
 
-def test_who_is_suppressed_or_was_erased_is_skipped(program: Program) -> None:
+def test_a_suppressed_or_erased_reader_is_skipped(program: Program) -> None:
     SuppressionFactory(address_key="shut@posthouse.example.org")
     body = {"confirmed": True, "where": "said so"}
     shut = program.post("/readers/", {"address": "shut@posthouse.example.org", **body})
@@ -133,7 +133,7 @@ def test_who_is_suppressed_or_was_erased_is_skipped(program: Program) -> None:
     assert not Subscriber.objects.exists()
 
 
-def test_readers_come_a_page_at_a_time_newest_first(program: Program) -> None:
+def test_readers_are_paged_newest_first(program: Program) -> None:
     made = [SubscriberFactory(state=state).pk for state in ("confirmed", "pending", "confirmed")]
     first = program.get("/readers/?limit=2").json()
     rest = program.get(f"/readers/?limit=2&before={first['next']}").json()
@@ -142,7 +142,7 @@ def test_readers_come_a_page_at_a_time_newest_first(program: Program) -> None:
     assert [reader["reader"] for reader in pending["readers"]] == [made[1]]
 
 
-def test_a_reader_is_looked_up_by_address_which_stands_in_no_url(program: Program) -> None:
+def test_a_lookup_keeps_the_address_out_of_the_url(program: Program) -> None:
     reader = SubscriberFactory(email=ADA)
     found = program.post("/readers/look-up/", {"address": ADA.upper()}, key=None)
     assert (found.status_code, found.json()["reader"]) == (200, reader.pk)
@@ -150,7 +150,7 @@ def test_a_reader_is_looked_up_by_address_which_stands_in_no_url(program: Progra
     assert nobody.status_code == 404
 
 
-def test_what_the_desk_may_do_a_program_may_do_once(program: Program) -> None:
+def test_a_program_can_perform_desk_actions_once(program: Program) -> None:
     reader = SubscriberFactory(email=ADA)
     left = program.post(f"/readers/{reader.pk}/unsubscribe/", key="u")
     assert left.json() == {"reader": reader.pk, "done": True, "state": "unsubscribed"}
@@ -161,7 +161,7 @@ def test_what_the_desk_may_do_a_program_may_do_once(program: Program) -> None:
     assert lines.count("Unsubscribed.") == 1
 
 
-def test_nothing_of_somebody_who_was_erased_is_left_in_a_saved_answer(program: Program) -> None:
+def test_saved_answers_contain_nothing_about_an_erased_reader(program: Program) -> None:
     program.post("/readers/", {"address": ADA, "name": "Ada"}, key="a")
     reader = Subscriber.objects.get()
     program.post(f"/readers/{reader.pk}/shut-out/")
@@ -176,14 +176,14 @@ def test_nothing_of_somebody_who_was_erased_is_left_in_a_saved_answer(program: P
     assert program.post(f"/readers/{reader.pk}/erase/").status_code == 404
 
 
-def test_a_record_is_taken_away_and_that_is_in_the_log(program: Program) -> None:
+def test_downloading_personal_data_is_logged(program: Program) -> None:
     reader = SubscriberFactory(email=ADA)
     record = program.get(f"/readers/{reader.pk}/record/")
     assert record.json()["address"] == ADA
     assert str(sentence_of(LogEntry.objects.latest("pk"))) == "Downloaded the data."
 
 
-def test_two_who_add_the_same_person_add_them_once(program: Program) -> None:
+def test_concurrent_calls_add_a_reader_once(program: Program) -> None:
     answers = at_once(*[lambda: program.post("/readers/", {"address": ADA})] * 3)
     assert sorted(answer.json()["result"] for answer in answers) == ["added", "known", "known"]
     assert mails() == 1
@@ -204,7 +204,7 @@ def test_a_reader_added_by_a_program_did_not_sign_up(
     assert describe(record)["source"] == "Added by a program"
 
 
-def test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database(
+def test_adding_a_reader_twice_logs_no_database_error(
     database_url: str,
 ) -> None:
     def second() -> tuple[AddResult, list[DatabaseError]]:
@@ -222,7 +222,7 @@ def test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database(
     assert failed == []
 
 
-def test_who_is_added_where_another_gave_up_is_there(database_url: str) -> None:
+def test_a_reader_is_added_after_an_aborted_call(database_url: str) -> None:
     with transaction.atomic():
         add_reader(ADA, NO_VALUES, stated_by="Mona Reeve")
         second = beside(

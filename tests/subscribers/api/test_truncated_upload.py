@@ -1,4 +1,4 @@
-"""A file whose line is cut on its way is not taken for a shorter one."""
+"""A truncated upload is not accepted as a shorter file."""
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -13,7 +13,7 @@ LIST = b"email\nada@example.net\nbea@example.net\n"
 
 
 def sent(site: ServedSite, program: Program, body: bytes, **announced: str) -> str:
-    """What is answered to a call of which so much came, before its line was cut."""
+    """Return the answer to a call whose body was cut off."""
     return site.post_and_hang_up(
         "/api/v1/imports/?filename=list.csv",
         body,
@@ -26,7 +26,7 @@ def sent(site: ServedSite, program: Program, body: bytes, **announced: str) -> s
     )
 
 
-def test_half_a_file_is_refused_and_the_whole_is_taken_under_the_same_key(
+def test_a_truncated_upload_can_be_repeated_with_the_same_key(
     database_url: str,
 ) -> None:
     program = Program(get_user_model().objects.create_superuser("mona"))

@@ -1,4 +1,4 @@
-"""Erasing a person: nothing stays but a keyed hash, and numbers that say nobody's name."""
+"""Erasure: only a keyed hash and anonymous counts stay."""
 
 import logging
 import re
@@ -56,7 +56,7 @@ NOBODY_IN_PARTICULAR = "reader1@example.net"
 
 @contextmanager
 def erasing_waits_for(newsroom: Newsroom, reader: Subscriber) -> Iterator[None]:
-    """What is done within is not committed yet when an erasure begins, and is waited for."""
+    """Begin an erasure during the open transaction of this context."""
 
     with transaction.atomic():
         yield
@@ -67,7 +67,7 @@ def erasing_waits_for(newsroom: Newsroom, reader: Subscriber) -> Iterator[None]:
 
 
 def somebody_with_a_past() -> Subscriber:
-    """A reader about whom there is something to be found in many places."""
+    """Make a reader with data in many tables."""
     reader = SubscriberFactory(email=ADDRESS, name=NAME)
     record_consent(
         reader.pk, "asked", "form", request=1, values={"name": NAME}, wording="One letter a week."
@@ -91,7 +91,7 @@ def somebody_with_a_past() -> Subscriber:
 
 
 @pytest.mark.django_db
-def test_nothing_of_them_is_found_anywhere_in_the_database_and_others_stay() -> None:
+def test_erasure_removes_the_reader_everywhere_and_nobody_else() -> None:
     reader = somebody_with_a_past()
     leave(reader.pk)
     other = SubscriberFactory(email="miriam@posthouse.example.org")
@@ -104,7 +104,7 @@ def test_nothing_of_them_is_found_anywhere_in_the_database_and_others_stay() -> 
         reason="Belongs to another reader.",
     )
     places = {"subscriber", "consent_record", "suppression", "bounce", "rejected_row"}
-    # The look itself works: it finds them while they are there.
+    # Check that the search finds the reader before the erasure.
     assert {*places, "suppression_change"} <= set(tables_that_hold(ADDRESS))
     assert tables_that_hold(NAME)
 
@@ -113,14 +113,14 @@ def test_nothing_of_them_is_found_anywhere_in_the_database_and_others_stay() -> 
     assert tables_that_hold(ADDRESS) == tables_that_hold(NAME) == []
     assert ConsentRecord.objects.get().subscriber_id == other.pk
     assert set(tables_that_hold(other.email)) == {"subscriber", "rejected_row"}
-    # The counts of an import stay what they were.
+    # The counts of an import do not change.
     assert RejectedRow.objects.filter(email="", reason="Left out.").count() == 2
     assert not erase(reader.pk)
     assert Erasure.objects.count() == 1
 
 
 @pytest.mark.django_db
-def test_what_is_left_is_a_hash_that_needs_the_key(settings: LazySettings) -> None:
+def test_erasure_leaves_a_keyed_hash(settings: LazySettings) -> None:
     settings.SECRET_KEY = earlier = "one key, long enough for a test of its own: 0123456789"
     erase(SubscriberFactory(email=ADDRESS).pk)
     kept = bytes(Erasure.objects.get().address_hash)
@@ -134,7 +134,7 @@ def test_what_is_left_is_a_hash_that_needs_the_key(settings: LazySettings) -> No
 
 
 @pytest.mark.django_db
-def test_the_log_says_it_without_the_address(
+def test_the_log_of_an_erasure_has_no_address(
     caplog: pytest.LogCaptureFixture, settings: LazySettings
 ) -> None:
     page = (settings.BASE_DIR / "docs" / "restore.md").read_text()
@@ -148,7 +148,7 @@ def test_the_log_says_it_without_the_address(
 
 
 @pytest.mark.django_db
-def test_their_unsubscribe_link_says_the_truth_that_nothing_is_sent() -> None:
+def test_the_unsubscribe_link_of_an_erased_reader_shows_unsubscribed() -> None:
     reader = SubscriberFactory(email=ADDRESS)
     link = f"/unsubscribe/{token_for(reader.pk)}/"
     erase(reader.pk)
@@ -160,7 +160,7 @@ def test_their_unsubscribe_link_says_the_truth_that_nothing_is_sent() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("has_signed_up_again", [False, True])
-def test_a_link_to_confirm_of_who_was_erased_is_too_old_and_brings_nothing_back(
+def test_a_confirmation_link_of_an_erased_reader_is_too_old(
     has_signed_up_again: bool,
 ) -> None:
     assert sign_up(ADDRESS, {"name": NAME}, "form", "", "One letter a week.") == 0
@@ -184,7 +184,7 @@ def reader_one() -> Subscriber:
     return Subscriber.objects.get(email=NOBODY_IN_PARTICULAR)
 
 
-def test_the_copies_of_every_issue_and_version_lose_address_and_name(
+def test_all_copies_of_an_erased_reader_lose_address_and_name(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     for _ in range(2):
@@ -217,7 +217,7 @@ def test_a_call_is_settled_for_an_erased_reader(
     assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
 
 
-def test_a_refusal_of_the_address_does_not_write_it_back(
+def test_a_refusal_does_not_restore_an_erased_address(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     refused = SubscriberFactory(email="two..dots@example.net")
@@ -230,7 +230,7 @@ def test_a_refusal_of_the_address_does_not_write_it_back(
     assert tables_that_hold("two..dots") == []
 
 
-def test_a_reason_that_quotes_the_address_goes_with_it(
+def test_erasure_removes_reasons_that_quote_the_address(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     newsroom.publish(readers=2)
@@ -241,7 +241,7 @@ def test_a_reason_that_quotes_the_address_goes_with_it(
     assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
 
 
-def test_no_issue_that_is_being_published_names_who_is_erased(newsroom: Newsroom) -> None:
+def test_a_concurrent_publication_excludes_an_erased_reader(newsroom: Newsroom) -> None:
     newsroom.confirm(2)
     reader = reader_one()
     with erasing_waits_for(newsroom, reader):
@@ -249,10 +249,10 @@ def test_no_issue_that_is_being_published_names_who_is_erased(newsroom: Newsroom
     assert Delivery.objects.filter(recipient=reader.pk, address="").count() == 1
 
 
-def test_an_import_that_has_asked_already_who_was_erased_is_waited_for(
+def test_erasure_waits_for_an_import_that_read_erased_addresses(
     newsroom: Newsroom, tmp_path: Path
 ) -> None:
-    """Its piece stands before an address that is just signing up, and adds the next one after."""
+    """The import waits for a sign-up and then adds the erased address."""
     reader = newsroom.confirm(1)[0]
     file = tmp_path / "readers.csv"
     file.write_text(f"email,name\nada@example.org,Ada\n{reader.email},Somebody\n")
@@ -270,14 +270,14 @@ def test_an_import_that_has_asked_already_who_was_erased_is_waited_for(
     assert tables_that_hold(reader.email) == []
 
 
-def test_what_came_about_while_somebody_else_held_the_person_goes_too(newsroom: Newsroom) -> None:
+def test_erasure_includes_rows_added_while_it_waited_for_the_lock(newsroom: Newsroom) -> None:
     reader = newsroom.confirm(1)[0]
     with erasing_waits_for(newsroom, reader):
         leave(reader.pk)
         event_inbox.store(an_event("Bounce", reader.email))
 
 
-def test_a_mail_that_they_were_just_asking_for_loses_their_address_too(newsroom: Newsroom) -> None:
+def test_erasure_includes_a_mail_that_is_being_requested(newsroom: Newsroom) -> None:
     reader = newsroom.confirm(1)[0]
     with erasing_waits_for(newsroom, reader):
         assert sign_up(reader.email, {"name": NAME}, "form", "", "One letter a week.") == 0
@@ -285,8 +285,8 @@ def test_a_mail_that_they_were_just_asking_for_loses_their_address_too(newsroom:
     assert Delivery.objects.get().recipient_id == reader.pk
 
 
-def test_an_event_that_is_just_being_applied_is_not_waited_for(newsroom: Newsroom) -> None:
-    """Whoever applies it holds it and waits for its reader, whom an erasure holds."""
+def test_erasure_does_not_wait_for_an_event_being_applied(newsroom: Newsroom) -> None:
+    """The worker locks the event and waits for the reader, whom the erasure locks."""
     reader = newsroom.confirm(1)[0]
     event = event_inbox.store(an_event("Bounce", reader.email))
     assert event is not None
@@ -320,7 +320,7 @@ def test_an_erasure_is_all_or_nothing(newsroom: Newsroom) -> None:
 def an_event(
     kind: str, address: str, edition: Edition | None = None, reader: int = 0, number: int = 4711
 ) -> bytes:
-    """What Postmark posts about an address, or about a copy of ours."""
+    """Make an event of Postmark about an address or a delivery."""
     copy, message, more = "", str(uuid.uuid4()), {"Metadata": {}}
     if edition is not None:
         sent = Delivery.objects.get(issue=edition.issue_id, recipient=reader)
@@ -332,7 +332,7 @@ def an_event(
     return orjson.dumps(told)
 
 
-# The last two say nothing that we act on, and name their reader all the same.
+# The last two events have no effect but contain the address.
 KINDS = ["Delivery", "Bounce", "SpamComplaint", "SubscriptionChange", "Open", "Click"]
 
 
@@ -342,7 +342,7 @@ def told(kind: str, address: str, *more: Any) -> None:
     assert event_inbox.apply(event)
 
 
-def test_what_the_provider_tells_later_does_not_bring_the_address_back(
+def test_later_provider_events_do_not_restore_an_erased_address(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=2)
@@ -362,9 +362,7 @@ def test_what_the_provider_tells_later_does_not_bring_the_address_back(
 
 
 @pytest.mark.parametrize(("named_in", "kind"), [("Recipient", "AKindOfTomorrow"), ("Email", 7)])
-def test_an_unknown_event_goes_with_its_reader(
-    newsroom: Newsroom, named_in: str, kind: object
-) -> None:
+def test_erasure_removes_unknown_events(newsroom: Newsroom, named_in: str, kind: object) -> None:
     reader = newsroom.confirm(1)[0]
     event = orjson.dumps({"RecordType": kind, named_in: reader.email.upper()})
     assert event_inbox.store(event) is not None
@@ -374,7 +372,7 @@ def test_an_unknown_event_goes_with_its_reader(
     assert tables_that_hold(reader.email) == []
 
 
-def test_a_bounce_of_somebody_who_came_back_after_being_erased_is_kept(newsroom: Newsroom) -> None:
+def test_a_bounce_after_erasure_and_new_sign_up_is_stored(newsroom: Newsroom) -> None:
     erase(newsroom.confirm(1, start=1)[0].pk)
     again = newsroom.confirm(1, start=1)[0]
     told("Bounce", NOBODY_IN_PARTICULAR)

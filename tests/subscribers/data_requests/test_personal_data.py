@@ -1,4 +1,4 @@
-"""What is held about a person: asked for by them, shown to them, taken away, and erased."""
+"""Personal data: requested, shown, downloaded and erased."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ __all__ = ["newsroom", "provider"]
 
 @pytest.fixture(autouse=True)
 def without_tls(settings: LazySettings) -> None:
-    """The pages and not the way to them are tried here."""
+    """Skip the redirect to HTTPS."""
     settings.SECURE_SSL_REDIRECT = False
     settings.SIGN_UPS_PER_HOUR = 1000
 
@@ -43,14 +43,14 @@ def post(address: str, network: str = "203.0.113.7") -> object:
 
 
 def ask(address: str, network: str = "203.0.113.7") -> object:
-    """Ask, and have a worker answer."""
+    """Request the data and let a worker answer."""
     answer = post(address, network)
     answer_requests()
     return answer
 
 
 def mails_to(reader: Subscriber) -> list[int]:
-    """The numbers of the mails with the way to their record."""
+    """Return the numbers of the mails with a link to the data."""
     return sorted(
         Delivery.objects.filter(
             recipient=reader.pk, issue__in=Edition.objects.filter(kind="record").values("issue")
@@ -69,7 +69,7 @@ def asked(reader: Subscriber) -> str:
 
 
 @pytest.mark.django_db
-def test_whoever_is_held_is_mailed_a_link_and_every_answer_is_the_same() -> None:
+def test_known_readers_get_a_link_and_answers_are_equal() -> None:
     held = {state: SubscriberFactory(state=state) for state in Subscriber.State.values}
     SuppressionFactory(address_key="shut@posthouse.example.org")
 
@@ -90,7 +90,7 @@ def test_whoever_is_held_is_mailed_a_link_and_every_answer_is_the_same() -> None
 
 
 def statements_for(page: str, address: str) -> list[tuple[str, list[str]]]:
-    """The statements of one request, each with the kind and length of every value."""
+    """Record the statements of a request, with type and length of every value."""
     sent = []
 
     def note(execute: Callable[..., Any], sql: str, values: Any, many: bool, context: Any) -> Any:
@@ -115,7 +115,7 @@ def test_a_form_costs_the_same_for_every_address(page: str) -> None:
     for who in ("shut", "bounced", "complained"):
         SuppressionFactory(address_key=addresses[who])
     erase(SubscriberFactory(email=addresses["erased"]).pk)
-    # The first sign-up of all stores the wording of the form.
+    # The very first sign-up also stores the wording of the form.
     statements_for(page, "first@posthouse.example.org")
 
     costs = {who: statements_for(page, address) for who, address in addresses.items()}
@@ -124,7 +124,7 @@ def test_a_form_costs_the_same_for_every_address(page: str) -> None:
 
 
 @pytest.mark.django_db
-def test_a_request_that_fails_waits_and_holds_up_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_request_does_not_delay_others(caplog: pytest.LogCaptureFixture) -> None:
     reader, other = SubscriberFactory(email=ADA), SubscriberFactory()
     request_mail("record", 1, [(reader.pk, ADA)], ahead=True)
     post(ADA)
@@ -148,7 +148,7 @@ def test_a_request_that_fails_waits_and_holds_up_nobody(caplog: pytest.LogCaptur
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_request_for_a_locked_reader_holds_up_nobody() -> None:
+def test_a_request_for_a_locked_reader_does_not_delay_others() -> None:
     reader, other = SubscriberFactory(email=ADA), SubscriberFactory()
     post(ADA)
     post(other.email)
@@ -162,7 +162,7 @@ def test_a_request_for_a_locked_reader_holds_up_nobody() -> None:
 
 
 @pytest.mark.django_db
-def test_a_request_that_waits_is_erased_with_its_address() -> None:
+def test_a_waiting_request_is_erased_with_its_address() -> None:
     reader = SubscriberFactory(email=ADA)
     post(ADA.upper())
     erase(reader.pk)
@@ -192,7 +192,7 @@ def test_the_unsubscribe_page_mails_a_link_and_reveals_nobody() -> None:
 
 
 @pytest.mark.django_db
-def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
+def test_the_daily_limit_covers_both_kinds_of_mail() -> None:
     reader = SubscriberFactory(email=ADA, state="pending")
     record_consent(reader.pk, "asked", "form", request=1)
     for _ in range(4):
@@ -206,7 +206,7 @@ def test_an_address_is_mailed_so_often_a_day_over_both_kinds_of_mail() -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("address", [ADA, "nobody@posthouse.example.org"])
 @pytest.mark.parametrize("asks", [ask, post], ids=["answered", "waiting"])
-def test_a_network_asks_so_often_an_hour(
+def test_requests_of_a_network_are_limited_per_hour(
     settings: LazySettings, address: str, asks: Callable[[str], Any]
 ) -> None:
     settings.SIGN_UPS_PER_HOUR = 10
@@ -218,7 +218,7 @@ def test_a_network_asks_so_often_an_hour(
 
 
 @pytest.mark.django_db
-def test_what_counts_for_a_network_and_names_nobody_does_not_pile_up() -> None:
+def test_records_of_unknown_addresses_are_deleted_after_a_day() -> None:
     for _ in range(3):
         ask("nobody@posthouse.example.org")
         days_pass(2)
@@ -227,7 +227,7 @@ def test_what_counts_for_a_network_and_names_nobody_does_not_pile_up() -> None:
 
 
 @pytest.mark.django_db
-def test_a_slip_in_the_address_or_a_form_without_its_token_mails_nobody() -> None:
+def test_an_invalid_address_or_missing_csrf_token_mails_nobody() -> None:
     SubscriberFactory(email=ADA)
     page = ask("ada@posthouse")
     assert page.status_code == 422
@@ -275,12 +275,12 @@ def test_a_link_works_for_seven_days() -> None:
         assert Client().post(link + what).status_code == 410
     reader.refresh_from_db()
     assert reader.state == "confirmed"
-    # A link that was never asked for shows nothing either.
+    # A link without a request shows nothing either.
     assert Client().get(link_of(reader, number=2)).status_code == 410
 
 
 @pytest.mark.django_db
-def test_no_other_link_and_no_made_up_one_leads_to_a_record() -> None:
+def test_other_and_forged_links_do_not_open_personal_data() -> None:
     reader = SubscriberFactory(email=ADA)
     link = asked(reader)
     confirm = RegisteredReaders().mail_link("confirmation", reader.pk, 1).rpartition("=")[2]
@@ -294,7 +294,7 @@ def test_no_other_link_and_no_made_up_one_leads_to_a_record() -> None:
     assert len({page.content for page in pages}) == 1
 
 
-def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: SandboxServer) -> None:
+def test_page_and_file_show_all_personal_data(newsroom: Newsroom, provider: SandboxServer) -> None:
     other = SubscriberFactory(email="other@posthouse.example.org", name="Other")
     record_consent(other.pk, "asked", "form", request=1, values={"name": "Other"})
     reader = SubscriberFactory(email=ADA, name="Ada & Co")
@@ -343,7 +343,7 @@ def test_page_and_file_show_all_that_is_held(newsroom: Newsroom, provider: Sandb
 
 
 def press(link: str, what: str) -> object:
-    """As a browser presses a button: with the token of the form on the page before."""
+    """Post a form as a browser does, with the CSRF token of its page."""
     browser = Client(enforce_csrf_checks=True)
     before = link if what == "leave/" else link + what
     form = browser.get(before).content.decode()
@@ -377,7 +377,7 @@ def test_the_record_says_why_a_copy_was_not_sent(
 
 
 @pytest.mark.django_db
-def test_who_leaves_from_their_record_has_left_and_sees_it() -> None:
+def test_unsubscribing_from_the_data_page_shows_the_new_state() -> None:
     reader = SubscriberFactory(email=ADA)
     page = press(asked(reader), "leave/")
     assert "Unsubscribed" in page.content.decode()
@@ -387,7 +387,7 @@ def test_who_leaves_from_their_record_has_left_and_sees_it() -> None:
 
 
 @pytest.mark.django_db
-def test_looking_erases_nobody_nor_does_a_post_without_the_token_of_the_form() -> None:
+def test_erasing_needs_a_post_with_the_csrf_token() -> None:
     reader = SubscriberFactory(email=ADA)
     link = asked(reader)
 
@@ -402,7 +402,7 @@ def test_looking_erases_nobody_nor_does_a_post_without_the_token_of_the_form() -
 
 
 @pytest.mark.django_db
-def test_who_has_themselves_erased_is_gone_and_their_links_say_so() -> None:
+def test_after_erasure_the_links_show_that_data_is_erased() -> None:
     reader = SubscriberFactory(email=ADA)
     link = asked(reader)
 

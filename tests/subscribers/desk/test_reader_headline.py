@@ -1,4 +1,4 @@
-"""With which sentence the desk's page of a reader begins."""
+"""The first sentence of a reader's page on the desk."""
 
 from dataclasses import replace
 
@@ -17,13 +17,13 @@ REFUSES = {"stream": "broadcast", "refuses": True}
 
 @pytest.fixture
 def reader() -> PersonalData:
-    """What is held about somebody who confirmed."""
+    """Make the personal data of a confirmed reader."""
     held = load_personal_data(SubscriberFactory().pk)
     assert held is not None
     return held
 
 
-def test_only_of_who_gets_letters_it_is_said_and_drawn_as_well(reader: PersonalData) -> None:
+def test_only_confirmed_readers_are_shown_as_getting_letters(reader: PersonalData) -> None:
     standings = {
         state: reader_headline(replace(reader, state=state)) for state in Subscriber.State.values
     }
@@ -44,12 +44,12 @@ def test_blocked_reader_is_shown_as_blocked_in_every_state(
     assert standing.tone == "fault"
 
 
-def test_what_was_lifted_is_not_said_any_more(reader: PersonalData) -> None:
+def test_a_lifted_suppression_is_not_shown(reader: PersonalData) -> None:
     lifted = AT_THE_DESK | {"lifted_at": SOME_DAY}
     assert reader_headline(replace(reader, suppression=lifted)) == reader_headline(reader)
 
 
-def test_a_confirmed_reader_whom_the_provider_refuses_gets_nothing_and_that_is_said(
+def test_the_headline_explains_a_refusal_by_the_provider(
     reader: PersonalData,
 ) -> None:
     shut = reader_headline(replace(reader, suppression=BY_THE_PROVIDER))

@@ -1,4 +1,4 @@
-"""The desk's pages about readers: who may see them, what they show, and what may be done."""
+"""The desk's pages about readers: permissions, contents and actions."""
 
 import csv
 import io
@@ -38,7 +38,7 @@ READERS = "/admin/newsletters/readers/"
 
 @pytest.fixture
 def operator(settings: LazySettings) -> Client:
-    """Somebody who may manage readers, before pages and not the way to them."""
+    """Sign in a user who may manage readers, without the redirect to HTTPS."""
     settings.SECURE_SSL_REDIRECT = False
     client = Client()
     client.force_login(someone("edith", "manage_readers"))
@@ -50,12 +50,12 @@ def page_of(reader: Subscriber, name: str = "") -> str:
 
 
 def shown(page: object) -> str:
-    """The source without the line breaks beside tags, which mean nothing, and in one line."""
+    """Return the page as one line, without line breaks next to tags."""
     text = page.content.decode().replace("<wbr>", "")  # type: ignore[attr-defined]
     return " ".join(re.sub(r"\s*\n\s*(?=<)|(?<=>)\s*\n\s*", "", text).split())
 
 
-def test_the_list_says_how_many_stand_where_and_shows_the_newest_first(operator: Client) -> None:
+def test_the_list_counts_states_and_shows_newest_first(operator: Client) -> None:
     SubscriberFactory.create_batch(3)
     SubscriberFactory(state="pending", email="newest@posthouse.example.org", name="<b>Ada</b>")
 
@@ -121,14 +121,14 @@ def test_a_search_says_why_an_address_gets_nothing(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_search_that_takes_too_long_is_ended_and_says_what_finds_sooner(operator: Client) -> None:
+def test_a_slow_search_is_stopped_with_advice(operator: Client) -> None:
     SubscriberFactory(email="ada@example.org", name="Ada Whitlock")
     address = f"{READERS}?q=Whitlock"
     elsewhere = connections.create_connection("default")
     try:
         with elsewhere.cursor() as cursor:
             cursor.execute("BEGIN")
-            # A page names the imports that brought its readers, and waits for them here.
+            # The page reads the imports of its readers, so it waits for this lock.
             cursor.execute("LOCK TABLE subscriber_import IN ACCESS EXCLUSIVE MODE")
             page = operator.get(address)
             cursor.execute("ROLLBACK")
@@ -147,7 +147,7 @@ def test_a_search_that_takes_too_long_is_ended_and_says_what_finds_sooner(operat
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_line_to_the_database_that_was_cut_is_no_search_that_took_too_long() -> None:
+def test_a_lost_connection_is_not_reported_as_a_slow_search() -> None:
     connection.ensure_connection()
     elsewhere = connections.create_connection("default")
     try:
@@ -162,7 +162,7 @@ def test_a_line_to_the_database_that_was_cut_is_no_search_that_took_too_long() -
         connection.close()
 
 
-def test_pages_follow_each_other_without_a_gap_or_a_double(operator: Client) -> None:
+def test_pages_of_readers_have_no_gaps_or_duplicates(operator: Client) -> None:
     everybody = {reader.email for reader in SubscriberFactory.create_batch(120)}
     assert "50 readers on this page, newest first" in shown(operator.get(READERS))
     seen: list[str] = []
@@ -181,7 +181,7 @@ def test_pages_follow_each_other_without_a_gap_or_a_double(operator: Client) -> 
         assert operator.get(READERS, {"before": no_place}).status_code == 200
 
 
-def test_beside_a_search_no_count_of_the_whole_list_stands(operator: Client) -> None:
+def test_a_search_shows_no_counts_of_the_whole_list(operator: Client) -> None:
     SubscriberFactory(email="ada@posthouse.example.org")
     SubscriberFactory.create_batch(3, name="Bram")
     page = shown(operator.get(READERS, {"q": "ada"}))
@@ -208,7 +208,7 @@ def download(client: Client, **looked: str) -> list[dict[str, str]]:
     return rows_in(b"".join(answer.streaming_content).decode())  # type: ignore[attr-defined]
 
 
-def test_the_file_holds_everybody_who_is_looked_for(operator: Client) -> None:
+def test_the_file_contains_all_matching_readers(operator: Client) -> None:
     brought = SubscriberImportFactory(filename="fair.csv")
     SubscriberFactory(
         email="a@posthouse.example.org", source="import", subscriber_import=brought, name="Ada, L."
@@ -227,7 +227,7 @@ def test_the_file_holds_everybody_who_is_looked_for(operator: Client) -> None:
     )
 
 
-def test_no_spreadsheet_takes_a_cell_for_a_formula(operator: Client) -> None:
+def test_exported_cells_are_safe_in_spreadsheets(operator: Client) -> None:
     for name in ("=1+1", "+1", "-1", "@SUM(A1)"):
         SubscriberFactory(name=name, email=f"=cmd{ord(name[0])}@posthouse.example.org")
     rows = download(operator)
@@ -235,7 +235,7 @@ def test_no_spreadsheet_takes_a_cell_for_a_formula(operator: Client) -> None:
     assert all(row["email"].startswith("'=") for row in rows)
 
 
-def test_the_command_writes_the_same_file_in_no_others_place(tmp_path: Path) -> None:
+def test_export_command_writes_the_same_file_and_spares_other_files(tmp_path: Path) -> None:
     SubscriberFactory(email="a@posthouse.example.org")
     SubscriberFactory(email="b@posthouse.example.org", state="bounced")
     pipe, link, path = tmp_path / "pipe", tmp_path / "link", tmp_path / "readers.csv"
@@ -256,7 +256,7 @@ def test_the_command_writes_the_same_file_in_no_others_place(tmp_path: Path) -> 
     assert set(tmp_path.iterdir()) == {pipe, link, path}
 
 
-def test_the_page_of_a_reader_shows_what_is_held(operator: Client) -> None:
+def test_a_readers_page_shows_personal_data(operator: Client) -> None:
     reader = SubscriberFactory(state="unsubscribed")
     record_consent(reader.pk, "asked", "form", request=1, wording="One letter a week.")
     SuppressionFactory(address_key=reader.email)
@@ -270,20 +270,20 @@ def test_the_page_of_a_reader_shows_what_is_held(operator: Client) -> None:
     assert "mail to it bounced" in page
 
 
-def test_a_reader_who_is_not_there_is_not_found(operator: Client) -> None:
+def test_an_unknown_reader_gives_404(operator: Client) -> None:
     for number in ("0", "99999", "9" * 30):
         assert operator.get(f"{READERS}{number}/").status_code == 404
         assert operator.post(f"{READERS}{number}/erase/").status_code == 404
 
 
-def test_what_is_asked_for_by_letter_can_be_taken_away_for_them(operator: Client) -> None:
+def test_an_author_can_download_the_data_of_a_reader(operator: Client) -> None:
     reader = SubscriberFactory()
     assert operator.get(f"{page_of(reader)}record.json").json()["address"] == reader.email
     assert str(sentence_of(LogEntry.objects.get())) == "Downloaded the data."
 
 
 @pytest.mark.parametrize("name", list(ACTIONS))
-def test_every_action_asks_first(operator: Client, name: str) -> None:
+def test_every_action_needs_a_confirmation(operator: Client, name: str) -> None:
     reader = SubscriberFactory()
     if name == "let-in":
         SuppressionFactory(address_key=reader.email, reason="manual", origin="operator")
@@ -294,7 +294,7 @@ def test_every_action_asks_first(operator: Client, name: str) -> None:
     assert not LogEntry.objects.exists()
 
 
-def test_a_reader_is_unsubscribed_for_them(operator: Client) -> None:
+def test_an_author_can_unsubscribe_a_reader(operator: Client) -> None:
     reader = SubscriberFactory()
     operator.post(page_of(reader, "unsubscribe"))
     reader.refresh_from_db()
@@ -303,7 +303,7 @@ def test_a_reader_is_unsubscribed_for_them(operator: Client) -> None:
     assert SuppressionChange.objects.get().change == "suppress"
 
 
-def test_an_address_is_shut_out_and_let_in_again(operator: Client) -> None:
+def test_an_address_can_be_blocked_and_unblocked(operator: Client) -> None:
     reader = SubscriberFactory()
 
     operator.post(page_of(reader, "shut-out"))
@@ -323,7 +323,7 @@ def test_an_address_is_shut_out_and_let_in_again(operator: Client) -> None:
 
 
 @pytest.mark.parametrize("reason", ["bounce", "complaint", "unsubscribe"])
-def test_letting_in_takes_back_the_desks_own_word_alone(operator: Client, reason: str) -> None:
+def test_unblocking_lifts_only_the_desks_own_block(operator: Client, reason: str) -> None:
     reader = SubscriberFactory()
     SuppressionFactory(address_key=reader.email, reason=reason)
     operator.post(page_of(reader, "shut-out"))
@@ -334,7 +334,7 @@ def test_letting_in_takes_back_the_desks_own_word_alone(operator: Client, reason
 
 
 @pytest.mark.parametrize("state", ["pending", "unsubscribed", "bounced", "complained"])
-def test_the_provider_is_not_asked_to_mail_whom_letting_in_makes_no_reader(state: str) -> None:
+def test_unblocking_reactivates_only_confirmed_readers(state: str) -> None:
     reader = SubscriberFactory(state=state)
     assert manual_suppression.block(reader.pk)
     assert manual_suppression.unblock(reader.pk)

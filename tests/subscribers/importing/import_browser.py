@@ -1,4 +1,4 @@
-"""What a person at the desk does who has a list: upload it, wait for the check, look."""
+"""Upload a list on the desk and let workers check it."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from tests.publishing.author_browser import Page, WindowOf
 
 IMPORTS = "/admin/newsletters/imports/"
 FAIR = (
-    "E-Mail;Nome;Stand\r\n"
+    "E-Mail;Nome;Ort\r\n"
     "lidia.ramos@weir.example.org;Lídia Ramos;4\r\n"
     "known@example.org;Known;\r\n"
     "left@example.org;Left;\r\n"
@@ -27,7 +27,7 @@ FAIR = (
 
 
 def someone(name: str, *permissions: str) -> Any:
-    """An account of Edith Marlow with these permissions."""
+    """Make an account of Edith Marlow with these permissions."""
     user = get_user_model().objects.create_user(
         name, password="a long password", is_staff=True, first_name="Edith", last_name="Marlow"
     )
@@ -41,7 +41,7 @@ def upload(window: WindowOf, content: bytes, name: str = "village-fair.csv") -> 
 
 
 def uploaded(window: WindowOf, content: bytes = FAIR) -> str:
-    """Upload a file, have a worker check it; the address of its page."""
+    """Upload a file, let a worker check it, and return the address of its page."""
     answer = upload(window, content)
     assert answer.status == 303, answer.words
     run_workers()
@@ -49,13 +49,13 @@ def uploaded(window: WindowOf, content: bytes = FAIR) -> str:
 
 
 def run_workers() -> None:
-    """Have every check and import that is due seen through."""
+    """Run every due check and import to its end."""
     while run_next_import(lambda: False):
         pass
 
 
 def kept_in_waiting(path: Path) -> SubscriberImport:
-    """The file as it waits for a worker."""
+    """Store a file for a worker."""
     with ReaderFile(path, path.name) as file, path.open("rb") as content:
         return accept_upload.store_for_import(file, content, path.name, statement(confirmed=True))[
             0

@@ -1,4 +1,4 @@
-"""Imports in processes of their own, and a place where all of them stop until they may go on."""
+"""Imports in separate processes, and a point where they all stop."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def _heed_ctrl_c() -> None:
 
 
 class ImportProcess:
-    """`manage.py import_subscribers` as a process."""
+    """A process that runs `manage.py import_subscribers`."""
 
     def __init__(self, database_url: str, *options: str, **settings: str) -> None:
         self._process = subprocess.Popen(
@@ -34,24 +34,24 @@ class ImportProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # Tests that were started in the background hand an ignored Ctrl-C down.
+            # Tests started in the background pass on an ignored Ctrl-C.
             preexec_fn=_heed_ctrl_c,
         )
 
     def freeze(self) -> None:
-        """SIGSTOP, and wait until it stands still."""
+        """Send SIGSTOP and wait until the process is frozen."""
         freeze(self._process.pid)
 
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """kill -9, and wait until it is gone."""
+        """Kill the process and wait for its end."""
         self._process.kill()
         self._process.communicate(timeout=PATIENCE_S)
 
     def end(self) -> tuple[int, str, str]:
-        """Wait for its end: exit code, output, errors."""
+        """Wait for the end; return exit code, output and errors."""
         output, errors = self._process.communicate(timeout=PATIENCE_S)
         return self._process.returncode, output, errors
 
@@ -63,7 +63,7 @@ class ImportProcess:
 
 @contextmanager
 def nobody_takes_a_turn(database_url: str) -> Iterator[None]:
-    """While this lasts every import stands before its next piece, its transaction open."""
+    """Stop every import before its next chunk, with an open transaction."""
     with psycopg.connect(database_url) as other:
         other.execute(ONE_AT_A_TIME)
         yield
@@ -71,14 +71,14 @@ def nobody_takes_a_turn(database_url: str) -> Iterator[None]:
 
 
 def eventually(database_url: str, question: str, *values: object) -> None:
-    """Ask the database until it says yes. PostgreSQL gives no signal of what others do."""
+    """Repeat a query until it returns true; PostgreSQL cannot notify about this."""
     with psycopg.connect(database_url, autocommit=True) as onlooker:
         for _ in range(PATIENCE_S * 50):
             row = onlooker.execute(question, values).fetchone()
             if row and row[0]:
                 return
             onlooker.execute("SELECT pg_sleep(0.02)")
-    raise AssertionError(f"It never came to pass: {question}")
+    raise AssertionError(f"It never happened: {question}")
 
 
 def wait_until_blocked(database_url: str, event: str = "advisory", query: str = "%") -> None:
@@ -100,7 +100,7 @@ def let_the_lease_run_out(database_url: str) -> None:
 
 
 def sign_up(somebody_else: psycopg.Connection[Any], email: str) -> None:
-    """Somebody signs up at this moment; their transaction stays open."""
+    """Sign up in a transaction that stays open."""
     somebody_else.execute(
         "INSERT INTO subscriber (email, name, state, source) VALUES (%s, '', 'pending', 'sign-up')",
         (email,),

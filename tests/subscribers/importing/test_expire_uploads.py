@@ -1,4 +1,4 @@
-"""A file that was checked and never imported goes after a while, and its line stays."""
+"""A checked file that is never imported expires; its import stays listed."""
 
 from typing import Any
 
@@ -33,11 +33,11 @@ WHAT_BECAME_OF_IT = (
 
 @pytest.fixture
 def window(transactional_db: None) -> WindowOf:
-    """Edith, who may manage readers, at her desk."""
+    """Sign in Edith, who may manage readers."""
     return WindowOf(someone("edith", "manage_readers"))
 
 
-def test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it(
+def test_after_seven_days_the_content_is_deleted(
     window: WindowOf,
 ) -> None:
     address = uploaded(window)
@@ -61,7 +61,7 @@ def test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_i
     assert not expire_file()
 
 
-def test_the_same_file_then_begins_anew_and_the_old_line_stays(
+def test_an_expired_file_can_be_uploaded_as_a_new_import(
     window: WindowOf, import_rows: ImportRows
 ) -> None:
     first = uploaded(window)
@@ -85,7 +85,7 @@ def test_the_same_file_then_begins_anew_and_the_old_line_stays(
     assert dry_run["import"] == SubscriberImport.objects.get(state="finished").pk
 
 
-def test_the_time_counts_from_the_check_and_from_the_last_time_it_was_brought(
+def test_expiry_counts_from_the_last_check_or_upload(
     window: WindowOf,
 ) -> None:
     upload(window, FAIR)
@@ -102,7 +102,7 @@ def test_the_time_counts_from_the_check_and_from_the_last_time_it_was_brought(
     assert expire_file()
 
 
-def test_how_many_days_is_a_setting(window: WindowOf, settings: LazySettings) -> None:
+def test_the_expiry_is_a_setting(window: WindowOf, settings: LazySettings) -> None:
     settings.IMPORT_EXPIRES_DAYS = 1
     address = uploaded(window)
     days_pass(1.5)
@@ -122,7 +122,7 @@ def test_nothing_else_expires(state: str) -> None:
     assert not expire_file()
 
 
-def test_whoever_decides_too_late_imports_nothing_and_is_told(window: WindowOf) -> None:
+def test_a_late_decision_imports_nothing_and_explains_it(window: WindowOf) -> None:
     address = uploaded(window)
     days_pass(7.5)
     assert expire_file()
@@ -138,7 +138,7 @@ def test_whoever_decides_too_late_imports_nothing_and_is_told(window: WindowOf) 
     assert not Subscriber.objects.exists()
 
 
-def test_a_file_being_decided_about_stays(
+def test_a_locked_import_does_not_expire(
     window: WindowOf, somebody_else: psycopg.Connection[Any]
 ) -> None:
     uploaded(window)
@@ -151,7 +151,7 @@ def test_a_file_being_decided_about_stays(
     assert SubscriberImport.objects.get().added == 4
 
 
-def test_they_go_one_at_a_time_and_every_worker_does_it(window: WindowOf) -> None:
+def test_every_worker_expires_one_file_at_a_time(window: WindowOf) -> None:
     for extra in (b"", b"one.more@example.org;One;\r\n", b"two.more@example.org;Two;\r\n"):
         uploaded(window, FAIR + extra)
     days_pass(7.5)

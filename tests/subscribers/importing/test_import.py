@@ -1,4 +1,4 @@
-"""What an import does with each row of a file."""
+"""The result of an import for each row of a file."""
 
 import io
 
@@ -67,9 +67,7 @@ def test_the_last_line_is_json_that_adds_up(import_rows: ImportRows) -> None:
 
 
 @pytest.mark.parametrize("again", ["ADA@EXAMPLE.ORG", "  ada@example.org ", "ada@example.org"])
-def test_an_address_further_down_is_a_duplicate_and_the_first_one_counts(
-    import_rows: ImportRows, again: str
-) -> None:
+def test_the_first_of_duplicate_addresses_counts(import_rows: ImportRows, again: str) -> None:
     printed = import_rows("Ada@example.org,First", f"{again},Second")
     assert printed.counts == {"added": 1, "duplicates": 1}
     assert the_list() == {"Ada@example.org": ("First", "pending")}
@@ -82,9 +80,7 @@ def test_duplicates_are_found_across_chunks(import_rows: ImportRows) -> None:
 
 
 @pytest.mark.parametrize("state", ["pending", "confirmed"])
-def test_a_known_reader_is_counted_and_left_as_they_were(
-    import_rows: ImportRows, state: str
-) -> None:
+def test_a_known_reader_is_counted_and_unchanged(import_rows: ImportRows, state: str) -> None:
     SubscriberFactory(email="Ada@example.org", name="Ada", state=state)
     printed = import_rows("ada@example.org,Another Name", options=("--confirmed",))
     assert printed.counts == {"known": 1}
@@ -99,7 +95,7 @@ def test_a_known_reader_is_counted_and_left_as_they_were(
         ("complained", "This reader marked a letter as spam."),
     ],
 )
-def test_nobody_who_left_bounced_or_complained_is_brought_back(
+def test_gone_readers_are_skipped_with_a_reason(
     import_rows: ImportRows, state: str, reason: str
 ) -> None:
     SubscriberFactory(email="ada@example.org", name="Ada", state=state)
@@ -121,7 +117,7 @@ def test_a_suppressed_address_is_skipped_known_or_not(import_rows: ImportRows, k
     assert "The address is suppressed: its owner marked a letter as spam." in printed.text
 
 
-def test_a_suppression_that_was_lifted_keeps_nobody_out(import_rows: ImportRows) -> None:
+def test_a_lifted_suppression_skips_nobody(import_rows: ImportRows) -> None:
     consent_id = record_consent(SubscriberFactory().pk, "confirmed", "link", request=1)
     SuppressionFactory(
         address_key="ada@example.org",
@@ -132,7 +128,7 @@ def test_a_suppression_that_was_lifted_keeps_nobody_out(import_rows: ImportRows)
     assert import_rows("ada@example.org,Ada").counts == {"added": 1}
 
 
-def test_bad_rows_are_reported_and_stop_no_good_ones(import_rows: ImportRows) -> None:
+def test_bad_rows_are_reported_and_good_rows_imported(import_rows: ImportRows) -> None:
     printed = import_rows(
         "paul@@orchard.example.org,Paul",
         "ada@example.org,Ada",
@@ -151,7 +147,7 @@ def test_bad_rows_are_reported_and_stop_no_good_ones(import_rows: ImportRows) ->
     assert all(row.reason for row in RejectedRow.objects.all())
 
 
-def test_a_large_file_comes_in_whole_beside_bad_rows(import_rows: ImportRows) -> None:
+def test_a_large_file_is_imported_despite_bad_rows(import_rows: ImportRows) -> None:
     # The file is stored in several pieces, and no column can contain a NUL.
     long = "x" * (LONGEST_PIECE + 1)
     printed = import_rows("ada@example.org,Ada", "bo\0b@example.org,Bob", long, "cy@example.org,Cy")
@@ -165,7 +161,7 @@ def test_only_the_first_rejected_rows_are_printed(import_rows: ImportRows) -> No
     assert "15 more rows rejected" in printed.lines
 
 
-def test_a_dry_run_gives_the_real_numbers(
+def test_a_dry_run_reports_the_real_counts(
     file_of: FileOf, import_subscribers: ImportSubscribers
 ) -> None:
     SubscriberFactory(email="known@example.org")
@@ -196,7 +192,7 @@ def test_a_dry_run_gives_the_real_numbers(
     )
 
 
-def test_a_dry_run_shows_names_in_a_doubtful_encoding(import_rows: ImportRows) -> None:
+def test_a_dry_run_shows_names_in_an_uncertain_encoding(import_rows: ImportRows) -> None:
     rows = "email,name\nada@example.org,Ada\nzofia@example.org,Zofia Żuraw\n"
     printed = import_rows(content=rows.encode("iso8859-2"), options=("--dry-run",))
     assert "For example: zofia@example.org, Zofia ¯uraw" in printed.lines
@@ -222,7 +218,7 @@ def test_a_terminal_shows_progress_and_ends_with_a_clean_line(file_of: FileOf) -
     assert log.getvalue() == ""  # only long imports write to a log
 
 
-def test_the_same_content_creates_nothing_and_gives_the_numbers_of_the_first_time(
+def test_the_same_content_returns_the_first_report(
     import_rows: ImportRows,
 ) -> None:
     SubscriberFactory(email="left@example.org", state="unsubscribed")
@@ -250,7 +246,7 @@ def test_the_same_content_creates_nothing_and_gives_the_numbers_of_the_first_tim
         (("--confirmed",), (), "The earlier import used --confirmed"),
     ],
 )
-def test_another_statement_about_consent_changes_nothing_and_is_answered(
+def test_another_statement_about_consent_changes_nothing(
     file_of: FileOf,
     import_subscribers: ImportSubscribers,
     first: tuple[str, ...],
@@ -274,7 +270,7 @@ def test_the_same_name_with_other_content_is_a_new_import(import_rows: ImportRow
 
 
 @pytest.mark.parametrize("options", [[], ["--confirmed"]])
-def test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in(
+def test_an_erased_reader_is_skipped_with_a_reason(
     import_rows: ImportRows, options: list[str]
 ) -> None:
     assert erase(SubscriberFactory(email=ADA).pk)
@@ -287,7 +283,7 @@ def test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in(
 
 
 @pytest.mark.parametrize("has_confirmed", [True, False])
-def test_who_signed_up_again_since_they_were_erased_is_known_like_anybody_else(
+def test_an_erased_reader_who_signed_up_again_is_known(
     import_rows: ImportRows, has_confirmed: bool
 ) -> None:
     assert erase(SubscriberFactory(email=ADA).pk)
@@ -299,7 +295,7 @@ def test_who_signed_up_again_since_they_were_erased_is_known_like_anybody_else(
     assert get_current().state == state
 
 
-def test_what_an_import_remembers_goes_with_its_reader() -> None:
+def test_erasure_removes_notes_of_an_import() -> None:
     reader = SubscriberFactory(email="bram@example.org")
     under_way = SubscriberImportFactory()
     for line, key in enumerate(("bram@example.org", "other@example.org"), 1):

@@ -1,4 +1,4 @@
-"""Imports in the admin: upload, check, look at the report, decide."""
+"""Imports on the desk: upload, check, report and decision."""
 
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,13 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def window(transactional_db: None) -> WindowOf:
-    """Edith, who may manage readers, at her desk. Two people of the file are on the list."""
+    """Sign in Edith, who may manage readers. Two readers of the file are known."""
     SubscriberFactory(email="known@example.org")
     SubscriberFactory(email="left@example.org", state="unsubscribed")
     return WindowOf(someone("edith", "manage_readers"))
 
 
-def test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has(window: WindowOf) -> None:
+def test_an_upload_shows_the_dry_run_and_changes_nothing(window: WindowOf) -> None:
     before = the_list()
 
     page = window.get(uploaded(window))
@@ -64,7 +64,7 @@ def test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has(window
         "Rows 6 total matches",
         "Format Windows-1252, semicolons, with a header, CRLF",
         "Address: “E-Mail”; Name: “Nome”",
-        "Ignored: “Stand”",
+        "Ignored: “Ort”",
         "For example lidia.ramos@weir.example.org, Lídia Ramos",
         "so Homing reads it as Windows-1252, which is common in Western Europe.",
         "new: this file has not been imported before",
@@ -73,7 +73,7 @@ def test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has(window
         assert words in page.words
 
 
-def test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_confirm(
+def test_an_import_matches_its_check_and_asks_readers_to_confirm(
     window: WindowOf,
 ) -> None:
     address = uploaded(window)
@@ -124,7 +124,7 @@ def test_stated_consent_confirms_and_is_on_record(window: WindowOf) -> None:
     assert "Signed list at the village fair" in window.get(address).words
 
 
-def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(window: WindowOf) -> None:
+def test_stated_consent_needs_both_checkbox_and_details(window: WindowOf) -> None:
     address = uploaded(window)
     for fields, sentence in (
         ({"states_it": "yes", "where": "  "}, "Enter where and how they gave their consent."),
@@ -137,7 +137,7 @@ def test_consent_given_elsewhere_needs_the_statement_and_where_and_how(window: W
         assert SubscriberImport.objects.get().state == "checked"
 
 
-def test_wrong_letters_are_seen_before_the_import(window: WindowOf) -> None:
+def test_wrong_characters_are_shown_before_the_import(window: WindowOf) -> None:
     rows = "email,name\nada@example.org,Ada\nzofia@example.org,Zofia Żuraw\n"
     address = uploaded(window, rows.encode("iso8859-2"))
     assert "zofia@example.org, Zofia ¯uraw" in window.get(address).words
@@ -185,14 +185,14 @@ def test_the_same_upload_again_leads_to_the_first_import(window: WindowOf) -> No
     assert SubscriberImport.objects.count() == 1
 
 
-def test_of_two_files_in_one_upload_neither_is_taken(window: WindowOf) -> None:
+def test_two_files_in_one_upload_are_refused(window: WindowOf) -> None:
     files = [SimpleUploadedFile("a.csv", FAIR), SimpleUploadedFile("b.csv", b"cleo@example.org\n")]
     page = Page(window.client.post(IMPORTS, {"file": files}, secure=True))
     assert "Choose one file at a time." in page.words
     assert not SubscriberImport.objects.exists()
 
 
-def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: WindowOf) -> None:
+def test_a_discarded_file_leaves_only_log_entries(window: WindowOf) -> None:
     address = uploaded(window)
 
     answer = window.post(f"{address}drop/")
@@ -203,7 +203,7 @@ def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: 
         assert not rows.objects.exists()
     assert window.get(address).status == 404
     assert window.post(f"{address}drop/").status == 404
-    # The same file may come again, and be dropped while a worker is to check it.
+    # The same file can be uploaded again and discarded before its check.
     again = upload(window, FAIR).answer.headers["Location"]
     assert again != address
     window.post(f"{again}drop/")
@@ -211,7 +211,7 @@ def test_what_was_checked_can_be_dropped_and_leaves_nothing_but_the_log(window: 
     assert not SubscriberImport.objects.exists()
 
 
-def test_what_was_imported_cannot_be_dropped(window: WindowOf) -> None:
+def test_an_imported_file_cannot_be_discarded(window: WindowOf) -> None:
     address = uploaded(window)
     window.post(f"{address}import/", consent="ask")
     answer = window.post(f"{address}drop/")
@@ -219,7 +219,7 @@ def test_what_was_imported_cannot_be_dropped(window: WindowOf) -> None:
     assert SubscriberImport.objects.get().state == "waiting"
 
 
-def test_the_page_says_how_far_the_import_is(window: WindowOf) -> None:
+def test_the_page_shows_the_progress_of_an_import(window: WindowOf) -> None:
     address = upload(window, FAIR).answer.headers["Location"]
 
     page = window.get(address)
@@ -233,7 +233,7 @@ def test_the_page_says_how_far_the_import_is(window: WindowOf) -> None:
     assert "refresh" not in page.html
 
 
-def test_what_a_newer_release_stored_is_shown_as_far_as_it_is_known(window: WindowOf) -> None:
+def test_data_of_a_newer_release_is_shown(window: WindowOf) -> None:
     address = upload(window, FAIR).answer.headers["Location"]
     run_workers()
     record = SubscriberImport.objects.get()
@@ -246,7 +246,7 @@ def test_what_a_newer_release_stored_is_shown_as_far_as_it_is_known(window: Wind
     assert "Refused (reason_of_tomorrow)." in page.words
 
 
-def test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file(
+def test_rejected_rows_are_paged_and_downloadable(
     window: WindowOf,
 ) -> None:
     rows = [f"=nowhere{number},Nobody" for number in range(120)]
@@ -282,7 +282,7 @@ def test_a_file_that_cannot_be_imported_is_refused(window: WindowOf, settings: A
     assert "Choose a file first." in window.post(IMPORTS).words
 
 
-def test_the_publishing_form_says_while_an_import_is_under_way(window: WindowOf) -> None:
+def test_the_publishing_form_warns_about_a_running_import(window: WindowOf) -> None:
     both = WindowOf(someone("both", "publish_edition", "manage_readers"))
     address = uploaded(window)
     assert "An import is under way" not in both.get().words
@@ -298,9 +298,7 @@ def test_the_publishing_form_says_while_an_import_is_under_way(window: WindowOf)
     assert "An import is under way" not in both.get().words
 
 
-def test_an_upload_is_cut_off_where_it_becomes_too_large(
-    window: WindowOf, settings: Any, tmp_path: Path
-) -> None:
+def test_an_upload_stops_at_the_size_limit(window: WindowOf, settings: Any, tmp_path: Path) -> None:
     settings.IMPORT_MAX_MB = 1
     settings.FILE_UPLOAD_TEMP_DIR = str(tmp_path)
     handler = BoundedUpload(1024 * 1024)
@@ -311,7 +309,7 @@ def test_an_upload_is_cut_off_where_it_becomes_too_large(
     assert handler.is_over
 
 
-def test_the_page_says_whose_export_it_is_and_who_left(window: WindowOf) -> None:
+def test_the_page_shows_the_product_and_the_statuses(window: WindowOf) -> None:
     content = (Path(__file__).parents[1] / "exports" / "kit.csv").read_bytes()
 
     address = uploaded(window, content)
@@ -335,7 +333,7 @@ def test_the_page_says_whose_export_it_is_and_who_left(window: WindowOf) -> None
     }
 
 
-def test_the_buttons_say_how_many_are_confirmed_and_pending(window: WindowOf) -> None:
+def test_the_buttons_count_confirmed_and_pending_readers(window: WindowOf) -> None:
     rows = b"email,status\nada@example.org,pending\n"
     page = window.get(uploaded(window, rows))
     assert "No reader can be imported as confirmed, because the file calls none" in page.words
@@ -344,7 +342,7 @@ def test_the_buttons_say_how_many_are_confirmed_and_pending(window: WindowOf) ->
     assert "Import as confirmed: 1, as pending: 1" in page.words
 
 
-def test_a_file_of_people_who_left_can_be_imported(window: WindowOf) -> None:
+def test_a_file_of_unsubscribed_readers_can_be_imported(window: WindowOf) -> None:
     name = "unsubscribed_members_export_0a1b2c3d4e.csv"
     content = (Path(__file__).parents[1] / "exports" / name).read_bytes()
     address = upload(window, content, name).answer.headers["Location"]

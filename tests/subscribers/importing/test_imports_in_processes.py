@@ -1,4 +1,4 @@
-"""Imports in processes that are killed half-way, frozen, or interrupted."""
+"""Imports in processes that are killed, frozen or interrupted."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -54,7 +54,7 @@ def start(database_url: str) -> Iterator[StartImport]:
 
 
 def a_list_of_everything(file_of: FileOf) -> Path:
-    """Readers, duplicates far apart, bad rows, and people who left here or elsewhere."""
+    """Write readers, duplicates, bad rows, and readers who left here or elsewhere."""
     for number in (7, CHUNK + 7, 2 * CHUNK + 7):
         SubscriberFactory(email=f"reader{number}@example.org", state="unsubscribed")
         SubscriberFactory(email=f"reader{number + 1}@example.org")
@@ -63,7 +63,7 @@ def a_list_of_everything(file_of: FileOf) -> Path:
         rows[number] = f"READER{number % CHUNK // 2}@example.org,Again,active"
         rows[number + 1] = f"nowhere{number},,active"
         rows[number + 2] = f"reader{number + 2}@example.org,Gone,bounced"
-        # They stood further up, mostly in an earlier piece.
+        # Duplicates of earlier rows, mostly in an earlier chunk.
         rows[number + 3] = f"reader{number // 2 + 1}@example.org,Gone,unsubscribed"
     return file_of(*rows, header="email,name,status")
 
@@ -85,14 +85,14 @@ def whole_state() -> tuple[Any, ...]:
 
 
 def forget_everything() -> None:
-    """The database as it was before the first import."""
+    """Restore the database to its state before the first import."""
     with connection.cursor() as cursor:
         cursor.execute(
             "TRUNCATE subscriber, subscriber_import, suppression, consent_record CASCADE"
         )
 
 
-def test_killed_again_and_again_it_ends_as_one_that_nobody_disturbed(
+def test_an_import_killed_repeatedly_ends_like_an_undisturbed_one(
     file_of: FileOf,
     import_subscribers: ImportSubscribers,
     start: StartImport,
@@ -106,7 +106,7 @@ def test_killed_again_and_again_it_ends_as_one_that_nobody_disturbed(
     a_list_of_everything(file_of)
 
     for pieces in (1, 2):
-        # Somebody who just signs up stops it in the middle of the next piece; there it is killed.
+        # A concurrent sign-up blocks the next chunk; there the process is killed.
         sign_up(somebody_else, f"reader{pieces * CHUNK + 500}@example.org")
         process = start(path)
         wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
@@ -115,7 +115,7 @@ def test_killed_again_and_again_it_ends_as_one_that_nobody_disturbed(
         assert SubscriberImport.objects.get().rows == pieces * CHUNK
         let_the_lease_run_out(database_url)
 
-    # A worker goes on where the command was killed, and needs no file.
+    # A worker continues after the command was killed, without the file.
     path.unlink()
     assert run_next_import(lambda: False)
     assert whole_state() == undisturbed
@@ -124,7 +124,7 @@ def test_killed_again_and_again_it_ends_as_one_that_nobody_disturbed(
     assert len(undisturbed[-4]) == 2 * PIECES * CHUNK // 1000
 
 
-def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
+def test_a_process_frozen_past_its_lease_writes_nothing(
     file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
 ) -> None:
     path = a_list_of_everything(file_of)
@@ -133,7 +133,7 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
     wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
     frozen.freeze()
     somebody_else.rollback()
-    # It froze in the middle of a piece. The server ends that transaction when the lease ends.
+    # It froze within a chunk. The server ends that transaction with the lease.
     eventually(
         database_url,
         "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = current_database()"
@@ -147,7 +147,7 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
 
     code, _, errors = frozen.end()
     assert code == 1
-    # On a slow machine the lease may have been lost once before; that is logged.
+    # On a slow machine an earlier loss of the lease may be logged.
     last = errors.splitlines()[-1]
     assert last == f"CommandError: The connection to the database was lost. {CONTINUES}"
     assert whole_state() == ended
@@ -155,14 +155,14 @@ def test_a_process_that_is_frozen_past_its_lease_and_wakes_up_writes_nothing(
     assert ended[1]["rows"] == PIECES * CHUNK
 
 
-def test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing(
+def test_a_chunk_killed_before_its_checkpoint_leaves_nothing(
     file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
 ) -> None:
     rows = [f"reader{number}@example.org,Reader" for number in range(CHUNK + 9)]
     rows[CHUNK + 5] = "nowhere,Nobody"
     path = file_of(*rows)
     record = kept_in_waiting(path)
-    # The report of a bad row in the second piece waits for this one.
+    # Storing a bad row of the second chunk waits for this lock.
     somebody_else.execute(
         "INSERT INTO rejected_row (subscriber_import_id, line, result, email, reason)"
         " VALUES (%s, %s, 'rejected', '', '')",
@@ -180,7 +180,7 @@ def test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing(
     assert start(path).summary()["added"] == Subscriber.objects.count() == CHUNK + 8
 
 
-def test_ctrl_c_says_how_it_goes_on_and_leaves_the_import_to_whoever_comes(
+def test_ctrl_c_explains_how_the_import_continues(
     file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
 ) -> None:
     path = file_of("ada@example.org,Ada")

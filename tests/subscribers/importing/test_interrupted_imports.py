@@ -1,4 +1,4 @@
-"""Imports whose lease ends, two at once, and beside people who sign up."""
+"""Imports with lost leases, other imports and sign-ups at the same time."""
 
 import io
 import os
@@ -50,7 +50,7 @@ def a_long_list(file_of: FileOf) -> Path:
     return file_of(*[f"reader{number}@example.org,Reader" for number in range(LONG)])
 
 
-def test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_lease_ends(
+def test_the_server_ends_a_frozen_transaction_with_its_lease(
     file_of: FileOf, settings: Any
 ) -> None:
     settings.DELIVERY_LEASE_S = 7
@@ -66,7 +66,7 @@ def test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_leas
         assert cursor.fetchone() != ("7s",)
 
 
-def test_whoever_lost_their_hold_to_another_writes_nothing_more(file_of: FileOf) -> None:
+def test_a_lost_lease_prevents_writing(file_of: FileOf) -> None:
     record = kept_in_waiting(file_of("ada@example.org,Ada"))
     first = taken()
     the_lease_ran_out()
@@ -82,9 +82,7 @@ def test_whoever_lost_their_hold_to_another_writes_nothing_more(file_of: FileOf)
 
 
 @pytest.mark.parametrize("rows", [CHUNK, LONG])
-def test_whoever_loses_their_hold_between_two_pieces_writes_no_more(
-    file_of: FileOf, rows: int
-) -> None:
+def test_a_lease_lost_between_chunks_prevents_writing(file_of: FileOf, rows: int) -> None:
     record = kept_in_waiting(a_long_list(file_of))
     first = taken()
 
@@ -101,7 +99,7 @@ def test_whoever_loses_their_hold_between_two_pieces_writes_no_more(
     assert Subscriber.objects.count() == rows
 
 
-def test_a_piece_waits_for_its_turn(file_of: FileOf, database_url: str) -> None:
+def test_only_one_import_applies_a_chunk_at_a_time(file_of: FileOf, database_url: str) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '100ms'")
@@ -111,7 +109,7 @@ def test_a_piece_waits_for_its_turn(file_of: FileOf, database_url: str) -> None:
     assert not Subscriber.objects.exists()
 
 
-def test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept(
+def test_a_file_that_changes_during_upload_is_refused(
     file_of: FileOf,
 ) -> None:
     with (
@@ -126,7 +124,7 @@ def test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept(
     assert not ImportPiece.objects.exists()
 
 
-def test_whoever_lets_the_lease_run_out_writes_nothing_even_if_nobody_took_it(
+def test_an_expired_lease_prevents_writing(
     file_of: FileOf,
 ) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
@@ -136,14 +134,14 @@ def test_whoever_lets_the_lease_run_out_writes_nothing_even_if_nobody_took_it(
     assert not Subscriber.objects.exists()
 
 
-def test_nobody_else_takes_an_import_while_its_lease_lasts(file_of: FileOf) -> None:
+def test_a_leased_import_cannot_be_claimed(file_of: FileOf) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
     taken()
     assert claim_import(uuid4()) is None
     assert not run_next_import(lambda: False)
 
 
-def test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece(file_of: FileOf) -> None:
+def test_a_stopping_worker_releases_the_import_after_a_chunk(file_of: FileOf) -> None:
     record = kept_in_waiting(a_long_list(file_of))
 
     assert run_next_import(lambda: True)
@@ -157,7 +155,7 @@ def test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece(file_of:
     assert (record.rows, record.added) == (LONG, LONG)
 
 
-def test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_refused(
+def test_an_import_without_progress_is_refused(
     file_of: FileOf,
 ) -> None:
     path = a_long_list(file_of)
@@ -173,11 +171,11 @@ def test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_re
     assert (record.state, record.rows) == ("refused", CHUNK)
     assert record.refusal == {"code": "import_stuck", "parameters": {"times": 10}}
     assert not ImportPiece.objects.exists()
-    # The same file again goes on from there.
+    # The same file continues from there.
     assert import_file(path, confirmed=True).record.added == LONG
 
 
-def test_bytes_that_were_lost_on_the_way_are_noticed(file_of: FileOf) -> None:
+def test_missing_bytes_of_a_stored_file_are_detected(file_of: FileOf) -> None:
     path = file_of("ada@example.org,Ada")
     record = kept_in_waiting(path)
     ImportPiece.objects.update(content=path.read_bytes()[:-5])
@@ -187,7 +185,7 @@ def test_bytes_that_were_lost_on_the_way_are_noticed(file_of: FileOf) -> None:
     assert record.refusal == {"code": "file_incomplete", "parameters": {}}
 
 
-def test_two_workers_on_one_import_do_the_work_once(file_of: FileOf, database_url: str) -> None:
+def test_two_workers_run_one_import_once(file_of: FileOf, database_url: str) -> None:
     kept_in_waiting(a_long_list(file_of))
     with nobody_takes_a_turn(database_url):
         workers = [beside(lambda: run_next_import(lambda: False)) for _ in range(2)]
@@ -198,7 +196,7 @@ def test_two_workers_on_one_import_do_the_work_once(file_of: FileOf, database_ur
     assert Subscriber.objects.count() == ConsentRecord.objects.count() == LONG
 
 
-def test_of_two_commands_with_one_file_at_once_one_does_the_work_and_both_report_it(
+def test_concurrent_commands_with_one_file_import_it_once(
     file_of: FileOf, import_subscribers: ImportSubscribers, database_url: str
 ) -> None:
     path = file_of("ada@example.org,Ada")
@@ -211,7 +209,7 @@ def test_of_two_commands_with_one_file_at_once_one_does_the_work_and_both_report
     assert told == {**done, "created": False}
 
 
-def test_somebody_who_signs_up_meanwhile_is_known_and_stays_as_they_signed_up(
+def test_a_reader_who_signs_up_during_an_import_is_known(
     file_of: FileOf,
     import_subscribers: ImportSubscribers,
     somebody_else: psycopg.Connection[Any],
@@ -226,7 +224,7 @@ def test_somebody_who_signs_up_meanwhile_is_known_and_stays_as_they_signed_up(
     assert Subscriber.objects.get(email_key="ada@example.org").state == "pending"
 
 
-def test_two_imports_that_meet_the_same_addresses_in_another_order_do_not_block_each_other(
+def test_two_imports_with_the_same_addresses_do_not_deadlock(
     file_of: FileOf, import_subscribers: ImportSubscribers, database_url: str
 ) -> None:
     rows = [f"reader{number}@example.org,Reader" for number in range(LONG)]
@@ -246,7 +244,7 @@ def test_two_imports_that_meet_the_same_addresses_in_another_order_do_not_block_
 
 
 @pytest.mark.parametrize("options", [(), ("--dry-run",)])
-def test_a_file_picked_by_mistake_ends_the_command_with_1_one_sentence_and_no_json(
+def test_a_wrong_file_ends_the_command_with_one_sentence(
     file_of: FileOf, capsys: pytest.CaptureFixture[str], options: tuple[str, ...]
 ) -> None:
     path = file_of(content=NO_LISTS["a PDF"][0])
@@ -263,9 +261,7 @@ def test_a_file_picked_by_mistake_ends_the_command_with_1_one_sentence_and_no_js
     assert not SubscriberImport.objects.exists()
 
 
-def test_a_file_larger_than_the_site_takes_is_refused_before_anything_is_kept(
-    file_of: FileOf, settings: Any
-) -> None:
+def test_a_too_large_file_is_refused_before_storing(file_of: FileOf, settings: Any) -> None:
     settings.IMPORT_MAX_MB = 1
     path = file_of("ada@example.org," + "a" * 100)
     os.truncate(path, 1024 * 1024 + 1)

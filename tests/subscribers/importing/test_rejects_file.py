@@ -1,4 +1,4 @@
-"""The rejected rows as a CSV file, to be mended."""
+"""The rejected rows as a CSV file."""
 
 import csv
 import os
@@ -24,7 +24,7 @@ def rows_of(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def test_it_holds_every_rejected_row(
+def test_the_file_contains_every_rejected_row(
     file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path
 ) -> None:
     SubscriberFactory(email="left@example.org", state="unsubscribed")
@@ -41,7 +41,7 @@ def test_it_holds_every_rejected_row(
 
 
 @pytest.mark.parametrize("options", [("--dry-run",), ()])
-def test_a_dry_run_writes_it_too_and_so_does_the_same_file_again(
+def test_dry_runs_and_repeated_imports_write_rejects(
     file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path, options: tuple[str, ...]
 ) -> None:
     path = file_of("nowhere,Ada")
@@ -50,7 +50,7 @@ def test_a_dry_run_writes_it_too_and_so_does_the_same_file_again(
     assert len(rows_of(rejects)) == 2
 
 
-def test_a_spreadsheet_does_not_run_what_somebody_typed_as_an_address(
+def test_rejected_addresses_are_safe_in_spreadsheets(
     import_rows: ImportRows, rejects: Path
 ) -> None:
     emails = ["=HYPERLINK('https://example.org')", "+1", "-1", "@SUM(A1)"]
@@ -58,7 +58,7 @@ def test_a_spreadsheet_does_not_run_what_somebody_typed_as_an_address(
     assert [row[1] for row in rows_of(rejects)[1:]] == [f"'{email}" for email in emails]
 
 
-def test_an_import_that_fails_leaves_what_was_there_and_nothing_beside_it(
+def test_a_failed_import_keeps_the_earlier_rejects_file(
     file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path, tmp_path: Path
 ) -> None:
     rejects.write_text("yesterday's")
@@ -72,7 +72,7 @@ def test_an_import_that_fails_leaves_what_was_there_and_nothing_beside_it(
 @pytest.mark.parametrize(
     ("name", "why"), [("nowhere/rejects.csv", "No such file"), ("x" * 300, "File name too long")]
 )
-def test_without_it_nothing_is_imported(
+def test_an_unwritable_rejects_file_prevents_the_import(
     import_rows: ImportRows, tmp_path: Path, name: str, why: str
 ) -> None:
     with pytest.raises(CommandError, match=f"Homing cannot write .*: {why}"):
@@ -83,7 +83,7 @@ def test_without_it_nothing_is_imported(
 @pytest.mark.parametrize(
     ("make", "why"), [(Path.mkdir, "it is a folder"), (os.mkfifo, "it is not a regular file")]
 )
-def test_where_something_else_has_its_name_nothing_is_imported_and_nothing_replaced(
+def test_a_folder_or_pipe_named_as_rejects_prevents_the_import(
     file_of: FileOf,
     import_subscribers: ImportSubscribers,
     rejects: Path,

@@ -1,4 +1,4 @@
-"""Leaving takes effect at once, also for an issue that is being sent: real mail, real servers."""
+"""Unsubscribing takes effect immediately, also for an issue being sent."""
 
 import email
 import http.client
@@ -31,7 +31,7 @@ def reader(number: int) -> Subscriber:
 
 
 def leaves(who: Subscriber) -> None:
-    """By their mail program's button."""
+    """Unsubscribe as a mail program does."""
     kind, body = URLENCODED
     page = Client().generic("POST", f"/unsubscribe/{token_for(who.pk)}/", body, content_type=kind)
     assert page.status_code == 200
@@ -41,7 +41,7 @@ def outcome(edition: Edition, who: Subscriber) -> str:
     return Delivery.objects.get(issue=edition.issue_id, recipient=who.pk).outcome
 
 
-def test_who_leaves_during_the_call_gets_that_copy(
+def test_unsubscribing_during_the_call_does_not_stop_the_copy(
     newsroom: Newsroom, provider: SandboxServer
 ) -> None:
     edition = newsroom.publish(readers=3)
@@ -68,7 +68,7 @@ def mail_from_the_inbox(provider: SandboxServer, edition: Edition, who: Subscrib
 
 
 def one_click_address(mail: Message) -> str:
-    """The address of RFC 8058 in a mail, once its two headers are found to be right."""
+    """Check the two headers of RFC 8058 and return the URL."""
     (address,) = mail.get_all("List-Unsubscribe") or []
     (post,) = mail.get_all("List-Unsubscribe-Post") or []
     assert post == "List-Unsubscribe=One-Click"
@@ -78,7 +78,7 @@ def one_click_address(mail: Message) -> str:
 
 
 def knock(server: LiveServer, method: str, address: str, kind: str = "", body: bytes = b"") -> int:
-    """The status of one request without cookies, that follows nothing. Its answer is short."""
+    """Send a request without cookies and return its status."""
     at = urlsplit(server.url)
     assert at.hostname is not None
     line = http.client.HTTPConnection(at.hostname, at.port, timeout=30)
@@ -92,7 +92,7 @@ def knock(server: LiveServer, method: str, address: str, kind: str = "", body: b
 
 
 @pytest.mark.parametrize(("kind", "body"), [URLENCODED, MULTIPART], ids=["urlencoded", "multipart"])
-def test_a_mail_out_of_the_inbox_makes_its_reader_leave_by_one_click(
+def test_one_click_in_a_sent_mail_unsubscribes(
     newsroom: Newsroom, provider: SandboxServer, live_server: LiveServer, kind: str, body: bytes
 ) -> None:
     edition = newsroom.publish(readers=2, html="<p>Dear {{ name|reader }}</p>")
@@ -117,7 +117,7 @@ def test_a_mail_out_of_the_inbox_makes_its_reader_leave_by_one_click(
     assert ConsentRecord.objects.get().how == "one-click"
 
 
-def test_where_the_provider_handles_unsubscribes_the_mail_bears_its_link_and_ours_still_works(
+def test_provider_unsubscribe_link_is_used_and_ours_still_works(
     newsroom: Newsroom, live_server: LiveServer, settings: LazySettings
 ) -> None:
     settings.UNSUBSCRIBE_HANDLING = "postmark"
@@ -132,6 +132,6 @@ def test_where_the_provider_handles_unsubscribes_the_mail_bears_its_link_and_our
     assert header.startswith(f"<{provider.url}/")  # The provider's own, and no second one.
     ours = f"/unsubscribe/{token_for(reader(0).pk)}/"
     assert ours not in mail.as_string()
-    # Somebody may still hold a letter from before the stream was changed.
+    # Readers may have letters from before the change of the stream.
     assert knock(live_server, "POST", ours, *URLENCODED) == 200
     assert reader(0).state == "unsubscribed"

@@ -1,4 +1,4 @@
-"""The page of the unsubscribe link, for people and for the one-click of mail programs."""
+"""The page of the unsubscribe link, and one-click of mail programs."""
 
 import itertools
 
@@ -20,7 +20,7 @@ ONE_CLICK = b"List-Unsubscribe=One-Click"  # the body that RFC 8058 prescribes
 
 @pytest.fixture
 def visitor() -> Client:
-    """A browser, or a mail program: strict about CSRF, and without cookies."""
+    """Make a client with CSRF checks and without cookies."""
     return Client(enforce_csrf_checks=True)
 
 
@@ -41,7 +41,7 @@ def lines_of(reader: Subscriber) -> list[tuple[str, str, str]]:
     )
 
 
-def test_a_scanner_that_follows_links_makes_nobody_leave(visitor: Client) -> None:
+def test_a_link_scanner_unsubscribes_nobody(visitor: Client) -> None:
     reader = SubscriberFactory()
 
     page = visitor.get(link_of(reader))
@@ -57,7 +57,7 @@ def test_a_scanner_that_follows_links_makes_nobody_leave(visitor: Client) -> Non
     assert lines_of(reader) == []
 
 
-def test_one_press_is_enough_and_another_is_the_same_again(visitor: Client) -> None:
+def test_unsubscribing_twice_shows_the_same_page(visitor: Client) -> None:
     reader, staying = SubscriberFactory(), SubscriberFactory()
 
     first = visitor.post(link_of(reader))
@@ -75,7 +75,7 @@ def test_one_press_is_enough_and_another_is_the_same_again(visitor: Client) -> N
         assert "Cookie" not in page.headers.get("Vary", "")
     assert (state_of(reader), state_of(staying)) == ("unsubscribed", "confirmed")
     assert reader.unsubscribed_at == left_at
-    # The provider is asked to refuse the address too, once.
+    # The provider is asked once to suppress the address.
     asked = SuppressionChange.objects.get()
     assert (asked.address, asked.change) == (reader.email, "suppress")
 
@@ -100,7 +100,7 @@ ONE_CLICK_IN_PARTS = (
         ("", b"", "link"),
     ],
 )
-def test_one_click_takes_any_body(
+def test_one_click_accepts_any_body(
     visitor: Client, content_type: str, body: bytes, how: str
 ) -> None:
     reader = SubscriberFactory()
@@ -113,7 +113,9 @@ def test_one_click_takes_any_body(
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_it_never_redirects(visitor: Client, settings: LazySettings, method: str) -> None:
+def test_unsubscribing_never_redirects(
+    visitor: Client, settings: LazySettings, method: str
+) -> None:
     settings.SECURE_SSL_REDIRECT = True
     for slash, secure in itertools.product(["/", ""], [True, False]):
         reader = SubscriberFactory()
@@ -123,20 +125,20 @@ def test_it_never_redirects(visitor: Client, settings: LazySettings, method: str
         assert state_of(reader) == ("unsubscribed" if method == "post" else "confirmed")
 
 
-def test_whoever_is_mailed_or_could_be_again_has_left(visitor: Client) -> None:
+def test_every_mailable_reader_can_unsubscribe(visitor: Client) -> None:
     for state in ("pending", "confirmed", "bounced"):
         reader = SubscriberFactory(state=state)
         visitor.post(link_of(reader), REMOTE_ADDR="192.0.2.1")
         assert state_of(reader) == "unsubscribed"
         assert reader.unsubscribed_at is not None
-    # A mailbox provider sends many requests from one network, and each is heard.
+    # A mailbox provider sends many requests from one network, and all count.
     readers = [SubscriberFactory() for _ in range(12)]
     for reader in readers:
         assert visitor.post(link_of(reader), REMOTE_ADDR="192.0.2.1").status_code == 200
     assert {state_of(reader) for reader in readers} == {"unsubscribed"}
 
 
-def test_the_ledger_has_one_line_however_often_they_press(visitor: Client) -> None:
+def test_repeated_unsubscribes_are_recorded_once(visitor: Client) -> None:
     reader = SubscriberFactory(state="complained")
     pages = [visitor.post(link_of(reader)) for _ in range(3)]
     assert all(b"You are unsubscribed" in page.content for page in pages)
@@ -145,7 +147,7 @@ def test_the_ledger_has_one_line_however_often_they_press(visitor: Client) -> No
     assert len(lines_of(reader)) == 1
 
 
-def test_who_came_back_can_leave_again(visitor: Client) -> None:
+def test_a_resubscribed_reader_can_unsubscribe_again(visitor: Client) -> None:
     reader = SubscriberFactory()
     visitor.post(link_of(reader))
     record_consent(reader.pk, "asked", "form", request=1)
@@ -161,14 +163,14 @@ def test_who_came_back_can_leave_again(visitor: Client) -> None:
     assert [act for act, *_ in lines_of(reader)] == ["left", "asked", "confirmed", "left"]
 
 
-def test_an_earlier_time_of_leaving_is_kept(visitor: Client) -> None:
+def test_the_first_time_of_unsubscribing_is_kept(visitor: Client) -> None:
     reader = SubscriberFactory(state="unsubscribed")
     visitor.post(link_of(reader))
     reader.refresh_from_db()
     assert reader.unsubscribed_at == SOME_DAY
 
 
-def test_a_token_we_never_gave_out_is_not_found_whoever_it_may_mean(visitor: Client) -> None:
+def test_an_unknown_token_is_not_found(visitor: Client) -> None:
     reader = SubscriberFactory()
     tokens = (token_for(reader.pk)[:-1], f"{reader.pk}.{'x' * 43}", "x")
     for ask in (visitor.get, visitor.post):
@@ -188,9 +190,7 @@ def test_a_token_we_never_gave_out_is_not_found_whoever_it_may_mean(visitor: Cli
         ("m@example.org", "m…@example.org"),
     ],
 )
-def test_a_forwarded_letter_does_not_give_the_address_away(
-    visitor: Client, email: str, shown: str
-) -> None:
+def test_the_unsubscribe_page_masks_the_address(visitor: Client, email: str, shown: str) -> None:
     page = visitor.get(link_of(SubscriberFactory(email=email))).content.decode()
     page = page.replace("<wbr>", "")
     assert shown in page

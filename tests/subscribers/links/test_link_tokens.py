@@ -1,4 +1,4 @@
-"""The tokens of links: to unsubscribe, to confirm, and to see what is held."""
+"""The tokens of links: to unsubscribe, to confirm, and to see personal data."""
 
 from base64 import urlsafe_b64decode
 
@@ -15,7 +15,7 @@ LARGEST_ID = 2**63 - 1  # of a bigint
 
 
 @given(st.integers(min_value=1, max_value=LARGEST_ID))
-def test_a_token_names_its_reader_and_fits_into_a_mail_header(subscriber_id: int) -> None:
+def test_a_token_identifies_its_reader_and_fits_a_header(subscriber_id: int) -> None:
     token = token_for(subscriber_id)
     assert read(token) == subscriber_id
     assert token == token_for(subscriber_id)
@@ -24,15 +24,15 @@ def test_a_token_names_its_reader_and_fits_into_a_mail_header(subscriber_id: int
     assert not set(token) & set("/?#%&+ ")
 
 
-def test_a_token_says_nothing_about_whose_it_is() -> None:
-    # Neighbours on the list share no more of their tokens than strangers would by chance, and
-    # nothing in the decoded token grows with the reader's number.
+def test_a_token_reveals_nothing() -> None:
+    # Tokens of neighbouring readers share no more characters than random ones, and nothing in
+    # the decoded token grows with the reader's id.
     decoded = [urlsafe_b64decode(token_for(number)) for number in range(1, 400)]
     for place in range(len(decoded[0])):
         assert len({token[place] for token in decoded}) > 150
 
 
-def test_a_token_dies_with_the_last_key_that_signed_it(settings: LazySettings) -> None:
+def test_a_token_needs_its_secret_key(settings: LazySettings) -> None:
     token = token_for(7)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "the key after that one"
@@ -47,14 +47,14 @@ COUNTS = st.integers(min_value=0, max_value=2**31 - 1)
 
 
 @given(READERS, COUNTS)
-def test_a_token_names_the_reader_and_which_of_their_requests_it_was(reader: int, n: int) -> None:
+def test_a_token_identifies_reader_and_request(reader: int, n: int) -> None:
     token = request_token.token_for("confirmation", Request(reader, n))
     assert request_token.read("confirmation", token) == Request(reader, n)
     assert len(token) == 32
     assert not set(token) & set("/?#%&+ =")
 
 
-def test_no_token_does_what_another_was_made_for() -> None:
+def test_a_token_works_only_for_its_purpose() -> None:
     token = request_token.token_for("confirmation", Request(7, 1))
     assert request_token.read("record", token) is None
     assert unsubscribe_token.read(token) is None
@@ -62,7 +62,7 @@ def test_no_token_does_what_another_was_made_for() -> None:
 
 
 @pytest.mark.parametrize("kind", ["unsubscribe", "confirmation"])
-def test_a_token_with_any_character_changed_is_none_of_ours(kind: str) -> None:
+def test_a_token_with_a_changed_character_is_unknown(kind: str) -> None:
     def read_one(token: str) -> object:
         return read(token) if kind == "unsubscribe" else request_token.read(kind, token)
 
@@ -77,6 +77,6 @@ def test_a_token_with_any_character_changed_is_none_of_ours(kind: str) -> None:
         assert read_one(made_up) is None
 
 
-def test_links_in_letters_that_went_out_before_go_on_working() -> None:
-    # Made with the key of these tests by the first version of this code.
+def test_links_in_earlier_letters_still_work() -> None:
+    # The first version of this code made it with the tests' key.
     assert unsubscribe_token.read("phg_tdpNBpJWpLSQ84GegZj5s6Ce") == 7

@@ -1,4 +1,4 @@
-"""Confirming: one press of one button, by the link in the mail, makes somebody a reader."""
+"""Confirmation by the link and its button makes a visitor a reader."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -60,15 +60,15 @@ def goes(reader: Subscriber, state: str = "unsubscribed") -> None:
 
 
 def is_private(page: HttpResponse) -> bool:
-    """Tell whether a page shows no address, and is kept by no cache and no search engine."""
+    """Whether a page shows no address and stays out of caches and search engines."""
     assert page.headers["Cache-Control"] == "no-store"
-    # Not no-referrer: a browser would then send the button with the origin `null`.
+    # Not no-referrer: browsers would then send the form with the origin `null`.
     assert page.headers["Referrer-Policy"] == "same-origin"
     assert page.headers["X-Robots-Tag"] == "noindex"
     return ADA not in page.content.decode().replace("<wbr>", "")
 
 
-def test_a_scanner_that_follows_links_confirms_nobody(ada: Subscriber) -> None:
+def test_a_link_scanner_confirms_nobody(ada: Subscriber) -> None:
     page = visitor().get(link(ada, 1))
     assert page.status_code == visitor().head(link(ada, 1)).status_code == 200
     assert page.text.count("<button") == page.text.count("<h1>") == 1
@@ -80,7 +80,7 @@ def test_a_scanner_that_follows_links_confirms_nobody(ada: Subscriber) -> None:
     assert ledger_of(ada) == [("asked", "form", 1)]
 
 
-def test_one_press_makes_a_reader_and_another_changes_nothing(ada: Subscriber) -> None:
+def test_confirming_twice_changes_nothing(ada: Subscriber) -> None:
     days_pass(3 * 365)  # a link works for years
     first = press(ada)
     assert first.status_code == 200
@@ -89,7 +89,7 @@ def test_one_press_makes_a_reader_and_another_changes_nothing(ada: Subscriber) -
     assert state_of(ada) == "confirmed"
     assert ada.confirmed_at is not None
     assert confirmed().filter(pk=ada.pk).exists()
-    # The provider is not asked about a reader who had never gone.
+    # The provider is not asked about a reader who was never gone.
     assert asked_of_the_provider() == []
     before = vars(ada).copy()
 
@@ -101,7 +101,7 @@ def test_one_press_makes_a_reader_and_another_changes_nothing(ada: Subscriber) -
     assert {**vars(ada), "_state": 0} == {**before, "_state": 0}
 
 
-def test_where_from_and_by_which_words_they_agreed_is_on_record(ada: Subscriber) -> None:
+def test_confirming_records_network_and_wording(ada: Subscriber) -> None:
     page = visitor().get(link(ada, 1)).text
     visitor().post(link(ada, 1), REMOTE_ADDR="2001:db8:7:8::9")
 
@@ -122,7 +122,7 @@ def test_an_earlier_link_confirms_as_well_as_the_latest(ada: Subscriber) -> None
     assert state_of(ada) == "confirmed"
 
 
-def test_an_earlier_link_says_the_same_once_a_later_one_confirmed(ada: Subscriber) -> None:
+def test_an_earlier_link_shows_a_later_confirmation(ada: Subscriber) -> None:
     sign_up()
     press(ada, request=2)
     page = press(ada, request=1)
@@ -131,7 +131,7 @@ def test_an_earlier_link_says_the_same_once_a_later_one_confirmed(ada: Subscribe
 
 
 @pytest.mark.parametrize("state", GONE)
-def test_who_went_and_asked_anew_comes_back_by_the_new_link(state: str) -> None:
+def test_a_gone_reader_comes_back_with_a_new_link(state: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state)
     sign_up()
     press(reader)
@@ -144,7 +144,7 @@ def test_who_went_and_asked_anew_comes_back_by_the_new_link(state: str) -> None:
 
 @pytest.mark.parametrize("state", GONE)
 @pytest.mark.parametrize("confirmed_before", [True, False])
-def test_who_went_after_asking_is_told_to_ask_anew(
+def test_a_reader_gone_since_the_request_must_sign_up_again(
     ada: Subscriber, state: str, confirmed_before: bool
 ) -> None:
     if confirmed_before:
@@ -163,7 +163,7 @@ def test_who_went_after_asking_is_told_to_ask_anew(
     assert state_of(ada) == state
 
 
-def test_a_request_that_was_not_mailed_makes_no_old_link_new(
+def test_an_unmailed_request_does_not_renew_old_links(
     ada: Subscriber, settings: LazySettings
 ) -> None:
     goes(ada)
@@ -184,7 +184,7 @@ def test_signing_up_again_confirms_the_new_name(ada: Subscriber) -> None:
     ada.refresh_from_db()
     assert ada.name == "Ada Marlow"
     assert ada.opt_in_id != first_opt_in
-    # No name typed leaves the name as it is.
+    # An empty name keeps the old one.
     sign_up(ADA, "")
     press(ada)
     ada.refresh_from_db()
@@ -207,7 +207,7 @@ def test_an_imported_reader_confirms_by_the_link_they_were_mailed() -> None:
 
 
 @pytest.mark.parametrize("reason", ["bounce", "complaint", "unsubscribe"])
-def test_their_own_consent_lifts_what_shut_the_address_out(reason: str) -> None:
+def test_a_readers_own_consent_lifts_a_suppression(reason: str) -> None:
     reader = SubscriberFactory(email=ADA, state="complained")
     SuppressionFactory(address_key=ADA, reason=reason)
     sign_up()
@@ -218,7 +218,7 @@ def test_their_own_consent_lifts_what_shut_the_address_out(reason: str) -> None:
     assert confirmed().filter(pk=reader.pk).exists()
 
 
-def test_what_an_operator_shut_out_stays_so_and_the_page_says_the_same(ada: Subscriber) -> None:
+def test_a_blocked_address_stays_blocked_after_confirming(ada: Subscriber) -> None:
     goes(ada)
     SuppressionFactory(address_key=ADA, reason="manual", origin="operator")
     sign_up()
@@ -237,11 +237,11 @@ def test_other_suppressions_stay(ada: Subscriber) -> None:
 
 
 def asked_of_the_provider() -> list[tuple[str, str]]:
-    """What the provider is to do about which addresses, not counting what leaving asked for."""
+    """Return the changes queued for the provider, except those of unsubscribing."""
     return list(SuppressionChange.objects.values_list("address", "change"))
 
 
-def test_the_provider_reactivates_who_was_erased_and_came_back(ada: Subscriber) -> None:
+def test_the_provider_reactivates_an_erased_reader_who_signed_up(ada: Subscriber) -> None:
     press(ada)
     leave(ada.pk)
     erase(ada.pk)
@@ -251,7 +251,7 @@ def test_the_provider_reactivates_who_was_erased_and_came_back(ada: Subscriber) 
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_what_we_never_gave_out_is_not_found(ada: Subscriber, method: str) -> None:
+def test_an_unknown_confirmation_link_is_not_found(ada: Subscriber, method: str) -> None:
     good = link(ada, 1).rpartition("=")[2]
     tokens = ["", "x", good[:-1], f"{good}x", good.swapcase(), token_for(ada.pk), "\x00", "é" * 32]
 
@@ -268,13 +268,13 @@ def test_what_we_never_gave_out_is_not_found(ada: Subscriber, method: str) -> No
     assert state_of(ada) == "pending"
 
 
-def test_a_link_whose_request_is_not_on_record_confirms_nobody(ada: Subscriber) -> None:
+def test_a_link_without_a_recorded_request_confirms_nobody(ada: Subscriber) -> None:
     page = press(ada, request=7)
     assert "This link is too old" in page.content.decode()
     assert state_of(ada) == "pending"
 
 
-def test_another_site_cannot_press_the_button(ada: Subscriber) -> None:
+def test_confirming_needs_the_csrf_token(ada: Subscriber) -> None:
     browser = visitor(strict=True)
     answer = browser.post(link(ada, 1))
     assert answer.status_code == 403
@@ -305,7 +305,7 @@ AFTER = datetime(2026, 3, 2, tzinfo=UTC)
         ("operator", "asked", AFTER, LinkState.STALE),
     ],
 )
-def test_only_their_own_request_after_they_went_brings_back(
+def test_only_a_later_own_request_resubscribes(
     how: str, act: str, asked_at: datetime, state: LinkState
 ) -> None:
     gone_at = BEFORE + timedelta(hours=1)
@@ -315,7 +315,7 @@ def test_only_their_own_request_after_they_went_brings_back(
 
 @pytest.mark.parametrize("state", [*GONE, "pending"])
 @pytest.mark.parametrize("how", ["operator", "form"])
-def test_the_database_takes_what_the_page_offers(state: str, how: str) -> None:
+def test_the_database_accepts_every_offered_confirmation(state: str, how: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state, requests=1)
     record_consent(reader.pk, "asked", how, request=1)
     offered = "<button" in visitor().get(link(reader, 1)).text

@@ -1,4 +1,4 @@
-"""The sign-up form for another site: shown on the desk, and leading to our own page."""
+"""The sign-up form for another site, which leads to our own page."""
 
 import html
 import re
@@ -19,7 +19,7 @@ ADA = {"email": "ada@posthouse.example.org", "name": "Ada Whitlock"}
 
 
 def form_shown_at_the_desk() -> Form:
-    """The form as it stands on the page into which what the desk shows was copied."""
+    """Parse the form as a browser reads it on another page."""
     page = WindowOf(someone("edith", "manage_readers")).get(PAGE)
     copied = re.search(r"<textarea[^>]*>(.*?)</textarea>", page.html, re.DOTALL)
     assert copied is not None
@@ -27,7 +27,7 @@ def form_shown_at_the_desk() -> Form:
 
 
 @pytest.mark.django_db
-def test_the_form_leads_to_our_page_with_what_was_typed(settings: LazySettings) -> None:
+def test_the_form_leads_to_our_page_with_its_values(settings: LazySettings) -> None:
     settings.SITE_URL = "https://letter.example.org"
     form = form_shown_at_the_desk()
     assert form.fields.keys() == ADA.keys()
@@ -46,7 +46,7 @@ def test_the_form_leads_to_our_page_with_what_was_typed(settings: LazySettings) 
     assert ConsentRecord.objects.get().how == "embedded form"
 
 
-def test_it_is_written_for_this_site_and_no_address_breaks_out_of_it() -> None:
+def test_the_form_has_the_escaped_url_of_this_site() -> None:
     assert 'action="https://a.example/subscriptions/embedded/"' in embed_form_html(
         "https://a.example"
     )

@@ -1,4 +1,4 @@
-"""Whoever was asked and never confirmed is forgotten after a while."""
+"""Readers who never confirm are deleted after a while."""
 
 import orjson
 import pytest
@@ -21,7 +21,7 @@ from tests.subscribers.signup_browser import ADA, days_pass, get_current, press,
 pytestmark = pytest.mark.django_db
 
 
-def test_nothing_of_the_address_stays_anywhere() -> None:
+def test_expiry_removes_the_address_everywhere() -> None:
     sign_up()
     sign_up()
     Bounce.objects.create(subscriber=get_current(), type="SoftBounce", inactive=False, at=SOME_DAY)
@@ -42,7 +42,7 @@ def test_nothing_of_the_address_stays_anywhere() -> None:
     assert get_current().requests == 1
 
 
-def test_it_counts_from_the_latest_request() -> None:
+def test_expiry_counts_from_the_latest_request() -> None:
     sign_up()
     days_pass(29)
     sign_up()
@@ -52,7 +52,7 @@ def test_it_counts_from_the_latest_request() -> None:
     assert expire_pending() == 1
 
 
-def test_an_imported_person_who_never_answered_is_forgotten_too() -> None:
+def test_an_imported_reader_who_never_confirmed_expires() -> None:
     SubscriberFactory(state="pending", source="import", subscriber_import=SubscriberImportFactory())
     days_pass(29)
     assert expire_pending() == 0
@@ -60,7 +60,7 @@ def test_an_imported_person_who_never_answered_is_forgotten_too() -> None:
     assert expire_pending() == 1
 
 
-def test_nobody_else_is() -> None:
+def test_only_unconfirmed_readers_expire() -> None:
     sign_up()
     press(get_current())
     for state in ("confirmed", "unsubscribed", "bounced", "complained"):
@@ -71,7 +71,7 @@ def test_nobody_else_is() -> None:
     assert ConsentRecord.objects.count() == 2
 
 
-def test_that_an_address_may_not_be_mailed_is_not_forgotten() -> None:
+def test_expiry_keeps_suppressions() -> None:
     sign_up()
     SuppressionFactory(address_key=ADA)
     days_pass(31)
@@ -79,14 +79,14 @@ def test_that_an_address_may_not_be_mailed_is_not_forgotten() -> None:
     assert Suppression.objects.filter(lifted_at=None).exists()
 
 
-def test_it_is_done_in_pieces() -> None:
+def test_expiry_runs_in_batches() -> None:
     for _ in range(5):
         SubscriberFactory(state="pending")
     days_pass(31)
     assert [expire_pending(batch_size=2) for _ in range(4)] == [2, 2, 1, 0]
 
 
-def test_every_worker_does_it(settings: LazySettings) -> None:
+def test_every_worker_expires_readers(settings: LazySettings) -> None:
     settings.PENDING_EXPIRES_DAYS = 2
     sign_up()
     days_pass(3)

@@ -1,4 +1,4 @@
-"""Signing up by the form: what is put on record, what is mailed, and what nobody gets to know."""
+"""Signing up by the form: records, mails and equal answers."""
 
 import time
 from typing import Any
@@ -44,7 +44,7 @@ def test_a_sign_up_is_pending_and_gets_one_mail(settings: LazySettings) -> None:
     assert (reader.state, reader.source) == ("pending", "sign-up")
     assert mails_to(ADA) == [1]
     assert not confirmed().exists()
-    # It goes ahead of newsletters, and holds no name that somebody typed.
+    # It is queued ahead of newsletters and does not contain the typed name.
     edition, copy = Edition.objects.get(), Delivery.objects.get()
     assert edition.kind == Edition.Kind.CONFIRMATION
     assert edition.stream == settings.POSTMARK_TRANSACTIONAL_STREAM
@@ -52,7 +52,7 @@ def test_a_sign_up_is_pending_and_gets_one_mail(settings: LazySettings) -> None:
     assert "bad.example" not in f"{edition.html_mail}{edition.text_mail}{edition.title}{copy.name}"
 
 
-def test_when_how_from_where_and_by_which_words_they_asked_is_on_record() -> None:
+def test_a_sign_up_records_time_way_network_and_wording() -> None:
     page = visitor().get("/").text
     sign_up(ADA, "Ada", ip="203.0.113.77")
 
@@ -65,7 +65,7 @@ def test_when_how_from_where_and_by_which_words_they_asked_is_on_record() -> Non
         assert str(words) in page
 
 
-def test_signing_up_again_sends_it_again_to_the_address_as_first_typed() -> None:
+def test_signing_up_again_mails_the_address_as_first_typed() -> None:
     sign_up("Ada.W@PostHouse.example.org")
     sign_up("ADA.w@posthouse.example.org")
     assert mails_to("Ada.W@posthouse.example.org") == [1, 2]
@@ -73,7 +73,7 @@ def test_signing_up_again_sends_it_again_to_the_address_as_first_typed() -> None
     assert ledger_of(reader) == [("asked", "form", 1), ("asked", "form", 2)]
 
 
-def test_a_name_typed_beside_a_known_address_changes_nothing_until_they_confirm() -> None:
+def test_a_new_name_applies_only_after_confirming() -> None:
     reader = SubscriberFactory(email=ADA, name="Ada Whitlock")
     sign_up(ADA, "Somebody Else")
     reader.refresh_from_db()
@@ -84,7 +84,7 @@ def test_a_name_typed_beside_a_known_address_changes_nothing_until_they_confirm(
 
 
 def addresses_of_every_kind() -> dict[str, str]:
-    """One address for each thing that may have become of somebody."""
+    """Make one address for each state of a reader."""
     for state in Subscriber.State:
         SubscriberFactory(state=state, email=f"{state.value}@posthouse.example.org")
     for reason in ("bounce", "complaint"):
@@ -101,7 +101,7 @@ def addresses_of_every_kind() -> dict[str, str]:
     return {kind: f"{kind}@posthouse.example.org" for kind in (*kinds, "limited")}
 
 
-def test_the_answer_is_the_same_whoever_the_address_belongs_to() -> None:
+def test_the_answer_does_not_depend_on_the_address() -> None:
     kinds = addresses_of_every_kind()
     before = dict(Subscriber.objects.values_list("email", "state"))
 
@@ -114,14 +114,14 @@ def test_the_answer_is_the_same_whoever_the_address_belongs_to() -> None:
         del answer.headers["X-Request-ID"]  # each request's own
     assert len({tuple(sorted(answer.headers.items())) for answer in answers.values()}) == 1
     assert not any(answer.cookies for answer in answers.values())
-    # What anybody can type changes nobody's state.
+    # Sign-ups change no states.
     after = dict(Subscriber.objects.values_list("email", "state"))
     assert {email: after[email] for email in before} == before
     assert set(after.values()) == {*before.values(), "pending"}
 
 
 @pytest.mark.parametrize("per_day", [3, 1])
-def test_an_address_gets_so_many_mails_a_day_and_then_none_with_the_same_answer(
+def test_mails_per_day_are_limited_without_a_different_answer(
     settings: LazySettings, per_day: int
 ) -> None:
     settings.SIGN_UP_MAILS_PER_DAY = per_day
@@ -129,7 +129,7 @@ def test_an_address_gets_so_many_mails_a_day_and_then_none_with_the_same_answer(
     assert len({answer.content for answer in answers}) == 1
     numbers = list(range(1, per_day + 1))
     assert mails_to(ADA) == numbers
-    # That they asked is on record, under a number that no link bears.
+    # The request is recorded with the number 0, which no link has.
     assert [number for *_, number in ledger_of(get_current())] == numbers + [0] * (5 - per_day)
 
     days_pass(1.0001)
@@ -138,13 +138,13 @@ def test_an_address_gets_so_many_mails_a_day_and_then_none_with_the_same_answer(
 
 
 class TestTheNetwork:
-    """So many sign-ups an hour come from one network, whatever the addresses."""
+    """Sign-ups per network and hour are limited, whatever the addresses."""
 
     @pytest.fixture(autouse=True)
     def _few(self, settings: LazySettings, _no_limit_of_the_network: None) -> None:
         settings.SIGN_UPS_PER_HOUR = 4
 
-    def test_the_eleventh_has_to_wait_and_keeps_its_text(self, settings: LazySettings) -> None:
+    def test_the_eleventh_sign_up_waits_and_keeps_its_text(self, settings: LazySettings) -> None:
         settings.SIGN_UPS_PER_HOUR = 10
         for number in range(10):
             assert sign_up(f"reader{number}@posthouse.example.org").status_code == 200
@@ -158,11 +158,11 @@ class TestTheNetwork:
         assert 'value="Ada Whitlock"' in answer.text
         assert not Subscriber.objects.filter(email=ADA).exists()
         assert mails_to(ADA) == []
-        # It says nothing about the address.
+        # The answer does not depend on the address.
         assert sign_up("reader3@posthouse.example.org").status_code == 429
 
-    def test_of_a_network_with_a_long_past_the_last_hour_alone_is_read(self) -> None:
-        """By the index, from the earliest moment that counts."""
+    def test_the_limit_reads_only_the_last_hour(self) -> None:
+        """The index starts at the beginning of the last hour."""
         with CaptureQueriesContext(connection) as said:
             sign_up(ip="198.51.100.7")
         (counted,) = [query["sql"] for query in said if "SELECT extract(epoch" in query["sql"]]
@@ -174,13 +174,13 @@ class TestTheNetwork:
         assert len(conditions) == 2
         assert all("at > (statement_timestamp()" in condition for condition in conditions)
 
-    def test_another_network_is_not_held_up(self) -> None:
+    def test_another_network_is_not_limited(self) -> None:
         for number in range(4):
             sign_up(f"reader{number}@posthouse.example.org", ip=f"203.0.113.{number}")
         assert sign_up(ADA, ip="203.0.113.200").status_code == 429
         assert sign_up(ADA, ip="198.51.100.7").status_code == 200
 
-    def test_what_a_visitor_says_of_their_address_is_not_believed(self) -> None:
+    def test_a_forged_client_address_is_ignored(self) -> None:
         for number in range(4):
             sign_up(
                 f"reader{number}@posthouse.example.org",
@@ -188,7 +188,7 @@ class TestTheNetwork:
             )
         assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR="192.0.2.7")).status_code == 429
 
-    def test_behind_a_proxy_the_address_that_it_added_counts(self, settings: LazySettings) -> None:
+    def test_behind_a_proxy_its_own_entry_counts(self, settings: LazySettings) -> None:
         settings.TRUST_PROXY = True
         for number in range(4):
             told = f"198.51.{number}.7, 203.0.113.{number}"
@@ -200,15 +200,13 @@ class TestTheNetwork:
         networks = ConsentRecord.objects.values_list("network", flat=True)
         assert set(networks) == {"203.0.113.0/24", "192.0.2.0/24"}
 
-    def test_requests_that_no_mail_answered_count_too(self) -> None:
-        # Otherwise the answer to the eleventh would tell how often an address was signed up.
+    def test_unanswered_requests_count_too(self) -> None:
+        # Otherwise the answers would show how often an address was signed up.
         for _ in range(4):
             assert sign_up(ADA).status_code == 200
         assert sign_up("bram@posthouse.example.org").status_code == 429
 
-    def test_forms_that_come_back_in_no_time_are_let_through_three_times(
-        self, settings: Any
-    ) -> None:
+    def test_fast_forms_are_accepted_three_times(self, settings: Any) -> None:
         settings.SIGN_UP_LEAST_S = 60.0  # a busy machine takes more than the default to answer
         answers = [
             sign_up(f"fast{number}@posthouse.example.org", shown=sign_time(time.time()))
@@ -220,13 +218,13 @@ class TestTheNetwork:
 
 
 @pytest.mark.parametrize("shown", ["", "x", "0.0", "0:forged", sign_time(9e9)])
-def test_a_moment_that_we_never_sealed_counts_as_no_time(shown: str) -> None:
+def test_a_forged_time_counts_as_zero_seconds(shown: str) -> None:
     seconds = SignUpForm({"email": ADA, "shown": shown}).seconds_filling_in(time.time())
     assert seconds is not None
     assert seconds < 1
 
 
-def test_a_program_that_fills_in_every_field_is_told_the_same_and_nothing_happens() -> None:
+def test_a_trapped_program_gets_the_usual_answer() -> None:
     person = sign_up("bram@posthouse.example.org")
     program = sign_up(ADA, reply="hello")
     assert (program.status_code, program.content) == (person.status_code, person.content)
@@ -243,9 +241,7 @@ def test_a_program_that_fills_in_every_field_is_told_the_same_and_nothing_happen
         (f"{ADA}\x00", "", "Enter an address"),
     ],
 )
-def test_a_mistake_is_said_on_the_page_and_the_text_is_kept(
-    email: str, name: str, sentence: str
-) -> None:
+def test_an_error_is_shown_and_the_text_is_kept(email: str, name: str, sentence: str) -> None:
     answer = sign_up(email, name)
     assert answer.status_code == 422
     assert sentence in answer.text
@@ -257,13 +253,13 @@ def test_a_mistake_is_said_on_the_page_and_the_text_is_kept(
     assert not Subscriber.objects.exists()
 
 
-def test_markup_in_a_name_is_text_and_line_breaks_become_blanks() -> None:
+def test_markup_in_a_name_is_escaped() -> None:
     assert "<script" not in sign_up("not an address", '"><script>alert(1)</script>').text
     sign_up(ADA, "<script>alert(1)</script>\r\nBcc: everybody@example.org")
     assert get_current().name == "<script>alert(1)</script> Bcc: everybody@example.org"
 
 
-def test_a_name_of_ten_megabytes_is_refused_and_not_sent_back() -> None:
+def test_a_huge_name_is_refused_and_not_returned() -> None:
     assert visitor().post("/subscriptions/").status_code == 422
     answer = sign_up(ADA, "x" * 10_000_000)
     assert answer.status_code == 422
@@ -271,8 +267,8 @@ def test_a_name_of_ten_megabytes_is_refused_and_not_sent_back() -> None:
     assert len(answer.content) < 20_000
 
 
-def test_the_same_transaction_holds_the_sign_up_its_record_and_its_mail() -> None:
-    # The mail of this number is there already, so queueing it is refused at the very end.
+def test_sign_up_record_and_mail_share_one_transaction() -> None:
+    # The mail with this number exists, so queueing it fails at the end.
     reader = SubscriberFactory(email=ADA, state="pending")
     sign_up(ADA)
     Subscriber.objects.filter(pk=reader.pk).update(requests=0)
@@ -283,7 +279,7 @@ def test_the_same_transaction_holds_the_sign_up_its_record_and_its_mail() -> Non
     assert ledger_of(reader) == [("asked", "form", 1)]
 
 
-def test_a_form_without_its_token_does_nothing_and_is_shown_again_with_its_text() -> None:
+def test_a_form_without_csrf_token_is_shown_again() -> None:
     strict = visitor(strict=True)
 
     answer = sign_up(ADA, "Ada Whitlock", by=strict, how="embedded form")
@@ -301,9 +297,9 @@ def test_a_form_without_its_token_does_nothing_and_is_shown_again_with_its_text(
 
 
 class TestAFormOnAnotherSite:
-    """It may hold our two fields; the button that counts is on our own page."""
+    """It has our two fields, but only the button on our page signs up."""
 
-    def test_it_changes_nothing_and_shows_our_page_filled_in(self) -> None:
+    def test_an_embedded_form_shows_our_page_filled_in(self) -> None:
         stranger = visitor(strict=True)
 
         answer = stranger.post("/subscriptions/embedded/", {"email": ADA, "name": "Ada"})
@@ -318,11 +314,11 @@ class TestAFormOnAnotherSite:
         sign_up(by=stranger, how="embedded form", csrfmiddlewaretoken=token)
         assert ledger_of(get_current()) == [("asked", "embedded form", 1)]
 
-    def test_a_way_that_nobody_knows_is_our_form(self) -> None:
+    def test_an_unknown_way_counts_as_our_form(self) -> None:
         sign_up(how="operator")
         assert ledger_of(get_current()) == [("asked", "form", 1)]
 
-    def test_markup_in_its_fields_is_text(self) -> None:
+    def test_markup_in_embedded_fields_is_escaped(self) -> None:
         typed = {"email": '"><script>', "name": "x" * 9_000_000}
         answer = visitor().post("/subscriptions/embedded/", typed)
         assert "<script" not in answer.text
@@ -330,7 +326,7 @@ class TestAFormOnAnotherSite:
 
 
 @pytest.mark.parametrize("address", ["/subscriptions/", "/subscriptions/embedded/"])
-def test_who_comes_to_these_addresses_by_hand_finds_the_form(address: str) -> None:
+def test_opening_the_form_urls_shows_the_form(address: str) -> None:
     page = visitor().get(address)
     assert page.status_code == 200
     assert '<form class="join"' in page.text

@@ -1,4 +1,4 @@
-"""Many at once: every one is answered, counted once, and the limits hold."""
+"""Concurrent sign-ups are answered and counted once, within the limits."""
 
 from collections import Counter
 from typing import Any
@@ -28,7 +28,7 @@ from tests.subscribers.signup_browser import (
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_of_twenty_sign_ups_of_one_network_at_once_ten_are_let_through() -> None:
+def test_concurrent_sign_ups_of_a_network_are_limited() -> None:
     deeds = [lambda n=n: sign_up(f"reader{n}@posthouse.example.org") for n in range(14)]
     answers = at_once(*deeds)
     assert Counter(answer.status_code for answer in answers) == {200: 10, 429: 4}
@@ -36,7 +36,7 @@ def test_of_twenty_sign_ups_of_one_network_at_once_ten_are_let_through() -> None
 
 
 @pytest.mark.parametrize(("known", "per_day"), [(True, 100), (False, 100), (False, 3)])
-def test_sign_ups_of_one_address_at_once_are_each_answered_with_a_mail_of_their_own(
+def test_concurrent_sign_ups_of_one_address_get_separate_mails(
     known: bool, per_day: int, settings: LazySettings
 ) -> None:
     settings.SIGN_UP_MAILS_PER_DAY = per_day
@@ -53,7 +53,7 @@ def test_sign_ups_of_one_address_at_once_are_each_answered_with_a_mail_of_their_
     assert get_current().requests == len(numbers)
 
 
-def test_of_presses_at_once_one_is_put_on_record_and_all_see_the_same_page() -> None:
+def test_concurrent_confirmations_are_recorded_once() -> None:
     sign_up()
     reader = get_current()
     pages = at_once(*[lambda: visitor().post(link(reader, 1))] * 8)
@@ -61,7 +61,7 @@ def test_of_presses_at_once_one_is_put_on_record_and_all_see_the_same_page() -> 
     assert ledger_of(reader) == [("asked", "form", 1), ("confirmed", "link", 1)]
 
 
-def test_who_signs_up_while_being_forgotten_stays(database_url: str) -> None:
+def test_a_sign_up_during_expiry_keeps_the_reader(database_url: str) -> None:
     sign_up()
     forgotten = get_current().pk
     with psycopg.connect(database_url) as other:
@@ -76,7 +76,7 @@ def test_who_signs_up_while_being_forgotten_stays(database_url: str) -> None:
     assert ledger_of(get_current()) == [("asked", "form", 1)]
 
 
-def test_who_is_forgotten_during_a_sign_up_is_added_anew(database_url: str) -> None:
+def test_a_reader_expired_during_a_sign_up_is_added_again(database_url: str) -> None:
     sign_up()
     forgotten = get_current().pk
 
@@ -93,7 +93,7 @@ def test_who_is_forgotten_during_a_sign_up_is_added_anew(database_url: str) -> N
     assert get_current().pk != forgotten
 
 
-def test_a_locked_reader_is_not_forgotten(database_url: str) -> None:
+def test_a_locked_reader_does_not_expire(database_url: str) -> None:
     sign_up()
     days_pass(31)
     with psycopg.connect(database_url) as other:
@@ -102,7 +102,7 @@ def test_a_locked_reader_is_not_forgotten(database_url: str) -> None:
     assert expire_pending() == 1
 
 
-def test_who_signed_up_again_just_before_their_row_was_locked_is_not_forgotten() -> None:
+def test_a_sign_up_just_before_expiry_keeps_the_reader() -> None:
     sign_up()
     reader = get_current()
     days_pass(31)

@@ -1,4 +1,4 @@
-"""What the provider tells of an address stands, whatever an operator shuts out and lets in."""
+"""Provider events about addresses, together with blocks by operators."""
 
 import itertools
 from dataclasses import replace
@@ -51,7 +51,7 @@ def suppressed(
 
 @pytest.fixture
 def ann() -> Subscriber:
-    """A confirmed reader, who came by an import."""
+    """Make a confirmed, imported reader."""
     return Subscriber.objects.create(
         email="Ann@example.net", state="confirmed", confirmed_at="2026-01-01T00:00:00Z"
     )
@@ -99,7 +99,7 @@ def opt_in(reader: Subscriber) -> datetime:
         (AddressReactivated(address="ann@example.net", at=AT), "confirmed", None),
     ],
 )
-def test_each_fact_leads_where_it_should(
+def test_each_event_has_its_effect(
     ann: Subscriber, event: AddressEvent, state: str, reason: str | None
 ) -> None:
     tell(event, event)
@@ -109,7 +109,7 @@ def test_each_fact_leads_where_it_should(
     )
 
 
-def test_a_confirmation_mail_that_bounces_bounces_its_reader() -> None:
+def test_a_bounced_confirmation_mail_marks_its_reader() -> None:
     reader = Subscriber.objects.create(email="ann@example.net", state="pending")
     tell(bounced(stream="outbound"))
     assert state_of(reader) == "bounced"
@@ -136,25 +136,25 @@ def test_the_order_makes_no_difference(ann: Subscriber) -> None:
     assert left == {("complained", AT + DAY, "complaint", AT, ("bounced", "complained", "left"))}
 
 
-def test_an_act_is_put_on_record_once(ann: Subscriber) -> None:
+def test_an_act_is_recorded_once(ann: Subscriber) -> None:
     tell(bounced(), suppressed("HardBounce"), bounced(bounce="2"))
     assert acts() == ["bounced"]
 
 
-def test_a_bounce_is_kept_once_and_learns_its_copy_later(ann: Subscriber) -> None:
+def test_a_bounce_is_stored_once_and_gets_its_copy_later(ann: Subscriber) -> None:
     key = DeliveryKey(UUID(int=7), 2, ann.pk)
     tell(bounced(at=AT + DAY), bounced(delivery=key), bounced())
     kept = Bounce.objects.get()
     assert (kept.provider_id, kept.at, kept.issue_id, kept.version) == ("1", AT, UUID(int=7), 2)
 
 
-def test_a_bounce_without_a_number_is_kept_once_as_well(ann: Subscriber) -> None:
+def test_a_bounce_without_an_id_is_stored_once(ann: Subscriber) -> None:
     tell(bounced(bounce=None), bounced(bounce=None), bounced(bounce=None, at=AT + DAY))
     assert sorted(Bounce.objects.values_list("at", flat=True)) == [AT, AT + DAY]
 
 
 @pytest.mark.parametrize("said", [(True, False), (False, True)])
-def test_once_an_address_is_said_to_be_inactive_its_bounce_says_so(
+def test_a_later_inactive_report_updates_the_bounce(
     ann: Subscriber, said: tuple[bool, bool]
 ) -> None:
     tell(*[bounced("Transient", inactive=inactive) for inactive in said])
@@ -162,13 +162,13 @@ def test_once_an_address_is_said_to_be_inactive_its_bounce_says_so(
 
 
 @pytest.mark.parametrize("days", [(0, 1), (1, 0)])
-def test_of_two_times_of_leaving_the_earlier_stays(ann: Subscriber, days: tuple[int, int]) -> None:
+def test_the_earlier_time_of_unsubscribing_stays(ann: Subscriber, days: tuple[int, int]) -> None:
     tell(*[suppressed(at=AT + day * DAY) for day in days])
     ann.refresh_from_db()
     assert ann.unsubscribed_at == AT
 
 
-def test_what_is_told_again_does_not_write_the_readers_row_again(ann: Subscriber) -> None:
+def test_repeated_events_do_not_write_the_reader_again(ann: Subscriber) -> None:
     def written_by() -> int:
         with connection.cursor() as cursor:
             cursor.execute("SELECT xmin, ctid FROM subscriber WHERE id = %s", [ann.pk])
@@ -180,13 +180,13 @@ def test_what_is_told_again_does_not_write_the_readers_row_again(ann: Subscriber
     assert written_by() == before
 
 
-def test_a_stranger_is_shut_out_by_address_alone() -> None:
+def test_an_unknown_address_is_suppressed() -> None:
     tell(bounced(), suppressed())
     assert not Subscriber.objects.exists()
     assert Suppression.objects.get().reason == "unsubscribe"
 
 
-def test_the_copy_tells_the_reader_better_than_the_address(ann: Subscriber) -> None:
+def test_the_copy_identifies_the_reader_before_the_address(ann: Subscriber) -> None:
     tell(bounced(address="other@example.net", delivery=DeliveryKey(UUID(int=7), 1, ann.pk)))
     assert state_of(ann) == "bounced"
 
@@ -197,7 +197,7 @@ def soft(number: int, *, days: float, issue: int | None = None) -> Bounced:
 
 
 @pytest.mark.parametrize("turn", [1, -1])
-def test_so_many_soft_bounces_within_the_time_are_a_bounce(ann: Subscriber, turn: int) -> None:
+def test_enough_soft_bounces_count_as_a_bounce(ann: Subscriber, turn: int) -> None:
     facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
     tell(*facts[::turn][:-1])
     assert state_of(ann) == "confirmed"
@@ -217,7 +217,7 @@ def test_a_bounce_of_no_copy_of_ours_does_not_count(ann: Subscriber) -> None:
     assert state_of(ann) == "confirmed"
 
 
-def test_what_came_back_before_the_last_opt_in_does_not_count(ann: Subscriber) -> None:
+def test_bounces_before_the_last_opt_in_do_not_count(ann: Subscriber) -> None:
     at = opt_in(ann)
     days = (at - AT) / DAY
     tell(*[soft(number, days=days - 1) for number in range(SOFT_BOUNCES - 1)])
@@ -231,28 +231,28 @@ def test_a_bounce_of_another_kind_does_not_count(ann: Subscriber) -> None:
     assert state_of(ann) == "confirmed"
 
 
-def test_bounces_far_apart_are_not_added_up(ann: Subscriber) -> None:
+def test_bounces_far_apart_do_not_add_up(ann: Subscriber) -> None:
     apart = (WITHIN_DAYS + 1) / (SOFT_BOUNCES - 1)
     tell(*[soft(number, days=number * apart) for number in range(SOFT_BOUNCES)])
     assert state_of(ann) == "confirmed"
 
 
-def test_what_is_older_than_their_own_opt_in_is_over(ann: Subscriber) -> None:
+def test_events_older_than_the_opt_in_have_no_effect(ann: Subscriber) -> None:
     tell(suppressed("SpamComplaint"))
     at = opt_in(ann)
     assert state_of(ann) == "confirmed"
     tell(bounced(at=at - DAY), suppressed(at=at), suppressed("SpamComplaint", at=at - DAY))
     assert state_of(ann) == "confirmed"
     assert Suppression.objects.get().lifted_at == at
-    # It is kept all the same.
+    # It is stored anyway.
     assert Bounce.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_older_than_an_opt_in_that_is_not_to_be_seen_yet_is_over_too(
+def test_events_older_than_an_uncommitted_opt_in_have_no_effect(
     ann: Subscriber,
 ) -> None:
-    """They press the button at the moment at which their bounce is told."""
+    """The reader confirms while the bounce is being applied."""
 
     def tell_late() -> None:
         with transaction.atomic():
@@ -268,7 +268,7 @@ def test_what_is_older_than_an_opt_in_that_is_not_to_be_seen_yet_is_over_too(
     assert not Suppression.objects.exists()
 
 
-def test_what_came_after_it_counts_and_is_on_record_again(ann: Subscriber) -> None:
+def test_later_events_count_and_are_recorded_again(ann: Subscriber) -> None:
     tell(suppressed("SpamComplaint"))
     at = opt_in(ann)
     tell(bounced(at=at + timedelta(seconds=1)))
@@ -279,14 +279,14 @@ def test_what_came_after_it_counts_and_is_on_record_again(ann: Subscriber) -> No
     assert acts()[-1] == "bounced"
 
 
-def test_an_import_is_no_opt_in(ann: Subscriber) -> None:
-    # Confirmed elsewhere, says the importer, after the reader had left at the provider.
+def test_an_import_is_not_an_opt_in(ann: Subscriber) -> None:
+    # The importer states consent after the reader unsubscribed at the provider.
     tell(suppressed(at=datetime(2025, 1, 1, tzinfo=UTC)))
     assert state_of(ann) == "unsubscribed"
 
 
-def test_letting_in_is_over_nothing_but_the_operators_own_word(ann: Subscriber) -> None:
-    """Told before it was shut out it would have stayed; so it does when it is told late."""
+def test_unblocking_keeps_what_others_reported(ann: Subscriber) -> None:
+    """A late event has the same effect as one before the block."""
     assert manual_suppression.block(ann.pk)
     assert manual_suppression.unblock(ann.pk)
     tell(suppressed(origin="Customer"))
@@ -296,7 +296,7 @@ def test_letting_in_is_over_nothing_but_the_operators_own_word(ann: Subscriber) 
     assert (entry.reason, entry.origin, entry.lifted_at) == ("complaint", "provider", None)
 
 
-def test_what_an_operator_shut_out_stays_theirs(ann: Subscriber) -> None:
+def test_an_operators_block_keeps_its_origin(ann: Subscriber) -> None:
     Suppression.objects.create(address_key="ann@example.net", reason="manual", origin="operator")
     tell(bounced("SpamComplaint"))
     entry = Suppression.objects.get()
@@ -309,7 +309,7 @@ def tell_of(kind: str, *, at: datetime = AT) -> None:
 
 
 def standing() -> tuple[str, str, bool]:
-    """Why the address is shut out, by whom, and whether it is so still."""
+    """Return reason, origin and whether the suppression is active."""
     entry = Suppression.objects.get()
     return entry.reason, entry.origin, entry.lifted_at is None
 
@@ -318,7 +318,7 @@ def standing() -> tuple[str, str, bool]:
     ("kind", "reason"),
     [("HardBounce", "bounce"), ("Unsubscribe", "unsubscribe"), ("SpamComplaint", "complaint")],
 )
-def test_what_is_told_of_an_address_that_is_shut_out_stands_once_it_is_let_in(
+def test_events_about_a_blocked_address_count_after_unblocking(
     ann: Subscriber, kind: str, reason: str
 ) -> None:
     assert manual_suppression.block(ann.pk)
@@ -332,7 +332,7 @@ def test_what_is_told_of_an_address_that_is_shut_out_stands_once_it_is_let_in(
 
 
 @pytest.mark.parametrize("is_shut_out_first", [True, False])
-def test_of_several_the_gravest_stands(ann: Subscriber, is_shut_out_first: bool) -> None:
+def test_the_gravest_of_several_reasons_stays(ann: Subscriber, is_shut_out_first: bool) -> None:
     if not is_shut_out_first:
         tell_of("HardBounce")
     assert manual_suppression.block(ann.pk)
@@ -351,9 +351,7 @@ def test_a_block_made_at_the_provider_is_lifted_too(ann: Subscriber) -> None:
 
 
 @pytest.mark.parametrize("is_shut_out_first", [True, False])
-def test_what_their_own_opt_in_answered_does_not_come_back(
-    ann: Subscriber, is_shut_out_first: bool
-) -> None:
+def test_events_before_an_opt_in_do_not_return(ann: Subscriber, is_shut_out_first: bool) -> None:
     if is_shut_out_first:
         assert manual_suppression.block(ann.pk)
         tell_of("SpamComplaint")
@@ -368,7 +366,7 @@ def test_what_their_own_opt_in_answered_does_not_come_back(
     assert standing()[1:] == ("operator", False)
 
 
-def test_what_came_after_their_own_opt_in_stands(ann: Subscriber) -> None:
+def test_events_after_an_opt_in_stay(ann: Subscriber) -> None:
     tell_of("HardBounce")
     assert manual_suppression.block(ann.pk)
     tell_of("SpamComplaint", at=opt_in(ann) + timedelta(seconds=1))

@@ -85,16 +85,16 @@ consent is checked again when a call starts
     test_who_left_after_publishing_is_counted_as_withdrawn
 a reader who unsubscribed gets nothing
     NO_LONGER_MAILABLE: OR subscriber.state IN («'unsubscribed',» 'bounced', 'complained')
-    test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed
+    test_unsubscribed_is_withdrawn_and_bounced_or_complained_is_suppressed
 a reader who bounced or complained gets nothing
     NO_LONGER_MAILABLE: OR subscriber.state IN ('unsubscribed'«, 'bounced', 'complained'»)
-    test_who_left_is_withdrawn_and_who_bounced_or_complained_is_suppressed
+    test_unsubscribed_is_withdrawn_and_bounced_or_complained_is_suppressed
 a suppressed address gets nothing
     NO_LONGER_MAILABLE: address_key = subscriber.email_key AND «lifted_at IS NULL → false»)
-    test_a_suppressed_address_is_suppressed_unless_its_owner_left_by_themselves
+    test_a_suppressed_address_is_suppressed_unless_unsubscribed
 an erased reader gets nothing
     NO_LONGER_MAILABLE: WHERE «subscriber.id IS NULL OR» subscriber.state
-    test_delivery_hooks::test_who_is_no_longer_held_here_is_withdrawn
+    test_delivery_hooks::test_an_unknown_recipient_is_withdrawn
 
 # --- Marks of an earlier sending ---
 a marked copy is not sent with the others

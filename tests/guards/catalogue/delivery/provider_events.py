@@ -63,7 +63,7 @@ another try of the same event is known by its trace
     test_retry_of_an_event_is_recognised_by_its_trace
 events older than an opt-in change nothing
     _apply: if «reader.opt_in is not None and at <= reader.opt_in.at → False»:
-    test_what_is_older_than_their_own_opt_in_is_over
+    test_events_older_than_the_opt_in_have_no_effect
 several bounces of one copy count as one
     _soft_bounces_are_enough_at: count(«DISTINCT (issue_id, version) → *»)
     test_several_bounces_of_one_copy_are_one
@@ -73,31 +73,31 @@ a bounce of an unknown copy does not count
 bounces before the last opt-in do not count
     _soft_bounces_are_enough_at: «at > coalesce( → (true OR»%(since)s::«timestamptz, '-infinity' →
         text IS NULL»
-    test_what_came_back_before_the_last_opt_in_does_not_count
+    test_bounces_before_the_last_opt_in_do_not_count
 a bounce of another kind does not count
     _soft_bounces_are_enough_at: «type = ANY(%(types)s) → (true OR type = ANY(%(types)s))»
     test_a_bounce_of_another_kind_does_not_count
 a concurrent opt-in is waited for
     _lock_reader: Subscriber.objects«.select_for_update(no_key=True)»
-    test_what_is_older_than_an_opt_in_that_is_not_to_be_seen_yet_is_over_too
+    test_events_older_than_an_uncommitted_opt_in_have_no_effect
 a repeated event does not write the reader's row again
     _change_state: if «changes → True»:
-    test_what_is_told_again_does_not_write_the_readers_row_again
+    test_repeated_events_do_not_write_the_reader_again
 the earlier of two unsubscribe times is kept
     _change_state: «Least → Coalesce»("unsubscribed_at", Value(at))
-    test_of_two_times_of_leaving_the_earlier_stays
+    test_the_earlier_time_of_unsubscribing_stays
 an old event does not undo an operator's unblock
     _suppress: held.lifted_by_id IS NULL «AND excluded.reason <> → OR excluded.reason =» %s
-    test_letting_in_is_over_nothing_but_the_operators_own_word
+    test_unblocking_keeps_what_others_reported
 an unblock lifts only the operator's own block
     _suppress: OR («held.lifted_by_id IS NULL → false» AND excluded.reason <> %s)
-    test_letting_in_is_over_nothing_but_the_operators_own_word
+    test_unblocking_keeps_what_others_reported
 a bounce without a number is stored once
     _keep_bounce: WHERE «%(bounce)s::text IS NOT NULL → true» OR NOT EXISTS (
-    test_a_bounce_without_a_number_is_kept_once_as_well
+    test_a_bounce_without_an_id_is_stored_once
 a bounce says that its address is inactive
     _keep_bounce: inactive = «held.inactive OR» excluded.inactive
-    test_once_an_address_is_said_to_be_inactive_its_bounce_says_so
+    test_a_later_inactive_report_updates_the_bounce
 an invalid address is ignored
     _address: fits and address.count("@") == 1 «and " " not in address»
     test_event_without_address_or_known_type_is_ignored
@@ -112,10 +112,10 @@ an address is inactive only if the provider says so
     test_address_is_inactive_only_if_the_event_states_it
 bounces far apart are not added up
     _soft_bounces_are_enough_at: «soft.at >= latest.at - make_interval(days =>» %(days)s«) → > 0»)
-    test_bounces_far_apart_are_not_added_up
+    test_bounces_far_apart_do_not_add_up
 an action is logged once
     _record_act: «since.filter(act=act).exists() → False»
-    test_an_act_is_put_on_record_once
+    test_an_act_is_recorded_once
 the echo of our own change is recognised
     _address_event: event.origin == "«Customer → Nobody»":
     test_an_echo_of_our_own_wish_says_nothing_new

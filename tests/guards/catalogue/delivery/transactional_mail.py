@@ -26,13 +26,13 @@ mail requeued for a held-back edition starts no call
     test_a_request_to_a_paused_edition_waits_without_a_call
 transactional mail skips an address that an operator blocked
     NOT_TO_BE_MAILED_ON_REQUEST: AND («origin = 'operator' → false»
-    test_what_an_operator_shut_out_is_suppressed
+    test_a_blocked_address_gets_no_transactional_mail
 transactional mail skips an erased reader
     NOT_TO_BE_MAILED_ON_REQUEST: WHERE «subscriber.id IS NULL OR» EXISTS
-    TestMailOnRequest::test_who_is_no_longer_held_here_is_withdrawn
+    TestMailOnRequest::test_an_unknown_recipient_is_withdrawn
 a refused transactional mail costs no confirmed reader the newsletter
     RegisteredReaders.mark_refused: if «kind == Edition.Kind.NEWSLETTER → True»: mailable.append
-    test_an_address_that_is_refused_costs_no_confirmed_reader_the_newsletter
+    test_a_refused_transactional_mail_keeps_confirmed_readers
 the edition of transactional mail never ends
     sql: ALTER TABLE edition DROP CONSTRAINT mail_on_request_never_ends
     test_mail_on_request_never_ends

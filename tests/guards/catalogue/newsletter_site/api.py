@@ -51,27 +51,27 @@ a call with other content is another call
     test_other_content_under_the_key_is_refused_with_link
 a release that adds a field recognises earlier calls
     call_fingerprints: «, exclude_defaults=True»
-    test_a_release_that_adds_a_field_takes_a_call_from_before_for_the_same
-    test_a_field_at_its_default_and_one_left_out_are_the_same
+    test_a_new_field_keeps_the_fingerprint_of_earlier_calls
+    test_a_default_value_equals_a_missing_field
 the saved call does not reveal its content
     call_fingerprints: return «keyed_fingerprints( → [»content_hash(request.method or "",
         request.path, content)«) → ]»
     api::test_stored_fingerprints_reveal_no_address_without_the_secret_key
 a call from before a new secret key is recognised
     keyed_fingerprints: for secret in (settings.SECRET_KEY, «*settings.SECRET_KEY_FALLBACKS»)]
-    test_a_call_is_known_again_under_a_new_secret_key_while_the_old_one_is_a_fallback
+    test_a_fallback_key_still_recognises_earlier_calls
 another file is another call
     call_fingerprints: files": «files → []»,
-    test_the_same_call_again_brings_nothing_more
+    test_a_repeated_call_imports_nothing_more
 an action through the API is one transaction with its saved answer
     act_on_issue.work: «with join_transaction() → if True»:
     test_api_call_runs_each_edition_action_once
 a program cannot add a reader who unsubscribed
     skip_reason: if «known is not None and known.state in GONE → False»:
-    test_who_is_gone_is_skipped_and_it_is_said_why[unsubscribed]
+    test_a_gone_reader_is_skipped_with_a_reason[unsubscribed]
 a program cannot add an erased reader
     skip_reason: if «known is None and erased_among([key]) → False» else
-    test_who_is_suppressed_or_was_erased_is_skipped
+    test_a_suppressed_or_erased_reader_is_skipped
 a reader added by a program does not count as signed up
     _insert: state, Subscriber.Source.«API → SIGN_UP», is_confirmed
     test_a_reader_added_by_a_program_did_not_sign_up
@@ -86,7 +86,7 @@ JSON with too many levels is refused
     test_an_invalid_body_gets_400_with_the_reason
 a too large upload by a program is cut off
     _uploaded: if «came > stored_file.largest_size() → False»:
-    test_a_file_that_is_too_large_is_cut_off
+    test_a_too_large_file_is_refused
 a number in a query is written in digits
     _only_digits: if «isinstance(given, str) and not (given.isascii() and given.isdecimal()) →
         False»:
@@ -96,7 +96,7 @@ a text in a query is one line that a column can hold
     test_control_characters_in_a_query_are_refused
 two files in one call are refused
     _beside_one_file: if «files > 1 → False»:
-    test_of_a_form_that_is_not_one_file_nothing_is_taken[beside0-there are 2]
+    test_a_form_without_exactly_one_file_is_refused[beside0-there are 2]
 the API document asks for no form token
     openapi: «@csrf_exempt» @require_safe
     test_the_openapi_document_is_read_only

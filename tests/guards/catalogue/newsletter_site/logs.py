@@ -14,7 +14,7 @@ the embedded server logs no conflicting row
     test_a_failed_statement_and_its_row_are_not_logged
 a reader added twice at once causes no logged failed statement
     INSERT: END «ON CONFLICT (email_key) DO NOTHING»
-    test_of_two_who_add_one_reader_the_second_fails_nothing_at_the_database
+    test_adding_a_reader_twice_logs_no_database_error
 a form posted twice causes no logged failed statement
     create_token: «ignore_conflicts=True,» ) row
     test_a_form_posted_twice_creates_one_token

@@ -43,7 +43,7 @@ a truncated body is not taken for a shorter one
     CompleteBody._take: if «len(piece) < wanted → False» and
     test_half_a_letter_is_never_published[application/x-www-form-urlencoded]
     test_truncated_call_is_refused_and_can_be_retried
-    test_half_a_file_is_refused_and_the_whole_is_taken_under_the_same_key
+    test_a_truncated_upload_can_be_repeated_with_the_same_key
 a truncated form is not taken for an empty one
     FormErrors.process_view: return «defaults.bad_request(request, error) → None» return
     test_half_a_letter_is_never_published[application/x-www-form-urlencoded]
@@ -128,7 +128,7 @@ a version for the unreached without readers has no copies
     test_a_version_for_nobody_is_in_the_archive_alone[2]
 an audience is the confirmed readers who may be mailed
     confirmed: «state=Subscriber.State.CONFIRMED → state__isnull=False»)
-    test_nobody_but_the_confirmed_is_in_the_audience
+    test_only_confirmed_readers_are_in_the_audience
 
 # --- Posted forms ---
 one of many posts of a form does the work

@@ -7,66 +7,66 @@ GUARDS = guards(r"""
 # --- One process at a time ---
 an import under a lease is not taken
     claim_import: «AND (lease_until IS NULL OR lease_until < clock_timestamp())»
-    test_nobody_else_takes_an_import_while_its_lease_lasts
+    test_a_leased_import_cannot_be_claimed
 
 # Owner and epoch say the same of processes that draw an owner for every hold.
 a process that lost its lease to another writes nothing more
     guard: AND «owner = %s AND epoch = %s → %s IS NOT NULL AND %s IS NOT NULL» AND state = %s
-    test_whoever_lost_their_hold_to_another_writes_nothing_more
+    test_a_lost_lease_prevents_writing
 each claim of an import counts
     claim_import: epoch = epoch «+ 1», stalled_claims
-    test_two_workers_on_one_import_do_the_work_once
+    test_two_workers_run_one_import_once
 a process whose lease has expired writes nothing
     guard: «AND lease_until >= clock_timestamp()»
-    test_whoever_lets_the_lease_run_out_writes_nothing_even_if_nobody_took_it
+    test_an_expired_lease_prevents_writing
 every piece begins with a check of the lease
     _apply_chunk: «guard(cursor, lease)» cursor.execute(ONE_AT_A_TIME)
-    test_whoever_loses_their_hold_between_two_pieces_writes_no_more
+    test_a_lease_lost_between_chunks_prevents_writing
 only the holder of an import ends it
     _finish: with transaction.atomic(), connection.cursor() as cursor: «guard(cursor, lease)»
-    test_whoever_loses_their_hold_between_two_pieces_writes_no_more
+    test_a_lease_lost_between_chunks_prevents_writing
 a process that freezes in a piece does not block others forever
     guard: SELECT set_config('«idle_in_transaction_session_timeout → application_name»', %s, true)
-    test_the_server_ends_a_piece_in_whose_middle_a_process_freezes_when_its_lease_ends
+    test_the_server_ends_a_frozen_transaction_with_its_lease
 imports alternate by the piece
     _apply_chunk: «cursor.execute(ONE_AT_A_TIME)»
-    test_a_piece_waits_for_its_turn
+    test_only_one_import_applies_a_chunk_at_a_time
 an import that never advances is finally refused
     run: if «lease.stalled_claims > MAX_STALLED_CLAIMS → False»:
-    test_an_import_that_is_taken_up_again_and_again_without_coming_further_is_refused
+    test_an_import_without_progress_is_refused
 
 # --- Each row once ---
 the checkpoint is in the transaction of its piece
     _apply_chunk: store_rejected_rows(record.pk, apply_rows(record, validated)) «→
         ¶cursor.execute("COMMIT")¶cursor.execute("BEGIN")»
-    test_killed_between_its_readers_and_its_checkpoint_a_piece_leaves_nothing
+    test_a_chunk_killed_before_its_checkpoint_leaves_nothing
 a continued import skips finished rows
     _run: «_skip_to_checkpoint(rows, record.rows, lease)»
-    test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece
+    test_a_stopping_worker_releases_the_import_after_a_chunk
 two lists in one upload are refused
     _imports: if «len(files) > 1 → False»: return _history(
-    test_of_two_files_in_one_upload_neither_is_taken
+    test_two_files_in_one_upload_are_refused
 an import begins without the notes of its check
     _run: cursor: guard(cursor, lease) «delete_noted_rows(lease.import_id)»
-    test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_confirm
+    test_an_import_matches_its_check_and_asks_readers_to_confirm
 an earlier address counts once, across pieces too
     REMOVE_DUPLICATES: WHERE «line NOT IN (SELECT line FROM first_time) → false»
     test_duplicates_are_found_across_chunks
 content other than announced is discarded
     store: if «digest.digest() != content_hash → False»:
-    test_a_file_that_changes_before_it_is_kept_is_refused_and_nothing_is_kept
+    test_a_file_that_changes_during_upload_is_refused
 content lost on the way is noticed
     _run: if «file.import_hash != bytes(record.content_hash) → False»:
-    test_bytes_that_were_lost_on_the_way_are_noticed
+    test_missing_bytes_of_a_stored_file_are_detected
 a file of several pieces arrives complete
     spooled: «while → if» piece := pieces.filter(number=number)
-    test_a_large_file_comes_in_whole_beside_bad_rows
+    test_a_large_file_is_imported_despite_bad_rows
 a NUL byte rejects its row and not the import
     records: BadRow(number, «excerpt(line) → line[:LONGEST_EXCERPT]», fault)
-    test_a_large_file_comes_in_whole_beside_bad_rows
+    test_a_large_file_is_imported_despite_bad_rows
 a file that changes during a dry run is noticed
     ReaderFile.rows: if «reader.digest() != self.content_hash → False»:
-    test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so
+    test_a_dry_run_reports_a_file_that_changes
 
 # --- The same content again ---
 the database itself holds: one import per content
@@ -74,56 +74,56 @@ the database itself holds: one import per content
     test_a_content_is_imported_once
 the same content again leads to the first import
     import_file: ().filter(content_hash=file.import_hash«→ , filename=path.name»).first()
-    test_the_same_content_creates_nothing_and_gives_the_numbers_of_the_first_time
+    test_the_same_content_returns_the_first_report
 a finished import does not start again
     start_import: filter(pk=import_id«, state__in=from_states»).update(
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
 a finished import cannot be discarded
     discard: filter(pk=import_id«, state__in=NOT_IMPORTED»
-    test_what_was_imported_cannot_be_dropped
+    test_an_imported_file_cannot_be_discarded
 
 # --- Readers of an import ---
 an import does not revive a reader who unsubscribed, bounced or complained
     SKIP_UNMAILABLE: «subscriber.state IN ('unsubscribed', 'bounced', 'complained')
         OR»
-    test_nobody_who_left_bounced_or_complained_is_brought_back
+    test_gone_readers_are_skipped_with_a_reason
 an import adds no reader with a suppressed address
     SKIP_UNMAILABLE: «OR suppression.id IS NOT NULL»)
     test_a_suppressed_address_is_skipped_known_or_not
 a lifted suppression excludes no reader
     SKIP_UNMAILABLE: «AND suppression.lifted_at IS NULL»
-    test_a_suppression_that_was_lifted_keeps_nobody_out
+    test_a_lifted_suppression_skips_nobody
 an import does not revive an erased reader
     _skip: «cursor.execute(SKIP_ERASED, [list(erased)]) → pass»
-    test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in
+    test_an_erased_reader_is_skipped_with_a_reason
 an import records nothing about an erased reader
     SKIP_ERASED: RETURNING line, «'' → email», 'erased
-    test_who_was_erased_is_left_out_with_a_reason_and_the_others_go_in
+    test_an_erased_reader_is_skipped_with_a_reason
 an import does not change a known reader
     ADD: ON CONFLICT (email_key) DO «NOTHING → UPDATE SET name = excluded.name» RETURNING id, email
-    test_a_known_reader_is_counted_and_left_as_they_were
+    test_a_known_reader_is_counted_and_unchanged
 a check adds no reader
     _add: if «record.state == State.CHECKING → False»:
-    test_an_upload_is_checked_and_shows_what_would_happen_and_nothing_has
+    test_an_upload_shows_the_dry_run_and_changes_nothing
 a reader without stated consent is asked to confirm
     _add: if asked := «_in_slices(cursor, TO_BE_ASKED) → []»:
-    test_what_was_checked_is_imported_as_the_check_said_and_each_is_asked_to_confirm
+    test_an_import_matches_its_check_and_asks_readers_to_confirm
 consent given elsewhere is stated, not assumed
     _what_is_missing: if «not states_it → False»:
-    test_consent_given_elsewhere_needs_the_statement_and_where_and_how
+    test_stated_consent_needs_both_checkbox_and_details
 consent given elsewhere has a source
     _what_is_missing: if «not where → False»:
-    test_consent_given_elsewhere_needs_the_statement_and_where_and_how
+    test_stated_consent_needs_both_checkbox_and_details
 
 # --- Rows with a status ---
 a row of a file with statuses is read with its status
     ReaderFile.rows: row_status = «status.of(fields) if status else None → None» if
         isinstance(row_status, InputRefusal)
-    test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
+    test_each_row_is_imported_by_its_status[members.2026-10-01.csv]
 an unknown status rejects its row
     ReaderFile.rows: «yield BadRow(line, excerpt(email), row_status) →
         yield Row(line, email, layout.values_in(fields))»
-    test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
+    test_each_row_is_imported_by_its_status[members.2026-10-01.csv]
 the most severe status of a row counts
     StatusRule.of: gravest = max(statuses, key=«_GRAVITY.__getitem__ → lambda _: 0», default
     test_columns_of_any_product_are_recognised_by_name
@@ -138,63 +138,63 @@ a column of statuses is recognised without its name
     test_a_column_of_statuses_needs_no_header
 a status that the importer ignores is no consent
     layout_of: rule = «SILENT → None»
-    test_an_ignored_status_is_no_consent
+    test_an_ignored_status_is_not_consent
 an unsubscribed reader needs no valid name
     validate_row: if «row.status is not None and row.status.status.is_gone → False»:
-    test_a_row_that_says_gone_needs_nothing_but_an_address
+    test_a_row_that_means_gone_needs_only_an_address
 a row with too many columns still counts as unsubscribed
     ReaderFile.rows: if «isinstance(row_status, RowStatus) and row_status.status.is_gone → False»:
-    test_a_row_that_says_gone_needs_nothing_but_an_address
+    test_a_row_that_means_gone_needs_only_an_address
 an unreadable date does not keep a reader subscribed
     _date_in: return max(found, default=«_UNREADABLE_DATE → None»)
     test_a_date_is_read_in_many_forms
 a renamed Mailchimp file is no consent
     _product_of: silence=_RENAMED if is_dated else Status.«UNCONFIRMED → SUBSCRIBED»
-    test_a_renamed_mailchimp_file_is_no_consent
+    test_a_renamed_mailchimp_file_is_not_consent
 a reader unconfirmed in the file is asked, whatever is stated
     ADD: %(confirmed)s «AND status IS DISTINCT FROM 'unconfirmed'») AS _
-    test_unconfirmed_readers_are_asked_and_the_others_not
+    test_only_unconfirmed_readers_are_asked
 a reader unsubscribed in the file is not added
     SKIP_GONE: AND «candidate.has_left → false» RETURNING
-    test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
+    test_each_row_is_imported_by_its_status[members.2026-10-01.csv]
 a reader unsubscribed in the file is suppressed
     _skip: «cursor.execute(SUPPRESS_GONE) → pass»
-    test_each_row_comes_in_as_its_status_says[members.2026-10-01.csv]
+    test_each_row_is_imported_by_its_status[members.2026-10-01.csv]
 a known reader unsubscribed in the file is unsubscribed
     _skip: «cursor.execute(UPDATE_GONE) → pass»
-    test_who_was_imported_is_mailed_no_more
+    test_an_imported_reader_who_is_gone_gets_no_mail
 a known reader unsubscribed in the file has it recorded
     _skip: «cursor.execute(RECORD_GONE, [record.pk]) → pass»
-    test_who_was_imported_is_mailed_no_more
+    test_an_imported_reader_who_is_gone_gets_no_mail
 a check suppresses no address
     _skip: if «record.state != State.CHECKING → True»:
-    test_the_page_says_whose_export_it_is_and_who_left
+    test_the_page_shows_the_product_and_the_statuses
 a row that says unsubscribed is no duplicate
     REMOVE_DUPLICATES: WHERE «excluded.has_left AND NOT seen.has_left → false»
-    test_a_row_that_says_gone_counts_wherever_it_stands
+    test_a_row_that_means_gone_counts_anywhere
 within a piece the unsubscribed rows go first
     REMOVE_DUPLICATES: ORDER BY email_key, «has_left DESC NULLS LAST,» line
-    test_a_row_that_says_gone_counts_wherever_it_stands
+    test_a_row_that_means_gone_counts_anywhere
 a confirmation here counts more than another product's file
     SKIP_GONE: coalesce(«subscriber.state = 'confirmed' → false»
-    test_who_opted_in_here_stays_unless_they_left_later
+    test_an_opted_in_reader_stays_unless_they_left_later
 a reader who unsubscribed after confirming here is unsubscribed
     SKIP_GONE: coalesce(«candidate.left_at → NULL::timestamptz», '-infinity')
-    test_who_opted_in_here_stays_unless_they_left_later
+    test_an_opted_in_reader_stays_unless_they_left_later
 a more severe suppression stays
     SUPPRESS_GONE: «OR gravity_of_suppression(excluded.reason, excluded.origin)
         > gravity_of_suppression(held.reason, held.origin) → OR true»
     test_a_graver_suppression_stays
 a reader unsubscribed in a file who never signed up gets no confirmation mail
     NOT_TO_BE_MAILED_ON_REQUEST: OR origin = 'import' AND «NOT EXISTS → EXISTS»
-    test_who_is_pending_gets_no_mail_they_never_asked_for
+    test_a_pending_reader_gets_no_unrequested_mail
 a reader's own opt-in lifts a file's suppression
     _make_a_reader: suppressions.«exclude(origin=Suppression.Origin.OPERATOR) → filter(
         origin=Suppression.Origin.PROVIDER)»
-    test_who_is_pending_gets_no_mail_they_never_asked_for
+    test_a_pending_reader_gets_no_unrequested_mail
 an address that an operator unblocks stays suppressed by a file
     reported_reasons: how__in=(How.PROVIDER, «How.IMPORT»)
-    test_only_their_own_opt_in_brings_them_back
+    test_only_the_readers_opt_in_resubscribes
 an address that an operator unblocks stays blocked by a file
     reported_reasons: if «reported.filter(act=Act.BLOCKED, how=How.IMPORT).exists() → False»:
     test_an_operator_does_not_undo_a_block_from_elsewhere
@@ -205,10 +205,10 @@ another mapping is another import
 # --- Bounds ---
 a file is processed in pieces
     _run: list(«islice(rows, CHUNK) → rows»)
-    test_a_worker_that_is_stopped_gives_the_import_back_after_its_piece
+    test_a_stopping_worker_releases_the_import_after_a_chunk
 a line is skipped in pieces, however long it is
     lines_of: line = take(«_CUT → -1»)
-    test_a_line_of_20_mb_takes_no_more_memory_than_others
+    test_a_line_of_20_mb_is_read_in_constant_memory
 a too long line is no row
     _fault: if «len(line) > LONGEST_LINE → False»: return
     test_line_numbers_stay_right_around_the_longest_line
@@ -217,23 +217,23 @@ an unclosed quotation ends after some lines
     test_a_long_remark_in_quotation_marks_ends_after_40_lines
 a too large upload is cut off
     BoundedUpload.receive_data_chunk: if «self._left < 0 → False»:
-    test_an_upload_is_cut_off_where_it_becomes_too_large
+    test_an_upload_stops_at_the_size_limit
 a too large file is refused before it is stored
     _get_or_create: if «file.size > stored_file.largest_size() → False»:
-    test_a_file_larger_than_the_site_takes_is_refused_before_anything_is_kept
+    test_a_too_large_file_is_refused_before_storing
 
 # --- Reports and permissions ---
 no spreadsheet runs the content of a rejected row
     csv_line: «f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_STARTS) else»
         value
-    test_a_spreadsheet_does_not_run_what_somebody_typed_as_an_address
-    test_the_rejected_rows_are_shown_fifty_at_a_time_and_download_as_a_file
+    test_rejected_addresses_are_safe_in_spreadsheets
+    test_rejected_rows_are_paged_and_downloadable
 the file of rejected rows gets its name only after a successful import
     atomic_file: «yield text → try:¶    yield text¶finally:¶    unfinished.replace(file)»
-    test_an_import_that_fails_leaves_what_was_there_and_nothing_beside_it
+    test_a_failed_import_keeps_the_earlier_rejects_file
 the file of rejected rows never replaces a device
     atomic_file: if «file.exists() and not file.is_file() → False»:
-    test_where_something_else_has_its_name_nothing_is_imported_and_nothing_replaced
+    test_a_folder_or_pipe_named_as_rejects_prevents_the_import
 a form from another site uploads nothing
     _imports: «@csrf_protect» def _imports
     test_every_form_needs_its_csrf_token
@@ -264,19 +264,19 @@ only a checked, unimported file expires
     test_nothing_else_expires
 no file expires before its time
     _expired: Now() «- → +» timedelta
-    test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it
+    test_after_seven_days_the_content_is_deleted
 the content of an expired file is deleted
     expire_file: «stored_file.delete(record.pk)»
-    test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it
+    test_after_seven_days_the_content_is_deleted
 the rejected rows of an expired file are deleted
     expire_file: «delete_noted_rows(record.pk)»
-    test_after_seven_days_its_content_goes_and_the_history_says_what_became_of_it
+    test_after_seven_days_the_content_is_deleted
 a repeated upload restarts the time
     store_for_check: if «record.state == State.CHECKED → False»: SubscriberImport
-    test_the_time_counts_from_the_check_and_from_the_last_time_it_was_brought
+    test_expiry_counts_from_the_last_check_or_upload
 an expired file can be uploaded again
     existing_imports: SubscriberImport.objects.«exclude(state=State.EXPIRED) → all()»
-    test_the_same_file_then_begins_anew_and_the_old_line_stays
+    test_an_expired_file_can_be_uploaded_as_a_new_import
 the database itself holds: a checked import says since when
     sql: ALTER TABLE subscriber_import DROP CONSTRAINT a_checked_import_says_since_when
     test_an_import_that_contradicts_itself_is_refused

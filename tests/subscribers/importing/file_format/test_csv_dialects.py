@@ -1,4 +1,4 @@
-"""A list comes back as it was, however it was written down."""
+"""Lists are read correctly in every encoding and dialect."""
 
 import codecs
 import csv
@@ -30,7 +30,7 @@ READERS = [
     ("bob@example.net", 'Bob "the Swift"\nSmith'),
     ("zoe@example.org", "Zoë"),
 ]
-# The mark at the start, the codec, and the name shown to the importer.
+# The byte order mark, the codec, and the displayed name.
 ENCODINGS = [
     ("", "utf-8", "UTF-8"),
     ("\ufeff", "utf-8", "UTF-8"),
@@ -60,14 +60,14 @@ def rows_of(content: bytes | str) -> list[Row | BadRow]:
 
 
 def read(content: bytes | str) -> tuple[Description, list[tuple[str, str]]]:
-    """How the content was understood, and its good rows as address and name."""
+    """Read the content; return its description and its valid rows."""
     content = content.encode() if isinstance(content, str) else content
     with ReaderFile(io.BytesIO(content)) as file:
         rows = [row for row in file.rows() if isinstance(row, Row)]
         return file.description, [(row.email, row.values[0]) for row in rows]
 
 
-def test_a_list_is_understood_in_every_encoding_and_dialect() -> None:
+def test_a_list_is_read_in_every_encoding_and_dialect() -> None:
     for dialect in itertools.product(
         ENCODINGS, DELIMITERS, LINE_ENDS, [True, False], [True, False]
     ):
@@ -80,25 +80,25 @@ def test_a_list_is_understood_in_every_encoding_and_dialect() -> None:
         assert found == READERS, dialect
         assert (description.encoding, description.delimiter) == (words, DELIMITERS[delimiter])
         assert description.has_header is header
-        # The line break in a name is one, too.
+        # The line break in a name counts too.
         assert set(description.line_ends.split(", ")) == {LINE_ENDS[line_end], "LF"}
         assert description.examples[0] == ", ".join(READERS[0])
 
 
-# Letters of one byte in Windows-1252 that make no valid UTF-8 among themselves.
+# Letters of Windows-1252 whose bytes are never valid UTF-8.
 LATIN = "abcdefgh ÀÉÎÕÜßàéîõü"
 MARKS_OF_DIALECTS = ",;|\t\"\n' "
 ADDRESSES = st.text("abcxyz012", min_size=1, max_size=9).map(lambda who: f"{who}@mill.example")
 
 
 def names(codec: str) -> st.SearchStrategy[str]:
-    """Names that this codec can write, with all that makes CSV hard, but no @ and no control."""
+    """Generate names with characters that are hard for CSV, without @."""
     letters = LATIN if codec == "cp1252" else f"{LATIN}łŻďЖ王小\u0301𝒜"
     return st.text(letters + 2 * MARKS_OF_DIALECTS, max_size=20).map(lambda name: f"N{name}n")
 
 
 @given(st.data())
-def test_every_row_that_a_program_wrote_comes_back(data: st.DataObject) -> None:
+def test_every_row_written_by_a_program_is_read(data: st.DataObject) -> None:
     mark, codec, words = data.draw(st.sampled_from(ENCODINGS))
     delimiter = data.draw(st.sampled_from(sorted(DELIMITERS)))
     line_end = data.draw(st.sampled_from(sorted(LINE_ENDS)))
@@ -107,7 +107,7 @@ def test_every_row_that_a_program_wrote_comes_back(data: st.DataObject) -> None:
         [("name", "email"), *((name, email) for email, name in readers)],
         delimiter,
         line_end,
-        # Python's own writer leaves LF without quotation marks where lines end in CR.
+        # Python's writer does not quote LF if lines end in CR.
         quote=line_end == "\r" or data.draw(st.booleans()),
     )
 
@@ -134,7 +134,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-def test_damage_costs_its_own_row_and_no_good_one(damage: str) -> None:
+def test_damage_affects_only_its_own_row(damage: str) -> None:
     for at, quote in itertools.product([1, 2, 6], [True, False]):
         lines = written([("email", "name"), ("é@example.org", "É"), *GOOD], quote=quote).encode()
         rows = lines.splitlines(keepends=True)
@@ -156,7 +156,7 @@ FRAGMENTS = st.sampled_from(
 
 
 @given(st.one_of(st.binary(max_size=300), st.lists(FRAGMENTS, max_size=40).map(b"".join)))
-def test_any_bytes_are_rows_or_one_sentence_and_the_same_each_time(content: bytes) -> None:
+def test_any_bytes_give_stable_rows_or_one_error(content: bytes) -> None:
     file = ReaderFile(io.BytesIO(content))
     try:
         with file:
@@ -247,14 +247,14 @@ def test_columns_without_a_header_are_named_by_their_numbers() -> None:
     assert unused_sentence(description) == "Ignored: column 1"
 
 
-def test_a_header_of_a_thousand_columns_is_described_in_a_few_words() -> None:
+def test_a_header_of_a_thousand_columns_is_described_briefly() -> None:
     description, _ = read("email," + ",".join(f"c{number}" for number in range(1000)))
     assert description.unused_columns[:1] == ("“c0”",)
     assert description.unused_columns[-1] == "988 more"
     assert len(description.unused_columns) == 13
 
 
-def test_an_accent_far_down_the_file_decides_as_well_as_one_at_its_start() -> None:
+def test_a_late_accent_decides_the_encoding() -> None:
     long = "A" * 160
     plain = b"email,name\n" + f"ada@example.org,{long}\n".encode() * 7_000
 
@@ -263,7 +263,7 @@ def test_an_accent_far_down_the_file_decides_as_well_as_one_at_its_start() -> No
 
     assert (windows.encoding, utf_8.encoding) == ("Windows-1252", "UTF-8")
     assert rows[-1] == the_same[-1] == ("bob@example.org", "Bób")
-    # Where the encoding is in doubt, a row that shows it is looked for all the way.
+    # With an uncertain encoding, the whole file is searched for an example.
     assert windows.examples == (f"ada@example.org, {long}", "bob@example.org, Bób")
     assert utf_8.examples == (f"ada@example.org, {long}",)
 
@@ -282,7 +282,7 @@ SURELY_ANOTHER = "some bytes are invalid in Windows-1252"
         ("mac-roman", "Hélène", None, SURELY_ANOTHER),
     ],
 )
-def test_a_doubtful_encoding_is_said(
+def test_an_uncertain_encoding_is_reported(
     codec: str, name: str, shown: str | None, warning: str
 ) -> None:
     description, _ = read(f"email,name\na@example.org,A\nz@example.org,{name}\n".encode(codec))
@@ -293,13 +293,13 @@ def test_a_doubtful_encoding_is_said(
 
 
 @pytest.mark.parametrize("codec", ["ascii", "utf-8", "utf-8-sig", "utf-16"])
-def test_of_an_encoding_that_the_bytes_prove_nothing_is_said(codec: str) -> None:
+def test_a_proven_encoding_gives_no_warning(codec: str) -> None:
     name = "Zoe" if codec == "ascii" else "\u0141ó\u010f\u010e"
     assert read(f"email,name\nzoe@example.org,{name}\n".encode(codec))[0].encoding_warning == ""
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "cp1252"])
-def test_rows_with_accents_are_shown_beside_the_first_at_most_three(codec: str) -> None:
+def test_at_most_three_rows_with_accents_are_shown(codec: str) -> None:
     zoes = [(f"r{number}@example.org", f"Zoë {number}") for number in range(5)]
     text = written([("email", "name"), ("ada@example.org", "Ada"), *zoes])
     assert read(text.encode(codec))[0].examples == (
@@ -308,14 +308,14 @@ def test_rows_with_accents_are_shown_beside_the_first_at_most_three(codec: str) 
     )
 
 
-def test_the_first_row_is_shown_once_and_its_accent_is_enough() -> None:
+def test_a_first_row_with_an_accent_is_the_only_example() -> None:
     content = "email,name\nzoe@example.org,Zoë\n".encode("cp1252")
     far_down = b"ada@example.org,Ada\n" * 1000 + "eva@example.org,Évá\n".encode("cp1252")
     assert read(content)[0].examples == ("zoe@example.org, Zoë",)
     assert read(content + far_down)[0].examples == ("zoe@example.org, Zoë",)
 
 
-def test_a_look_for_accents_counts_as_no_reading() -> None:
+def test_searching_for_accents_does_not_count_as_progress() -> None:
     content = b"email,name\n" + b"ada@example.org,Ada\n" * 1000
     with ReaderFile(io.BytesIO(content + "zoe@example.org,Zoë\n".encode("cp1252"))) as file:
         assert file.bytes_read == 0
@@ -331,7 +331,7 @@ def test_line_numbers_stay_right_around_the_longest_line(around: int) -> None:
         assert lines == {1: fits[0], 2: True, 3: fits[1], 4: True}
 
 
-def test_an_upload_is_read_where_it_is_stays_open_and_says_how_far_it_was_read() -> None:
+def test_an_upload_stays_open_and_reports_its_progress() -> None:
     upload = io.BytesIO(b"email\n" + b"ada@example.org\n" * 10_000)
     upload.seek(100)
 
@@ -347,7 +347,7 @@ def test_an_upload_is_read_where_it_is_stays_open_and_says_how_far_it_was_read()
     assert not upload.closed
 
 
-def test_a_reading_can_be_taken_up_again_after_any_row() -> None:
+def test_reading_can_resume_after_any_row() -> None:
     short = [damage for damage in DAMAGE.values() if len(damage) < LONGEST_LINE]
     with ReaderFile(io.BytesIO(b"".join(short) + written(GOOD).encode())) as file:
         whole = list(file.rows())
@@ -355,7 +355,7 @@ def test_a_reading_can_be_taken_up_again_after_any_row() -> None:
             assert list(itertools.islice(file.rows(), done, None)) == whole[done:]
 
 
-def test_a_line_of_20_mb_takes_no_more_memory_than_others(tmp_path: Path) -> None:
+def test_a_line_of_20_mb_is_read_in_constant_memory(tmp_path: Path) -> None:
     path = tmp_path / "list.csv"
     path.write_bytes(b"email\nada@example.org\n" + b"x" * 20_000_000 + b"\nbob@example.org\n")
     tracemalloc.start()

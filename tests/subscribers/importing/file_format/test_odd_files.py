@@ -1,4 +1,4 @@
-"""Each condition by which a file is understood, at the file that needs it."""
+"""One example for each rule of reading files."""
 
 import codecs
 import re
@@ -28,7 +28,7 @@ class TestTheEncoding:
     @pytest.mark.parametrize(
         ("content", "encoding", "last"),
         [
-            # The sign for a lost letter is a letter like others.
+            # The replacement character is a valid letter.
             ("ada@example.org,Zo\ufffd\n".encode(), "UTF-8", ("ada@example.org", "Zo\ufffd")),
             (
                 b"ada@example.org,Ada\nbob@example.org,B\xf3",
@@ -37,7 +37,7 @@ class TestTheEncoding:
             ),
             # Zeros in the middle do not make UTF-16.
             (b"ada@example.org,A\n" + bytes(1000) + b"\nbob@example.org,Bob\n", "UTF-8", BOB),
-            # A few broken characters do not make another encoding of UTF-8, and a mark settles it.
+            # A few broken characters do not outweigh UTF-8; a mark decides.
             (
                 b"email,name\n" + "a@x.org,Nóra\n".encode() * 9 + b"b@x.org,B\xf3b\n",
                 "UTF-8",
@@ -46,7 +46,7 @@ class TestTheEncoding:
             (codecs.BOM_UTF8 + b"ada@example.org,Ada\nb@example.org,B\xf3\xf3b\n", "UTF-8", ADA),
         ],
     )
-    def test_it_is_found_out_from_all_bytes(
+    def test_all_bytes_decide_the_encoding(
         self, content: bytes, encoding: str, last: tuple[str, str]
     ) -> None:
         description, found = read(content)
@@ -54,7 +54,7 @@ class TestTheEncoding:
         assert found[-1] == last
 
     @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
-    def test_the_order_of_bytes_is_found_out(self, codec: str) -> None:
+    def test_the_byte_order_is_detected(self, codec: str) -> None:
         mark = codecs.BOM_UTF16_LE if codec == "utf-16-le" else codecs.BOM_UTF16_BE
         for name in ("一" * 60, "王" * 300):  # the first are letters the wrong way round, too
             content = f"ada@example.org,{name}\n".encode(codec)
@@ -63,12 +63,12 @@ class TestTheEncoding:
         description, found = read("email,name\n".encode(codec))
         assert (description.encoding, found) == ("UTF-16", [])
 
-    def test_a_byte_of_another_encoding_is_remembered_to_the_end(self) -> None:
+    def test_an_early_invalid_byte_is_remembered(self) -> None:
         plain = b"ada@example.org,Ada\n" * (MEGABYTE // 20 + 1)
         description, _ = read(b"h@example.org,H\x8fl\x8fne\n" + plain + b"z@example.org,Zo\xeb\n")
         assert description.encoding_warning == "other_encoding"
 
-    def test_only_the_beginning_of_a_file_tells_other_formats(self) -> None:
+    def test_only_the_start_of_a_file_shows_other_formats(self) -> None:
         row = b"ada@example.org,Ada\n"
         filler = row * (MEGABYTE // len(row) - 1)
         filler += b"\n" * (MEGABYTE - len(filler))
@@ -79,14 +79,14 @@ class TestTheDelimiter:
     @pytest.mark.parametrize("first", ["sep=;", "SEP=;", '"sep=;"'])
     @pytest.mark.parametrize("above", [[], ["", ""]])
     @pytest.mark.parametrize("header", [["email;name"], []])
-    def test_a_stated_delimiter_is_no_row(
+    def test_a_stated_delimiter_is_not_a_row(
         self, first: str, above: list[str], header: list[str]
     ) -> None:
         rows = [*above, first, *header, "ada@example.org;Ada, B"]
         assert rows_of(lines(*rows)) == [Row(len(rows), "ada@example.org", ("Ada, B",))]
         assert read(lines(*rows))[0].examples == ("ada@example.org, Ada, B",)
 
-    def test_a_sign_that_is_no_delimiter_is_not_stated(self) -> None:
+    def test_an_unknown_delimiter_cannot_be_stated(self) -> None:
         assert rows_of(lines("sep=#", "email,name", "ada@example.org,Ada")) == [
             BadRow(1, "sep=#", refuse("row_above_header")),
             Row(3, ADA[0], ADA[1:]),
@@ -96,7 +96,7 @@ class TestTheDelimiter:
         ("rows", "delimiter"),
         [
             (["email;name"], "semicolons"),
-            # Known words far down do not tell it, nor does one line with many addresses.
+            # Neither known words far down nor one line with many addresses decide.
             ([f"r{number}@example.org;to|to|to" for number in range(30)], "semicolons"),
             (
                 ["ada@example.org;Ada", "bob@example.org;Bob", f"c@x.org;x,{'s@x.org,' * 5}"],
@@ -106,17 +106,19 @@ class TestTheDelimiter:
             (["a@example.org", "b@example.org", "c@example.org", "d@example.org,D"], "commas"),
         ],
     )
-    def test_addresses_and_header_tell_it(self, rows: list[str], delimiter: str) -> None:
+    def test_addresses_and_header_decide_the_delimiter(
+        self, rows: list[str], delimiter: str
+    ) -> None:
         assert read(lines(*rows))[0].delimiter == delimiter
 
 
 class TestTheHeader:
     @pytest.mark.parametrize(("above", "has_header"), [(10, True), (11, False)])
-    def test_it_stands_below_ten_lines_at_most(self, above: int, has_header: bool) -> None:
+    def test_at_most_ten_rows_can_be_above_the_header(self, above: int, has_header: bool) -> None:
         content = lines(*["Readers of 2024"] * above, "email,name", "ada@example.org,Ada")
         assert read(content)[0].has_header is has_header
 
-    def test_what_stands_above_it_is_reported_and_costs_nothing(self) -> None:
+    def test_rows_above_the_header_are_reported(self) -> None:
         above = ["", "", "List of readers;;", "of 2024-05-01;;"]
         assert rows_of(lines(*above, "Vorname;Name;Mail", "Ada;Whitlock;ada@example.org")) == [
             BadRow(3, "List of readers", refuse("row_above_header")),
@@ -124,7 +126,7 @@ class TestTheHeader:
             Row(6, "ada@example.org", ("Ada Whitlock",)),
         ]
 
-    def test_the_line_with_the_most_words_is_it_then_the_first(self) -> None:
+    def test_the_header_is_the_first_row_with_most_known_words(self) -> None:
         fuller = ["Mail", "email,Vorname,Nachname", "email,name", "ada@example.org,Ada,Whitlock"]
         assert rows_of(lines(*fuller)) == [
             BadRow(1, "Mail", refuse("row_above_header")),
@@ -136,11 +138,11 @@ class TestTheHeader:
             Row(3, ADA[0], ADA[1:]),
         ]
 
-    def test_it_does_not_stand_below_an_address(self) -> None:
+    def test_a_header_is_never_below_an_address(self) -> None:
         content = lines("ada@example.org,Ada", "email,name", "bob@example.org,Bob")
         assert [row.line for row in rows_of(content)] == [1, 2, 3]
 
-    def test_alone_it_is_a_list_of_nobody(self) -> None:
+    def test_a_header_alone_is_an_empty_list(self) -> None:
         description, rows = read(b"name,address\n")
         assert columns_sentence(description) == "Address: “address”; Name: “name”"
         assert rows == []
@@ -159,7 +161,7 @@ class TestTheHeader:
         ],
         ids=["lines", "characters"],
     )
-    def test_the_search_for_them_ends(self, content: bytes) -> None:
+    def test_the_search_for_addresses_is_limited(self, content: bytes) -> None:
         with pytest.raises(UnreadableFileError, match="The first lines contain no address"):
             rows_of(content)
 
@@ -168,7 +170,7 @@ class TestTheColumns:
     @pytest.mark.parametrize(
         ("rows", "names"),
         [
-            # One row whose halves are alike does not make the one column the whole name.
+            # One row with equal halves does not make one column the full name.
             (["Whitlock;Ada", "Ada;Ada"], ["Ada Whitlock", "Ada Ada"]),
             (["Whitlock;", "Reed;Bob"], ["Whitlock", "Bob Reed"]),
             (["Whitlock;Ada", ";Bob"], ["Ada Whitlock", "Bob"]),
@@ -201,7 +203,7 @@ class TestTheColumns:
             (["email,name", "bob@example.org,Bob, "], [BOB]),
             (["bob@example.org", "ada@example.org,Ada"], [("bob@example.org", ""), ADA]),
             (["ada@example.org,Ada", "bob@example.org,Bob", "c@example.org,S, C"], [ADA, BOB]),
-            # Blanks between a comma and a quotation do not break it.
+            # Spaces between a comma and a quotation mark are accepted.
             (
                 ["email, name", '"ada@example.org", "Smith, Ada"'],
                 [("ada@example.org", "Smith, Ada")],
@@ -219,11 +221,11 @@ class TestTheColumns:
 
 
 class TestLinesAndQuotationMarks:
-    def test_a_blank_line_long_after_a_long_line_keeps_its_number(self) -> None:
+    def test_line_numbers_stay_right_after_a_long_line(self) -> None:
         content = "email\n" + "x" * 2 * LONGEST_LINE + "\rada@example.org\r\n\nbob@example.org\n"
         assert [row.line for row in rows_of(content)] == [2, 3, 5]
 
-    def test_lines_that_were_taken_back_come_in_their_order(self) -> None:
+    def test_lines_put_back_keep_their_order(self) -> None:
         content = lines(
             "email,name,more",
             'ada@example.org,"Ada',
@@ -245,7 +247,7 @@ class TestLinesAndQuotationMarks:
         ]
 
     @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
-    def test_a_quotation_that_holds_other_rows_is_none_whatever_ends_a_line(self, end: str) -> None:
+    def test_a_quotation_with_other_rows_inside_is_rejected(self, end: str) -> None:
         rows = ["email,name", 'ada@example.org,"Ada', "bob@example.org,Bob", 'cy@example.org,"', ""]
         assert Row(3, BOB[0], BOB[1:]) in rows_of(end.join(rows))
 
@@ -257,7 +259,7 @@ class TestLinesAndQuotationMarks:
 
 
 class TestAddressesAsTheyAreCopied:
-    """`Ada Whitlock <ada@example.org>`, as mail programs have it."""
+    """`Ada Whitlock <ada@example.org>`, as mail programs copy it."""
 
     @pytest.mark.parametrize(
         ("copied", "column", "name"),
@@ -274,14 +276,14 @@ class TestAddressesAsTheyAreCopied:
         assert validate_row(Row(2, copied, (column,))) == Candidate(2, "ada@example.org", (name,))
 
     @pytest.mark.parametrize("copied", ["Ada <ada at example.org>", "Ada <ada@nowhere>"])
-    def test_what_is_no_address_inside_either_is_rejected_as_it_stands(self, copied: str) -> None:
+    def test_an_invalid_address_in_brackets_is_rejected_unchanged(self, copied: str) -> None:
         refused = validate_row(Row(2, copied, ("",)))
         assert isinstance(refused, RejectedRow)
         assert refused.email == copied
 
 
 @pytest.mark.parametrize("kind", NO_LISTS)
-def test_what_is_no_list_is_refused_with_one_sentence(kind: str) -> None:
+def test_a_file_of_another_kind_is_refused_with_a_reason(kind: str) -> None:
     content, sentence = NO_LISTS[kind]
     with pytest.raises(UnreadableFileError) as refused:
         rows_of(content)

@@ -1,4 +1,4 @@
-"""Files as programs and people write them, and files that are none to import."""
+"""Files as programs and authors write them, and unreadable files."""
 
 import os
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_quoted_line_breaks_keep_line_numbers_right(import_rows: ImportRows) -> 
 
 
 @pytest.mark.parametrize("between", [1, MAX_LINES_IN_A_ROW + 5])
-def test_nobody_is_lost_in_an_unused_column(import_rows: ImportRows, between: int) -> None:
+def test_addresses_in_unused_columns_are_not_lost(import_rows: ImportRows, between: int) -> None:
     rows = [f"reader{number}@example.org,likes larks" for number in range(between)]
     import_rows(
         'ada@example.org,"likes swifts', *rows, 'bob@example.org,likes both"', header="email,remark"
@@ -76,7 +76,7 @@ def long_list(file_of: FileOf) -> Path:
     return file_of(*[f"reader{number}@example.org,Reader" for number in range(CHUNK + 1)])
 
 
-def test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so(long_list: Path) -> None:
+def test_a_dry_run_reports_a_file_that_changes(long_list: Path) -> None:
     def somebody_saves_it_again(_: SubscriberImport) -> None:
         with long_list.open("a") as file:
             file.write("one.more@example.org,Reader\n")
@@ -85,7 +85,7 @@ def test_a_dry_run_of_a_file_that_changes_while_it_is_read_says_so(long_list: Pa
         import_file(long_list, confirmed=False, dry_run=True, on_progress=somebody_saves_it_again)
 
 
-def test_what_happens_to_the_file_while_it_is_imported_makes_no_difference(long_list: Path) -> None:
+def test_changes_of_the_file_do_not_affect_a_running_import(long_list: Path) -> None:
     def somebody_empties_it(_: SubscriberImport) -> None:
         long_list.write_text("")
 

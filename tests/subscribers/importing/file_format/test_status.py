@@ -1,4 +1,4 @@
-"""Rows of other products' exports come in as their status says."""
+"""Rows of other products' exports are imported by their status."""
 
 import re
 from datetime import UTC, datetime
@@ -43,7 +43,7 @@ CONFIRMED = ("--confirmed",)
 
 
 def what_came() -> dict[str, str]:
-    """Address → how it came in. Addresses in the samples begin with what is expected."""
+    """Map addresses to results. Sample addresses begin with the expected result."""
     found = {email: state for email, (_, state) in the_list().items()}
     for entry in Suppression.objects.filter(origin="import", lifted_at=None):
         assert entry.address_key not in found
@@ -53,7 +53,7 @@ def what_came() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", EXPORTS, ids=lambda path: path.name)
-def test_each_row_comes_in_as_its_status_says(
+def test_each_row_is_imported_by_its_status(
     path: Path, import_subscribers: ImportSubscribers
 ) -> None:
     dry = import_subscribers(path, "--dry-run", "--confirmed")
@@ -101,7 +101,7 @@ MAILCHIMP = next(path for path in EXPORTS if path.name.startswith("subscribed_")
         ("nonsubscribed", "readers.csv", {"pending"}),
     ],
 )
-def test_a_renamed_mailchimp_file_is_no_consent(
+def test_a_renamed_mailchimp_file_is_not_consent(
     import_rows: ImportRows, kind: str, name: str, result: set[str]
 ) -> None:
     [path] = [path for path in EXPORTS if path.name.startswith(f"{kind}_")]
@@ -109,7 +109,7 @@ def test_a_renamed_mailchimp_file_is_no_consent(
     assert set(what_came().values()) == result
 
 
-def test_another_name_that_says_another_status_is_another_import(import_rows: ImportRows) -> None:
+def test_another_status_in_the_file_name_is_another_import(import_rows: ImportRows) -> None:
     content = MAILCHIMP.read_bytes()
     for name, created in (("readers.csv", True), ("list.csv", False), (MAILCHIMP.name, True)):
         printed = import_rows(content=content, name=name, options=CONFIRMED)
@@ -117,12 +117,12 @@ def test_another_name_that_says_another_status_is_another_import(import_rows: Im
 
 
 class TestWhoIsKnown:
-    """What a row that says `unsubscribed` does to a reader who is on the list."""
+    """The effect of a row with `unsubscribed` on a known reader."""
 
     ROW = (f"{ADA},unsubscribed,",)
     HEADER = "email,status,unsubscribed_at"
 
-    def test_who_was_imported_is_mailed_no_more(self, import_rows: ImportRows) -> None:
+    def test_an_imported_reader_who_is_gone_gets_no_mail(self, import_rows: ImportRows) -> None:
         reader = SubscriberFactory(email=ADA)
         printed = import_rows(*self.ROW, header=self.HEADER)
         reader.refresh_from_db()
@@ -136,7 +136,7 @@ class TestWhoIsKnown:
         )
 
     @pytest.mark.parametrize(("left_at", "stays"), [("", True), ("2020-01-01", True), ("2", False)])
-    def test_who_opted_in_here_stays_unless_they_left_later(
+    def test_an_opted_in_reader_stays_unless_they_left_later(
         self, import_rows: ImportRows, left_at: str, stays: bool
     ) -> None:
         sign_up(ADA)
@@ -148,16 +148,14 @@ class TestWhoIsKnown:
         assert Suppression.objects.exists() is not stays
         assert ("They stay subscribed." in printed.text) is stays
 
-    def test_who_is_pending_gets_no_mail_they_never_asked_for(
-        self, import_rows: ImportRows
-    ) -> None:
+    def test_a_pending_reader_gets_no_unrequested_mail(self, import_rows: ImportRows) -> None:
         import_rows(f"{ADA},Ada")
         import_rows(*self.ROW, header=self.HEADER)
         reader = get_current()
         assert reader.state == "pending"
         asked = RegisteredReaders().no_longer_mailable
         assert asked([reader.pk], "confirmation") == {reader.pk: "suppressed"}
-        # Their own sign-up is another matter, and brings them in.
+        # Their own sign-up lifts this.
         sign_up(ADA)
         assert asked([reader.pk], "confirmation") == {}
         press(reader)
@@ -175,7 +173,7 @@ class TestWhoIsKnown:
         entry = Suppression.objects.get()
         assert (entry.reason, entry.origin) == ("complaint", "provider")
 
-    def test_only_their_own_opt_in_brings_them_back(self, import_rows: ImportRows) -> None:
+    def test_only_the_readers_opt_in_resubscribes(self, import_rows: ImportRows) -> None:
         reader = SubscriberFactory(email=ADA)
         block(reader.pk)
         import_rows(*self.ROW, header=self.HEADER)
@@ -187,7 +185,9 @@ class TestWhoIsKnown:
         press(get_current())
         assert confirmed().exists()
 
-    def test_who_was_blocked_keeps_state_and_gets_nothing(self, import_rows: ImportRows) -> None:
+    def test_a_blocked_reader_keeps_the_state_and_gets_nothing(
+        self, import_rows: ImportRows
+    ) -> None:
         SubscriberFactory(email=ADA)
         import_rows(f"{ADA},blocked,", header=self.HEADER)
         assert get_current().state == "confirmed"
@@ -212,7 +212,7 @@ class TestWhoIsKnown:
         press(reader)
         assert confirmed().exists()
 
-    def test_an_erased_address_is_not_written_down(self, import_rows: ImportRows) -> None:
+    def test_an_erased_address_is_not_stored_again(self, import_rows: ImportRows) -> None:
         assert erase(SubscriberFactory(email=ADA).pk)
         printed = import_rows(*self.ROW, header=self.HEADER)
         assert printed.counts == {"skipped": 1}
@@ -221,7 +221,7 @@ class TestWhoIsKnown:
 
 @pytest.mark.parametrize("between", [0, CHUNK])
 @pytest.mark.parametrize("later", ["subscribed", "unsubscribed"])
-def test_a_row_that_says_gone_counts_wherever_it_stands(
+def test_a_row_that_means_gone_counts_anywhere(
     import_rows: ImportRows, between: int, later: str
 ) -> None:
     first = "unsubscribed" if later == "subscribed" else "subscribed"
@@ -236,7 +236,7 @@ def test_a_row_that_says_gone_counts_wherever_it_stands(
 
 
 def stated(header: str, row: str, *more: str, mapping: tuple[tuple[str, str], ...] = ()) -> object:
-    """What a file with this header says of its first row."""
+    """Return the status of the first row of a file with this header."""
     records = [(n, line.split(",")) for n, line in enumerate((header, row, *more), 1)]
     layout = layout_of(records, mapping)
     assert layout is not None
@@ -357,7 +357,7 @@ class TestMapping:
         ("o'=b@example.org", "'Ada", ("o'=b@example.org", "'Ada")),
     ],
 )
-def test_an_apostrophe_before_a_formula_is_taken_off(
+def test_an_apostrophe_before_a_formula_is_removed(
     email: str, name: str, read: tuple[str, str]
 ) -> None:
     found = validate_row(Row(2, email, (name,)))
@@ -365,7 +365,7 @@ def test_an_apostrophe_before_a_formula_is_taken_off(
     assert (found.email, *found.values) == read
 
 
-def test_unconfirmed_readers_are_asked_and_the_others_not(
+def test_only_unconfirmed_readers_are_asked(
     file_of: FileOf, import_subscribers: ImportSubscribers
 ) -> None:
     path = file_of("ada@example.org,pending", "bob@example.org,active", header="email,status")

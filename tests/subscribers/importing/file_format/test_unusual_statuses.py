@@ -1,4 +1,4 @@
-"""Nobody who left comes in as confirmed because a header or a date is unusual."""
+"""Unusual headers and dates never confirm a reader who left."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -20,7 +20,7 @@ MAILCHIMP = "MEMBER_RATING,UNSUB_TIME,UNSUB_REASON,LEID,EUID"
 
 
 def statuses(*lines: str) -> list[str]:
-    """What each row below the header says; an empty text if it says nothing."""
+    """Return the status of each row; an empty text without a status."""
     layout = layout_of([(n, line.split(",")) for n, line in enumerate(lines, 1)])
     assert layout is not None
     rows = [line.split(",") for line in lines[layout.header_line :]]
@@ -65,7 +65,7 @@ def test_a_column_of_statuses_needs_no_header(import_rows: ImportRows, name: str
     assert Suppression.objects.get().address_key == ADA
 
 
-def test_the_first_rows_do_not_hide_what_a_column_says() -> None:
+def test_the_first_rows_do_not_hide_a_status_column() -> None:
     inactive = [f"A,r{n}@x.org,inactive,2023,,DE" for n in range(300)]
     assert statuses(KIT, *inactive, "B,b@x.org,Cancelled,2023,,DE")[-1] == "unsubscribed"
     places = "first_name,email_address,state,created_at,city"
@@ -78,16 +78,14 @@ def test_the_first_rows_do_not_hide_what_a_column_says() -> None:
 
 
 @pytest.mark.parametrize("field", ["-", "name"])
-def test_an_ignored_status_is_no_consent(import_rows: ImportRows, field: str) -> None:
+def test_an_ignored_status_is_not_consent(import_rows: ImportRows, field: str) -> None:
     options = (*CONFIRMED, "--map", f"status={field}")
     import_rows(f"{ADA},unsubscribed", header="email,status", options=options)
     assert get_current().state == "pending"
 
 
 @pytest.mark.parametrize("row", [f"{ADA},{'x' * 300},unsubscribed", f"{ADA},Ada,unsubscribed,more"])
-def test_a_row_that_says_gone_needs_nothing_but_an_address(
-    import_rows: ImportRows, row: str
-) -> None:
+def test_a_row_that_means_gone_needs_only_an_address(import_rows: ImportRows, row: str) -> None:
     SubscriberFactory(email=ADA)
     other = "bob@example.org,Bob,active"
     printed = import_rows(row, other, header="email,name,status", options=CONFIRMED)
@@ -101,7 +99,7 @@ AN_HOUR_FROM_NOW = (datetime.now(UTC) + timedelta(hours=1)).astimezone(
 
 
 @pytest.mark.parametrize("option", ["--dry-run", "--confirmed"])
-def test_the_report_counts_confirmed_and_pending_apart(
+def test_the_report_counts_confirmed_and_pending_separately(
     import_rows: ImportRows, option: str
 ) -> None:
     options = (*CONFIRMED, option)
@@ -114,7 +112,7 @@ def test_the_report_counts_confirmed_and_pending_apart(
     assert "1  as pending, asked by email; the file calls none of them subscribed" in text
 
 
-def test_a_row_with_a_misspelled_address_is_no_header() -> None:
+def test_a_row_with_a_misspelled_address_is_not_a_header() -> None:
     rows = ["ada@example,Ada,subscribed", "bob@example.org,Bob,subscribed"]
     layout = layout_of([(line, row.split(",")) for line, row in enumerate(rows, 1)])
     assert layout is not None
@@ -123,7 +121,7 @@ def test_a_row_with_a_misspelled_address_is_no_header() -> None:
 
 
 class TestWhenTheyLeft:
-    """The date on which a reader left counts, however it is written."""
+    """The date of leaving is read in every form."""
 
     @pytest.mark.parametrize(
         ("value", "left_at"),
@@ -143,7 +141,7 @@ class TestWhenTheyLeft:
     def test_a_date_is_read_in_many_forms(self, value: str, left_at: str) -> None:
         assert left(f"a@x.org,{value}") == left_at
 
-    def test_the_signal_that_decided_gives_the_date(self) -> None:
+    def test_the_decisive_status_gives_the_date(self) -> None:
         header = "email,bounced_at,unsubscribed_at"
         assert left("a@x.org,2031-01-01,2030-01-01", header) == "2030-01-01T00:00"
         header = "email,status,unsubscribed_at"
@@ -152,7 +150,9 @@ class TestWhenTheyLeft:
     @pytest.mark.parametrize(
         "value", [AN_HOUR_FROM_NOW.isoformat(), "2031-02-30"], ids=["an hour later", "unreadable"]
     )
-    def test_who_left_later_does_not_stay(self, import_rows: ImportRows, value: str) -> None:
+    def test_a_reader_who_left_later_does_not_stay(
+        self, import_rows: ImportRows, value: str
+    ) -> None:
         sign_up(ADA)
         press(get_current())
         import_rows(f"{ADA},{value}", header="email,unsubscribed_at")
@@ -160,7 +160,7 @@ class TestWhenTheyLeft:
 
 
 def left(row: str, header: str = "email,unsubscribed_at") -> str:
-    """When this row's reader left, in UTC and to the minute."""
+    """Return when this row's reader left, in UTC, to the minute."""
     layout = layout_of([(1, header.split(",")), (2, row.split(","))])
     assert layout is not None
     assert layout.status is not None
