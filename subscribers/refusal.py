@@ -103,11 +103,11 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     "substack_deleted": _("Substack deleted this reader’s data."),
     # A file as a whole
     "file_empty": _(
-        "The file is empty. Homing expects one reader per line, such as: ada@example.org,Ada"
+        "The file is empty. Homing expects one reader per line, such as “ada@example.org,Ada”."
     ),
     "file_without_addresses": _(
         "The first lines contain no address, and no header names a column of addresses. They "
-        "begin with “{shown}”. Homing expects one reader per line, such as: ada@example.org,Ada"
+        "begin with “{shown}”. Homing expects one reader per line, such as “ada@example.org,Ada”."
     ),
     **{f"file_is_{code}": _OTHER_FORMAT for code in FORMATS},
     "file_changed": _("The file changed while Homing read it. Import it again."),

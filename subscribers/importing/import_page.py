@@ -95,7 +95,7 @@ def status_sentence(record: SubscriberImport) -> str:
 
 def list_sentence(record: SubscriberImport) -> str:
     """Describe an import in the list of imports."""
-    if record.state in (State.REFUSED, State.EXPIRED):
+    if record.is_running or record.state in (State.REFUSED, State.EXPIRED):
         return status_sentence(record)
     if record.state == State.CHECKED:
         return " ".join(_checked_rows(record))

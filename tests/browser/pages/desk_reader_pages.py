@@ -97,7 +97,7 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
     nobody_new = _received(KNOWN, f"{'village-fair-' * 12}.csv", author)
     running = SubscriberImportFactory(
         state="running", imported_by=author, finished_at=None, filename="guild.csv",
-        statement=statement, owner=uuid4(), size=4_000_000, bytes_read=1_500_000, rows=24_000,
+        statement=where, owner=uuid4(), size=4_000_000, bytes_read=1_500_000, rows=24_000,
         added=23_400, known=600,
     )  # fmt: skip
     rosa = b"email\nrosa@mill-race.example.org\n"

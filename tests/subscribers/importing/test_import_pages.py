@@ -285,17 +285,18 @@ def test_a_file_that_cannot_be_imported_is_refused(window: WindowOf, settings: A
 def test_the_publishing_form_warns_about_a_running_import(window: WindowOf) -> None:
     both = WindowOf(someone("both", "publish_edition", "manage_readers"))
     address = uploaded(window)
-    assert "An import is under way" not in both.get().words
+    assert "An import is running" not in both.get().words
     window.post(f"{address}import/", consent="ask")
 
     page = both.get()
 
     assert (
-        "An import is under way: readers it adds after you publish do not get this." in page.words
+        "An import is running: readers that it adds after you publish do not get this."
+        in page.words
     )
     assert f'href="{address}"' in page.html
     run_workers()
-    assert "An import is under way" not in both.get().words
+    assert "An import is running" not in both.get().words
 
 
 def test_an_upload_stops_at_the_size_limit(window: WindowOf, settings: Any, tmp_path: Path) -> None:
