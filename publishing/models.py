@@ -7,6 +7,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Length, Now
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from delivery.models import Edition
 from idempotency.key import LONGEST_KEY, fresh_key
@@ -32,9 +34,9 @@ class Issue(models.Model):
     class Meta:
         db_table = "issue"
         permissions = [
-            ("write_draft", "Can write drafts, preview them and send tests of them"),
-            ("publish_edition", "Can publish editions to readers"),
-            ("operate_sending", "Can pause, resume and settle what is going out"),
+            ("write_draft", gettext_noop("Can write drafts, preview them and send tests of them")),
+            ("publish_edition", gettext_noop("Can publish editions to readers")),
+            ("operate_sending", gettext_noop("Can pause, resume and settle what is going out")),
         ]
         constraints = [
             models.UniqueConstraint(name="one_issue_per_archive_address", fields=["slug"])
@@ -79,14 +81,15 @@ class Draft(models.Model):
     text = models.TextField(
         blank=True,
         db_default="",
-        help_text="The text part in the author's own words; empty: it is made from the letter.",
+        help_text=_("Plain text by the author; if empty, it is made from the letter."),
     )
 
     revision = models.PositiveIntegerField(default=1, db_default=1)
     html_form_revision = models.PositiveIntegerField(
         null=True,
-        help_text="The revision that the form for finished HTML saved last. It may save over that "
-        "one, and over no other.",
+        help_text=_(
+            "The last revision saved by the form for finished HTML, which may replace only it."
+        ),
     )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
@@ -151,7 +154,7 @@ class Receipt(models.Model):
     edition = models.OneToOneField(
         "delivery.Edition", on_delete=models.CASCADE, related_name="receipt"
     )
-    text = models.TextField(help_text="Canonical JSON, as it was signed.")
+    text = models.TextField(help_text=_("Canonical JSON, as it was signed."))
     signature = models.TextField()
     made_at = models.DateTimeField(db_default=Now())
 
@@ -170,8 +173,8 @@ class UploadedImage(models.Model):
     sha256 = models.BinaryField()
     name = models.CharField(max_length=200)
     content_type = models.CharField(max_length=20)
-    width = models.PositiveIntegerField(help_text="Pixels.")
-    height = models.PositiveIntegerField(help_text="Pixels.")
+    width = models.PositiveIntegerField(help_text=_("Pixels."))
+    height = models.PositiveIntegerField(help_text=_("Pixels."))
     content = models.BinaryField()
     uploaded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
@@ -179,8 +182,9 @@ class UploadedImage(models.Model):
     uploaded_at = models.DateTimeField(db_default=Now())
     unused_since = models.DateTimeField(
         null=True,
-        help_text="Since when it was found in no letter, at every look; null: in one, or not "
-        "looked at.",
+        help_text=_(
+            "Since when no letter has used it; null if one does, or before the first check."
+        ),
     )
 
     class Meta:
@@ -209,8 +213,8 @@ class UploadAttempts(models.Model):
     author = models.OneToOneField(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, primary_key=True, related_name="+"
     )
-    since = models.DateTimeField(help_text="The first try of the hour.")
-    tries = models.PositiveIntegerField(help_text="Tries since then, failed ones included.")
+    since = models.DateTimeField(help_text=_("The first try of the hour."))
+    tries = models.PositiveIntegerField(help_text=_("Tries since then, including failed ones."))
 
     class Meta:
         db_table = "upload_attempts"
@@ -230,7 +234,7 @@ class ExternalCheck(models.Model):
         LINK = "link", "where a link in a letter leads"
 
     kind = models.CharField(max_length=10, choices=Kind)
-    subject = models.TextField(help_text="The domain or the address.")
+    subject = models.TextField(help_text=_("The domain or the address."))
     found = models.JSONField()
     looked_at = models.DateTimeField(db_default=Now())
 

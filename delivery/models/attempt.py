@@ -13,7 +13,7 @@ class Attempt(models.Model):
     class Result(models.TextChoices):
         ANSWERED = "answered", "the provider answered for every message"
         REFUSED = "refused", "the provider refused the whole call"
-        NOT_SENT = "not_sent", "the call surely never reached the provider"
+        NOT_SENT = "not_sent", "the call did not reach the provider"
         UNKNOWN = "unknown", "no usable answer; the provider is asked"
 
     id = models.UUIDField(primary_key=True)

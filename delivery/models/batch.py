@@ -29,8 +29,8 @@ class Batch(models.Model):
         SENDING = "sending", "a call is on record and may have left"
         UNKNOWN = "unknown", "the call's end is unknown; the provider will be asked"
         LOOKING_UP = "looking_up", "a worker asks the provider"
-        PAUSED = "paused", "waits for a person"
-        PARKED = "parked", "what is left of it can only be decided by a person"
+        PAUSED = "paused", "waits until its edition is resumed"
+        PARKED = "parked", "the rest of it waits for a decision"
         DONE = "done", "nothing is left to do"
 
     # edition × 2^20 + number (delivery/queue/enqueue.py).

@@ -11,9 +11,9 @@ class Outcome(models.TextChoices):
 
     WAITING = "waiting"
     SENT = "sent", "accepted by the provider"
-    UNKNOWN = "unknown", "left, and no answer came; being asked about"
+    UNKNOWN = "unknown", "its call got no usable answer; the provider is asked"
     SUPPRESSED = "suppressed", "may not be mailed"
-    WITHDRAWN = "withdrawn", "left, or the edition was called back, before their copy"
+    WITHDRAWN = "withdrawn", "the reader unsubscribed, or the edition ended, before this copy"
     FAILED = "failed", "refused address, or all tries used up"
 
 

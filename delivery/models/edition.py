@@ -16,26 +16,26 @@ class Edition(models.Model):
 
     class Kind(models.TextChoices):
         NEWSLETTER = "newsletter"
-        CONFIRMATION = "confirmation", "asks who signed up whether it was them"
-        RECORD = "record", "leads somebody to what is held about them"
-        TEST = "test", "shows its author a letter that is not published yet"
+        CONFIRMATION = "confirmation", "asks a new reader to confirm"
+        RECORD = "record", "links to the data that is stored about an address"
+        TEST = "test", "shows its author a letter before publication"
 
     class Control(models.TextChoices):
         """What holds the edition back, if anything."""
 
-        SCHEDULED = "scheduled", "waits for its time; before it nobody is in its audience"
+        SCHEDULED = "scheduled", "waits for its time; it has no audience before"
         RUNNING = "running"
-        PAUSED = "paused", "paused by a person, or because too many bounced or complained"
+        PAUSED = "paused", "paused by an author, or because too many bounced or complained"
         STOPPED = "stopped", "stopped by a fault of the account or the content"
         CANCELLED = "cancelled"
-        CLOSED = "closed", "closed by a person who accepted what is left"
+        CLOSED = "closed", "closed by an author who accepted the rest"
 
     class GoesTo(models.TextChoices):
         """Its audience."""
 
         EVERYONE = "everyone", "everyone confirmed when it was published"
-        REACHED = "reached", "of those, whoever was sent an earlier version"
-        UNREACHED = "unreached", "of those, readers for whom no version is sent or in doubt"
+        REACHED = "reached", "confirmed readers who were sent an earlier version"
+        UNREACHED = "unreached", "confirmed readers for whom no version is sent or unknown"
         NOBODY = "nobody", "nobody: only the archive changes"
 
     id = models.BigAutoField(primary_key=True)

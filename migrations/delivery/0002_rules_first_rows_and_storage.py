@@ -1,4 +1,4 @@
-"""Triggers that freeze editions, the single rows, and storage settings."""
+"""The rules of editions that no column can hold, the rows there is one of, and storage settings."""
 
 from django.db import migrations
 

@@ -36,7 +36,7 @@ GROUPS = {
 
 
 def seed(apps, schema_editor):
-    """Add these permissions to the groups; an existing group keeps its others."""
+    """A group of that name that is there already keeps what it has, and gets these on top."""
     group_model = apps.get_model("auth", "Group")
     permission_model = apps.get_model("auth", "Permission")
     content_type_model = apps.get_model("contenttypes", "ContentType")

@@ -14,7 +14,7 @@ ISSUES = (
 
 
 def seed(apps, schema_editor):
-    """Add one row each. The archive shows newsletters only, so their slugs are unused."""
+    """Add one row each. Their addresses lead nowhere: only newsletters are in the archive."""
     for issue, title in ISSUES:
         slug = f"{title.lower().replace(' ', '-')}-{issue.hex[:8]}"
         apps.get_model("publishing", "Issue").objects.get_or_create(

@@ -1,5 +1,5 @@
 """
-Triggers that keep an unsubscribed reader unsubscribed until they sign up again.
+Who left stays away until they come back themselves: held by the database, whatever the code does.
 
 The triggers refuse with the condition `integrity_constraint_violation` and the name of the rule.
 """
@@ -14,7 +14,7 @@ REFUSE = """
     END $$;
 """
 
-# How severe a state is. A reader keeps the more severe of two states, in either order.
+# How grave it is. Of two things that befall a reader the graver stays, in whatever order.
 GRAVITY = """
     CREATE FUNCTION gravity_of_state(state text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
         SELECT array_position(

@@ -18,9 +18,9 @@ class Act(models.TextChoices):
     IMPORTED = "imported", "came with an import"
     LEFT = "left", "left"
     BOUNCED = "bounced", "mail to the address bounced"
-    COMPLAINED = "complained", "called a letter spam"
+    COMPLAINED = "complained", "marked a letter as spam"
     BLOCKED = "blocked", "was blocked"
-    RECORD_ASKED = "record asked", "asked what is held about them"
+    RECORD_ASKED = "record asked", "requested their data"
     STATED = "stated", "was added; consent was given elsewhere"
 
 

@@ -24,10 +24,10 @@ class Subscriber(ReaderColumns):
 
     class State(models.TextChoices):
         PENDING = "pending", "has not confirmed yet"
-        CONFIRMED = "confirmed", "wants the letter"
-        UNSUBSCRIBED = "unsubscribed", "has left"
-        BOUNCED = "bounced", "the address does not take mail"
-        COMPLAINED = "complained", "called it spam"
+        CONFIRMED = "confirmed", "confirmed"
+        UNSUBSCRIBED = "unsubscribed", "unsubscribed"
+        BOUNCED = "bounced", "mail to this address bounced"
+        COMPLAINED = "complained", "marked a letter as spam"
 
     class Source(models.TextChoices):
         IMPORT = "import"

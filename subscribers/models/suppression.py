@@ -20,8 +20,8 @@ class Suppression(models.Model):
 
     class Reason(models.TextChoices):
         BOUNCE = "bounce", "mail to it bounces"
-        COMPLAINT = "complaint", "its owner called the letter spam"
-        UNSUBSCRIBE = "unsubscribe", "its owner left on the provider's page"
+        COMPLAINT = "complaint", "its owner marked a letter as spam"
+        UNSUBSCRIBE = "unsubscribe", "its owner unsubscribed on the provider's page"
         MANUAL = "manual", "an operator blocked it"
 
     class Origin(models.TextChoices):

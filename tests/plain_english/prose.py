@@ -17,7 +17,8 @@ from typing import Literal
 from django.template.base import Lexer, Token, TokenType
 
 REPOSITORY = Path(__file__).parents[2]
-SKIPPED = ("static/vendor/", "requirements/", "LICENSE")
+# Released migrations never change.
+SKIPPED = ("static/vendor/", "requirements/", "LICENSE", "migrations/")
 MARKS = frozenset(
     {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext"}
 )

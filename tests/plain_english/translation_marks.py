@@ -12,6 +12,7 @@ from tests.plain_english.prose import MARKS, REPOSITORY, texts_of
 UNTRANSLATED = re.compile(
     r"\b(Homing|Postmark|Markdown|HTML|CSV|JSON|DNS|SPF|DKIM|DMARC|UTC|kB|MB|URL|Atom|Gmail)\b"
 )
+NAMES = frozenset({"Ada Whitlock", "The Homing Letter"})
 PRODUCT = (
     *("delivery/", "idempotency/", "newsletter_site/", "publishing/", "subscribers/"),
     "templates/",
@@ -31,6 +32,7 @@ ENGLISH_ONLY = (
     "newsletter_site/operations/metrics/",
     "newsletter_site/settings",
     "publishing/api/",
+    "publishing/demo_material/",
     "subscribers/api/",
 )
 # A call that hands its texts to a program, or to programmers only.
@@ -87,5 +89,6 @@ def _is_sentence(words: str) -> bool:
     return bool(
         re.match(r"[“\"]?[A-Z{][a-z_}]*[ ,’']", words)
         and len(re.findall(r"[A-Za-z]{2,}", words)) >= 2
-        and not re.match(r"[A-Z]{3,}\b|\{\} [A-Z]{2,}\b", words)
+        and not re.match(r"[A-Z]{3,}\b|\{\} ([A-Z]{2,}\b|[<=])", words)
+        and words not in NAMES
     )
