@@ -22,7 +22,7 @@ from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from newsletter_site.models import User
 from newsletter_site.sign_in.reauthenticate import identity_error
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 
 if TYPE_CHECKING:
     _UserAdmin = UserAdmin[User]
@@ -105,7 +105,7 @@ class LogEntryAdmin(_LogAdmin):
 
     @admin.display(description=_("activity"))
     def change(self, entry: LogEntry) -> str:
-        return str(sentence_of(entry))
+        return plain_sentence_of(entry)
 
     def has_add_permission(self, request: HttpRequest, obj: LogEntry | None = None) -> bool:
         return False

@@ -18,7 +18,7 @@ _LABELS = {
     "failed": gettext_lazy("failed: {n}"),
     "suppressed": gettext_lazy("suppressed: {n}"),
     "withdrawn": gettext_lazy("withdrawn: {n}"),
-    "waiting": gettext_lazy("queued: {n}"),
+    "waiting": gettext_lazy("waiting: {n}"),
 }
 
 

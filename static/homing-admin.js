@@ -1,4 +1,4 @@
-// Django's script names a field by a label on an icon that says of nothing that it is one.
+// Django labels a search field by an icon that has no role; screen readers need one.
 addEventListener("load", () => {
   for (const icon of document.querySelectorAll(".selector .search-label-icon")) icon.setAttribute("role", "img");
 });

@@ -1,6 +1,6 @@
-// Helps htmx keep an open page up to date. The server says what changes and when to ask again
-// (publishing/progress/live_page.py); this does what htmx has no attribute for: ask at once when the page
-// is looked at again, say that the site was not reached, keep the focus, and count a hold down.
+// Keep an open page up to date with htmx. The server sends the changes and the time of the next poll
+// (publishing/progress/live_page.py). This script does what htmx has no attribute for: poll when the page
+// becomes visible, report failures, keep the focus, and count down a hold.
 const page = document.getElementById("live");
 const LONGEST_S = 60;
 let failures = 0;
@@ -24,11 +24,11 @@ function now() {
 
 function explain(why) {
   const unreached = document.getElementById("unreached");
-  if (unreached && !unreached.textContent) setText(unreached, ` ${why} since ${now()}.`);
+  if (unreached && !unreached.textContent) setText(unreached, unreached.dataset[why].replace("{time}", now()));
 }
 
 function retry() {
-  explain("The site has not answered");
+  explain("noAnswer");
   setTimeout(look, Math.min(LONGEST_S, 2 * 2 ** failures++) * 1000);
 }
 
@@ -51,8 +51,9 @@ function tick() {
   if (!heldUntil) return;
   const left = Math.max(0, Math.ceil((heldUntil - performance.now()) / 1000));
   const state = document.getElementById("state");
-  setText(page.querySelector("[data-clock]"), `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
-  if (left === 5) setText(state, `${state.textContent.split(".")[0]}. 5 seconds left.`);
+  const clock = page.querySelector("[data-clock]");
+  setText(clock, `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
+  if (left === 5) setText(state, clock.dataset.soon);
   if (!left) heldUntil = 0;
 }
 
@@ -63,7 +64,7 @@ page.addEventListener("htmx:beforeSwap", ({ detail }) => {
   failures = 0;
   if (new URL(detail.xhr.responseURL).pathname === location.pathname) return;
   detail.shouldSwap = false;
-  explain("You are signed out, so this page no longer updates");
+  explain("signedOut");
 });
 page.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   focused = document.activeElement;

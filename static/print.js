@@ -1,4 +1,4 @@
-// A button that prints. Without scripts there is none, and the browser's own way is as short.
+// Show the print button, which needs scripts. Without scripts, use the browser's menu.
 for (const button of document.querySelectorAll("[data-print]")) {
   button.hidden = false;
   button.addEventListener("click", () => print());

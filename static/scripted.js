@@ -1,2 +1,2 @@
-// Before anything is drawn: what needs scripts is shown, and nothing moves when they begin.
+// Runs before the first paint: show the parts that need scripts, so that nothing moves later.
 document.documentElement.classList.add("scripted");

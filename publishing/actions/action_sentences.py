@@ -1,256 +1,488 @@
-"""The words of the actions: question, button, answer and refusal. Pure."""
+"""The texts of the actions: question, button, answer and refusal. Pure."""
 
 from collections.abc import Mapping
-from enum import Enum
+from enum import Enum, auto
 from typing import Any
 
-from delivery.humanise import counted_copies, counted_readers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from delivery.humanise import digits
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from publishing.editions.status import EditionStatus
 
+
+class ActionRefusal(Enum):
+    """Why an action does not apply."""
+
+    RESTORED = auto()
+    TRANSACTIONAL = auto()
+    NOT_STARTED = auto()
+    NOT_SENDING = auto()
+    NOT_PAUSED = auto()
+    PAUSED = auto()
+    HOLD_ENDED = auto()
+    TOO_LATE_TO_CALL_BACK = auto()
+    NOTHING_TO_CALL_BACK = auto()
+    NOT_SCHEDULED = auto()
+    DUE = auto()
+    NOTHING_TO_CANCEL = auto()
+    NOTHING_WAITING = auto()
+    NOTHING_TO_CLOSE = auto()
+    STILL_WORKING = auto()
+    NOTHING_TO_ACCEPT = auto()
+    NOTHING_MORE_IS_SENT = auto()
+    NOBODY_MISSED = auto()
+    CLOSED = auto()
+    NOTHING_TO_DECIDE = auto()
+    MOVED_ON = auto()
+    RESCHEDULED_MEANWHILE = auto()
+
+
+_REFUSALS = {
+    ActionRefusal.RESTORED: gettext_lazy(
+        "“{title}”: the database was restored from a backup. Run ./homing reconcile first, so that "
+        "no copy is sent twice."
+    ),
+    ActionRefusal.TRANSACTIONAL: gettext_lazy(
+        "“{title}”: readers request this mail at any time, so it has no end. You can pause it and "
+        "resume it later."
+    ),
+    ActionRefusal.NOT_STARTED: gettext_lazy(
+        "“{title}”: it is scheduled and nothing is being sent, so you cannot pause it. Call it "
+        "back if it should not go out."
+    ),
+    ActionRefusal.PAUSED: gettext_lazy("“{title}”: it is paused. Resume it first."),
+    ActionRefusal.DUE: gettext_lazy(
+        "“{title}”: its time has come and a worker is starting it. You can pause it once it is "
+        "being sent."
+    ),
+    ActionRefusal.NOTHING_WAITING: gettext_lazy(
+        "“{title}”: no copies are queued, so you cannot cancel it. Close it instead."
+    ),
+    ActionRefusal.STILL_WORKING: gettext_lazy(
+        "“{title}”: some copies are still queued or being checked. Cancel it, or wait until they "
+        "are settled."
+    ),
+    ActionRefusal.NOBODY_MISSED: gettext_lazy("“{title}”: no reader was missed."),
+    ActionRefusal.CLOSED: gettext_lazy("“{title}”: it is closed."),
+    ActionRefusal.NOTHING_TO_DECIDE: gettext_lazy(
+        "“{title}”: no unconfirmed copy needs your decision."
+    ),
+    ActionRefusal.MOVED_ON: gettext_lazy(
+        "“{title}”: its state changed in the meantime, so nothing was done. Refresh the page and "
+        "choose again."
+    ),
+    ActionRefusal.RESCHEDULED_MEANWHILE: gettext_lazy(
+        "Its time was changed in the meantime: it goes out on {time}. Nothing was changed now. "
+        "Choose again if you want another time."
+    ),
+}
+# The state of the issue follows these.
+_REFUSALS_BY_STATE = {
+    ActionRefusal.NOT_SENDING: gettext_lazy(
+        "“{title}”: you can pause an issue only while it is held or being sent."
+    ),
+    ActionRefusal.NOT_PAUSED: gettext_lazy("“{title}”: there is nothing to resume."),
+    ActionRefusal.HOLD_ENDED: gettext_lazy("“{title}”: its hold has ended."),
+    ActionRefusal.TOO_LATE_TO_CALL_BACK: gettext_lazy(
+        "“{title}”: its hold has ended. You can still cancel the copies that have not been sent."
+    ),
+    ActionRefusal.NOTHING_TO_CALL_BACK: gettext_lazy("“{title}”: there is nothing to call back."),
+    ActionRefusal.NOT_SCHEDULED: gettext_lazy(
+        "“{title}”: you can change the time of a scheduled issue only."
+    ),
+    ActionRefusal.NOTHING_TO_CANCEL: gettext_lazy("“{title}”: there is nothing left to cancel."),
+    ActionRefusal.NOTHING_TO_CLOSE: gettext_lazy("“{title}”: there is nothing to close."),
+    ActionRefusal.NOTHING_TO_ACCEPT: gettext_lazy("“{title}”: there is nothing to accept."),
+    ActionRefusal.NOTHING_MORE_IS_SENT: gettext_lazy(
+        "“{title}”: no more copies of it will be sent."
+    ),
+}
 _STATES = {
-    EditionState.SCHEDULED: "it waits for its time",
-    EditionState.SENDING: "it is being sent",
-    EditionState.NEEDS_ATTENTION: "it needs attention",
-    EditionState.SUCCEEDED: "it has gone out",
+    EditionState.SCHEDULED: gettext_lazy("It is scheduled."),
+    EditionState.HELD: gettext_lazy("It is held."),
+    EditionState.SENDING: gettext_lazy("It is being sent."),
+    EditionState.PAUSED: gettext_lazy("It is paused."),
+    EditionState.NEEDS_ATTENTION: gettext_lazy("It needs attention."),
+    EditionState.SUCCEEDED: gettext_lazy("It has been sent."),
+    EditionState.CANCELLED: gettext_lazy("It was cancelled."),
+    EditionState.CLOSED: gettext_lazy("It is closed."),
 }
 
 
-class ActionRefusal(Enum):
-    """Why an action does not apply, as a sentence about the issue `title` in this `state`."""
-
-    RESTORED = (
-        "{title}: the database was restored from a backup; run ./homing reconcile first, so that "
-        "nothing is sent again."
-    )
-    TRANSACTIONAL = "{title}: mail that people ask for never ends; pause it, and resume it later."
-    NOT_STARTED = (
-        "{title}: it waits for its time and nothing is sent before, so there is nothing to pause; "
-        "call it back if it should not go out."
-    )
-    NOT_SENDING = "{title}: only what is held or being sent can be paused; {state}."
-    NOT_PAUSED = "{title}: there is nothing to resume; {state}."
-    PAUSED = "{title}: it is paused; resume it first."
-    HOLD_ENDED = "{title}: its hold is over; {state}."
-    TOO_LATE_TO_CALL_BACK = (
-        "{title}: its hold is over; {state}. What has not left can be cancelled."
-    )
-    NOTHING_TO_CALL_BACK = "{title}: there is nothing to call back; {state}."
-    NOT_SCHEDULED = "{title}: only the time of a scheduled issue can be changed; {state}."
-    DUE = "{title}: its time has come, and a worker starts it. Pause it once it is being sent."
-    NOTHING_TO_CANCEL = "{title}: there is nothing left to cancel; {state}."
-    NOTHING_WAITING = (
-        "{title}: nothing waits any more, so there is nothing to cancel; close it instead."
-    )
-    NOTHING_TO_CLOSE = "{title}: there is nothing to close; {state}."
-    STILL_WORKING = (
-        "{title}: copies still wait or are asked about; cancel it, or let it come to rest first."
-    )
-    NOTHING_TO_ACCEPT = "{title}: there is nothing to accept; {state}."
-    NOTHING_MORE_IS_SENT = "{title}: nothing more is sent of it; {state}."
-    NOBODY_MISSED = "{title}: nobody was missed."
-    CLOSED = "{title}: it is closed."
-    NOTHING_TO_DECIDE = "{title}: no doubt is left to a person."
-    MOVED_ON = "{title} moved on in the meantime and nothing was changed; look again."
-    RESCHEDULED_MEANWHILE = (
-        "Its time was changed meanwhile: it goes out {time}. Nothing was changed now; choose again "
-        "if you want another time."
-    )
-
-
 def refusal_sentence(refusal: ActionRefusal, status: EditionStatus) -> str:
-    """Why nothing was done, with the title of the issue."""
-    state = _STATES.get(status.state, f"it is {status.state_words}")
-    return refusal.value.format(
-        title=f"“{status.counts.title}”",
-        state="it was called back" if status.counts.is_called_back else state,
-        time=_at_its_time(status),
-    )
+    """Say why nothing was done, with the title of the issue."""
+    title = status.counts.title
+    if refusal in _REFUSALS:
+        return str(_REFUSALS[refusal]).format(title=title, time=_scheduled_time(status))
+    is_called_back = status.counts.is_called_back
+    state = _("It was called back.") if is_called_back else _STATES[status.state]
+    return f"{str(_REFUSALS_BY_STATE[refusal]).format(title=title)} {state}"
 
 
 def question(action: str, status: EditionStatus, readers_now: int) -> str:
-    """What will happen, with the numbers of the moment."""
+    """Say what the action will do, with the current counts."""
+    return " ".join(filter(None, _question(action, status, readers_now)))
+
+
+def _question(action: str, status: EditionStatus, readers_now: int) -> list[str]:
     counts, is_scheduled = status.counts, status.counts.control == "scheduled"
-    doubtful = counted_copies(counts.awaiting_decision)
+    undecided = counts.awaiting_decision
     match action:
         case "pause":
-            waiting = _at_least(counts, "will wait")
-            return f"{_have_it(counts.sent)}. {waiting} You can resume it later."
+            return [
+                _have_a_copy(counts.sent),
+                _will_wait(counts),
+                _may_still_go(counts.being_sent),
+                _("You can resume later."),
+            ]
         case "resume" if not counts.queued:
-            return "Nothing waits to be sent; Homing goes on with what is in doubt."
+            return [_("No copies are queued. Homing continues with the unconfirmed copies.")]
         case "resume" if counts.control == "stopped":
-            return (
-                f"{counted_copies(counts.queued)} will go out. One batch goes first, and the rest "
-                "follows once Postmark has judged it, so that a fault that is still there costs "
-                "one call."
-            )
+            return [
+                _will_be_sent(counts.queued),
+                _(
+                    "One batch goes first and the rest follows when Postmark has answered. So a "
+                    "fault that remains costs one call."
+                ),
+            ]
         case "resume":
-            queued = counted_copies(counts.queued)
-            return f"{queued} will go out from now on. Nobody gets a second one."
+            return [_will_be_sent(counts.queued), _("No reader gets a second copy.")]
         case "send-now" if is_scheduled:
-            return (
-                f"It goes out at once, to {counted_readers(readers_now)} confirmed now, and not "
-                f"only {_at_its_time(status)}. There is no hold: it cannot be called back any more."
-            )
+            return [
+                ngettext(
+                    "The issue goes out now, to {n} reader who is confirmed at this moment.",
+                    "The issue goes out now, to {n} readers who are confirmed at this moment.",
+                    readers_now,
+                ).format(n=digits(readers_now)),
+                _("Its scheduled time was {time}.").format(time=_scheduled_time(status)),
+                _("It is not held, so you cannot call it back."),
+            ]
         case "send-now":
-            return (
-                f"The hold ends and the first of {counted_copies(counts.waiting)} leaves at once. "
-                "It cannot be called back any more."
-            )
+            return [
+                ngettext(
+                    "The hold ends now and {n} copy is sent.",
+                    "The hold ends now and {n} copies are sent.",
+                    counts.waiting,
+                ).format(n=digits(counts.waiting)),
+                _("You can no longer call the issue back."),
+            ]
         case "call-back" if is_scheduled:
             return _calling_off(status, readers_now)
         case "call-back":
-            return (
-                f"Nothing has left. None of {counted_readers(counts.audience)} gets it, and the "
-                "issue becomes a draft again."
-            )
+            return [
+                _("Nothing has been sent."),
+                ngettext(
+                    "{n} reader will not get it.",
+                    "{n} readers will not get it.",
+                    counts.audience,
+                ).format(n=digits(counts.audience)),
+                _("The issue becomes a draft again."),
+            ]
         case "cancel" if is_scheduled:
-            return f"{_calling_off(status, readers_now)} This cannot be undone."
+            return [*_calling_off(status, readers_now), _("You cannot undo this.")]
         case "cancel":
-            return _what_cancelling_means(counts)
+            return _cancelling(counts)
         case "close":
-            accepted = _accepted("You accept what is left", counts.missed, counts.unknown)
-            return f"{_have_it(counts.sent)}. {accepted}Nothing more is sent of this version."
+            return [
+                _have_a_copy(counts.sent),
+                _missed(counts.missed),
+                _stay_unconfirmed(counts.unknown),
+                _("If you close this version, you accept that, and no more copies are sent."),
+            ]
         case "send-to-missed":
-            return (
-                f"{counted_readers(counts.missed)} did not get their copy although nothing is "
-                "wrong with their address. They are tried again, and nobody else is."
-            )
+            return [
+                ngettext(
+                    "{n} reader did not get their copy, although nothing is wrong with their "
+                    "address.",
+                    "{n} readers did not get their copy, although nothing is wrong with their "
+                    "addresses.",
+                    counts.missed,
+                ).format(n=digits(counts.missed)),
+                _("Homing tries again to send to them. No other reader gets a copy."),
+            ]
         case "ask-again":
-            return f"This asks Postmark once more about {doubtful} in doubt. It sends nothing."
+            return [
+                ngettext(
+                    "Homing checks {n} copy with Postmark again.",
+                    "Homing checks {n} copies with Postmark again.",
+                    undecided,
+                ).format(n=digits(undecided)),
+                _("Nothing is sent."),
+            ]
         case _:
-            return (
-                f"Up to {doubtful} in doubt will be sent again: those without proof that Postmark "
-                "accepted the first one. Readers who did get it get a second one."
-            )
+            return [
+                ngettext(
+                    "Homing resends up to {n} copy: only without proof that Postmark has it.",
+                    "Homing resends up to {n} copies: only those without proof that Postmark has "
+                    "them.",
+                    undecided,
+                ).format(n=digits(undecided)),
+                _("A reader who did get the first copy gets a second one."),
+            ]
 
 
 def button(action: str, status: EditionStatus, readers_now: int) -> str:
-    """The words of its button, which repeat verb and number."""
+    """Label the button of an action with its verb and the number of copies or readers."""
     counts, is_scheduled = status.counts, status.counts.control == "scheduled"
     # The number of waiting copies can change as long as any are being sent.
     is_certain = counts.waiting > 0 and not counts.being_sent
-    readers = counted_readers(readers_now if is_scheduled else counts.waiting)
+    readers = readers_now if is_scheduled else counts.waiting
     match action:
+        case "pause" if is_certain:
+            text, n = ngettext("Pause {n} copy", "Pause {n} copies", counts.queued), counts.queued
         case "pause":
-            return f"Pause {counted_copies(counts.queued)}" if is_certain else "Pause"
+            return _("Pause")
+        case "resume" if counts.queued:
+            n = counts.queued
+            text = ngettext("Resume for {n} reader", "Resume for {n} readers", n)
         case "resume":
-            return f"Resume for {counted_readers(counts.queued)}" if counts.queued else "Resume"
+            return _("Resume")
         case "send-now":
-            return f"Send to {readers} now"
+            text, n = (
+                ngettext("Send to {n} reader now", "Send to {n} readers now", readers),
+                readers,
+            )
+        case "call-back" if is_scheduled:
+            n = readers
+            text = ngettext("Call back for {n} reader", "Call back for {n} readers", n)
         case "call-back":
-            whom = f"from {readers}" if is_scheduled else counted_copies(counts.waiting)
-            return f"Call back {whom}"
+            n = counts.waiting
+            text = ngettext("Call back {n} copy", "Call back {n} copies", n)
+        case "cancel" if is_scheduled or is_certain:
+            text, n = ngettext("Cancel for {n} reader", "Cancel for {n} readers", readers), readers
         case "cancel":
-            return f"Cancel for {readers}" if is_scheduled or is_certain else "Cancel the rest"
+            return _("Cancel the rest")
         case "close":
-            return f"Close with {counts.sent:,} of {counts.audience:,} sent"
+            return _("Close with {sent} of {audience} sent").format(
+                sent=digits(counts.sent), audience=digits(counts.audience)
+            )
         case "send-to-missed":
-            return f"Send to {counted_readers(counts.missed)}"
+            text, n = (
+                ngettext("Send to {n} reader", "Send to {n} readers", counts.missed),
+                counts.missed,
+            )
         case "ask-again":
-            return f"Ask about {counted_copies(counts.awaiting_decision)}"
+            n = counts.awaiting_decision
+            text = ngettext("Check {n} copy again", "Check {n} copies again", n)
         case _:
-            return f"Send {counted_copies(counts.awaiting_decision)} again"
+            n = counts.awaiting_decision
+            text = ngettext("Resend {n} copy", "Resend {n} copies", n)
+    return text.format(n=digits(n))
 
 
 def done_sentence(action: str, numbers: Mapping[str, Any], draft: str) -> str:
-    """What was done, with its exact numbers; `draft` says whether the issue is a draft again."""
+    """Say what was done, with exact counts.
+
+    `draft` says whether the issue is a draft again.
+    """
     if draft:
-        return f"{'Called back' if action == 'call-back' else 'Cancelled'}. {draft}"
-    copies, is_one = counted_copies(numbers.get("copies", 0)), numbers.get("copies") == 1
-    withdrawn = counted_copies(numbers.get("withdrawn", 0))
+        done = _("Called back.") if action == "call-back" else _("Cancelled.")
+        return f"{done} {draft}"
+    return " ".join(filter(None, _done(action, numbers)))
+
+
+def _done(action: str, numbers: Mapping[str, Any]) -> list[str]:
+    copies, withdrawn = numbers.get("copies", 0), numbers.get("withdrawn", 0)
     match action:
         case "pause":
-            wait = "waits" if numbers["queued"] == 1 else "wait"
-            queued = f"{counted_copies(numbers['queued'])} {wait} until you resume"
-            return f"Paused. {queued}{_may_still_go(numbers['being_sent'])}"
+            queued = ngettext(
+                "Paused. {n} copy waits until you resume.",
+                "Paused. {n} copies wait until you resume.",
+                numbers["queued"],
+            ).format(n=digits(numbers["queued"]))
+            return [queued, _may_still_go(numbers["being_sent"])]
         case "resume" if numbers["after_fault"]:
-            return "Resumed. One batch goes first; the rest follows once Postmark has judged it."
+            return [
+                _("Resumed. One batch goes first; the rest follows when Postmark has answered.")
+            ]
         case "resume":
-            return f"Resumed. {counted_copies(numbers['queued'])} queued."
+            return [
+                ngettext(
+                    "Resumed. {n} copy is queued.",
+                    "Resumed. {n} copies are queued.",
+                    numbers["queued"],
+                ).format(n=digits(numbers["queued"]))
+            ]
         case "send-now" if "started_for" in numbers:
-            return f"It goes out now, to {counted_readers(numbers['started_for'])}."
+            return [
+                ngettext(
+                    "The issue goes out now, to {n} reader.",
+                    "The issue goes out now, to {n} readers.",
+                    numbers["started_for"],
+                ).format(n=digits(numbers["started_for"]))
+            ]
         case "send-now":
-            return "The hold has ended; the first copies leave now."
+            return [_("The hold has ended. The first copies are sent now.")]
         case "call-back" if "withdrawn" in numbers:
-            return f"Called back. Nobody got it; {withdrawn} withdrawn. Its text stays."
+            return [
+                ngettext(
+                    "Called back. {n} copy was withdrawn and none was sent.",
+                    "Called back. {n} copies were withdrawn and none was sent.",
+                    withdrawn,
+                ).format(n=digits(withdrawn)),
+                _("Its text is kept."),
+            ]
         case "call-back":
-            return "Called back. It reached nobody; its text stays."
+            return [_("Called back. It reached nobody. Its text is kept.")]
         case "cancel" if "withdrawn" in numbers:
-            unknown = numbers["unknown"]
-            doubt = f" {counted_copies(unknown)} in doubt." if unknown else ""
-            still = _may_still_go(numbers["being_sent"])
-            return f"Cancelled. {withdrawn} withdrawn{still}{doubt}"
+            return [
+                ngettext(
+                    "Cancelled. {n} copy was withdrawn.",
+                    "Cancelled. {n} copies were withdrawn.",
+                    withdrawn,
+                ).format(n=digits(withdrawn)),
+                _may_still_go(numbers["being_sent"]),
+                _are_unconfirmed(numbers["unknown"]),
+            ]
         case "cancel":
-            return "Cancelled. It reached nobody; its text stays."
+            return [_("Cancelled. It reached nobody. Its text is kept.")]
         case "close":
-            return f"Closed. {_accepted('Accepted', numbers['missed'], numbers['unknown'])}".strip()
+            missed, unknown = numbers["missed"], numbers["unknown"]
+            return [_("Closed."), _missed(missed), _stay_unconfirmed(unknown)]
         case "send-to-missed":
-            return f"{copies} {'waits' if is_one else 'wait'} to be sent again."
+            return [
+                ngettext(
+                    "{n} copy is queued again.", "{n} copies are queued again.", copies
+                ).format(n=digits(copies))
+            ]
         case "ask-again":
-            return f"Postmark is being asked about {copies}."
+            return [
+                ngettext(
+                    "Homing is checking {n} copy with Postmark.",
+                    "Homing is checking {n} copies with Postmark.",
+                    copies,
+                ).format(n=digits(copies))
+            ]
         case _:
-            return (
-                f"{copies} {'goes' if is_one else 'go'} again. Whoever did get the first gets a "
-                "second one. What bears a mark of Postmark stays in doubt."
-            )
+            return [
+                ngettext("{n} copy is sent again.", "{n} copies are sent again.", copies).format(
+                    n=digits(copies)
+                ),
+                _("A reader who did get the first copy gets a second one."),
+                _("Copies that may already be at Postmark stay unconfirmed."),
+            ]
 
 
-def _have_it(number: int) -> str:
+def _have_a_copy(number: int) -> str:
     if not number:
-        return "Nobody has a copy yet"
-    return f"{counted_readers(number)} {'has' if number == 1 else 'have'} their copy"
-
-
-def _at_least(counts: EditionCounts, done: str) -> str:
-    """What happens to how many copies for certain, and how many may still go."""
-    if not counts.being_sent:
-        return f"{counted_copies(counts.queued)} {done}."
-    return (
-        f"At least {counts.queued:,} {done}; up to {counts.being_sent:,} are being sent now "
-        "and may still go."
+        return _("No reader has a copy yet.")
+    return ngettext("{n} reader has their copy.", "{n} readers have their copy.", number).format(
+        n=digits(number)
     )
 
 
-def _may_still_go(being_sent: int) -> str:
-    are = "is" if being_sent == 1 else "are"
-    return (
-        f"; {counted_copies(being_sent)} {are} being sent and may still go." if being_sent else "."
-    )
-
-
-def _at_its_time(status: EditionStatus) -> str:
-    return status.counts.scheduled.words if status.counts.scheduled else "at its time"
-
-
-def _calling_off(status: EditionStatus, readers_now: int) -> str:
-    readers = counted_readers(readers_now)
-    return (
-        f"Nothing has left. It does not go out {_at_its_time(status)}, and {readers} confirmed now "
-        "would have got it. The issue becomes a draft again."
-    )
-
-
-def _what_cancelling_means(counts: EditionCounts) -> str:
-    parts = [f"{_have_it(counts.sent)}{' and keep it' if counts.sent else ''}."]
-    if counts.waiting:
-        parts.append(_at_least(counts, "will be withdrawn for good"))
-    if counts.unknown:
-        stay = "stays" if counts.unknown == 1 else "stay"
-        parts.append(f"{counted_copies(counts.unknown)} in doubt {stay} so until there is proof.")
-    if counts.unreconciled:
-        parts.append(
-            "These numbers are those of the backup: more copies may have gone out, which "
-            "./homing reconcile finds also after this."
+def _will_wait(counts: EditionCounts) -> str:
+    if counts.being_sent:
+        text = ngettext(
+            "At least {n} copy will wait.", "At least {n} copies will wait.", counts.queued
         )
-    return f"{' '.join(parts)} This cannot be undone."
+    else:
+        text = ngettext("{n} copy will wait.", "{n} copies will wait.", counts.queued)
+    return text.format(n=digits(counts.queued))
 
 
-def _accepted(beginning: str, missed: int, unknown: int) -> str:
-    left = []
-    if missed:
-        left.append(f"{counted_readers(missed)} missed")
-    if unknown:
-        left.append(f"{counted_copies(unknown)} in doubt")
-    return f"{beginning}: {' and '.join(left)}. " if left else ""
+def _will_be_withdrawn(counts: EditionCounts) -> str:
+    if counts.being_sent:
+        text = ngettext(
+            "At least {n} copy will be withdrawn for good.",
+            "At least {n} copies will be withdrawn for good.",
+            counts.queued,
+        )
+    else:
+        text = ngettext(
+            "{n} copy will be withdrawn for good.",
+            "{n} copies will be withdrawn for good.",
+            counts.queued,
+        )
+    return text.format(n=digits(counts.queued))
+
+
+def _will_be_sent(number: int) -> str:
+    return ngettext("{n} copy will be sent.", "{n} copies will be sent.", number).format(
+        n=digits(number)
+    )
+
+
+def _may_still_go(number: int) -> str:
+    if not number:
+        return ""
+    return ngettext(
+        "{n} copy is being sent and may still go out.",
+        "{n} copies are being sent and may still go out.",
+        number,
+    ).format(n=digits(number))
+
+
+def _missed(number: int) -> str:
+    if not number:
+        return ""
+    return ngettext("{n} reader was missed.", "{n} readers were missed.", number).format(
+        n=digits(number)
+    )
+
+
+def _are_unconfirmed(number: int) -> str:
+    if not number:
+        return ""
+    return ngettext("{n} copy is unconfirmed.", "{n} copies are unconfirmed.", number).format(
+        n=digits(number)
+    )
+
+
+def _stay_unconfirmed(number: int) -> str:
+    if not number:
+        return ""
+    return ngettext("{n} copy stays unconfirmed.", "{n} copies stay unconfirmed.", number).format(
+        n=digits(number)
+    )
+
+
+def _scheduled_time(status: EditionStatus) -> str:
+    return status.counts.scheduled.words if status.counts.scheduled else ""
+
+
+def _calling_off(status: EditionStatus, readers_now: int) -> list[str]:
+    return [
+        _("Nothing has been sent. The issue will not go out at its time, {time}.").format(
+            time=_scheduled_time(status)
+        ),
+        ngettext(
+            "It would go to {n} reader who is confirmed now.",
+            "It would go to {n} readers who are confirmed now.",
+            readers_now,
+        ).format(n=digits(readers_now)),
+        _("The issue becomes a draft again."),
+    ]
+
+
+def _cancelling(counts: EditionCounts) -> list[str]:
+    if counts.sent:
+        have = ngettext(
+            "{n} reader has their copy and keeps it.",
+            "{n} readers have their copy and keep it.",
+            counts.sent,
+        ).format(n=digits(counts.sent))
+    else:
+        have = _("No reader has a copy yet.")
+    sentences = [have]
+    if counts.waiting:
+        sentences += [_will_be_withdrawn(counts), _may_still_go(counts.being_sent)]
+    if counts.unknown:
+        sentences.append(
+            ngettext(
+                "{n} copy stays unconfirmed until there is proof.",
+                "{n} copies stay unconfirmed until there is proof.",
+                counts.unknown,
+            ).format(n=digits(counts.unknown))
+        )
+    if counts.unreconciled:
+        sentences.append(
+            _(
+                "These counts come from the backup. More copies may have gone out; "
+                "./homing reconcile finds them, also after you cancel."
+            )
+        )
+    return [*sentences, _("You cannot undo this.")]

@@ -1,4 +1,4 @@
-"""What may be done to an edition: a sheet that states the numbers, and the button on it."""
+"""Pages that confirm an action, change a time, or list an issue."""
 
 import uuid
 from datetime import datetime
@@ -8,6 +8,8 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
 from delivery.models import Edition
@@ -34,20 +36,22 @@ from publishing.scheduling.local_time import fold_choice
 from publishing.scheduling.schedule_form import RescheduleForm
 from subscribers.links.see_other import see_other
 
-NOW_UNLISTED = (
-    "The issue is unlisted now. Its page stays for those who have its address; the archive, the "
-    "feed and search engines leave it out."
+NOW_UNLISTED = gettext_lazy(
+    "The issue is now unlisted. Anyone with the link can read it. It is hidden from the archive, "
+    "the feed and search engines."
 )
-NOW_LISTED = "The issue is listed now: in the archive, in the feed and for search engines."
+NOW_LISTED = gettext_lazy(
+    "The issue is now listed in the archive, in the feed and for search engines."
+)
 CHOICES = {"unlist": True, "list": False}
 
 
 @may_operate
 @require_http_methods(["GET", "HEAD", "POST"])
 def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
-    """GET asks, POST does it. Pressing twice does no more than pressing once."""
+    """Ask on GET, act on POST. A second POST changes nothing more."""
     if name not in ACTIONS:
-        raise Http404("There is nothing of this name to be done to an issue.")
+        raise Http404(_("There is no action “{name}”.").format(name=name))
     edition = edition_from_url(request, issue)
     has_version = "version" in request.GET
     back = progress_url(edition) if has_version else reverse("desk:progress", args=[issue])
@@ -93,7 +97,7 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """GET shows the time of the issue, POST changes it; posting twice is safe."""
+    """Show the time of the issue on GET, change it on POST. Posting twice is safe."""
     edition = edition_from_url(request, issue)
     status = load_status(edition.pk)
     moment, back = status.counts.scheduled, progress_url(edition)
@@ -114,7 +118,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             except CannotDoThatError as error:
                 messages.warning(request, str(error))
             else:
-                messages.success(request, f"It goes out {at.words}.")
+                messages.success(request, _("The issue goes out on {time}.").format(time=at.words))
             return see_other(back)
     refusal = refusal_of("reschedule", status)
     if refusal or moment is None:
@@ -142,7 +146,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 
 
 def _before(posted: str) -> datetime | None:
-    """The time that the form was shown with; None if the post does not say."""
+    """Return the time that the form showed; None if the post has none."""
     try:
         return parse_datetime(posted)
     except ValueError:
@@ -152,13 +156,15 @@ def _before(posted: str) -> datetime | None:
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def listing(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """POST does what its button says; twice is no more than once. GET leads to the button."""
+    """List or unlist the issue on POST; on GET redirect to the page with the button."""
     if not versions_of(issue).exists():
-        raise Http404(f"There is no issue {issue}.")
+        raise Http404(_("There is no issue {issue}.").format(issue=issue))
     if request.method == "POST":
         unlisted = CHOICES.get(request.POST.get("choice", ""))
         if unlisted is None:
-            messages.warning(request, "It was not said whether to list the issue; nothing changed.")
+            messages.warning(
+                request, _("Nothing was changed: choose whether the issue is listed or unlisted.")
+            )
         else:
             set_unlisted(user_id_of(request), issue, unlisted=unlisted)
             messages.success(request, NOW_UNLISTED if unlisted else NOW_LISTED)

@@ -1,10 +1,15 @@
-"""The actions on an edition, by name. The statements in delivery/queue/control.py decide again."""
+"""The actions on an edition, by name.
+
+`delivery/queue/control.py` checks each of them again.
+"""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as _
 
 from delivery.interface import batch_size_for, control, scheduled_editions, together
 from delivery.models import Edition
@@ -26,26 +31,29 @@ class CannotDoThatError(Exception):
 
 
 class EditionAction(NamedTuple):
-    """An action; `tone` is its button's: `go` makes mail leave, `risk` cannot be undone."""
+    """An action.
+
+    The `tone` of its button is `go` if it sends mail, `risk` if it is final.
+    """
 
     name: str
-    label: str
+    label: Promise
     tone: Literal["", "go", "risk"] = ""
 
 
-# In their order on the page: the likeliest first, what cannot be undone last.
+# In the order on the page: the most common first, the final ones last.
 ACTIONS: Mapping[str, EditionAction] = {
     action.name: action
     for action in (
-        EditionAction("resume", "Resume", "go"),
-        EditionAction("call-back", "Call back"),
-        EditionAction("pause", "Pause"),
-        EditionAction("send-now", "Send now", "go"),
-        EditionAction("send-to-missed", "Send to the missed", "go"),
-        EditionAction("ask-again", "Ask Postmark again"),
-        EditionAction("send-doubtful", "Send what is in doubt", "risk"),
-        EditionAction("close", "Close", "risk"),
-        EditionAction("cancel", "Cancel", "risk"),
+        EditionAction("resume", _("Resume"), "go"),
+        EditionAction("call-back", _("Call back")),
+        EditionAction("pause", _("Pause")),
+        EditionAction("send-now", _("Send now"), "go"),
+        EditionAction("send-to-missed", _("Send to missed readers"), "go"),
+        EditionAction("ask-again", _("Check again with Postmark")),
+        EditionAction("send-doubtful", _("Resend unconfirmed copies"), "risk"),
+        EditionAction("close", _("Close"), "risk"),
+        EditionAction("cancel", _("Cancel"), "risk"),
     )
 }
 
@@ -53,7 +61,10 @@ ACTIONS: Mapping[str, EditionAction] = {
 def perform(
     name: str, edition: Edition, status: EditionStatus, *, record: Callable[[str], None]
 ) -> str:
-    """Do an action, record it in one transaction; say what was done. Raises `CannotDoThatError`."""
+    """Do and record an action in one transaction; say what was done.
+
+    Raises `CannotDoThatError`.
+    """
     refusal = refusal_of(name, status)
     if refusal:
         raise CannotDoThatError(refusal, status)
@@ -61,19 +72,19 @@ def perform(
         numbers = _do(name, edition)
         if numbers is None:
             raise CannotDoThatError(ActionRefusal.MOVED_ON, status)
-        # After these an issue that reached nobody is a draft again.
+        # These make an issue that reached nobody a draft again.
         draft = restore_draft(edition) if name in ("call-back", "cancel") else ""
         record(name)
     return done_sentence(name, numbers, draft)
 
 
 def applicable(status: EditionStatus) -> list[EditionAction]:
-    """The actions that apply to an edition in this state, in their order on the page."""
+    """Return the actions that apply in this state, in the order on the page."""
     return [action for action in ACTIONS.values() if not refusal_of(action.name, status)]
 
 
 def readers_now(status: EditionStatus) -> int:
-    """How many readers a scheduled edition would go to now; of any other, its audience."""
+    """Return the readers of a scheduled edition now, or else the audience."""
     if status.counts.control != "scheduled":
         return status.counts.audience
     goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.counts.edition)
@@ -81,8 +92,7 @@ def readers_now(status: EditionStatus) -> int:
 
 
 def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
-    """Why an action, or `reschedule`, does not apply to an edition in this state: the first rule
-    whose condition holds."""
+    """Return the first refusal that applies to an action or `reschedule`."""
     counts, state, why = status.counts, status.state, ActionRefusal
     is_scheduled = counts.control == "scheduled"
     sends_no_more = state in {EditionState.CANCELLED, EditionState.CLOSED}
@@ -151,7 +161,7 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
 
 
 def _do(action: str, edition: Edition) -> Mapping[str, Any] | None:
-    """Do it and return its numbers; None if the edition has moved on."""
+    """Do it and return its counts; None if the state of the edition has changed."""
     number: int | None
     match action:
         case "pause":
@@ -200,9 +210,9 @@ def reschedule(
     """
     Give a scheduled edition another time.
 
-    `before` is the time that an author saw when they chose; None for a program, which saw none.
-    `record` is given the old time and writes the activity log, in the same transaction. Asking for
-    the time that it already has changes nothing. Raises `CannotDoThatError`.
+    `before` is the time that the author's form showed, None for a program. `record` gets the old
+    time and writes the activity log in the same transaction. A request for the current time
+    changes nothing. Raises `CannotDoThatError`.
     """
     status = load_status(edition.pk)
     old = status.counts.scheduled
@@ -217,6 +227,6 @@ def reschedule(
         if scheduled_editions.move(edition.pk, at, before=old.utc):
             record(old)
             return
-    # Unless another tab sent the same request.
+    # Another tab may have sent the same request.
     if scheduled_time_of(Edition.objects.get(pk=edition.pk)) != at:
         raise CannotDoThatError(ActionRefusal.MOVED_ON, status)

@@ -1,4 +1,4 @@
-"""Who did what and when, newest first, as far as the user's permissions allow."""
+"""The activity log, newest first, limited to what the user's permissions allow."""
 
 import uuid
 from collections.abc import Collection, Iterable
@@ -10,8 +10,12 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import Q
 from django.urls import NoReverseMatch, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
 
-from publishing.activity.activity_sentences import ActivitySentence, sentence_of
+from publishing.activity.activity_sentences import sentence_of
+from publishing.display_name import called
 from publishing.models import Draft
 from publishing.permissions import MAY_WRITE, OPERATE, PUBLISH
 from subscribers.permissions import MANAGE
@@ -26,7 +30,7 @@ def _about(*apps: str, **condition: str) -> Q:
 _IMPORT = _about("subscribers", content_type__model="subscriberimport")
 _READER = _about("subscribers", content_type__model="subscriber")
 _SEES_ACCOUNTS = (OPERATE, "newsletter_site.view_user", "newsletter_site.change_user")
-# The entries of each category of the log, and the permissions of which one is enough to see them.
+# The entries of each category. Any one of its permissions is enough to see them.
 _CATEGORIES = {
     "issues": (_about("publishing", "delivery"), (PUBLISH, OPERATE)),
     "imports": (_IMPORT, (MANAGE,)),
@@ -34,12 +38,12 @@ _CATEGORIES = {
     "accounts": (_about("newsletter_site", "auth"), _SEES_ACCOUNTS),
 }
 
-# An entry, its words, the name of its thing, and the page of that: empty if there is none to see.
-Activity = tuple[LogEntry, ActivitySentence, str, str]
+# An entry and its sentence as HTML, with a link to the page of its object if there is one.
+Activity = tuple[LogEntry, SafeString]
 
 
 def categories_for(user: User) -> dict[str, Q]:
-    """The entries of each category that this user may see, by its name."""
+    """Return the entries of each category that this user may see, by its name."""
     may = user.has_perm  # type: ignore[union-attr]
     return {name: about for name, (about, which) in _CATEGORIES.items() if any(map(may, which))}
 
@@ -52,7 +56,7 @@ def activities_for(
     before: int | None = None,
     limit: int,
 ) -> tuple[list[Activity], int | None]:
-    """A page of lines before the entry `before`, newest first; and the next `before`, or None."""
+    """Return a page of entries before `before`, and the next `before` or None."""
     categories = categories_for(user).items()
     chosen = [about for name, about in categories if category in ("", name)]
     entries = LogEntry.objects.filter(reduce(or_, chosen, Q(pk__in=()))).order_by("-pk")
@@ -63,14 +67,20 @@ def activities_for(
     found = list(entries.select_related("user", "content_type")[: limit + 1])
     shown, more = found[:limit], len(found) > limit
     drafts = _drafts_open_to(user, shown)
-    activities = [(entry, sentence_of(entry), *_named(entry, user, drafts)) for entry in shown]
+    activities = [(entry, _sentence(entry, user, drafts)) for entry in shown]
     return activities, shown[-1].pk if more else None
 
 
 def people() -> list[object]:
-    """The users who can have done something: those who can sign in here, or could."""
+    """Return the users who may appear in the log: staff, and all with an entry."""
     users = get_user_model().objects.filter(Q(is_staff=True) | Q(logentry__isnull=False))
     return list(users.distinct().order_by("first_name", "last_name", "username"))
+
+
+def _sentence(entry: LogEntry, user: User, drafts: Collection[str]) -> SafeString:
+    name, address = _named(entry, user, drafts)
+    thing = format_html('<a href="{}">{}</a>', address, name) if address else name
+    return sentence_of(entry).as_html(called(entry.user), thing)
 
 
 def _drafts_open_to(user: User, entries: Iterable[LogEntry]) -> Collection[str]:
@@ -86,7 +96,7 @@ def _drafts_open_to(user: User, entries: Iterable[LogEntry]) -> Collection[str]:
 
 
 def parse_id(key: str | None) -> uuid.UUID | None:
-    """The id that a key or an address names; None where it names none."""
+    """Return the id in a key or an address; None if there is none."""
     try:
         return uuid.UUID(key or "")
     except ValueError:
@@ -94,7 +104,7 @@ def parse_id(key: str | None) -> uuid.UUID | None:
 
 
 def _named(entry: LogEntry, user: User, drafts: Collection[str]) -> tuple[str, str]:
-    """The thing that an entry is about, and its page if the user may open it."""
+    """Return the name of the entry's object, and its address if the user may open it."""
     key, model = entry.object_id, entry.content_type
     match (model.app_label, model.model) if model else ("", ""):
         case "publishing", "issue":
@@ -105,18 +115,20 @@ def _named(entry: LogEntry, user: User, drafts: Collection[str]) -> tuple[str, s
             return entry.object_repr, _address("readers:import", key)
         case "subscribers", "subscriber" if key:
             erased = entry.is_deletion()
-            return f"reader {key}", "" if erased else _address("readers:reader", key)
+            return _("reader {id}").format(id=key), "" if erased else _address(
+                "readers:reader", key
+            )
         case "subscribers", _:
             return "", ""
         case "newsletter_site", "user":
             may = user.has_perm("newsletter_site.view_user")  # type: ignore[union-attr]
-            name = f"the account {entry.object_repr}"
+            name = _("the account {name}").format(name=entry.object_repr)
             gone = entry.is_deletion() or not may
             return name, "" if gone else _address("admin:newsletter_site_user_change", key)
         case "newsletter_site", "apitoken":
             return entry.object_repr, ""
         case _:
-            return f"the {model.model if model else ''} {entry.object_repr}".strip(), ""
+            return f"{entry.object_repr} ({model.name})" if model else entry.object_repr, ""
 
 
 def _address(name: str, key: str | None) -> str:

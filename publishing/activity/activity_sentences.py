@@ -1,73 +1,89 @@
-"""Words for the entries of the activity log, which hold codes and parameters."""
+"""Sentences for the entries of the activity log, which hold codes and parameters."""
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.contrib.admin.models import LogEntry
+from django.utils.functional import Promise
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
-from delivery.humanise import counted_readers, late_duration
+from delivery.humanise import digits, late_duration
 from delivery.reports.edition_words import audience_words
 from delivery.rules.scheduled_time import ScheduledTime
+from publishing.display_name import called
+from publishing.outcome_labels import outcome_label
 
 Params = Mapping[str, Any]
+# A text with the placeholders {who}, {thing} and those of its parameters.
+Text = tuple[str, Params]
 NOBODY = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
 class ActivitySentence:
-    """
-    The words around the name of a thing: “dropped the copies”, “of” Swifts, “ from …”.
+    """Sentences about what somebody did with a thing.
 
-    `version` is the version of an issue, if the activity is about one. `automatic` is what that
-    version did without anybody, as it follows “it”.
+    `version` is that of an issue, if any.
     """
 
-    before: str
-    preposition: str = ""
-    after: str = ""
+    texts: tuple[Text, ...]
     version: int | None = None
-    automatic: str = ""
 
-    @property
-    def until_thing(self) -> str:
-        """All words before the name of the thing. Version 1 is not mentioned."""
-        version = f"version {self.version} of" if (self.version or 1) > 1 else ""
-        return " ".join(filter(None, (self.before, self.preposition, version)))
+    def as_html(self, who: str, thing: str) -> SafeString:
+        """Return the sentences with a link to the thing. Version 1 is not mentioned."""
+        if self.version is not None and self.version > 1:
+            text = _("version {version} of {issue}")
+            thing = format_html(text, version=self.version, issue=thing)
+        return format_html_join(
+            " ",
+            "{}",
+            ((format_html(text, who=who, thing=thing, **given),) for text, given in self.texts),
+        )
 
-    def with_person(self, name: str) -> str:
-        """The sentence on the page of the thing itself: “Edith: paused”."""
-        if self.automatic:
-            return f"It {self.automatic}"
-        return f"{name}: {self.before}{self.after}"
+    def on_own_page(self, who: str) -> str:
+        """Return the sentences as the page of the issue shows them."""
+        if self.version is None:
+            return self.as_text(who, _("the issue"))
+        return self.as_text(who, _("version {version}").format(version=self.version))
 
-    def __str__(self) -> str:
-        """The sentence without the name of its thing: “Published version 1 to 3 readers.”"""
-        version = f"{self.preposition} version {self.version}".strip() if self.version else ""
-        words = " ".join(filter(None, (self.before, version)))
-        return f"{words[:1].upper()}{words[1:]}{self.after}."
+    def as_text(self, who: str, thing: str) -> str:
+        """Return the sentences without markup."""
+        return " ".join(text.format(who=who, thing=thing, **given) for text, given in self.texts)
+
+
+def plain_sentence_of(entry: LogEntry) -> str:
+    """Return the sentences of an entry as the admin shows them."""
+    sentence, name = sentence_of(entry), entry.object_repr
+    if sentence.version is not None and sentence.version > 1:
+        name = _("version {version} of {issue}").format(version=sentence.version, issue=name)
+    return sentence.as_text(called(entry.user), name)
 
 
 def sentence_of(entry: LogEntry) -> ActivitySentence:
-    """The words of one entry."""
+    """Return the sentences of an entry."""
     code, params = code_of(entry)
     if not code:
         return _change_in_admin(entry)
     if code in _FUNCTIONS:
         sentence = _FUNCTIONS[code](params)
-    elif code in _WORDS:
-        sentence = ActivitySentence(*_WORDS[code])
-    else:  # a newer version recorded it
-        sentence = ActivitySentence(code.replace("_", " "), "to")
-    from_shell = ", from the command line" if params.get("from_command_line") else ""
-    after = f"{sentence.after}{from_shell}"
-    return replace(sentence, after=after, version=params.get("version"))
+    elif code in _TEXTS:
+        sentence = _said(str(_TEXTS[code]))
+    else:  # a newer release recorded it
+        sentence = _said(_("{who} did “{code}” with {thing}."), code=code)
+    texts = sentence.texts
+    if params.get("from_command_line"):
+        texts = (*texts, (_("This was done on the command line."), {}))
+    return ActivitySentence(texts, params.get("version"))
 
 
 def code_of(entry: LogEntry) -> tuple[str, Params]:
-    """The code of an entry and its parameters; no code where Django recorded it."""
+    """Return the code and parameters of an entry; no code if Django recorded it."""
     try:
         stored = json.loads(entry.change_message)
     except ValueError:
@@ -77,123 +93,173 @@ def code_of(entry: LogEntry) -> tuple[str, Params]:
     return stored.pop("code", ""), stored
 
 
+def _said(text: str, *more: Text, **params: object) -> ActivitySentence:
+    return ActivitySentence(((text, params), *more))
+
+
 def _change_in_admin(entry: LogEntry) -> ActivitySentence:
-    if entry.is_addition() or entry.is_deletion():
-        return ActivitySentence("added" if entry.is_addition() else "deleted")
+    if entry.is_addition():
+        return _said(_("{who} added {thing}."))
+    if entry.is_deletion():
+        return _said(_("{who} deleted {thing}."))
     if entry.change_message in ("", "[]"):
-        return ActivitySentence("saved", after=", with nothing changed")
-    words = entry.get_change_message().removesuffix(".")
-    return ActivitySentence(f"{words[:1].lower()}{words[1:]}", "of")
+        return _said(_("{who} saved {thing} without changes."))
+    return _said(_("{who} saved {thing}. {changes}"), changes=entry.get_change_message())
 
 
-# --- The words of each code -----------------------------------------------------------------------
+# --- The sentences of each code -------------------------------------------------------------------
 
-# Before the thing, a preposition, and after it.
-_WORDS: Mapping[str, tuple[str] | tuple[str, str] | tuple[str, str, str]] = {
-    "pause": ("paused",),
-    "resume": ("resumed",),
-    "call-back": ("called back",),
-    "send-now": ("sent", "", " at once"),
-    "send-to-missed": ("sent to the missed readers", "of"),
-    "ask-again": ("asked Postmark again", "about"),
-    "send-doubtful": ("resent the unconfirmed copies", "of"),
-    "close": ("closed",),
-    "cancel": ("cancelled",),
-    "list": ("made", "", " listed"),
-    "unlist": ("made", "", " unlisted"),
-    "acknowledge_alarms": ("looked at the alarms", "of"),
-    "drop_copies": ("dropped the copies", "of"),
-    "begin_draft": ("began the draft",),
-    "continue_draft": ("continued the draft", "", ", which somebody else had saved"),
-    "delete_draft": ("deleted the draft",),
-    "upload": ("uploaded", "", " to be checked"),
-    "discard": ("discarded", "", "; nobody was imported"),
-    "add_by_program": ("added", "", " by a program"),
-    "add": ("added",),
-    "edit": ("edited",),
-    "unsubscribe": ("unsubscribed",),
-    "shut-out": ("blocked the address", "of"),
-    "let-in": ("unblocked the address", "of"),
-    "erase": ("erased",),
-    "download_data": ("downloaded the data", "of"),
-    "set_up_two_step": ("set up two-step sign-in", "for"),
-    "remove_two_step": ("switched two-step sign-in off", "for"),
-    "remove_two_step_by_operator": ("had two-step sign-in switched off by an operator", "for"),
-    "new_recovery_codes": ("made new recovery codes", "for"),
-    "forget_failures": ("had the failed sign-ins forgotten by an operator", "for"),
-    "revoke_token": ("revoked",),
+_TEXTS: Mapping[str, Promise] = {
+    "pause": gettext_lazy("{who} paused {thing}."),
+    "resume": gettext_lazy("{who} resumed {thing}."),
+    "call-back": gettext_lazy("{who} called back {thing}."),
+    "send-now": gettext_lazy("{who} sent {thing} immediately."),
+    "send-to-missed": gettext_lazy("{who} sent {thing} to the missed readers."),
+    "ask-again": gettext_lazy("{who} checked the unconfirmed copies of {thing} again."),
+    "send-doubtful": gettext_lazy("{who} resent the unconfirmed copies of {thing}."),
+    "close": gettext_lazy("{who} closed {thing}."),
+    "cancel": gettext_lazy("{who} cancelled {thing}."),
+    "list": gettext_lazy("{who} listed {thing} in the archive."),
+    "unlist": gettext_lazy("{who} made {thing} unlisted."),
+    "acknowledge_alarms": gettext_lazy("{who} acknowledged the alarms of {thing}."),
+    "drop_copies": gettext_lazy("{who} deleted the copies of {thing}."),
+    "begin_draft": gettext_lazy("{who} began the draft {thing}."),
+    "continue_draft": gettext_lazy(
+        "{who} continued the draft {thing}, which somebody else had saved."
+    ),
+    "delete_draft": gettext_lazy("{who} deleted the draft {thing}."),
+    "upload": gettext_lazy("{who} uploaded {thing} to be checked."),
+    "discard": gettext_lazy("{who} discarded {thing}. No reader was imported."),
+    "add_by_program": gettext_lazy("{who} added {thing} with a program."),
+    "add": gettext_lazy("{who} added {thing}."),
+    "edit": gettext_lazy("{who} edited {thing}."),
+    "unsubscribe": gettext_lazy("{who} unsubscribed {thing}."),
+    "shut-out": gettext_lazy("{who} blocked the address of {thing}."),
+    "let-in": gettext_lazy("{who} unblocked the address of {thing}."),
+    "erase": gettext_lazy("{who} erased {thing}."),
+    "download_data": gettext_lazy("{who} downloaded the data of {thing}."),
+    "set_up_two_step": gettext_lazy("{who} set up two-step sign-in for {thing}."),
+    "remove_two_step": gettext_lazy("{who} switched off two-step sign-in for {thing}."),
+    "remove_two_step_by_operator": gettext_lazy(
+        "An operator switched off two-step sign-in for {thing}."
+    ),
+    "new_recovery_codes": gettext_lazy("{who} made new recovery codes for {thing}."),
+    "forget_failures": gettext_lazy("An operator reset the failed sign-ins of {thing}."),
+    "revoke_token": gettext_lazy("{who} revoked {thing}."),
 }
 
 
 def _published(params: Params) -> ActivitySentence:
-    audience = audience_words(params["goes_to"])
-    if params["goes_to"] != NOBODY:
-        readers = counted_readers(params["audience"])
+    readers, more = params["audience"], _listing_and_approval(params)
+    if params["goes_to"] == NOBODY:
+        return _said(_("{who} published {thing} in the archive only."), *more)
+    if params["version"] > 1:
         # A first version always goes to everyone.
-        audience = readers if params["version"] == 1 else f"{audience}: {readers}"
-    return ActivitySentence("published", after=f" to {audience}{_listing_and_approval(params)}")
+        more = ((_("Audience: {audience}."), _audience(params)), *more)
+    text = ngettext(
+        "{who} published {thing} to {n} reader.", "{who} published {thing} to {n} readers.", readers
+    )
+    return _said(text, *more, n=digits(readers))
 
 
 def _scheduled(params: Params) -> ActivitySentence:
-    by_then = "" if params["goes_to"] == NOBODY else " by then"
-    audience = f"{audience_words(params['goes_to'])}{by_then}"
-    after = f" for {_time(params['at'])}, to {audience}{_listing_and_approval(params)}"
-    return ActivitySentence("scheduled", after=after)
+    audience: Text = (_("Audience: {audience}."), _audience(params))
+    return _said(
+        _("{who} scheduled {thing} for {time}."),
+        audience,
+        *_listing_and_approval(params),
+        time=_time(params["at"]),
+    )
 
 
 def _rescheduled(params: Params) -> ActivitySentence:
-    before = f"; it was to go out {_time(params['before'])}"
-    return ActivitySentence("rescheduled", after=f" for {_time(params['at'])}{before}")
+    before: Text = (_("Its time before was {time}."), {"time": _time(params["before"])})
+    return _said(_("{who} rescheduled {thing} for {time}."), before, time=_time(params["at"]))
 
 
 def _started(params: Params) -> ActivitySentence:
-    readers = counted_readers(params["audience"])
-    late = late_duration(params["late_s"])
+    readers, late = params["audience"], late_duration(params["late_s"])
     if params["went_out_before"]:
-        what = (
-            "was found at Postmark after the database was restored, so it had gone out; it is "
-            f"paused, with {readers} in its audience"
+        text = ngettext(
+            "It had already gone out before the database was restored. It is paused, with {n} "
+            "reader in its audience.",
+            "It had already gone out before the database was restored. It is paused, with {n} "
+            "readers in its audience.",
+            readers,
         )
     elif params["is_paused"]:
-        what = (
-            f"was due {late} before and no worker had started it; it is published to {readers} "
-            "and paused"
+        text = ngettext(
+            "No worker started it until {late} after its time. It was published to {n} reader and "
+            "paused.",
+            "No worker started it until {late} after its time. It was published to {n} readers and "
+            "paused.",
+            readers,
         )
     elif late:
-        what = f"went out automatically to {readers}, {late} late: no worker had started it before"
+        text = ngettext(
+            "It went out automatically to {n} reader, {late} late: no worker had started it.",
+            "It went out automatically to {n} readers, {late} late: no worker had started it.",
+            readers,
+        )
     else:
-        what = f"went out automatically at its time, to {readers}"
-    return ActivitySentence("scheduled", after=f", which {what}", automatic=what)
+        text = ngettext(
+            "It went out automatically at its time, to {n} reader.",
+            "It went out automatically at its time, to {n} readers.",
+            readers,
+        )
+    started: Text = (text, {"n": digits(readers), "late": late})
+    return _said(_("{who} had scheduled {thing}."), started)
 
 
 def _downloaded_readers(params: Params) -> ActivitySentence:
     outcome = params["outcome"]
-    which = "all readers" if outcome == "all" else f"the {outcome} readers"
-    return ActivitySentence(f"downloaded {which}", "of", " as CSV")
+    if outcome == "all":
+        return _said(_("{who} downloaded all readers of {thing} as CSV."))
+    return _said(
+        _("{who} downloaded the readers of {thing} with the outcome “{outcome}” as CSV."),
+        outcome=outcome_label(outcome),
+    )
 
 
 def _downloaded_list(params: Params) -> ActivitySentence:
-    readers = f"{params['state']} readers" if params["state"] else "readers"
-    return ActivitySentence(f"downloaded the list of {readers} as CSV")
+    if not params["state"]:
+        return _said(_("{who} downloaded the list of readers as CSV."))
+    return _said(
+        _("{who} downloaded the list of readers with the state “{state}” as CSV."),
+        state=params["state"],
+    )
 
 
 def _imported(params: Params) -> ActivitySentence:
     if "statement" in params:
-        consent = f"with consent given elsewhere: {params['statement']}"
-    else:
-        consent = "asking each reader to confirm"
-    return ActivitySentence("imported", after=f", {consent}")
+        text = _("{who} imported {thing}. How the readers consented: {statement}")
+        return _said(text, statement=params["statement"])
+    return _said(_("{who} imported {thing}. Each reader is asked to confirm."))
 
 
 def _signed_in(params: Params) -> ActivitySentence:
-    browser = " from a browser that was not known yet" if params["new_browser"] else ""
-    code = ", with a recovery code" if params["recovery_code"] else ""
-    return ActivitySentence("signed in", "to", f"{browser}{code}, network {params['network']}")
+    more: list[Text] = []
+    if params["new_browser"]:
+        more.append((_("This browser was new."), {}))
+    if params["recovery_code"]:
+        more.append((_("A recovery code was used."), {}))
+    text = _("{who} signed in to {thing} from the network {network}.")
+    return _said(text, *more, network=params["network"])
 
 
 def _made_token(params: Params) -> ActivitySentence:
-    days = f", for {params['days']} days" if params["days"] is not None else ""
-    return ActivitySentence("made", after=f" for {', '.join(params['scopes'])}{days}")
+    more: list[Text] = [(_("Scopes: {scopes}."), {"scopes": ", ".join(params["scopes"])})]
+    days = params["days"]
+    if days is not None:
+        text = ngettext("It expires after {n} day.", "It expires after {n} days.", days)
+        more.append((text, {"n": digits(days)}))
+    return _said(_("{who} made {thing}."), *more)
+
+
+def _approved(params: Params) -> ActivitySentence:
+    return _said(
+        _("{who} approved revision {revision} of the draft {thing}."), revision=params["revision"]
+    )
 
 
 _FUNCTIONS: Mapping[str, Callable[[Params], ActivitySentence]] = {
@@ -206,15 +272,21 @@ _FUNCTIONS: Mapping[str, Callable[[Params], ActivitySentence]] = {
     "import": _imported,
     "sign_in": _signed_in,
     "make_token": _made_token,
-    "approve_draft": lambda params: ActivitySentence(
-        f"approved revision {params['revision']}", "of"
-    ),
+    "approve_draft": _approved,
 }
 
 
-def _listing_and_approval(params: Params) -> str:
-    approval = f", approved by {params['approved_by']}" if params["approved_by"] else ""
-    return f"{', unlisted' if params['unlisted'] else ''}{approval}"
+def _audience(params: Params) -> Params:
+    return {"audience": audience_words(params["goes_to"])}
+
+
+def _listing_and_approval(params: Params) -> tuple[Text, ...]:
+    texts: list[Text] = []
+    if params["unlisted"]:
+        texts.append((_("It is unlisted."), {}))
+    if params["approved_by"]:
+        texts.append((_("{approver} approved it."), {"approver": params["approved_by"]}))
+    return tuple(texts)
 
 
 def _time(at: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Record what was done with issues and drafts in the log that the desk and the admin show."""
+"""Record actions on issues and drafts in the log that the desk and the admin show."""
 
 import logging
 import uuid
@@ -23,7 +23,7 @@ _DRAFT_FLAGS = {"begin_draft": ADDITION, "delete_draft": DELETION}
 def record_publication(
     author: uuid.UUID, edition: Edition, at: ScheduledTime | None, *, unlisted: bool
 ) -> None:
-    """An edition was published, or scheduled for a time. In the same transaction."""
+    """Record that an edition was published or scheduled, in the same transaction."""
     _record(
         "schedule" if at else "publish",
         author,
@@ -39,7 +39,7 @@ def record_publication(
 def record_rescheduling(
     author: uuid.UUID, edition: Edition, before: ScheduledTime, at: ScheduledTime
 ) -> None:
-    """An author gave a scheduled edition another time. In the same transaction."""
+    """Record that an author rescheduled an edition, in the same transaction."""
     _log(edition, f"reschedule for {at.words}")
     _record("reschedule", author, edition, at=_moment(at), before=_moment(before))
 
@@ -47,8 +47,8 @@ def record_rescheduling(
 def record_start(
     edition: Edition, late_s: float, *, is_paused: bool, went_out_before: bool = False
 ) -> None:
-    """A scheduled edition started automatically, under the name of the author who scheduled it."""
-    # An account may have been deleted since. That must not keep the issue from its readers.
+    """Record an automatic start under the author who scheduled the edition."""
+    # A deleted account must not keep the issue from its readers.
     if edition.author_id is not None and is_there(edition.author_id):
         _record(
             "start",
@@ -62,31 +62,31 @@ def record_start(
 
 
 def record_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> None:
-    """An author took an issue out of the archive's lists, or put it back."""
+    """Record that an author made an issue unlisted, or listed it again."""
     record_activity("unlist" if unlisted else "list", author, Issue.objects.get(pk=issue))
 
 
 def record_action(author: uuid.UUID, edition: Edition, code: str) -> None:
-    """Record an action here and in the program's log, which a restored backup cannot undo."""
+    """Record an action here, and in the program's log for restored backups."""
     _log(edition, code)
     _record(code, author, edition)
 
 
 def record_action_from_the_command_line(edition: Edition, code: str) -> None:
-    """Record an operator's action: under the only superuser, if any, and in the program's log."""
-    _log(edition, f"{code} from the command line")
+    """Record an operator's action under the only superuser, and in the log."""
+    _log(edition, code + " from the command line")
     superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
     if len(superusers) == 1:
         _record(code, superusers[0].pk, edition, from_command_line=True)
 
 
 def record_download(author: uuid.UUID, edition: Edition, outcome: str) -> None:
-    """Somebody downloaded the readers of an edition as a file."""
+    """Record that somebody downloaded the readers of an edition."""
     _record("download_readers", author, edition, outcome=outcome)
 
 
 def record_draft_activity(code: str, author: uuid.UUID, draft: Draft) -> None:
-    """An author began, continued, approved or deleted a draft. In the same transaction."""
+    """Record what an author did with a draft, in the same transaction."""
     flag = _DRAFT_FLAGS.get(code, CHANGE)
     record_activity(code, author, draft, flag=flag, revision=draft.revision)
 

@@ -1,4 +1,4 @@
-"""Which editions the public may read: started, not held, and not cancelled before any copy."""
+"""The editions in the public archive: started, not held, not cancelled unsent."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from publishing.content.summary import summarise
 from publishing.editions.status import LARGE_COLUMNS
 from publishing.editions.versions import is_correction
 
-# Characters that a summary is made from; a body may have a million.
+# A summary needs only these first characters; a body may have a million.
 BEGINNING = 8000
 
 
@@ -21,7 +21,7 @@ def latest_issues(limit: int) -> list[dict[str, Any]]:
 
 
 def listed_issues_of(editions: QuerySet[Any], start: int, stop: int) -> list[dict[str, Any]]:
-    """Return a slice of `listed_editions()` as a list shows it, in one query."""
+    """Return a slice of `listed_editions()` for a list, in one query."""
     body = Greatest(StrIndex(Lower("html_content"), Value("<body")), Value(1))
     found = editions.defer(*LARGE_COLUMNS).annotate(
         html_beginning=Substr("html_content", body, BEGINNING),
@@ -32,7 +32,7 @@ def listed_issues_of(editions: QuerySet[Any], start: int, stop: int) -> list[dic
             "title": plain_title(edition),
             "summary": summarise(edition.html_beginning, edition.text_beginning, edition.preheader),
             "slug": edition.issue.slug,
-            # A correction does not change when it was published.
+            # A correction keeps the date of the first version.
             "published_at": edition.first_public_at,
             "corrected_at": edition.published_at if edition.is_correction else None,
         }
@@ -46,7 +46,7 @@ def listed_editions() -> QuerySet[Any]:
 
 
 def published_editions() -> QuerySet[Any]:
-    """Return the newest public edition of each issue, with its `first_public_at`, newest first."""
+    """Return each issue's newest public edition with its `first_public_at`."""
     public = public_editions()
     same_issue = public.filter(issue=OuterRef("issue"))
     first = same_issue.order_by("version").values("published_at")[:1]

@@ -1,4 +1,4 @@
-"""The feed of issues as Atom (RFC 4287): each with its content and a permanent id."""
+"""The Atom feed (RFC 4287) of issues, each with its content and a permanent id."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ IN_FEED = 20
 
 
 class AtomWithContent(Atom1Feed):
-    """Atom with the issue as `content`; the summary is plain text."""
+    """An Atom feed whose items hold the issue as `content` and a plain-text summary."""
 
     def root_attributes(self) -> dict[str, str]:
         return {**super().root_attributes(), "xml:lang": self.feed["letters_language"]}
@@ -37,7 +37,7 @@ class AtomWithContent(Atom1Feed):
 
 
 class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run time
-    """The latest issues; `render` renders an edition for the public."""
+    """A feed of the latest issues; `render` renders an edition for the public."""
 
     feed_type = AtomWithContent
 
@@ -65,14 +65,14 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
         return {"letters_language": newsletter.language}
 
     def items(self, newsletter: Newsletter) -> Any:
-        # By the time of the shown version: a correction of an old issue is news.
+        # Ordered by the latest version: a correction of an old issue is news.
         return list(listed_editions().order_by("-published_at", "-pk")[:IN_FEED])
 
     def item_title(self, item: Edition) -> str:
         return plain_title(item)
 
     def item_description(self, item: Edition) -> str:
-        return ""  # its content holds the letter
+        return ""  # `content` holds the letter
 
     def item_extra_kwargs(self, item: Any) -> dict[str, Any]:
         summary = summarise(item.html_content, item.text_content, item.preheader)

@@ -1,4 +1,4 @@
-"""The public pages: front page, and the archive with its list, issues and feed."""
+"""The public pages: front page, archive, issues and feed."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -30,9 +30,9 @@ from subscribers.signup.signup_form import SignUpForm
 from subscribers.signup.signup_view import cacheable_form_context, for_one_visitor, form_context
 
 PAGE, ON_FRONT_PAGE, INSTEAD = 50, 5, 3
-# A correction is seen within minutes, and a crowd does not reach the database.
+# Short enough for corrections, long enough to keep a crowd away from the database.
 FRESH_S = 60
-# These pages show sanitised words of authors; only our own form may be sent.
+# These pages show sanitised content of authors; only our own forms may be posted.
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data: https:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
@@ -42,7 +42,7 @@ View = Callable[..., HttpResponse]
 
 
 def cached_page(view: View) -> View:
-    """Let caches keep a page for a minute and revalidate it by its `ETag`; set the policy."""
+    """Let caches keep a page for a minute and revalidate it; set the policy."""
     conditional = conditional_page(view)
 
     @require_safe
@@ -119,7 +119,7 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
 
 @cached_page
 def not_there(request: HttpRequest, rest: str = "") -> HttpResponse:
-    """404 in the newsletter's style, uncached: the issue may be there in a moment."""
+    """Return an uncached 404: the issue may appear in a moment."""
     page = _public_page(
         request, "archive/not_there.html", {"issues": latest_issues(INSTEAD)}, status=404
     )

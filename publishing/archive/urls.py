@@ -1,4 +1,4 @@
-"""The archive's addresses, below /archive/."""
+"""The URLs of the archive, below /archive/."""
 
 from django.urls import path, re_path
 

@@ -1,26 +1,34 @@
-"""The log: who did what and when, by person and by category, a page at a time."""
+"""The page of the activity log, by user and category."""
 
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from publishing.activity.activity_log import activities_for, categories_for, parse_id, people
 from publishing.desk_access import desk_page, signed_in
 
 PAGE = 50
+_CATEGORY_LABELS = {
+    "issues": gettext_lazy("Issues"),
+    "imports": gettext_lazy("Imports"),
+    "readers": gettext_lazy("Readers"),
+    "accounts": gettext_lazy("Accounts"),
+}
 
 
 @signed_in
 @require_safe
 def log(request: HttpRequest) -> HttpResponse:
-    """What was done, the newest first."""
+    """Show a page of the log, newest first."""
     categories = categories_for(request.user)
     if not categories:
         raise PermissionDenied(
-            "The log needs a permission that this account lacks. Ask an operator for it."
+            _("Your account may not see the log. Ask an operator for the permission.")
         )
     kind = request.GET.get("kind", "")
     category = kind if kind in categories else ""
@@ -39,7 +47,7 @@ def log(request: HttpRequest) -> HttpResponse:
         "publishing/log.html",
         {
             "activities": activities,
-            "categories": categories,
+            "categories": [(name, _CATEGORY_LABELS[name]) for name in categories],
             "category": category,
             "people": people(),
             "person": person,

@@ -1,4 +1,7 @@
-"""All that the desk shows, in a constant number of queries; all counts are read together."""
+"""The context of the desk, in a constant number of queries.
+
+One query reads all counts.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from delivery.humanise import digits
 from delivery.interface import database_time
 from delivery.models import Alarm, Edition, Newsletter
 from delivery.monitoring.alarms import load_unseen_by_edition
@@ -59,7 +65,7 @@ ACTIVITIES = 6
 
 
 class Viewer:
-    """A user, and which parts of the desk their permissions open."""
+    """A user and the parts of the desk that their permissions open."""
 
     def __init__(self, user: AbstractBaseUser | AnonymousUser) -> None:
         def may(*permissions: str) -> bool:
@@ -75,7 +81,7 @@ class Viewer:
 
 
 def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
-    """What the desk shows to this user; what they may not see is empty."""
+    """Return what the desk shows to this user; parts that they may not see are empty."""
     newsletter = Newsletter.objects.get_current()
     zone = newsletter.zone
     open_ones = load_open_newsletters() if viewer.looks else []
@@ -127,7 +133,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         "takes_two": takes_two,
         "confirmed": now_confirmed,
         "chart": chart_of(points),
-        "figures": "; ".join(f"{point.moment} {point.readers:,}" for point in points),
+        "figures": "; ".join(f"{point.moment} {digits(point.readers)}" for point in points),
         "undelivered": reader_counts.undelivered_of(ended, counts, zone),
         "unconfirmed": sum(counts[one.pk].unknown for one in ended),
         "health": _health(zone) if viewer.operates else [],
@@ -137,7 +143,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
 
 
 def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
-    """What is being sent, the page's contents to compare, and the time. Counts no deliveries."""
+    """Return what is being sent, the contents to compare, and the time."""
     open_ones = load_open_newsletters()
     counts = load_all_counts(open_ones) if open_ones else []
     statuses = [status_from_counts(one) for one in counts]
@@ -181,7 +187,7 @@ def _todo_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bo
 
 
 def _of_others(viewer: Viewer) -> QuerySet[Draft]:
-    """Drafts that somebody else saved last: their author waits for another person."""
+    """Return drafts that somebody else saved last, which this viewer may approve."""
     return open_drafts().exclude(saved_by=viewer.user.pk)
 
 
@@ -193,7 +199,7 @@ def _approved(viewer: Viewer, shown: Sequence[Draft]) -> frozenset[UUID]:
 
 
 def _would_get(edition: Edition, everyone: int) -> int:
-    """How many readers a scheduled edition would go to now."""
+    """Return how many readers a scheduled edition would go to now."""
     if edition.goes_to == EVERYONE:
         return everyone
     return select_audience(edition.issue_id, edition.version, edition.goes_to).count()
@@ -221,7 +227,11 @@ def _imports() -> HealthLine:
     ).order_by("pk")[: SHOWN + 1]
     names = [one.filename for one in running.only("filename")]
     if not names:
-        return HealthLine("Imports", "sent", "sent", "None is under way")
-    few = "1 is" if len(names) == 1 else f"{len(names)} are"
-    count = f"More than {SHOWN} are" if len(names) > SHOWN else few
-    return HealthLine("Imports", "sending", "sent", f"{count} under way", ", ".join(names[:3]))
+        return HealthLine(_("Imports"), "sent", "sent", _("None is running"))
+    if len(names) > SHOWN:
+        text = ngettext("More than {n} is running", "More than {n} are running", SHOWN)
+        state = text.format(n=digits(SHOWN))
+    else:
+        text = ngettext("{n} is running", "{n} are running", len(names))
+        state = text.format(n=digits(len(names)))
+    return HealthLine(_("Imports"), "sending", "sent", state, ", ".join(names[:3]))

@@ -1,8 +1,11 @@
-"""The state of the desk in one or two sentences: what needs you, what is being sent. Pure."""
+"""The headline of the desk: what needs attention, what is being sent. Pure."""
 
 from collections.abc import Sequence
 
-from delivery.humanise import counted
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from delivery.humanise import digits
 
 
 def headline_sentence(
@@ -16,44 +19,74 @@ def headline_sentence(
     sees_issues: bool = True,
 ) -> str:
     """
-    The whole headline: `needs` counts what is to do; `sending` and `held` are titles; `scheduled`
-    are titles and times, the next first.
+    Return the headline.
+
+    `needs` counts the things to do. `sending` and `held` are titles. `scheduled` are titles and
+    times, the next first.
     """
-    need = f"{counted(needs, 'thing')} {'needs' if needs == 1 else 'need'} your attention."
-    todo = need if needs else ""
+    todo = _todo(needs) if needs else ""
     if not sees_issues:
-        return todo or "Nothing needs your attention."
-    parts = (todo, _held(held), _sending(sending, held), _next(scheduled))
-    words = " ".join(filter(None, parts))
-    if words:
-        is_quiet = not (needs or sending or held)
-        return f"Nothing needs your attention. {words}" if is_quiet else words
-    are_open = f" {counted(drafts, 'draft')} {'is' if drafts == 1 else 'are'} open."
-    open_drafts = are_open if drafts else ""
-    if has_issues:
-        return f"Nothing needs your attention, and nothing is being sent.{open_drafts}"
-    return f"No issue was published yet.{open_drafts}" if drafts else "No issue yet."
+        return todo or _("Nothing needs your attention.")
+    sentences = [todo, _held(held), _sending(sending, held), _next(scheduled)]
+    if any(sentences):
+        if not (needs or sending or held):
+            sentences = [_("Nothing needs your attention."), *sentences]
+    elif has_issues:
+        quiet = _("Nothing needs your attention, and nothing is being sent.")
+        sentences = [quiet, _open_drafts(drafts)]
+    elif drafts:
+        sentences = [_("No issue has been published yet."), _open_drafts(drafts)]
+    else:
+        sentences = [_("No issue yet.")]
+    return " ".join(filter(None, sentences))
+
+
+def _todo(number: int) -> str:
+    return ngettext(
+        "{n} thing needs your attention.", "{n} things need your attention.", number
+    ).format(n=digits(number))
 
 
 def _held(titles: Sequence[str]) -> str:
     if not titles:
         return ""
-    these = f"“{titles[0]}” is" if len(titles) == 1 else f"{len(titles):,} issues are"
-    return f"{these} held and can still be called back."
+    if len(titles) == 1:
+        return _("“{title}” is held. You can still call it back.").format(title=titles[0])
+    return ngettext(
+        "{n} issue is held. You can still call it back.",
+        "{n} issues are held. You can still call them back.",
+        len(titles),
+    ).format(n=digits(len(titles)))
 
 
 def _sending(titles: Sequence[str], held: Sequence[str]) -> str:
     if not titles:
         return ""
     if len(titles) > 1:
-        return f"{len(titles):,} issues are being sent and need nothing from you."
-    title = "Another" if held else f"“{titles[0]}”"
-    return f"{title} is being sent and needs nothing from you."
+        return ngettext(
+            "{n} issue is being sent and needs nothing from you.",
+            "{n} issues are being sent and need nothing from you.",
+            len(titles),
+        ).format(n=digits(len(titles)))
+    if held:
+        return _("Another issue is being sent and needs nothing from you.")
+    return _("“{title}” is being sent and needs nothing from you.").format(title=titles[0])
 
 
 def _next(scheduled: Sequence[tuple[str, str]]) -> str:
     if not scheduled:
         return ""
-    (title, when), count = scheduled[0], len(scheduled)
-    which = f"{count:,} issues are scheduled; the next, “{title}”," if count > 1 else f"“{title}”"
-    return f"{which} goes out {when}."
+    title, when = scheduled[0]
+    if len(scheduled) == 1:
+        return _("“{title}” goes out on {time}.").format(title=title, time=when)
+    return ngettext(
+        "{n} issue is scheduled. The next one, “{title}”, goes out on {time}.",
+        "{n} issues are scheduled. The next one, “{title}”, goes out on {time}.",
+        len(scheduled),
+    ).format(n=digits(len(scheduled)), title=title, time=when)
+
+
+def _open_drafts(number: int) -> str:
+    if not number:
+        return ""
+    return ngettext("{n} draft is open.", "{n} drafts are open.", number).format(n=digits(number))

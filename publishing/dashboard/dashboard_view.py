@@ -1,4 +1,4 @@
-"""The desk: all issues at a glance, what asks for somebody, and how sending does."""
+"""The page of all issues, with things to do and the health of sending."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -8,6 +8,8 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.models import Edition, Newsletter
@@ -22,12 +24,19 @@ from publishing.progress.poll_interval import ask_desk_again_s
 from subscribers.links.see_other import see_other
 
 LONGEST_ID = 18
+_TAB_LABELS = {
+    Tab.ALL: gettext_lazy("All"),
+    Tab.DRAFTS: gettext_lazy("Drafts"),
+    Tab.SCHEDULED: gettext_lazy("Scheduled"),
+    Tab.GOING_OUT: gettext_lazy("In progress"),
+    Tab.ENDED: gettext_lazy("Ended"),
+}
 
 
 @may_see_the_desk
 @require_safe
 def issues(request: HttpRequest) -> HttpResponse:
-    """The overview: each viewer sees the parts that they have to do with."""
+    """Show the overview, with the parts that the user's permissions allow."""
     viewer = Viewer(request.user)
     poll = poll_from(request) if viewer.looks else None
     if poll is not None:
@@ -72,13 +81,13 @@ def _update(request: HttpRequest, poll: Poll) -> HttpResponse:
 @may_operate
 @require_POST
 def acknowledge_alarms(request: HttpRequest) -> HttpResponse:
-    """Somebody has looked at the alarms of an edition, and says so. Twice is no more than once."""
+    """Mark the alarms of an edition as seen. Posting twice is safe."""
     edition = Edition.objects.filter(pk=_number(request.POST.get("edition", ""))).first()
     up_to = _number(request.POST.get("up_to", ""))
     looked = mark_seen(edition.pk, up_to, user_id_of(request)) if edition else 0
     if edition and looked:
         record_activity.record_action(user_id_of(request), edition, "acknowledge_alarms")
-        messages.success(request, "Noted. The alarms stay on the page of the issue.")
+        messages.success(request, _("Done. The page of the issue still lists the alarms."))
     return see_other(reverse("desk:issues"))
 
 
@@ -87,9 +96,9 @@ def _number(text: str) -> int:
 
 
 def _tabs(search: IssueSearch, *, sees_drafts: bool) -> list[tuple[Tab, str, str]]:
-    """Each tab, its label and its address."""
+    """Return each tab with its label and its address."""
     return [
-        (tab, tab.replace("-", " ").capitalize(), _address(IssueSearch(tab, search.text)))
+        (tab, str(_TAB_LABELS[tab]), _address(IssueSearch(tab, search.text)))
         for tab in Tab
         if sees_drafts or tab is not Tab.DRAFTS
     ]

@@ -1,4 +1,7 @@
-"""Drafts, scheduled and published issues in pages that begin after the last row shown before."""
+"""Pages of drafts, scheduled and published issues.
+
+Each starts after the previous last row.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ from publishing.progress.issue_list import newest_editions, older_than
 Titled = TypeVar("Titled", Draft, Edition)
 
 PAGE = 12
-# Beside the other issues; all of them have a tab of their own.
+# The number of drafts above the other issues; a tab of their own lists all.
 DRAFTS_BESIDE = 3
 LONGEST_SEARCH = 200
 
 
 class Tab(StrEnum):
-    """Which issues are shown."""
+    """The tabs of the list of issues."""
 
     ALL = "all"
     DRAFTS = "drafts"
@@ -35,7 +38,7 @@ class Tab(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IssueSearch:
-    """A tab, a part of a title, and where the page begins. Every query is a search."""
+    """A tab, a part of a title, and the id after which the page begins."""
 
     tab: Tab = Tab.ALL
     text: str = ""
@@ -43,14 +46,14 @@ class IssueSearch:
 
     @classmethod
     def from_query(cls, show: str, text: str, before: str) -> IssueSearch:
-        """The search that a query describes, without NULs, which no title can hold."""
+        """Return the search in a query, without NULs, which PostgreSQL does not accept."""
         tab = Tab(show) if show in set(Tab) else Tab.ALL
         return cls(tab, text.replace("\0", "").strip()[:LONGEST_SEARCH], before[:40])
 
 
 @dataclass(slots=True)
 class IssuePage:
-    """The rows of one page, and where the next begins; empty if there is none."""
+    """The rows of one page; `next` is the id for the next page, empty on the last."""
 
     drafts: Sequence[Draft] = ()
     more_drafts: bool = False
@@ -60,7 +63,10 @@ class IssuePage:
 
 
 def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: bool) -> IssuePage:
-    """One page, in at most three queries. `open_editions` are those that have not ended."""
+    """Return a page in at most three queries.
+
+    `open_editions` are those that have not ended.
+    """
     page, tab, is_first = IssuePage(), search.tab, not search.before
     if sees_drafts and tab is Tab.DRAFTS:
         found = list(_drafts(search)[: PAGE + 1])
@@ -69,7 +75,7 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
         found = list(_drafts(search)[: DRAFTS_BESIDE + 1])
         page.drafts, page.more_drafts = found[:DRAFTS_BESIDE], len(found) > DRAFTS_BESIDE
     if tab is Tab.SCHEDULED or (tab is Tab.ALL and is_first):
-        # They wait for their time within a year: few.
+        # Few: nothing can be scheduled more than a year ahead.
         page.scheduled = list(_titled(_scheduled(), search.text))
     if tab in (Tab.ALL, Tab.GOING_OUT, Tab.ENDED):
         published = list(_published(search, open_editions)[: PAGE + 1])
@@ -78,17 +84,17 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
 
 
 def still_to_come() -> list[Edition]:
-    """The editions that go out automatically at their time, the next first."""
+    """Return the editions that go out automatically at their time, the next first."""
     return list(_scheduled().filter(unreconciled_since=None, scheduled_for__gt=Now()))
 
 
 def is_any_published() -> bool:
-    """Whether there is an issue that does not wait for its time."""
+    """Return whether any issue has been published."""
     return newest_editions().exclude(control=Edition.Control.SCHEDULED).exists()
 
 
 def open_drafts() -> QuerySet[Draft]:
-    """The drafts that are no edition yet, the last saved first."""
+    """Return the drafts that are not published yet, the last saved first."""
     drafts = Draft.objects.filter(edition=None).select_related("saved_by")
     return drafts.order_by("-saved_at", "-pk")
 
@@ -102,7 +108,7 @@ def _drafts(search: IssueSearch) -> QuerySet[Draft]:
     last = parse_id(search.before)
     if last is None:
         return drafts
-    # A draft that was saved meanwhile went to the front; then its old place is not known any more.
+    # If the last draft was saved again meanwhile, the page starts after its new place.
     at = Draft.objects.filter(pk=last).values("saved_at")[:1]
     return drafts.filter(Q(saved_at__lt=at) | Q(saved_at=at, pk__lt=last))
 

@@ -1,6 +1,8 @@
-"""The editions that continue only when a person decides, older versions among them."""
+"""The editions that wait for a decision, including older versions."""
 
 from collections.abc import Iterator
+
+from django.utils.translation import gettext as _
 
 from delivery.reports.edition_counts import (
     load_all_counts,
@@ -14,7 +16,7 @@ from publishing.editions.status import EditionStatus, status_from_counts
 
 
 def held_transactional() -> list[EditionStatus]:
-    """The statuses of held mail on request, which is in no list of issues; the counts are whole."""
+    """Return the statuses of stopped transactional mail, with complete counts."""
     editions = load_held_transactional()
     if not editions:
         return []
@@ -22,7 +24,7 @@ def held_transactional() -> list[EditionStatus]:
 
 
 def load_undecided() -> list[EditionStatus]:
-    """Their statuses, the oldest first, from the open batches only: the counts are incomplete."""
+    """Return the statuses, oldest first, with counts of open batches only."""
     editions = [*load_open_newsletters(), *load_held_transactional()]
     return [
         status_from_counts(counts)
@@ -32,10 +34,13 @@ def load_undecided() -> list[EditionStatus]:
 
 
 def attention_lines() -> Iterator[str]:
-    """A line for each: its issue and version, its title, its state, and the reason."""
+    """Yield a line for each: issue, version, title, state and reason."""
     for status in load_undecided():
         counts = status.counts
-        yield (
-            f"issue {counts.issue} version {counts.version} “{title_of(status)}”: "
-            f"{status.state_words}. {status.reason()}"
+        yield _("issue {issue} version {version} “{title}”: {state}. {reason}").format(
+            issue=counts.issue,
+            version=counts.version,
+            title=title_of(status),
+            state=status.state_words,
+            reason=status.reason(),
         )

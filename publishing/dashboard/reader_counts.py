@@ -1,14 +1,18 @@
-"""Which editions say how many readers there were: the newest that went to everyone."""
+"""The numbers of readers over time, from editions that went to everyone."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.utils.formats import date_format
+
+from delivery.humanise import digits
 from delivery.models import Edition
 from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
 from publishing.dashboard.readers_chart import Point
+from publishing.outcome_labels import outcome_label
 from publishing.progress_bar import parts_of
 
 ISSUES, STRIPS = 12, 6
@@ -16,11 +20,11 @@ NOT_SENT = ("suppressed", "withdrawn", "failed")
 
 
 def newest_to_everyone() -> list[Edition]:
-    """The newest editions with everybody in their audience, oldest first."""
+    """Return the newest editions to everyone, oldest first."""
     editions = (
         Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, goes_to=Edition.GoesTo.EVERYONE)
         .exclude(control=Edition.Control.SCHEDULED)
-        # What was called off before its time had nobody in its audience, whoever was confirmed.
+        # An edition that was called back before its time has no audience.
         .exclude(control=Edition.Control.CANCELLED, audience=0)
     )
     newest = editions.only("published_at", "audience", "control", "title", "version")
@@ -28,21 +32,22 @@ def newest_to_everyone() -> list[Edition]:
 
 
 def points_of(editions: Sequence[Edition], confirmed_now: int, zone: ZoneInfo) -> list[Point]:
-    """How many were confirmed at each of them, and now. Issues of one day have their time."""
+    """Return the confirmed readers at each edition, and now."""
     days = Counter(_day(edition, zone) for edition in editions)
     points = [
         Point(
             day := _day(edition, zone),
             edition.audience,
+            # The time tells issues of the same day apart.
             f"{edition.published_at.astimezone(zone):%H:%M}" if days[day] > 1 else "",
         )
         for edition in editions
     ]
-    return [*points, Point("now", confirmed_now)] if points else []
+    return [*points, Point("", confirmed_now)] if points else []
 
 
 def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> list[Edition]:
-    """The newest few that went out and are over, newest first: of these it is known for good."""
+    """Return the newest few that were sent and have ended, whose counts are final."""
     return [
         edition
         for edition in reversed(editions)
@@ -53,7 +58,10 @@ def ended_among(editions: Sequence[Edition], open_editions: Sequence[int]) -> li
 def undelivered_of(
     editions: Sequence[Edition], counts: Mapping[int, EditionCounts], zone: ZoneInfo
 ) -> list[dict[str, Any]]:
-    """The unsent copies of each edition, on one scale. Called-back editions are drafts again."""
+    """Return the unsent copies of each edition, on one scale.
+
+    Called-back ones are left out.
+    """
     unsent = {
         edition.pk: {outcome: getattr(counts[edition.pk], outcome) for outcome in NOT_SENT}
         for edition in editions
@@ -66,6 +74,10 @@ def undelivered_of(
             "title": plain_title(edition),
             "audience": counts[edition.pk].audience,
             "counts": unsent[edition.pk],
+            "label": ", ".join(
+                f"{outcome_label(name)} {digits(count)}"
+                for name, count in unsent[edition.pk].items()
+            ),
             "total": sum(unsent[edition.pk].values()),
             "bar": parts_of(unsent[edition.pk], whole=longest),
         }
@@ -76,4 +88,4 @@ def undelivered_of(
 
 def _day(edition: Edition, zone: ZoneInfo) -> str:
     at = edition.published_at.astimezone(zone)
-    return f"{at.day} {at:%b}"
+    return date_format(at, "j M")

@@ -1,4 +1,4 @@
-"""A line of readers over the issues as SVG paths, 1000 wide and 100 high. Pure."""
+"""A line chart of readers over time as SVG paths, 1000 wide and 100 high. Pure."""
 
 import math
 from collections.abc import Sequence
@@ -6,33 +6,46 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from delivery.humanise import digits
+
 WIDTH, HEIGHT = 1000.0, 100.0
-# No more dates than fit below it on a phone.
+# As many dates as fit below the chart on a phone.
 MOST_LABELS = 4
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The readers at one date, or “now”; `time` is given if another point has the same date."""
+    """The readers at a date, empty for now.
+
+    `time` is given if another point has the same date.
+    """
 
     when: str
     readers: int
     time: str = ""
 
     @property
-    def moment(self) -> str:
-        """The date, with the time if another point has the same date."""
-        return f"{self.when} at {self.time}" if self.time else self.when
+    def date(self) -> str:
+        """The date as a label of the chart."""
+        return self.when or _("now")
 
     @property
-    def at(self) -> str:
-        """The moment within a sentence."""
-        return self.when if self.when == "now" else f"on {self.moment}"
+    def moment(self) -> str:
+        """The date, with the time if another point has the same date."""
+        if not self.time:
+            return self.date
+        return _("{date} at {time}").format(date=self.date, time=self.time)
 
 
 def chart_of(points: Sequence[Point]) -> dict[str, Any] | None:
-    """What `readers_chart.html` draws of these points, oldest first; None of fewer than two."""
+    """Return the context of `readers_chart.html`, oldest point first.
+
+    None for under two points.
+    """
     if len(points) < 2:
         return None
     scale = scale_of([point.readers for point in points])
@@ -55,9 +68,9 @@ def chart_of(points: Sequence[Point]) -> dict[str, Any] | None:
 
 
 def scale_of(numbers: Sequence[int]) -> tuple[int, int, int]:
-    """The narrowest round scale of these numbers: low, middle and high, none below zero."""
+    """Return low, middle and high of the narrowest round scale, none below zero."""
     least, most = min(numbers), max(numbers)
-    # A flat line is in the middle, unless it is the ground.
+    # A flat line is in the middle, or at the bottom if all are zero.
     step, low = 1, max(0, least - 1) if least == most else least
     while low + 2 * step < most:
         step = _next_round(step)
@@ -66,20 +79,21 @@ def scale_of(numbers: Sequence[int]) -> tuple[int, int, int]:
 
 
 def _change(points: Sequence[Point]) -> str:
-    """How the last number differs from the one before and the first, or since when it does not."""
+    """Compare the last number with the one before it and with the first."""
     last, before, first = points[-1], points[-2], points[0]
     same = list(takewhile(lambda point: point.readers == last.readers, reversed(points[:-1])))
     since = same[-1] if same else before
-    change = f"{_than(last.readers - before.readers)} {before.at}"
     if same:
-        change = f"no change since {since.moment}"
+        change = _("No change since {date}.").format(date=since.moment)
+    else:
+        change = _than(last.readers - before.readers, before)
     if first.moment != since.moment:
-        change += f", {_than(last.readers - first.readers)} {first.at}"
-    return f"{change[0].upper()}{change[1:]}."
+        change += f" {_than(last.readers - first.readers, first)}"
+    return change
 
 
 def _next_round(step: int) -> int:
-    """The next of 1, 2, 5, 10, 20, 25, 50, 100 … that is whole."""
+    """Return the next whole number of 1, 2, 5, 10, 20, 25, 50, 100 …"""
     tens = 10.0 ** math.floor(math.log10(step))
     return next(
         int(factor * tens)
@@ -88,25 +102,38 @@ def _next_round(step: int) -> int:
     )
 
 
-def _than(difference: int) -> str:
+def _than(difference: int, point: Point) -> str:
+    number = abs(difference)
     if not difference:
-        return "as many as"
-    return f"{abs(difference):,} {'more' if difference > 0 else 'fewer'} than"
+        text = _("As many as on {date}.")
+    elif difference > 0:
+        text = ngettext("{n} more than on {date}.", "{n} more than on {date}.", number)
+    else:
+        text = ngettext("{n} fewer than on {date}.", "{n} fewer than on {date}.", number)
+    return text.format(n=digits(number), date=point.moment)
 
 
 def _labels(points: Sequence[Point]) -> tuple[str, ...]:
-    """The dates of some points, evenly spaced if possible. A repeated date is empty."""
+    """Return the dates of some points, evenly spaced if possible.
+
+    A repeated date is empty.
+    """
     last = len(points) - 1
     most = min(MOST_LABELS, len(points))
     fits = next((count for count in range(most, 2, -1) if not last % (count - 1)), 2)
-    dates = [points[number * last // (fits - 1)].when for number in range(fits)]
+    dates = [points[number * last // (fits - 1)].date for number in range(fits)]
     return tuple("" if date in dates[:place] else date for place, date in enumerate(dates))
 
 
 def _words(points: Sequence[Point]) -> str:
     first, last = points[0], points[-1]
-    if first.readers == last.readers:
-        return f"Confirmed readers: {first.readers:,} {first.at}, and as many {last.at}"
-    went = "rose" if last.readers > first.readers else "fell"
-    change = f"from {first.readers:,} {first.at} to {last.readers:,} {last.at}"
-    return f"Confirmed readers {went} {change}"
+    if last.when:
+        text = _("Confirmed readers: {before} on {first}, {after} on {last}")
+    else:
+        text = _("Confirmed readers: {before} on {first}, {after} now")
+    return text.format(
+        before=digits(first.readers),
+        first=first.moment,
+        after=digits(last.readers),
+        last=last.moment,
+    )

@@ -1,4 +1,4 @@
-"""The editions that are being sent at this moment, as the desk shows them. Pure."""
+"""The editions on the desk that are held or being sent. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from publishing.editions.status import EditionStatus
 from publishing.progress.edition_progress import EditionProgress
 from publishing.progress.progress_sentences import held_sentence, what_is_stuck
 
-# These need nobody. Anything else that is open waits for a decision.
+# These need no decision. All other open editions wait for one.
 NEEDS_NOBODY = frozenset({EditionState.HELD, EditionState.SENDING})
 
 
@@ -26,13 +26,13 @@ class Sending:
 
     @property
     def done_at(self) -> datetime | None:
-        """When the last copy leaves at the present rate."""
+        """When the last copy is sent at the current rate."""
         status = self.progress.status
         return None if status.eta_s is None else status.counts.now + timedelta(seconds=status.eta_s)
 
 
 def sending_now(statuses: Sequence[EditionStatus], zone: ZoneInfo) -> list[Sending]:
-    """Those that are held or being sent, in the order in which they were published."""
+    """Return the editions that are held or being sent, oldest first."""
     return [
         Sending(
             EditionProgress(status),
@@ -47,12 +47,12 @@ def sending_now(statuses: Sequence[EditionStatus], zone: ZoneInfo) -> list[Sendi
 
 
 def title_of(status: EditionStatus) -> str:
-    """The title as a page shows it; of mail on request, what that mail is called."""
+    """Return the title as pages show it, or the name of transactional mail."""
     if status.counts.is_transactional:
         return edition_name(status.counts.kind, status.counts.version)
     return Content(status.counts.title, "", "").plain_title
 
 
 def page_contents(sending: Sequence[Sending], *, needs: int) -> str:
-    """What the desk shows, apart from numbers: if it differs, an open page says that it is old."""
+    """Return what the desk shows apart from numbers; an open page compares it."""
     return " ".join([*(str(one.progress.counts.edition) for one in sending), f"needs-{needs}"])

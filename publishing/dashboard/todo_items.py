@@ -1,4 +1,4 @@
-"""What needs a person, as codes with parameters for `todo_item.html`. Pure."""
+"""The things to do, as codes with parameters for `todo_item.html`. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from publishing.actions.edition_actions import applicable
 from publishing.dashboard.sending_now import title_of
 from publishing.editions.status import EditionStatus
 
-# So many of each kind are shown.
+# The number of things of each kind that the page shows.
 SHOWN = 5
-# What settles an edition, the likeliest first. What cannot be undone is on its own page.
+# The actions that settle an edition, the most common first. Final ones are on its own page.
 _SETTLING = ("resume", "send-to-missed", "ask-again", "close")
 
 
@@ -34,14 +34,14 @@ _LOOKS = {
 
 @dataclass(frozen=True, slots=True)
 class TodoList:
-    """What there is to do: how many things, and the first few of each kind."""
+    """The number of things to do, and the first few of each kind."""
 
     count: int = 0
     shown: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def left_out(self) -> int:
-        """How many more there are than are shown."""
+        """How many things are not shown."""
         return self.count - len(self.shown)
 
     def __add__(self, other: TodoList) -> TodoList:
@@ -51,7 +51,7 @@ class TodoList:
 def todo_list(
     code: str, all_params: Iterable[Mapping[str, Any]], *, count: int | None = None
 ) -> TodoList:
-    """Things of one kind; `count` where there are more of it than were read."""
+    """Return things of one kind; `count` if there are more than were read."""
     items = []
     for params in all_params:
         glyph, tone = _LOOKS[params["status"].state if code == "edition" else code]
@@ -60,12 +60,12 @@ def todo_list(
 
 
 def editions_to_settle(statuses: Sequence[EditionStatus]) -> TodoList:
-    """Editions that continue only when a person decides, with the action that settles each."""
+    """Return the editions that wait for a decision, with the action that settles each."""
     return todo_list("edition", [_settling(one) for one in statuses if awaits_decision(one.counts)])
 
 
 def no_worker(statuses: Sequence[EditionStatus]) -> TodoList:
-    """That no worker is running, if an edition waits for one."""
+    """Return the warning that no worker is running, if an edition waits for one."""
     stuck = [
         one
         for one in statuses

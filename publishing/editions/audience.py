@@ -1,4 +1,4 @@
-"""The audience of an edition: everyone, those an earlier version reached, or those it did not."""
+"""The audience of an edition: everyone, or only some by earlier versions."""
 
 import uuid
 from typing import Any
@@ -19,7 +19,7 @@ UNREACHED, NOBODY = Edition.GoesTo.UNREACHED, Edition.GoesTo.NOBODY
 def select_audience(
     issue: uuid.UUID, version: int, goes_to: str
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
-    """Return the readers of a version, as unevaluated rows of (id, email, *reader fields)."""
+    """Return the readers of a version as lazy rows of (id, email, *fields)."""
     if goes_to == EVERYONE:
         return confirmed()
     if goes_to == NOBODY:

@@ -1,10 +1,11 @@
-"""Editions by issue and version, as an address or a command line names them."""
+"""Find editions by issue and version, as URLs and command lines name them."""
 
 import re
 import uuid
 
 from django.http import Http404, HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from delivery.models import Edition
 from publishing.editions.status import (
@@ -23,7 +24,9 @@ def parse_issue_id(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:
-        raise ValueError(f"{_shown(text)} is not the id of an issue; a UUID is expected.") from None
+        raise ValueError(
+            _("{text} is not the id of an issue. Give a UUID.").format(text=_shown(text))
+        ) from None
 
 
 def parse_version(text: str | None) -> int | None:
@@ -31,7 +34,9 @@ def parse_version(text: str | None) -> int | None:
     if text is None:
         return None
     if not (re.fullmatch("[0-9]{1,10}", text) and 1 <= int(text) <= HIGHEST_VERSION):
-        raise ValueError(f"{_shown(text)} is not a version; a whole number from 1 is expected.")
+        raise ValueError(
+            _("{text} is not a version. Give a whole number from 1.").format(text=_shown(text))
+        )
     return int(text)
 
 
@@ -41,7 +46,10 @@ def progress_url(edition: Edition) -> str:
 
 
 def edition_from_url(request: HttpRequest, issue: uuid.UUID) -> Edition:
-    """Return the edition that an address names, by issue and `?version=`. Raises `Http404`."""
+    """Return the edition that an address names, by issue and `?version=`.
+
+    Raises `Http404`.
+    """
     try:
         return load_edition(issue, parse_version(request.GET.get("version")))
     except (NoSuchEditionError, ValueError) as error:
@@ -51,7 +59,10 @@ def edition_from_url(request: HttpRequest, issue: uuid.UUID) -> Edition:
 def statuses_from_url(
     request: HttpRequest, issue: uuid.UUID
 ) -> tuple[EditionStatus, list[EditionStatus]]:
-    """Return the status of that edition, and of all versions of its issue. Raises `Http404`."""
+    """Return the status of that edition, and of all versions of its issue.
+
+    Raises `Http404`.
+    """
     try:
         return load_statuses_by_name(issue, parse_version(request.GET.get("version")))
     except (NoSuchEditionError, ValueError) as error:

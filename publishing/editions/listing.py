@@ -1,8 +1,12 @@
-"""List an issue in the archive or not. An unlisted one keeps its page, for its mails."""
+"""List or unlist issues in the archive.
+
+An unlisted one keeps its page: mails link to it.
+"""
 
 import uuid
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from publishing.activity.record_activity import record_listing
 from publishing.models import Issue
@@ -12,23 +16,29 @@ _NO = {"", "off", "false", "no", "0"}
 
 
 def parse_unlisted(posted: str) -> bool:
-    """Return what was posted. Raises `ValueError`: no typing error makes an issue public."""
+    """Parse the posted choice.
+
+    Raises `ValueError`, so that a typo never makes an issue public.
+    """
     word = posted.strip().lower()
     if word in _YES | _NO:
         return word in _YES
     raise ValueError(
-        f"{posted[:40]!r} does not say whether the issue is unlisted; choose it below, or post "
-        "“on” or nothing."
+        _("“{posted}” does not say whether the issue is unlisted. Post “on” or nothing.").format(
+            posted=posted[:40]
+        )
     )
 
 
-def archive_sentence(*, unlisted: bool, verb: str = "stands") -> str:
-    """Return where an issue that goes to nobody is read, as a sentence."""
-    return f"It {verb} in the archive{' for whoever has its address' if unlisted else ''}."
+def archive_sentence(*, unlisted: bool) -> str:
+    """Say where readers find an issue that goes to nobody."""
+    if unlisted:
+        return _("Anyone with the link can read it in the archive.")
+    return _("Everyone can read it in the archive.")
 
 
 def set_unlisted(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> bool:
-    """List or unlist an issue; return whether that changed anything, which is then recorded."""
+    """List or unlist an issue and record it; return whether that changed anything."""
     with transaction.atomic():
         changed = Issue.objects.filter(pk=issue, unlisted=not unlisted).update(unlisted=unlisted)
         if changed:

@@ -1,4 +1,4 @@
-"""Starts scheduled editions: once each, in one transaction with their audience and copies."""
+"""Start scheduled editions, each in one transaction with its deliveries."""
 
 import logging
 from collections.abc import Callable
@@ -26,7 +26,10 @@ logger = logging.getLogger(__name__)
 
 
 def start_due(is_stopping: Callable[[], bool] = lambda: False) -> bool:
-    """Start every due edition; return whether there was any. Raises the last error at the end."""
+    """Start every due edition; return whether there was any.
+
+    Raises the last error at the end.
+    """
     started = False
     error_raised: Exception | None = None
     for edition in scheduled_editions.due():
@@ -36,20 +39,21 @@ def start_due(is_stopping: Callable[[], bool] = lambda: False) -> bool:
             try:
                 started |= _start_in_time(edition)
             except Exception as error:
-                logger.exception("edition %d was to start and could not", edition)
+                logger.exception("edition %d could not be started", edition)
                 error_raised = error
     if error_raised is not None:
         raise error_raised
     return started
 
 
-START_TASK = BackgroundTask(
-    "issues whose time has come", start_due, lambda: bool(scheduled_editions.due())
-)
+START_TASK = BackgroundTask("scheduled issues", start_due, lambda: bool(scheduled_editions.due()))
 
 
 def start_now(edition: int) -> int | None:
-    """Start a scheduled edition before its time; return its readers, None if it may not start."""
+    """Start a scheduled edition before its time.
+
+    Return its readers, None if it may not start.
+    """
     with short_transaction() as cursor:
         if not scheduled_editions.begin(cursor, edition, immediately=True):
             return None
@@ -70,7 +74,7 @@ def _start_in_time(edition: int) -> bool:
 def _pause_if_late(cursor: CursorWrapper, edition: Edition) -> None:
     moment = scheduled_time_of(edition)
     if moment is None:
-        raise AssertionError(f"edition {edition.pk} was scheduled for no time")
+        raise AssertionError(f"edition {edition.pk} has no scheduled time")
     paused = is_too_late(moment.utc, edition.published_at, settings.SCHEDULE_LATE_S)
     if paused:
         reason = Reason.of(
@@ -94,7 +98,7 @@ def _fill(edition: int) -> Edition:
 
 
 def start_sent_before_restore(edition: int) -> bool:
-    """Publish and pause an edition that a restored database took for scheduled."""
+    """Publish and pause an edition that a restore made scheduled again."""
     with short_transaction() as cursor:
         if not scheduled_editions.begin_sent_before_restore(cursor, edition):
             return False

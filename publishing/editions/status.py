@@ -1,4 +1,4 @@
-"""The status of an edition, from one reading of its counts, so that the numbers add up."""
+"""The status of an edition, from one query of its counts."""
 
 import math
 import uuid
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 from delivery.models import Edition, Newsletter
 from delivery.reports.edition_counts import load_counts, load_counts_of_versions
@@ -20,7 +21,7 @@ LARGE_COLUMNS = ("html_content", "text_content", "html_mail", "text_mail", "cont
 
 
 class NoSuchEditionError(LookupError):
-    """There is no issue, or no edition of it, by that name."""
+    """The issue or the version does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,36 +37,38 @@ class EditionStatus:
         return self.counts.held_until if self.state is EditionState.HELD else None
 
     def reason(self, zone: tzinfo = UTC) -> str:
-        """What the edition waits for, in words; its times are in this zone."""
+        """Say what the edition waits for, with times in this zone."""
         return waiting_sentence(self.counts, zone)
 
     @property
     def words(self) -> str:
-        """The state as pages name it. Scripts read “called back” as `cancelled` (SPEC 3.2)."""
-        return gettext("called back") if self.counts.is_called_back else self.state_words
+        """The label of the state. JSON says `cancelled` for “called back” (SPEC 3.2)."""
+        if self.counts.is_called_back:
+            return _("called back")
+        return self.state_words
 
     @property
     def state_words(self) -> str:
-        """The state in words, where “cancelled” includes “called back”."""
+        """The label of the state, which includes “called back” in “cancelled”."""
         return str(STATE_WORDS[self.state])
 
     @property
     def whom(self) -> str:
-        """Its audience in words."""
+        """The audience in words."""
         return audience_words(self.counts.goes_to)
 
     @property
     def was_done(self) -> str:
         """“published” or, before it has started, “scheduled”."""
-        return "published" if self.counts.has_started else "scheduled"
+        return _("published") if self.counts.has_started else _("scheduled")
 
     @property
     def taken_back(self) -> str:
-        """“called back”, “cancelled” or nothing."""
+        """“called back”, “cancelled” or empty."""
         return self.words if self.state is EditionState.CANCELLED else ""
 
     def as_json(self) -> dict[str, Any]:
-        """The keys of `issue_status` (SPEC 3.2)."""
+        """Return the keys of `issue_status` (SPEC 3.2)."""
         counts = self.counts
         names = ("audience", "sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
         return {
@@ -77,7 +80,7 @@ class EditionStatus:
         }
 
     def progress_json(self) -> dict[str, Any]:
-        """The same with `rate` (copies per second), `eta_s` (seconds left or null), `balanced`."""
+        """Return the same with `rate` (copies a second), `eta_s` (or null) and `balanced`."""
         return {
             **self.as_json(),
             "rate": round(self.counts.rate_per_s, 1),
@@ -87,7 +90,10 @@ class EditionStatus:
 
     @property
     def eta_s(self) -> int | None:
-        """Seconds until the last waiting copy is sent at the present rate; None if unknown."""
+        """Seconds until the last waiting copy is sent at the current rate.
+
+        None if unknown.
+        """
         if self.state is not EditionState.SENDING or self.counts.rate_per_s <= 0:
             return None
         if self.counts.unknown and not self.counts.waiting:
@@ -96,7 +102,10 @@ class EditionStatus:
 
 
 def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
-    """Return an edition of an issue, the newest unless named. Raises `NoSuchEditionError`."""
+    """Return an edition of an issue, the newest unless named.
+
+    Raises `NoSuchEditionError`.
+    """
     editions = Edition.objects.filter(issue_id=issue).defer(*LARGE_COLUMNS)
     if version is not None:
         editions = editions.filter(version=version)
@@ -109,7 +118,7 @@ def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
 def load_statuses_by_name(
     issue: uuid.UUID, version: int | None = None
 ) -> tuple[EditionStatus, list[EditionStatus]]:
-    """Return the status of that edition and of all, newest first. Raises `NoSuchEditionError`."""
+    """Return the named status and all, newest first. Raises `NoSuchEditionError`."""
     found = [status_from_counts(counts) for counts in load_counts_of_versions(issue, version)]
     for status in found:
         if version in {None, status.counts.version}:
@@ -118,8 +127,10 @@ def load_statuses_by_name(
 
 
 def _no_such_edition(issue: uuid.UUID, version: int | None) -> NoSuchEditionError:
-    named = f"issue {issue}" if version is None else f"version {version} of issue {issue}"
-    return NoSuchEditionError(f"There is no {named}.")
+    if version is None:
+        return NoSuchEditionError(_("There is no issue {issue}.").format(issue=issue))
+    text = _("There is no version {version} of issue {issue}.")
+    return NoSuchEditionError(text.format(version=version, issue=issue))
 
 
 def load_status(edition: int) -> EditionStatus:
@@ -133,16 +144,15 @@ def status_from_counts(counts: EditionCounts) -> EditionStatus:
 
 
 def since_when(dropped_at: datetime) -> str:
-    """Return the day on which the copies were dropped, as pages write it."""
-    there = dropped_at.astimezone(Newsletter.objects.get_current().zone)
-    return f"{there.day} {there:%B %Y}"
+    """Return a day in the newsletter's zone, as pages write it."""
+    return date_format(dropped_at.astimezone(Newsletter.objects.get_current().zone), "j F Y")
 
 
 def dropped_sentence(dropped_at: datetime | None) -> str:
-    """Return the sentence in the place of dropped copies; empty while the copies are there."""
+    """Say that the copies were deleted; empty while they exist."""
     if dropped_at is None:
         return ""
-    return (
-        f"Who its copies went to is not kept any more: they were dropped on "
-        f"{since_when(dropped_at)}. Its counts and its receipt stay."
-    )
+    return _(
+        "The copies were deleted on {date}, so their readers are no longer listed. The counts and "
+        "the receipt are kept."
+    ).format(date=since_when(dropped_at))

@@ -1,11 +1,13 @@
-"""The versions of an issue: which exists, which is next, and why one is refused."""
+"""The versions of an issue: which exist, which is next, and why one is refused."""
 
 import uuid
 from dataclasses import dataclass, replace
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from delivery.humanise import counted, counted_copies
+from delivery.humanise import digits
 from delivery.interface import load_unreconciled_versions
 from delivery.models import Batch, Edition
 from delivery.reports.edition_counts import load_all_counts
@@ -18,7 +20,7 @@ from subscribers.confirmed_readers import confirmed
 
 
 class VersionRefusedError(Exception):
-    """The version is neither there nor the next, or cannot go to those readers."""
+    """The version neither exists nor is the next, or it cannot go to those readers."""
 
 
 def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
@@ -28,7 +30,7 @@ def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
 
 
 def is_correction() -> Exists:
-    """Annotate a query of editions: whether an earlier version of the issue reached someone."""
+    """Annotate editions with whether an earlier version of the issue reached someone."""
     return Exists(
         Batch.objects.filter(
             edition__issue=OuterRef("issue"), edition__version__lt=OuterRef("version"), sent__gt=0
@@ -37,7 +39,7 @@ def is_correction() -> Exists:
 
 
 def default_goes_to(issue: uuid.UUID | None) -> str:
-    """Return to whom the next version of an issue, or a new issue, goes by default."""
+    """Return the default audience of the next version, or of a new issue."""
     newest = versions_of(issue).first() if issue else None
     if newest is None or newest.control != Edition.Control.CANCELLED:
         return EVERYONE.value
@@ -51,84 +53,99 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
     if issue is None:
         if version in (None, 1) and goes_to in (EVERYONE, NOBODY):
             return ""
-        begins = "A new issue begins with version 1, to everyone or to nobody"
-        return f"{begins}; name the issue of any other."
+        return _(
+            "A new issue starts with version 1 and goes to everyone or to nobody. For any other "
+            "version, name its issue."
+        )
     # Read the newest first: a version that is published in between is then found, not refused.
     newest = versions_of(issue).first()
     if newest is None:
         if Edition.objects.filter(issue_id=issue).exists():
-            return f"Issue {issue} is confirmation mail, which nobody publishes."
-        return f"There is no issue {issue}."
+            return _("Issue {issue} is transactional mail. It cannot be published.").format(
+                issue=issue
+            )
+        return _("There is no issue {issue}.").format(issue=issue)
     if version is not None and versions_of(issue).filter(version=version).exists():
         return ""
     if version != newest.version + 1:
-        several = f"versions 1 to {newest.version} are there"
-        there_is = "version 1 is there" if newest.version == 1 else several
-        return (
-            f"{'No version is named' if version is None else f'There is no version {version}'}"
-            f" of “{newest.title}”: {there_is}, so the next is version {newest.version + 1}."
-        )
+        if version is None:
+            text = _("Name the version of “{title}”. The next one is version {next}.")
+        else:
+            text = _(
+                "Version {version} of “{title}” does not exist and is not the next one. The next "
+                "one is version {next}."
+            )
+        return text.format(version=version, title=newest.title, next=newest.version + 1)
     if newest.control == Edition.Control.SCHEDULED:
         moment = scheduled_time_of(newest)
-        return (
-            f"Version {newest.version} of “{newest.title}” waits for its time, "
-            f"{moment.words if moment else 'later'}; call it back before you publish another."
-        )
+        return _(
+            "Version {version} of “{title}” is scheduled for {time}. Call it back before you "
+            "publish another."
+        ).format(version=newest.version, title=newest.title, time=moment.words if moment else "")
     if goes_to not in (REACHED, UNREACHED):
         return ""
     refusal = reached_refusal(issue, version)
     if refusal:
         return refusal
     if goes_to == REACHED and not reached_someone(issue):
-        return (
-            f"No copy of “{newest.title}” went out yet, so nobody was sent an earlier version; "
-            "publish it to everyone."
-        )
+        return _(
+            "No copy of “{title}” has been sent yet, so no reader has an earlier version. Publish "
+            "it to everyone."
+        ).format(title=newest.title)
     return unreached_refusal(issue, version) if goes_to == UNREACHED else ""
 
 
 def unreached_refusal(issue: uuid.UUID, version: int) -> str:
-    """Return why an earlier version may still reach readers. A trigger refuses the same."""
+    """Return why an earlier version may still reach readers.
+
+    A trigger enforces the same.
+    """
     for counts in _counts_before(issue, version):
         if counts.control in {"cancelled", "closed"} and counts.waiting:
-            return (
-                f"Wait: version {counts.version} still has {counted_copies(counts.waiting)} being "
-                "sent. Once they are settled, publish to those whom it did not reach."
-            )
+            return ngettext(
+                "{n} copy of version {version} is still being sent. Publish to those it did not "
+                "reach once that copy is settled.",
+                "{n} copies of version {version} are still being sent. Publish to those it did not "
+                "reach once these copies are settled.",
+                counts.waiting,
+            ).format(n=digits(counts.waiting), version=counts.version)
         is_over = not (counts.waiting or counts.unknown or counts.missed)
         if counts.control not in {"cancelled", "closed"} and not is_over:
-            return (
-                f"Copies of version {counts.version} may still be sent; cancel or close it before "
-                "you publish to those whom it did not reach."
-            )
+            return _(
+                "Copies of version {version} may still be sent. Cancel or close it before you "
+                "publish to those it did not reach."
+            ).format(version=counts.version)
     return ""
 
 
 def reached_refusal(issue: uuid.UUID, version: int) -> str:
-    """Return why it is unknown who was sent an earlier version; true until the transaction ends."""
+    """Return why the readers of an earlier version are unknown.
+
+    True in this transaction.
+    """
     unreconciled = load_unreconciled_versions(issue, version)
     if unreconciled:
-        return (
-            f"Run `./homing reconcile {issue}` first: after the restore it is not known who was "
-            f"sent version {unreconciled[0]}."
-        )
+        return _(
+            "Run `./homing reconcile {issue}` first: the database was restored, so the readers of "
+            "version {version} are not known."
+        ).format(issue=issue, version=unreconciled[0])
     dropped = load_dropped_versions(issue, version)
     if not dropped:
         return ""
     number, at = dropped[0]
-    return (
-        f"Who was sent version {number} is not kept any more: its copies were dropped on "
-        f"{since_when(at)}. Publish it to everyone."
-    )
+    return _(
+        "The copies of version {version} were deleted on {date}, so its readers are not known. "
+        "Publish to everyone."
+    ).format(version=number, date=since_when(at))
 
 
 def reached_someone(issue: uuid.UUID) -> bool:
-    """Whether any version reached anybody; then the next is a correction."""
+    """Return whether any version reached anybody; then the next is a correction."""
     return Batch.objects.filter(edition__issue=issue, sent__gt=0).exists()
 
 
 def overlap_warnings(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
-    """Return a sentence for each earlier version that is still being sent."""
+    """Return warnings about earlier versions that are still being sent."""
     return [
         sentence
         for counts in _counts_before(issue, version)
@@ -139,7 +156,7 @@ def overlap_warnings(issue: uuid.UUID, version: int, goes_to: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class VersionPlan:
-    """The version of an issue that a form is for, and how many readers each choice has now."""
+    """The version that a form is for, and how many readers each choice has now."""
 
     newest: Edition
     version: int
@@ -159,17 +176,17 @@ class VersionPlan:
 
     @property
     def offers_reached(self) -> bool:
-        """Whether an earlier version reached someone, or may have."""
+        """Whether an earlier version reached or may have reached someone."""
         return self.is_correction or self.unreached < self.everyone
 
     def readers_of(self, goes_to: str) -> int:
-        """How many readers a choice goes to now."""
+        """Return how many readers a choice goes to now."""
         otherwise = {REACHED.value: self.reached, UNREACHED.value: self.unreached, NOBODY.value: 0}
         return otherwise.get(goes_to, self.everyone)
 
 
 def plan_version(issue: uuid.UUID, version: int | None = None) -> VersionPlan | None:
-    """Return the plan of a version, the next unless named; None for an unknown issue."""
+    """Return the plan of a version, by default the next; None for an unknown issue."""
     newest = versions_of(issue).first()
     if newest is None:
         return None
@@ -206,30 +223,47 @@ class AudienceChoice:
 
 
 def audience_choices(plan: VersionPlan | None, everyone: int) -> list[AudienceChoice]:
-    """Return to whom this version can go; without a plan, the first version of a new issue."""
-    to_everyone = AudienceChoice(EVERYONE, f"Everyone: {counted(everyone, 'confirmed reader')}")
+    """Return the audiences that this version can have.
+
+    Without a plan, those of a new issue.
+    """
+    to_everyone = AudienceChoice(
+        EVERYONE,
+        ngettext(
+            "Everyone: {n} confirmed reader", "Everyone: {n} confirmed readers", everyone
+        ).format(n=digits(everyone)),
+    )
     to_nobody = AudienceChoice(
-        NOBODY, "Nobody: archive only", "Nothing is mailed. The page, the archive and RSS change."
+        NOBODY,
+        _("Nobody: archive only"),
+        _("Nothing is mailed. Only the page, the archive and the feed change."),
     )
     if plan is None or not plan.offers_reached:
         return [to_everyone, to_nobody]
     unknown = plan.unknown_reached
-    later = "Readers who are sent an earlier version only from now on are not among them."
-
-    def number(readers: int) -> str:
-        return "not available" if unknown else counted(readers, "confirmed reader")
-
+    if unknown:
+        reached = _("Only those who were sent an earlier version: not available")
+        unreached = _("Only those whom no version has reached: not available")
+    else:
+        reached = ngettext(
+            "Only those who were sent an earlier version: {n} confirmed reader",
+            "Only those who were sent an earlier version: {n} confirmed readers",
+            plan.reached,
+        ).format(n=digits(plan.reached))
+        unreached = ngettext(
+            "Only those whom no version has reached: {n} confirmed reader",
+            "Only those whom no version has reached: {n} confirmed readers",
+            plan.unreached,
+        ).format(n=digits(plan.unreached))
+    later = _("Readers who are sent an earlier version after this moment are not included.")
+    hints = (unknown, later if plan.going else "", _("Readers who unsubscribed get nothing."))
     return [
-        replace(to_everyone, hint="Also those who never had an earlier version."),
-        AudienceChoice(
-            REACHED,
-            f"Only those who were sent an earlier version: {number(plan.reached)}",
-            f"{unknown} {later if plan.going else ''} Readers who left since get nothing more.",
-        ),
+        replace(to_everyone, hint=_("This includes readers who never had an earlier version.")),
+        AudienceChoice(REACHED, reached, " ".join(filter(None, hints))),
         AudienceChoice(
             UNREACHED,
-            f"Only those whom no version has reached: {number(plan.unreached)}",
-            unknown or "Readers with a copy, or whose copy is in doubt, get nothing more.",
+            unreached,
+            unknown or _("Readers whose copy was sent or is unconfirmed get nothing."),
         ),
         to_nobody,
     ]
@@ -241,22 +275,31 @@ def _counts_before(issue: uuid.UUID, version: int) -> list[EditionCounts]:
 
 
 def _what_is_left(counts: EditionCounts, goes_to: str) -> list[str]:
-    version, everyone = counts.version, goes_to == EVERYONE
+    version, goes_to_everyone = counts.version, goes_to == EVERYONE
     sentences = []
     if counts.waiting:
-        one = counts.waiting == 1
-        also = f"{'is' if one else 'are'} not sent this one" if not everyone else "then this one"
+        text = ngettext(
+            "Version {version} is still being sent: {n} copy is waiting.",
+            "Version {version} is still being sent: {n} copies are waiting.",
+            counts.waiting,
+        )
+        if goes_to_everyone:
+            then = _("These readers get version {version} and then this one.")
+        else:
+            then = _("These readers get version {version} and not this one.")
+        cancel = _("Cancel version {version} if no more readers should get it.")
         sentences.append(
-            f"Version {version} is still being sent: {counted_copies(counts.waiting)} "
-            f"{'waits' if one else 'wait'}. {'Its reader gets' if one else 'Their readers get'} "
-            f"version {version} and {also}; cancel version {version} if nobody else should get it."
+            f"{text} {then} {cancel}".format(n=digits(counts.waiting), version=version)
         )
     if counts.unknown:
-        one = counts.unknown == 1
-        reader = "its reader" if one else "their readers"
-        verb = "may have got it" if everyone else f"{'is' if one else 'are'} not sent this one"
-        sentences.append(
-            f"{counted_copies(counts.unknown)} of version {version} "
-            f"{'is' if one else 'are'} in doubt: {reader} {verb}."
+        text = ngettext(
+            "{n} copy of version {version} is unconfirmed.",
+            "{n} copies of version {version} are unconfirmed.",
+            counts.unknown,
         )
+        if goes_to_everyone:
+            then = _("These readers may already have it.")
+        else:
+            then = _("These readers are not sent this version.")
+        sentences.append(f"{text} {then}".format(n=digits(counts.unknown), version=version))
     return sentences

@@ -1,11 +1,11 @@
-"""What the commands about editions have in common: how an edition is named."""
+"""Base classes of the commands about editions, and the parsing of issue ids."""
 
 import uuid
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
 from delivery.models import Edition
 from publishing.editions.edition_name import parse_issue_id, parse_version
@@ -13,21 +13,21 @@ from publishing.editions.status import NoSuchEditionError, load_edition
 
 
 class VersionedCommand(BaseCommand):
-    """A command whose `--version` is that of an edition, and not Django's."""
+    """A command whose `--version` is an edition's version, not Django's."""
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         parser = super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
         # argparse accepts no lazy text, so `help` is marked with `gettext_noop`.
-        parser.description = gettext(self.help)
+        parser.description = _(self.help)
         return parser
 
 
 class EditionCommand(VersionedCommand):
-    """A command about the newest edition of an issue, or about a named version of it."""
+    """A command about an issue's newest edition or a named version."""
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("issue", help="the issue's id")
-        parser.add_argument("--version", metavar="N", help="the version (default: the newest)")
+        parser.add_argument("issue", help=_("id of the issue"))
+        parser.add_argument("--version", metavar="N", help=_("version (default: the newest)"))
 
     def edition(self, options: dict[str, Any]) -> Edition:
         """Return the edition that was named. Raises `CommandError`."""
@@ -38,7 +38,10 @@ class EditionCommand(VersionedCommand):
 
 
 def parse_issue(text: str | None) -> uuid.UUID | None:
-    """Return the issue that an option names, if any. Raises `CommandError` for an unknown one."""
+    """Return the issue that an option names, if any.
+
+    Raises `CommandError` if it is unknown.
+    """
     if text is None:
         return None
     try:
@@ -46,5 +49,5 @@ def parse_issue(text: str | None) -> uuid.UUID | None:
     except ValueError as error:
         raise CommandError(str(error)) from None
     if not Edition.objects.filter(issue_id=issue).exists():
-        raise CommandError(f"There is no issue {text}.")
+        raise CommandError(_("There is no issue {issue}.").format(issue=text))
     return issue

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Max, Min, Sum
-from django.utils.translation import gettext as _
 
 from delivery.models import Attempt, Delivery, Edition, Newsletter
 from delivery.reports.edition_counts import load_all_counts, load_open_newsletters
@@ -18,6 +17,7 @@ from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.editions import versions
 from publishing.editions.audience import EVERYONE, NOBODY
+from publishing.editions.listing import archive_sentence
 from publishing.editions.versions import VersionPlan, plan_version
 from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import CachedResults
@@ -157,7 +157,7 @@ def _context(
         adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",
         readers=readers,
         is_mailed=draft.goes_to != NOBODY,
-        archive_note=_archive_note(unlisted=is_to_be_unlisted(draft, plan)),
+        archive_note=archive_sentence(unlisted=is_to_be_unlisted(draft, plan)),
         without_value={
             field.name: confirmed().filter(**{field.name: ""}).count() for field in fields
         },
@@ -173,12 +173,6 @@ def _context(
         worker_seen_at=sending.heard_at,
         external=external,
     )
-
-
-def _archive_note(*, unlisted: bool) -> str:
-    if unlisted:
-        return _("Anyone with the link can read it in the archive.")
-    return _("Everyone can read it in the archive.")
 
 
 def _recent_duplicates(draft: Draft, content: Content, now: datetime) -> list[dict[str, Any]]:

@@ -1,12 +1,14 @@
-"""The history of an edition, the newest first: what people did, and what happened automatically."""
+"""The history of an edition: actions of users and automatic events, newest first."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from operator import itemgetter
 
 from django.contrib.admin.models import LogEntry
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from delivery.humanise import counted_copies
+from delivery.humanise import digits
 from delivery.interface import reason_sentence
 from delivery.models import Edition
 from publishing.activity.activity_sentences import sentence_of
@@ -15,12 +17,12 @@ from publishing.editions.status import EditionStatus
 from publishing.models import Issue
 
 MAX_LINES = 50
-# When something happened, and what.
+# A time and a sentence.
 HistoryLine = tuple[datetime, str]
 
 
 def history_of(edition: Edition, status: EditionStatus) -> list[HistoryLine]:
-    """The activity log of this version and its whole issue, and what Homing did."""
+    """Return the activity log of this version and its issue, with automatic events."""
     entries = (
         LogEntry.objects.filter(
             content_type__app_label=Issue._meta.app_label,
@@ -31,7 +33,7 @@ def history_of(edition: Edition, status: EditionStatus) -> list[HistoryLine]:
         .order_by("-pk")[: 4 * MAX_LINES]
     )
     people = [
-        (entry.action_time, sentence.with_person(called(entry.user)))
+        (entry.action_time, sentence.on_own_page(called(entry.user)))
         for entry in entries
         for sentence in [sentence_of(entry)]
         if sentence.version in (None, edition.version)
@@ -43,12 +45,17 @@ def history_of(edition: Edition, status: EditionStatus) -> list[HistoryLine]:
 def _automatic(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]:
     counts = status.counts
     if counts.now >= counts.held_until > counts.published_at and (counts.sent or counts.unknown):
-        yield (counts.held_until, "The hold ended, and the first copies left")
+        yield (counts.held_until, _("The hold ended and the first copies were sent."))
     stopped = edition.control == "stopped" or (
         edition.control == "paused" and edition.control_reason
     )
     if stopped and edition.control_at is not None:
-        reason = f"Homing stopped it: {reason_sentence(edition.control_reason)}".strip(".")
-        yield edition.control_at, reason
+        reason = reason_sentence(edition.control_reason)
+        yield edition.control_at, _("Homing stopped it: {reason}").format(reason=reason)
     if counts.unknown_since is not None and counts.unknown:
-        yield counts.unknown_since, f"No answer came back about {counted_copies(counts.unknown)}"
+        text = ngettext(
+            "No answer came back about {n} copy.",
+            "No answer came back about {n} copies.",
+            counts.unknown,
+        )
+        yield counts.unknown_since, text.format(n=digits(counts.unknown))

@@ -1,4 +1,4 @@
-"""What the page of an edition shows, decided from its status. Pure."""
+"""What the progress page of an edition shows, derived from its status. Pure."""
 
 import math
 
@@ -31,7 +31,7 @@ AT_REST = frozenset({EditionState.SUCCEEDED, EditionState.CANCELLED, EditionStat
 
 
 class EditionProgress:
-    """An edition as its page shows it, decided from its status."""
+    """An edition as its page shows it, derived from its status."""
 
     def __init__(self, status: EditionStatus) -> None:
         counts, by_outcome = status.counts, counts_of(status.counts)
@@ -51,12 +51,12 @@ class EditionProgress:
         at = counts.next_lookup_at
         self.lookup_at = at if at is not None and at > counts.now else None
         self.is_undecided = counts.parked_batches > 0 and not counts.leased_batches and at is None
-        # A held edition can still be called back for free.
+        # Until the hold ends, the edition can be called back.
         self.is_held = status.state is EditionState.HELD
         left_s = math.ceil((counts.held_until - counts.now).total_seconds())
         self.held_s = left_s if self.is_held else 0
         self.countdown = f"{self.held_s // 60}:{self.held_s % 60:02}"
-        # How long the hold was when it was published; 0 if there was none.
+        # The length of the hold at publication; 0 if there was none.
         hold_s = (counts.held_until - counts.published_at).total_seconds()
         self.hold_s = hold_s if hold_s >= 1 and counts.control != "scheduled" else 0
         is_cancelled, ended_at = counts.control == "cancelled", counts.control_at
@@ -64,19 +64,19 @@ class EditionProgress:
 
 
 def counts_of(counts: EditionCounts) -> dict[str, int]:
-    """The counts by outcome, in their order."""
+    """Return the counts by outcome, in the order of the pages."""
     return {outcome: getattr(counts, outcome) for outcome in ORDER}
 
 
 def is_at_rest(status: EditionStatus) -> bool:
-    """Whether nothing more happens automatically. Calls that left before an end still settle."""
+    """Return whether nothing more happens automatically; calls in flight still settle."""
     return status.state in AT_REST and not (
         status.counts.leased_batches or status.counts.queued_batches
     )
 
 
 def is_public(counts: EditionCounts) -> bool:
-    """Whether the archive shows it: published, its hold ended, and not cancelled unread."""
+    """Return whether the archive shows it: published, not held, not cancelled unsent."""
     if counts.is_transactional or counts.control == "scheduled":
         return False
     return counts.now >= counts.held_until and (counts.control != "cancelled" or counts.sent > 0)

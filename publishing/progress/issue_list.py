@@ -1,4 +1,4 @@
-"""The issues of the newsletter, newest first, each with the state of its newest edition."""
+"""The list of issues, newest first, each with the state of its newest edition."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from publishing.progress.progress_sentences import how_far
 
 @dataclass(frozen=True, slots=True)
 class IssueRow:
-    """One issue, or one version of it, as a list shows it."""
+    """An issue, or a version of it, in a list."""
 
     edition: Edition
     title: str
@@ -27,7 +27,7 @@ class IssueRow:
 
 
 def newest_editions() -> QuerySet[Edition]:
-    """The newest edition of every newsletter issue, newest first. Confirmation mail is no issue."""
+    """Return the newest edition of each newsletter issue, newest first."""
     editions = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
     newer = editions.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))
     return (
@@ -40,7 +40,7 @@ def newest_editions() -> QuerySet[Edition]:
 
 
 def newest_before(before: int | None, *, limit: int) -> tuple[list[Edition], int | None]:
-    """A page of issues after the edition `before`, newest first; and the next `before`, or None."""
+    """Return a page of issues after `before`, and the next `before` or None."""
     editions = newest_editions()
     if before is not None:
         editions = older_than(before, editions)
@@ -49,7 +49,7 @@ def newest_before(before: int | None, *, limit: int) -> tuple[list[Edition], int
 
 
 def older_than(edition: int, editions: QuerySet[Edition]) -> QuerySet[Edition]:
-    """Those that a list, the newest first, shows after this one."""
+    """Return the editions that follow this one in a list with the newest first."""
     at = Edition.objects.filter(pk=edition).values("published_at")[:1]
     return editions.filter(Q(published_at__lt=at) | Q(published_at=at, pk__lt=edition))
 
@@ -57,7 +57,10 @@ def older_than(edition: int, editions: QuerySet[Edition]) -> QuerySet[Edition]:
 def rows_of(
     editions: Iterable[Edition], counts: Mapping[int, EditionCounts] | None = None
 ) -> list[IssueRow]:
-    """Their rows, in the same order; one query for all counts, unless they are given."""
+    """Return rows in the same order.
+
+    One query reads all counts, unless they are given.
+    """
     wanted = list(editions)
     if counts is None:
         counts = {read.edition: read for read in load_all_counts([one.pk for one in wanted])}

@@ -1,4 +1,7 @@
-"""How an open page polls by htmx. Each answer holds the changed parts and the next poll."""
+"""Polling of open pages with htmx.
+
+Each answer holds the changed parts and the next poll.
+"""
 
 import hashlib
 import random
@@ -10,13 +13,13 @@ from django.http import HttpRequest
 
 _PAGE = re.compile(r"[0-9a-f]{16}")
 _NUMBER = re.compile(r"[0-9]{1,4}")
-# What a poll adds to the address of its page.
+# The parameters that a poll adds to the address of its page.
 _PARAMETERS = ("seen", "same", "page", "hidden", "listed")
 
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A poll: the page's name, tags of what it shows, how often in a row nothing was new."""
+    """A poll: the page's name, tags of what it shows, polls without news."""
 
     page: str
     seen: str
@@ -25,13 +28,13 @@ class Poll:
     listed: str
 
     def compare(self, parts: str) -> tuple[str, int]:
-        """The tag of these parts, and how often in a row they did not change."""
+        """Return the tag of these parts, and how many polls in a row brought no news."""
         tag = tag_of(parts)
         return tag, self.unchanged + 1 if tag == self.seen else 0
 
 
 def poll_from(request: HttpRequest) -> Poll | None:
-    """The poll that a request is; None if it asks for the page itself."""
+    """Parse the poll in a request; None if it asks for the page itself."""
     if "HX-Request" not in request.headers:
         return None
     asked, page = request.GET, request.GET.get("page", "")
@@ -48,9 +51,10 @@ def next_poll(
     request: HttpRequest, after_s: float | None, *, seen: str = "", unchanged: int = 0
 ) -> dict[str, str]:
     """
-    Where an open page asks next, and when: after a pause, or only once it is looked at again.
+    Return where an open page polls next, and when.
 
-    The first answer names the page; later pauses vary, so that pages spread.
+    It polls after a pause, or when it is visible again. The first answer names the page. Later
+    pauses vary, which spreads the polls of many pages.
     """
     query = request.GET.copy()
     poll = poll_from(request)
@@ -66,5 +70,5 @@ def next_poll(
 
 
 def tag_of(parts: str) -> str:
-    """A short tag of what a page shows."""
+    """Return a short tag of what a page shows."""
     return hashlib.sha256(parts.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Counts the open progress pages of this process, and shares readings among them."""
+"""Count the open progress pages of this process, and share readings among them."""
 
 import time
 from collections.abc import Callable, Hashable
@@ -10,7 +10,10 @@ T = TypeVar("T")
 
 
 class OpenPages:
-    """Pages by the names they gave themselves. One that has not asked `within_s` is forgotten."""
+    """Open pages by name.
+
+    A page that has not polled for `within_s` seconds is forgotten.
+    """
 
     def __init__(
         self, *, within_s: float, limit: int, clock: Callable[[], float] = time.monotonic
@@ -20,7 +23,7 @@ class OpenPages:
         self._lock = Lock()
 
     def seen(self, name: str, *, hidden: bool = False) -> int:
-        """Note that a page asked; return how many are visible, and at least one."""
+        """Record a poll; return the number of visible pages, at least one."""
         now = self._clock()
         with self._lock:
             # Removed first, so that the dictionary is in the order of the last poll.
@@ -43,7 +46,10 @@ class _Entry(Generic[T]):
 
 
 class SharedReadings(Generic[T]):
-    """Values that are read at most once in `for_s` for each key; concurrent callers wait."""
+    """Values that are read at most once in `for_s` seconds per key.
+
+    Concurrent callers wait.
+    """
 
     def __init__(
         self, *, for_s: float, limit: int, clock: Callable[[], float] = time.monotonic
@@ -53,7 +59,7 @@ class SharedReadings(Generic[T]):
         self._lock = Lock()
 
     def get(self, key: Hashable, read: Callable[[], T]) -> T:
-        """The value of `read`, or the one that another caller read a moment ago."""
+        """Return the value of `read`, or the one that another caller has just read."""
         with self._lock:
             if key not in self._entries and len(self._entries) >= self._limit:
                 self._entries.clear()
@@ -63,6 +69,6 @@ class SharedReadings(Generic[T]):
             if entry.value is None or now - entry.read_at >= self._for_s:
                 entry.value = None
                 entry.value = read()
-                # The time before the reading: a value is never older than promised.
+                # The time before the reading, so that a value is never older than `for_s`.
                 entry.read_at = now
             return entry.value

@@ -1,21 +1,30 @@
-"""The words for one reader's copy: when, and its evidence or reason. Pure."""
+"""Texts about one reader's copy: time, evidence and reason. Pure."""
 
 from collections.abc import Callable
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from delivery.humanise import digits
 from delivery.interface import reason_sentence
 from delivery.models import Delivery
 
-NO_ADDRESS = "an erased reader"
+_EVIDENCE = {
+    "reply": gettext_lazy("accepted, message {id}"),
+    "lookup": gettext_lazy("accepted, message {id} (found by a look-up)"),
+    "webhook": gettext_lazy("accepted, message {id} (reported by a webhook)"),
+    "operator": gettext_lazy("accepted, message {id} (confirmed by an operator)"),
+}
 
 
 def address_of(copy: Delivery) -> str:
-    """The address of a copy; an erased reader has none."""
-    return copy.address or NO_ADDRESS
+    """Return the address of a copy; an erased reader has none."""
+    return copy.address or _("an erased reader")
 
 
 def when_of(copy: Delivery) -> datetime | None:
-    """When the copy got its outcome; None where no time is kept."""
+    """Return when the copy got its outcome; None if no time is kept."""
     if copy.outcome == "unknown":
         return copy.batch.unknown_since
     return copy.sent_at
@@ -24,47 +33,60 @@ def when_of(copy: Delivery) -> datetime | None:
 def why_of(
     copy: Delivery, clock: Callable[[datetime], str], *, held_until: datetime | None = None
 ) -> str:
-    """The evidence that a copy was accepted, or why not; `held_until` ends its edition's hold."""
+    """Say how a copy was accepted, or why not.
+
+    `held_until` is the end of its edition's hold.
+    """
     match copy.outcome:
         case "sent":
-            return f"{_accepted(copy)}{_came_of_it(copy, clock)}"
+            return "; ".join([_accepted(copy), *_later_events(copy, clock)])
         case "unknown" if not copy.reason:
-            return f"no answer came back; {_being_asked(copy, clock)}"
+            return _looked_up(copy, clock)
         case "waiting" if not copy.reason:
             return reason_sentence(copy.batch.reason) or _waits(copy, clock, held_until)
         case "withdrawn" if not copy.reason:
-            return "it ended, or they left, before their copy"
+            return _("stopped or unsubscribed before sending")
         case _:
-            missed = " It may be sent to the missed." if copy.missed else ""
-            return f"{reason_sentence(copy.reason)}{missed}".strip()
+            reason = reason_sentence(copy.reason)
+            return (
+                f"{reason} {_('You can send it to the missed readers.')}" if copy.missed else reason
+            )
 
 
 def _waits(copy: Delivery, clock: Callable[[datetime], str], held_until: datetime | None) -> str:
     if copy.batch.state == "paused":
-        return "waits until a person resumes it"
+        return _("paused")
     if held_until is not None:
-        return f"held until {clock(held_until)}"
-    return "being sent" if copy.batch.state == "sending" else "queued"
+        return _("held until {time}").format(time=clock(held_until))
+    return _("being sent") if copy.batch.state == "sending" else _("queued")
 
 
 def _accepted(copy: Delivery) -> str:
-    by = "" if copy.evidence == "reply" else f" (found by {copy.evidence})"
-    return f"accepted, message {copy.provider_message_id}{by}"
+    text = _EVIDENCE.get(copy.evidence or "", _EVIDENCE["reply"])
+    return str(text).format(id=copy.provider_message_id)
 
 
-def _came_of_it(copy: Delivery, clock: Callable[[datetime], str]) -> str:
-    later_events = (
-        ("delivered", copy.delivered_at),
-        ("bounced", copy.bounced_at),
-        ("called spam", copy.complained_at),
+def _later_events(copy: Delivery, clock: Callable[[datetime], str]) -> list[str]:
+    events = (
+        (_("delivered {time}"), copy.delivered_at),
+        (_("bounced {time}"), copy.bounced_at),
+        (_("marked as spam {time}"), copy.complained_at),
     )
-    return "".join(f"; {word} {clock(at)}" for word, at in later_events if at)
+    return [text.format(time=clock(at)) for text, at in events if at]
 
 
-def _being_asked(copy: Delivery, clock: Callable[[datetime], str]) -> str:
+def _looked_up(copy: Delivery, clock: Callable[[datetime], str]) -> str:
     batch = copy.batch
+    sentences = [_("No answer came back.")]
     if batch.state == "parked":
-        return "nothing was to be had by asking, and a person decides"
-    asked = {0: "", 1: "asked once, "}.get(batch.lookups, f"asked {batch.lookups} times, ")
-    when = f" at {clock(batch.due_at)}" if batch.state == "unknown" else " now"
-    return f"{asked}Postmark is asked about it{when}"
+        sentences.append(_("Postmark could not say whether it was accepted. It needs a decision."))
+        return " ".join(sentences)
+    if batch.lookups:
+        text = ngettext("Looked up {n} time.", "Looked up {n} times.", batch.lookups)
+        sentences.append(text.format(n=digits(batch.lookups)))
+    if batch.state == "unknown":
+        text = _("The next look-up is at {time}.")
+        sentences.append(text.format(time=clock(batch.due_at)))
+    else:
+        sentences.append(_("It is being looked up now."))
+    return " ".join(sentences)

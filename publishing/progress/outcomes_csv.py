@@ -1,4 +1,4 @@
-"""The readers of an edition as a CSV file, by the outcome of their copies."""
+"""The CSV file of an edition's readers, by the outcome of their copies."""
 
 import uuid
 from collections.abc import Iterable, Iterator
@@ -6,6 +6,7 @@ from datetime import datetime
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from delivery.models import Delivery
@@ -27,10 +28,14 @@ HEADER = (
 @may_take_readers_away
 @require_safe
 def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
-    """The readers with one outcome, or all, sent while they are read."""
+    """Stream the readers with one outcome, or all."""
     outcome = request.GET.get("outcome") or ALL
     if outcome not in LISTS:
-        raise Http404(f"There is no such list of readers; one of {', '.join(LISTS)} is expected.")
+        raise Http404(
+            _("There is no such list of readers. Use one of {lists}.").format(
+                lists=", ".join(LISTS)
+            )
+        )
     edition = edition_from_url(request, issue)
     dropped = dropped_sentence(edition.deliveries_dropped_at)
     if dropped:

@@ -1,4 +1,4 @@
-"""When an open progress page asks again: rarely if nothing is new or many pages are open. Pure."""
+"""The pauses between polls of open pages. Pure."""
 
 from datetime import datetime
 
@@ -7,23 +7,26 @@ from publishing.editions.status import EditionStatus
 from publishing.progress.edition_progress import is_at_rest
 
 SOON_S = 2.0
-# Where nothing was new, and how that grows from one reading to the next.
+# The pause if nothing was new, its growth from poll to poll, and its limit.
 QUIET_S, GROWS_BY, LONGEST_S = 10.0, 1.5, 60.0
-# A page follows a send in so many steps, within these bounds.
+# A page shows a send in this number of steps, within these bounds.
 STEPS, LONGEST_STEP_S = 60, 10.0
 STARTING_S = 30
 # The desk, while something is being sent and otherwise.
 DESK_S, DESK_IDLE_S = 4.0, 30.0
-# So many readings a second are given to all pages together.
+# The readings a second for all pages together.
 READINGS_PER_S = 2
-# Without scripts the whole page is loaded again.
+# Without scripts, the browser reloads the whole page.
 RELOAD_AT_LEAST_S = 5
 
 
 def ask_again_s(
     status: EditionStatus, *, hidden: bool = False, unchanged: int = 0, pages: int = 1
 ) -> float | None:
-    """Seconds until a page asks again, None for never; `unchanged` polls in a row had no news."""
+    """Return seconds until the next poll, None for never.
+
+    `unchanged` polls brought no news.
+    """
     if is_at_rest(status):
         return None
     pause = LONGEST_S if hidden else _pause_where_seen(status, unchanged)
@@ -31,24 +34,24 @@ def ask_again_s(
 
 
 def ask_desk_again_s(*, is_sending: bool, hidden: bool = False, unchanged: int = 0) -> float:
-    """Seconds until an open desk asks again what is being sent."""
+    """Return seconds until an open desk polls again."""
     if hidden:
         return LONGEST_S
     return min(LONGEST_S, (DESK_S if is_sending else DESK_IDLE_S) * GROWS_BY ** min(unchanged, 10))
 
 
 def reload_s(status: EditionStatus) -> int | None:
-    """Seconds until a page without scripts loads itself again."""
+    """Return seconds until a page without scripts reloads."""
     pause = ask_again_s(status)
     return None if pause is None else max(RELOAD_AT_LEAST_S, round(pause))
 
 
 def _pause_where_seen(status: EditionStatus, unchanged: int) -> float:
-    """How long nothing is missed, and longer where nothing is new."""
+    """Return the pause of a visible page, longer if nothing is new."""
     pause = _pause(status)
     if unchanged > 0:
         pause = max(pause, min(LONGEST_S, QUIET_S * GROWS_BY ** (min(unchanged, 20) - 1)))
-    # What is known to happen is not slept over.
+    # Poll in time for an event whose time is known.
     return min(pause, max(SOON_S, _until_something_happens(status) + 0.5))
 
 

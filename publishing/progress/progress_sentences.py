@@ -1,8 +1,11 @@
-"""The sentences about an edition's progress on pages. Pure."""
+"""Sentences about the progress of an edition. Pure."""
 
 from zoneinfo import ZoneInfo
 
-from delivery.humanise import clock, counted_copies, counted_readers
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from delivery.humanise import clock, digits
 from delivery.interface import ReasonCode
 from delivery.reports.edition_words import ARCHIVE_ONLY
 from delivery.reports.waiting_sentence import NOTHING_IS_STUCK
@@ -13,18 +16,20 @@ from publishing.scheduling.local_time import late_start_sentence
 
 
 def sentence_of(status: EditionStatus, zone: ZoneInfo) -> str:
-    """What the state is, until when or why, and what you can do."""
+    """Say what the state is, until when or why, and what the author can do."""
     return f"{_state_sentence(status, zone)} {_late_start(status)}".strip()
 
 
 def how_far(status: EditionStatus) -> str:
-    """How much of a version was sent, or why nothing was."""
+    """Say how much of a version was sent, or why nothing was."""
     counts = status.counts
     if not counts.has_started:
-        return status.reason() or "It reached nobody"
+        return status.reason() or _("It reached nobody")
     if counts.goes_to == "nobody":
-        return "Not mailed: archive only"
-    return f"{counts.sent:,} of {counts.audience:,} sent"
+        return _("Not mailed: archive only")
+    return _("{sent} of {audience} sent").format(
+        sent=digits(counts.sent), audience=digits(counts.audience)
+    )
 
 
 def _late_start(status: EditionStatus) -> str:
@@ -42,55 +47,76 @@ def _state_sentence(status: EditionStatus, zone: ZoneInfo) -> str:
         case EditionState.SCHEDULED:
             return reason
         case EditionState.HELD:
-            return f"Held. {held_sentence(counts, zone)}"
+            return f"{_('Held.')} {held_sentence(counts, zone)}"
         case EditionState.SUCCEEDED:
             return _succeeded(counts)
         case EditionState.CANCELLED:
             return f"{_cancelled(counts)} {reason}"
         case EditionState.CLOSED:
-            without = _without(counts)
-            accepted = f"; a person accepted that {without:,} did not" if without else ""
-            return f"Closed. {counted_copies(counts.sent)} went out{accepted}. {reason}"
+            return f"{_closed(counts)} {reason}"
         case EditionState.NEEDS_ATTENTION:
-            return f"Needs attention. {reason}{_nobody_lost(counts)}"
+            return " ".join(filter(None, (_("Needs attention."), reason, _none_lost(counts))))
         case EditionState.PAUSED:
-            return f"Paused. {reason}"
-        case _:
+            return f"{_('Paused.')} {reason}"
+        case EditionState.SENDING:
             stuck = what_is_stuck(status, zone)
-            return f"Sending. {stuck}" if stuck else reason
+            return f"{_('Sending.')} {stuck}" if stuck else reason
 
 
 def held_sentence(counts: EditionCounts, zone: ZoneInfo) -> str:
-    """When the first copy leaves, and to how many readers."""
-    return (
-        f"The first copy leaves at {clock(counts.held_until, zone)}, to "
-        f"{counted_readers(counts.audience)}. Until then it can be called back."
-    )
+    """Say when the first copy is sent, and to how many readers the issue goes."""
+    return ngettext(
+        "The first copy is sent at {time}. The issue goes to {n} reader. Until then you can call "
+        "it back.",
+        "The first copy is sent at {time}. The issue goes to {n} readers. Until then you can call "
+        "it back.",
+        counts.audience,
+    ).format(time=clock(counts.held_until, zone), n=digits(counts.audience))
 
 
 def what_is_stuck(status: EditionStatus, zone: ZoneInfo) -> str:
-    """Why an edition that is being sent is slow; empty if nothing is stuck."""
+    """Say why an edition is sent slowly; empty if it is sent normally."""
     reason = status.reason(zone)
     return "" if reason == str(NOTHING_IS_STUCK) else reason
 
 
 def _without(counts: EditionCounts) -> int:
-    """How many surely have no copy: an unknown copy may still turn out to have been sent."""
+    """Return how many certainly have no copy: an unknown copy may have been sent."""
     return counts.audience - counts.sent - counts.unknown - counts.waiting
+
+
+def _did_not_get_it(number: int) -> str:
+    return ngettext("{n} reader did not get it.", "{n} readers did not get it.", number).format(
+        n=digits(number)
+    )
 
 
 def _cancelled(counts: EditionCounts) -> str:
     if not (counts.sent or counts.unknown or counts.waiting):
-        done = "Called back" if counts.is_called_back else "Cancelled"
-        return f"{done}. It reached nobody; its text stays for the next version."
-    reached = counted_readers(counts.sent)
-    return f"Cancelled. It reached {reached}; {_without(counts):,} did not get it."
+        done = _("Called back.") if counts.is_called_back else _("Cancelled.")
+        return f"{done} {_('It reached nobody. Its text is kept for the next version.')}"
+    reached = ngettext(
+        "Cancelled. It reached {n} reader.", "Cancelled. It reached {n} readers.", counts.sent
+    ).format(n=digits(counts.sent))
+    return f"{reached} {_did_not_get_it(_without(counts))}"
+
+
+def _closed(counts: EditionCounts) -> str:
+    sent = ngettext(
+        "Closed. {n} copy was sent.", "Closed. {n} copies were sent.", counts.sent
+    ).format(n=digits(counts.sent))
+    without = _without(counts)
+    return f"{sent} {_did_not_get_it(without)}" if without else sent
 
 
 _WENT_TO_NOBODY = {
-    "everyone": "This issue went to nobody: there was no confirmed reader.",
-    "reached": "This version went to nobody: no reader of an earlier one was still confirmed.",
-    "unreached": "This version went to nobody: an earlier one had reached every confirmed reader.",
+    "everyone": gettext_lazy("This issue went to nobody: there was no confirmed reader."),
+    "reached": gettext_lazy(
+        "This version went to nobody: no reader of an earlier one was still confirmed."
+    ),
+    "unreached": gettext_lazy(
+        "This version went to nobody: an earlier one had reached every confirmed reader."
+    ),
     "nobody": ARCHIVE_ONLY,
 }
 
@@ -98,27 +124,39 @@ _WENT_TO_NOBODY = {
 def _succeeded(counts: EditionCounts) -> str:
     if not counts.audience:
         return str(_WENT_TO_NOBODY[counts.goes_to])
-    if counts.sent == 1:
-        went = "1 copy went out and Postmark accepted it."
-    else:
-        went = f"{counts.sent:,} copies went out, one each, and Postmark accepted every one."
-    others = counts.audience - counts.sent
-    if not others:
-        return f"Succeeded. {went}"
-    why = " or ".join(
-        reason
-        for reason, count in (
-            ("had left", counts.withdrawn),
-            ("may not be mailed", counts.suppressed),
-            ("cannot be reached at the address they gave", counts.failed),
+    sentences = [
+        ngettext(
+            "Succeeded. Postmark accepted {n} copy.",
+            "Succeeded. Postmark accepted {n} copies, one for each reader.",
+            counts.sent,
+        ).format(n=digits(counts.sent))
+    ]
+    if counts.withdrawn:
+        text = ngettext(
+            "{n} reader unsubscribed before their copy was sent.",
+            "{n} readers unsubscribed before their copies were sent.",
+            counts.withdrawn,
         )
-        if count
-    )
-    return f"Succeeded. {went} The other {counted_readers(others)} {why}; nobody is missing."
+        sentences.append(text.format(n=digits(counts.withdrawn)))
+    if counts.suppressed:
+        text = ngettext(
+            "{n} reader may not be mailed.", "{n} readers may not be mailed.", counts.suppressed
+        )
+        sentences.append(text.format(n=digits(counts.suppressed)))
+    if counts.failed:
+        text = ngettext(
+            "{n} reader cannot be mailed at the address they gave.",
+            "{n} readers cannot be mailed at the addresses they gave.",
+            counts.failed,
+        )
+        sentences.append(text.format(n=digits(counts.failed)))
+    if counts.audience > counts.sent:
+        sentences.append(_("Nobody was missed."))
+    return " ".join(sentences)
 
 
-def _nobody_lost(counts: EditionCounts) -> str:
-    """What a stop did to the readers. Said only while nobody failed, for whatever reason."""
+def _none_lost(counts: EditionCounts) -> str:
+    """Say that a stop lost no reader, unless any copy failed for whatever reason."""
     if counts.control != "stopped" or counts.failed:
         return ""
-    return " Sending is paused; no reader was marked as failed."
+    return _("Sending is paused. No copy was marked as failed.")

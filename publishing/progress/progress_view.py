@@ -1,4 +1,4 @@
-"""The page of an edition: how it is doing, reader by reader, and what may be done."""
+"""The progress page of an edition: its state, its readers, and the actions."""
 
 import uuid
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _LIVE_PARTS = ("head", "counts", "details", "versions", "reader_tabs")
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What one look at the database says of an edition and of all versions of its issue."""
+    """One reading of an edition and of all versions of its issue."""
 
     edition: Edition
     status: EditionStatus
@@ -54,7 +54,7 @@ _readings: SharedReadings[_Reading] = SharedReadings(for_s=1, limit=100)
 @may_look
 @require_safe
 def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """The progress of an issue's newest edition, or of the version that is named."""
+    """Show the progress of an issue's newest edition, or of the named version."""
     poll = poll_from(request)
     if poll is not None:
         return _update(request, issue, poll)
@@ -86,13 +86,16 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 @may_look
 @require_safe
 def progress_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """The keys of `issue_status` with `rate` and `eta_s`."""
+    """Return the keys of `issue_status` with `rate` and `eta_s`."""
     status, _ = statuses_from_url(request, issue)
     return JsonResponse(status.progress_json(), headers={"Cache-Control": "no-store"})
 
 
 def _update(request: HttpRequest, issue: uuid.UUID, poll: Poll) -> HttpResponse:
-    """The changed parts and the next poll. Polls within a second share one reading."""
+    """Return the changed parts and the next poll.
+
+    Polls within a second share one reading.
+    """
     pages = 1
     if poll.page:
         pages = _pages.seen(poll.page, hidden=poll.is_hidden)
@@ -163,7 +166,7 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         "versions": rows_of(reading.versions, counts) if len(reading.versions) > 1 else [],
         "readers": readers,
         "listed": _listed(reading, shown, readers["outcome"]),
-        # Without its fragment: to that a browser would only scroll.
+        # Without its fragment: with it a browser would scroll and not reload.
         "here": request.get_full_path(),
     }
 
@@ -179,7 +182,7 @@ def _listed(reading: _Reading, shown: EditionProgress, outcome: str) -> str:
 
 
 def _is_list_news(listed: str, before: str, shown: EditionProgress) -> bool:
-    """Whether the list and the history are read again: not for every copy that goes out."""
+    """Return whether to read the list and the history again."""
     if listed.partition(".")[0] != before.partition(".")[0]:
         return True
     return shown.is_at_rest and listed != before

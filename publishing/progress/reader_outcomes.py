@@ -1,4 +1,7 @@
-"""Readers' outcomes, a page at a time: the batches' counts say which batches to read."""
+"""Pages of readers' outcomes.
+
+The counts of the batches tell which batches to read.
+"""
 
 import re
 from collections.abc import Iterator
@@ -13,31 +16,34 @@ from publishing.progress_bar import ORDER
 from subscribers.models import Subscriber
 
 PAGE = 50
-# Shown to a user who did not ask for the list.
+# The number of readers that the page shows unasked.
 FIRST_FEW = 20
 ALL, MISSED = "all", "missed"
 LISTS = (ALL, *ORDER, MISSED)
-# Copies held in memory while a file of them is written.
+# The number of copies in memory while a file is written.
 CHUNK = 2000
-# Behind every recipient of a batch; no more digits than a cursor may have.
+# Greater than every recipient of a batch, with the most digits that a cursor may have.
 _BATCH_END = 10**18 - 1
 _CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})")
 
 
 class CopiesDroppedError(Exception):
-    """The deliveries were dropped, perhaps while they were read; one sentence says when."""
+    """The deliveries were dropped, perhaps while they were read.
+
+    The message says when.
+    """
 
 
 def outcome_page(
     edition: int, outcome: str, after: str = "", *, limit: int = PAGE
 ) -> tuple[list[Delivery], str]:
     """
-    Up to `limit` copies on one of `LISTS`, and the cursor of the next page, empty on the last.
+    Return up to `limit` copies of one of `LISTS`, and the next cursor or "".
 
     `after` is the cursor of this page, empty for the first. Raises `CopiesDroppedError`.
     """
     if outcome not in LISTS:
-        raise ValueError(f"{outcome!r} is not an outcome; one of {', '.join(LISTS)} is expected.")
+        raise ValueError(f"{outcome!r} is not an outcome. Use one of {', '.join(LISTS)}.")
     # The column of the batches that counts the list.
     counted = "size" if outcome == ALL else outcome
     batches = Batch.objects.filter(Q(**{f"{counted}__gt": 0}), edition=edition).order_by("pk")
@@ -49,7 +55,7 @@ def outcome_page(
         copies = copies.filter(
             Q(batch_id__gt=first) | Q(batch_id=first, recipient_id__gt=recipient)
         )
-    # As many batches as are needed. All copies of the first may have been shown.
+    # Take as many batches as needed. All copies of the first may have been shown.
     ids, there, were_enough = [], 0, False
     for batch, count in batches.values_list("pk", counted)[: limit + 2]:
         ids.append(batch)
@@ -66,12 +72,15 @@ def outcome_page(
     shown = found[:limit]
     if len(found) > limit:
         return shown, f"{shown[-1].batch_id}.{shown[-1].recipient_id}"
-    # Some were settled between the two queries. Later batches may hold more.
+    # Some copies were settled between the two queries. Later batches may hold more.
     return shown, f"{ids[-1]}.{_BATCH_END}" if were_enough else ""
 
 
 def every_copy(edition: int, outcome: str, *, batch_size: int = CHUNK) -> Iterator[Delivery]:
-    """All copies of a list in constant memory. Raises `CopiesDroppedError`, also midway."""
+    """Yield all copies of a list in constant memory.
+
+    Raises `CopiesDroppedError`, also midway.
+    """
     after = ""
     while True:
         copies, after = outcome_page(edition, outcome, after, limit=batch_size)
@@ -84,9 +93,9 @@ def found_readers(
     issue: UUID, version: int, text: str
 ) -> tuple[list[tuple[Subscriber, Delivery | None]], bool]:
     """
-    The readers whose address begins with `text`, and whether there are more than a page.
+    Return the readers whose address starts with `text`, and if there are more.
 
-    Each with their copy, or None if they were not in the audience. Raises `CopiesDroppedError`.
+    Each comes with the copy, or None outside the audience. Raises `CopiesDroppedError`.
     """
     found = Subscriber.objects.filter(email_key__startswith=text.lower()).order_by("email_key")
     readers = list(found[: PAGE + 1])
@@ -102,7 +111,10 @@ def found_readers(
 
 
 def _require_kept(edition: QuerySet[Edition]) -> None:
-    """Raise `CopiesDroppedError`. Called after reading: the mark precedes the first deletion."""
+    """Raise `CopiesDroppedError`.
+
+    Call it after reading: the mark precedes the first deletion.
+    """
     for dropped_at in edition.values_list("deliveries_dropped_at", flat=True):
         if dropped_at is not None:
             raise CopiesDroppedError(dropped_sentence(dropped_at))

@@ -1,4 +1,4 @@
-"""The readers below the progress page: by outcome, or by address."""
+"""The list of readers on the progress page, by outcome or by address."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -8,11 +8,14 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 from delivery.models import Delivery, Edition
 from delivery.rules.edition_counts import EditionCounts
 from publishing.desk_access import sees_readers
 from publishing.editions.status import EditionStatus
+from publishing.outcome_labels import outcome_label
 from publishing.progress.edition_progress import OUTCOME_TONES, counts_of
 from publishing.progress.outcome_sentences import address_of, when_of, why_of
 from publishing.progress.reader_outcomes import (
@@ -29,12 +32,12 @@ from subscribers.desk.reader_list import LONGEST_SEARCH
 from subscribers.models import Subscriber
 from subscribers.permissions import MANAGE
 
-# Listed by default: readers whose copy was not simply sent.
+# The default list is the first of these that is not empty.
 LISTED_UNASKED = ("failed", "unknown", "suppressed", "withdrawn")
 
 
 def chosen_list(request: HttpRequest, edition: Edition, counts: EditionCounts) -> dict[str, Any]:
-    """Which list an address asks for, and the tabs of all lists, without reading the list."""
+    """Return the list that a URL asks for and all tabs, without its rows."""
     takes_away = sees_readers(request)
     by_outcome = {ALL: counts.audience, **counts_of(counts), MISSED: counts.missed}
     outcome, limit = request.GET.get("outcome", ""), PAGE
@@ -45,8 +48,9 @@ def chosen_list(request: HttpRequest, edition: Edition, counts: EditionCounts) -
     return {
         "outcome": outcome,
         "limit": limit,
+        "label": outcome_label(outcome),
         "tabs": [
-            (name, by_outcome[name])
+            (name, outcome_label(name), by_outcome[name])
             for name in LISTS
             if name != MISSED or by_outcome[MISSED] or outcome == MISSED
         ],
@@ -61,7 +65,7 @@ def chosen_list(request: HttpRequest, edition: Edition, counts: EditionCounts) -
 def listed_readers(
     request: HttpRequest, edition: Edition, status: EditionStatus, zone: ZoneInfo
 ) -> dict[str, Any]:
-    """The list that an address asks for, for its template."""
+    """Return the context of the list that a URL asks for."""
     context = chosen_list(request, edition, status.counts)
     clock = _clock_beside(edition.published_at, zone)
     why = partial(why_of, clock=clock, held_until=status.held_until)
@@ -88,10 +92,11 @@ def _row(copy: Delivery, why: Callable[[Delivery], str], manages: bool) -> dict[
     return {
         "address": address_of(copy),
         "outcome": copy.outcome,
+        "label": outcome_label(copy.outcome),
         "tone": OUTCOME_TONES[copy.outcome],
         "at": when_of(copy),
         "why": why(copy),
-        # Leads to their own page.
+        # For the link to the reader's own page.
         "reader": copy.recipient_id if manages and copy.address else None,
     }
 
@@ -99,17 +104,19 @@ def _row(copy: Delivery, why: Callable[[Delivery], str], manages: bool) -> dict[
 def _not_in_audience(
     reader: Subscriber, clock: Callable[[datetime], str], manages: bool
 ) -> dict[str, Any]:
-    why = f"not in the audience of this version; {reader.state} since {clock(reader.since)}"
+    why = _("Not in the audience of this version. {state} since {time}.").format(
+        state=reader.get_state_display(), time=clock(reader.since)
+    )
     page = reader.pk if manages else None
     return {"address": reader.email, "tone": "calm", "why": why, "reader": page}
 
 
 def _clock_beside(day: datetime, zone: ZoneInfo) -> Callable[[datetime], str]:
-    """A clock that adds the date, unless it is the day of publishing."""
+    """Return a clock that adds the date, except on the day of publishing."""
     that_day = day.astimezone(zone).date()
 
     def clock(at: datetime) -> str:
         there = at.astimezone(zone)
-        return f"{there:%H:%M:%S}" if there.date() == that_day else f"{there:%d %b %Y, %H:%M:%S}"
+        return date_format(there, "H:i:s" if there.date() == that_day else "d M Y, H:i:s")
 
     return clock

@@ -1,9 +1,11 @@
-"""Drop the deliveries of an old edition, once its receipt is made. Counts and content stay."""
+"""Drop the deliveries of old editions that have receipts. Counts and content stay."""
 
 import logging
 from collections.abc import Iterator
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.interface import together
 from delivery.models import Edition
@@ -19,20 +21,32 @@ logger = logging.getLogger(__name__)
 
 # Why the deliveries of an edition must stay, by the obstacle of its `DropStatus`.
 _REFUSALS = {
-    "on_request": "Mail that people ask for stays with the people who asked for it.",
-    "not_over": "It is not over: it is {state}. Copies go when every one is settled or it ended.",
-    "newest": "It is the newest issue; its copies stay until another one was published.",
-    "scheduled_correction": "A correction is scheduled that goes to those who were sent this one; "
-    "who they are is needed when its time comes.",
-    "unapplied_event": "Postmark reported something about it that could not be applied yet; "
-    "./homing events lists what waits for a person.",
-    "too_young": "Postmark may still be asked about it: its copies may go from {from_then} on "
-    "(POSTMARK_RETENTION_DAYS and a week).",
+    "on_request": gettext_lazy(
+        "The copies of transactional mail are kept as long as the readers who requested it."
+    ),
+    "not_over": gettext_lazy(
+        "It has not ended: its state is “{state}”. You can delete its copies once all are settled."
+    ),
+    "newest": gettext_lazy(
+        "It is the newest issue. You can delete its copies after you publish another one."
+    ),
+    "scheduled_correction": gettext_lazy(
+        "A scheduled correction goes to the readers of this version, so their copies are still "
+        "needed."
+    ),
+    "unapplied_event": gettext_lazy(
+        "An event from Postmark about it could not be applied yet. ./homing events lists the "
+        "events that need attention."
+    ),
+    "too_young": gettext_lazy(
+        "Postmark can still be asked about its copies. You can delete them from {from_then} on "
+        "(POSTMARK_RETENTION_DAYS and a week)."
+    ),
 }
 
 
 class CannotDropError(Exception):
-    """The deliveries of an edition must stay; the sentence says why."""
+    """The deliveries of an edition must stay; the message says why."""
 
 
 def days_kept() -> int | None:
@@ -43,7 +57,10 @@ def days_kept() -> int | None:
 
 
 def drop_copies(edition: Edition) -> Iterator[int]:
-    """Drop an edition's deliveries; yield how many went. Raises `CannotDropError` before that."""
+    """Drop an edition's deliveries; yield the numbers deleted.
+
+    Raises `CannotDropError` first.
+    """
     if not _is_marked(edition):
         _mark_dropped(edition, provider_retention_days(), by_operator=True)
     return drop_deliveries.delete_deliveries(edition.pk)
@@ -56,13 +73,13 @@ def copies_to_drop(edition: Edition) -> int:
 
 
 def _is_marked(edition: Edition) -> bool:
-    """Whether dropping has begun. Raises `CannotDropError` if it may not begin."""
+    """Return whether dropping has begun. Raises `CannotDropError` if it may not begin."""
     status = load_drop_status(edition.pk, days=provider_retention_days())
     if status.dropped_at is not None:
         return True
     if status.obstacle:
         raise CannotDropError(
-            _REFUSALS[status.obstacle].format(
+            str(_REFUSALS[status.obstacle]).format(
                 state=load_status(edition.pk).words, from_then=since_when(status.old_enough_at)
             )
         )
@@ -81,7 +98,7 @@ def _mark_dropped(edition: Edition, days: float, *, by_operator: bool = False) -
         if before.may_be_dropped and by_operator:
             record_action_from_the_command_line(edition, "drop_copies")
     if before.obstacle and before.dropped_at is None:
-        raise CannotDropError("Something happened to it just now; look at it again.")
+        raise CannotDropError(_("Its state changed in the meantime. Try again."))
 
 
 def count_old_copies() -> int:
@@ -92,7 +109,10 @@ def count_old_copies() -> int:
 
 
 def drop_old_copies() -> Iterator[int]:
-    """Drop what is older than `DELIVERIES_KEEP_DAYS`, edition by edition; yield how many went."""
+    """Drop deliveries older than `DELIVERIES_KEEP_DAYS`, by edition.
+
+    Yield the numbers deleted.
+    """
     days = days_kept()
     first_error: Exception | None = None
     for edition in [] if days is None else drop_deliveries.load_due(days=days):

@@ -7,6 +7,8 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.humanise import duration
@@ -21,6 +23,7 @@ from publishing.editions.status import (
     load_status,
 )
 from publishing.models import Receipt
+from publishing.outcome_labels import outcome_label
 from publishing.progress.edition_progress import LOOKS, OUTCOME_TONES, counts_of
 from publishing.progress.progress_sentences import sentence_of
 from publishing.progress_bar import ORDER, label_of, parts_of
@@ -39,11 +42,11 @@ from publishing.receipts.receipts import (
 from subscribers.links.see_other import see_other
 
 NOTES = {
-    "sent": "each with Postmark’s message id",
-    "unknown": "no proof had come, and nothing more was asked",
-    "failed": "not sent; each reader’s page gives the reason",
-    "suppressed": "may not be mailed: they bounced or complained before",
-    "withdrawn": "it ended, or they left, before their copy; no mail was sent to them",
+    "sent": gettext_lazy("each with Postmark’s message id"),
+    "unknown": gettext_lazy("no proof came, and no more look-ups were made"),
+    "failed": gettext_lazy("not sent; each reader’s page gives the reason"),
+    "suppressed": gettext_lazy("may not be mailed: they bounced or complained before"),
+    "withdrawn": gettext_lazy("stopped or unsubscribed before sending"),
     "waiting": "",
 }
 TIMES = ("published_at", "first_copy_at", "last_copy_at", "ended_at")
@@ -52,7 +55,7 @@ TIMES = ("published_at", "first_copy_at", "last_copy_at", "ended_at")
 @may_look
 @require_safe
 def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """Show the receipt to read and print; without one, the issue's page says why."""
+    """Show the receipt; without one, redirect to the issue's page, which says why."""
     edition = edition_from_url(request, issue)
     try:
         stored = receipt_of(edition)
@@ -61,7 +64,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         return see_other(progress_url(edition))
     status = load_status(edition.pk)
     fields = fields_of(stored)
-    # Newer code may have made it, with other fields: none is required here.
+    # A newer release may have made it, with other fields: none is required here.
     stored_counts = fields.get("counts", {})
     outcomes = {name: stored_counts.get(name, 0) for name in ORDER}
     today = counts_of(status.counts)
@@ -88,7 +91,13 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "bar": parts_of(outcomes),
             "label": label_of(outcomes, sum(outcomes.values())),
             "ledger": [
-                (name, outcomes[name], OUTCOME_TONES[name], NOTES[name] if outcomes[name] else "")
+                {
+                    "outcome": name,
+                    "label": outcome_label(name),
+                    "count": outcomes[name],
+                    "tone": OUTCOME_TONES[name],
+                    "note": NOTES[name] if outcomes[name] else "",
+                }
                 for name in ORDER
             ],
             "content": _in_groups(fields.get("content_sha256", "")),
@@ -96,7 +105,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "signature": _in_groups(stored.signature),
             "is_genuine": is_genuine(stored),
             "since": [
-                (name, outcomes[name], today[name])
+                (outcome_label(name), outcomes[name], today[name])
                 for name in ORDER
                 if outcomes[name] != today[name]
             ],
@@ -109,7 +118,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 @may_look
 @require_safe
 def receipt_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
-    """Download the receipt: fields and signature, as one JSON file."""
+    """Download fields and signature of the receipt as one JSON file."""
     edition = edition_from_url(request, issue)
     try:
         stored = receipt_of(edition)
@@ -125,7 +134,7 @@ def receipt_json(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
 @may_look
 @require_http_methods(["GET", "HEAD", "POST"])
 def check_receipt(request: HttpRequest) -> HttpResponse:
-    """Verify a pasted receipt and compare it with the counts of today."""
+    """Verify a pasted receipt and compare it with today's counts."""
     pasted = request.POST.get("receipt", "")
     context: dict[str, Any] = {"pasted": pasted, "longest": LONGEST}
     if request.method == "POST":
@@ -167,7 +176,7 @@ def _took(first: datetime | None, last: datetime | None) -> str:
     if first is None or last is None:
         return ""
     seconds = int((last - first).total_seconds())
-    return duration(seconds) if seconds else "less than a second"
+    return duration(seconds) if seconds else _("less than a second")
 
 
 def _in_groups(digest: str) -> str:

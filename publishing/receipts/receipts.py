@@ -1,4 +1,4 @@
-"""Make, sign, parse and compare receipts. One is a recount of rows; a trigger keeps it."""
+"""Make, sign, parse and compare receipts. A trigger keeps each from being changed."""
 
 import hashlib
 import json
@@ -11,7 +11,9 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Count, Max, Min, Q
 from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.translation import gettext as _
 
+from delivery.humanise import digits
 from delivery.models import Delivery, Edition
 from publishing.display_name import named
 from publishing.editions.status import EditionStatus, load_status
@@ -26,32 +28,35 @@ LONGEST = 20_000
 
 
 class NotAReceiptError(ValueError):
-    """The given text is no receipt; the sentence says what was found."""
+    """The given text is not a receipt; the message says why."""
 
 
 class NoReceiptError(Exception):
-    """There is no receipt, or none yet; the sentence says why."""
+    """There is no receipt, or none yet; the message says why."""
 
 
 def receipt_refusal(edition: Edition, status: EditionStatus) -> str:
     """Return why an edition cannot have a receipt now; empty if it can."""
     if edition.kind != Edition.Kind.NEWSLETTER:
-        return "Mail that people ask for never ends, so there is no receipt of it."
+        return _("Transactional mail has no end, so there is no receipt for it.")
     if not is_at_rest(status):
-        return (
-            "There is no receipt yet: it is made when every copy is settled or the issue has been "
-            f"closed or cancelled. Now it is {status.words}."
-        )
+        return _(
+            "There is no receipt yet. It is made when every copy is settled or the issue is closed "
+            "or cancelled. The state is now “{state}”."
+        ).format(state=status.words)
     return ""
 
 
 def receipt_of(edition: Edition) -> Receipt:
-    """Return the receipt of an edition, made now if there is none. Raises `NoReceiptError`."""
+    """Return the receipt of an edition; make it if there is none.
+
+    Raises `NoReceiptError`.
+    """
     return Receipt.objects.filter(edition=edition.pk).first() or _make_receipt(edition)
 
 
 def receipt_today(edition: Edition) -> dict[str, Any] | None:
-    """Return the fields of a receipt made now, from every row; None if the rows were dropped."""
+    """Return the fields of a receipt from today's rows; None if the rows were dropped."""
     with transaction.atomic():
         _read_one_snapshot()
         status = load_status(edition.pk)
@@ -68,15 +73,18 @@ def _make_receipt(edition: Edition) -> Receipt:
         if refusal:
             raise NoReceiptError(refusal)
         if status.counts.deliveries_dropped_at is not None:
-            raise NoReceiptError("There is no receipt, and its copies were dropped.")
+            raise NoReceiptError(_("There is no receipt, and the copies were deleted."))
         fields = _receipt_fields(edition, status, _recount_and_compare(edition, status))
-    # Outside the snapshot, where the receipt of a concurrent caller would be an error.
+    # Outside the snapshot: within it, the receipt of a concurrent caller would be an error.
     Receipt.objects.bulk_create([sign_receipt(fields, edition)], ignore_conflicts=True)
     return Receipt.objects.get(edition=edition.pk)
 
 
 def recount_before_dropping(edition: Edition) -> None:
-    """Count the rows of an edition one last time. Raises `NoReceiptError` if the counts differ."""
+    """Count the rows of an edition one last time.
+
+    Raises `NoReceiptError` if the counts differ.
+    """
     with transaction.atomic():
         _read_one_snapshot()
         status = load_status(edition.pk)
@@ -88,8 +96,10 @@ def _recount_and_compare(edition: Edition, status: EditionStatus) -> dict[str, A
     recount = _recount(edition)
     if any(recount["outcomes"][name] != count for name, count in counts_of(status.counts).items()):
         raise NoReceiptError(
-            "The rows and the counts of this issue differ, so nothing can be proved by them. Run "
-            f"./homing audit {edition.issue_id}, which says where."
+            _(
+                "The rows and the counts of this issue differ, so there can be no receipt. Run "
+                "./homing audit {issue} to see where they differ."
+            ).format(issue=edition.issue_id)
         )
     return recount
 
@@ -126,7 +136,7 @@ def _receipt_fields(
 
 
 def _recount(edition: Edition) -> dict[str, Any]:
-    """Sum up the deliveries, and hash their recipients in order, with constant memory."""
+    """Count the deliveries and hash their recipients in order, in constant memory."""
     rows = Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
     recipients = rows.order_by("recipient_id").values_list("recipient_id", flat=True)
     audience, after = hashlib.sha256(), -1
@@ -146,7 +156,7 @@ def _recount(edition: Edition) -> dict[str, Any]:
 
 
 def _ended_at(edition: Edition, recount: dict[str, Any]) -> datetime:
-    """Return when it was cancelled or closed, or else when its last attempt or hold ended."""
+    """Return when it was cancelled or closed, or its last attempt or hold ended."""
     if edition.control in {"cancelled", "closed"} and edition.control_at is not None:
         return edition.control_at
     with connection.cursor() as cursor:
@@ -169,7 +179,7 @@ def fields_of(receipt: Receipt) -> dict[str, Any]:
 
 
 def is_genuine(receipt: Receipt) -> bool:
-    """Whether its text was signed here, under today's key or an earlier one."""
+    """Return whether its text was signed here, with the current key or an earlier one."""
     return any(
         constant_time_compare(_sign(receipt.text, secret), receipt.signature)
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
@@ -177,7 +187,7 @@ def is_genuine(receipt: Receipt) -> bool:
 
 
 def receipt_as_json(receipt: Receipt) -> str:
-    """Return text and signature as one JSON object, as a receipt is given out."""
+    """Return fields and signature as the JSON object that users download."""
     return _canonical({"receipt": fields_of(receipt), "signature": receipt.signature})
 
 
@@ -199,23 +209,26 @@ def parse_receipt(pasted: str) -> Receipt:
     """Return the receipt in a pasted text, unsaved. Raises `NotAReceiptError`."""
     if len(pasted) > LONGEST:
         raise NotAReceiptError(
-            f"This is longer than any receipt: {len(pasted):,} characters, and at most "
-            f"{LONGEST:,} are expected."
+            _("This is too long for a receipt: {length} characters; the limit is {limit}.").format(
+                length=digits(len(pasted)), limit=digits(LONGEST)
+            )
         )
     try:
         found = json.loads(pasted, object_pairs_hook=_refuse_repeats, parse_constant=_refuse)
-        # An escaped half of a surrogate pair cannot be encoded, so it was never signed.
+        # An escaped half of a surrogate pair cannot be encoded, so it cannot have been signed.
         _canonical(found).encode()
     except (ValueError, RecursionError):
         raise NotAReceiptError(
-            "This is no receipt: it cannot be read as JSON. Paste the whole file, from its first "
-            "brace to its last."
+            _(
+                "This is not a receipt, because it is not valid JSON. Paste the whole file, from "
+                "the first brace to the last."
+            )
         ) from None
     match found:
         case {"receipt": dict(fields), "signature": str(signature)} if len(found) == 2:
             return Receipt(text=_canonical(fields), signature=signature)
     raise NotAReceiptError(
-        "This is no receipt: “receipt” and “signature” are expected, and nothing beside them."
+        _("This is not a receipt. It must have exactly the keys “receipt” and “signature”.")
     )
 
 
@@ -244,4 +257,4 @@ def _refuse_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number of a receipt")
+    raise ValueError(f"{constant} is not allowed in a receipt")

@@ -1,4 +1,4 @@
-"""The glyphs, numbers and names on pages."""
+"""Template tags and filters for glyphs, numbers and names."""
 
 from datetime import UTC, datetime
 from email.utils import parseaddr
@@ -15,18 +15,20 @@ from delivery.humanise import clock, counted, digits, duration
 from delivery.interface import reason_sentence
 from delivery.models import Edition
 from delivery.reports.edition_words import alarm_words
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.edition_content import plain_title
 from publishing.display_name import called
+from publishing.outcome_labels import outcome_label
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
 from publishing.scheduling.local_time import scheduled_time_of
 
 register = template.Library()
 register.filter("called", called)
-register.filter("activity_sentence", sentence_of)
+register.filter("activity_sentence", plain_sentence_of)
 register.filter("reason_sentence", reason_sentence)
 register.filter("alarm_words", alarm_words)
 register.filter("duration", duration)
+register.filter("outcome_label", outcome_label)
 register.filter("plain_title", plain_title)
 
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
@@ -35,26 +37,26 @@ _NOTE_GLYPHS = {"doubt": "attention", "fault": "failed", "sent": "sent", "held":
 
 @register.simple_tag
 def glyph(name: str, tone: str = "") -> SafeString:
-    """A symbol beside a word, hidden from screen readers."""
+    """Return a symbol, hidden from screen readers."""
     look = f"glyph {tone}" if tone else "glyph"
     return format_html('<svg class="{}" aria-hidden="true"><use href="#{}"/></svg>', look, name)
 
 
 @register.simple_tag
 def version_url(name: str, edition: Edition) -> str:
-    """The address of a page about one version of an issue."""
+    """Return the URL of a page about a version of an issue."""
     return f"{reverse(name, args=[edition.issue_id])}?version={edition.version}"
 
 
 @register.simple_tag
 def state(name: str, tone: str, words: str) -> SafeString:
-    """A symbol and the words beside it, which begin with a capital letter."""
+    """Return a symbol and the text beside it, with a capital letter."""
     return format_html('<span class="state {}">{}{}</span>', tone, glyph(name), capfirst(words))
 
 
 @register.simple_block_tag
 def note(content: str, tone: str, name: str = "", **attributes: str) -> SafeString:
-    """A note with a symbol, that of its tone unless it is named, and attributes."""
+    """Return a note with a symbol, by default that of its tone, and attributes."""
     return format_html(
         '<div class="{}"{}>{}<div>{}</div></div>',
         f"note {tone}" if tone else "note",
@@ -72,45 +74,48 @@ def counted_words(number: int, words: str) -> str:
 
 @register.filter
 def in_zone(at: datetime) -> str:
-    """The zone of the page, as it follows a time in it; elsewhere than in UTC with that time."""
+    """Return the zone to write after a time; outside UTC, with the time in UTC."""
     zone = timezone.get_current_timezone_name()
     return "UTC" if zone == "UTC" else f"{zone} ({clock(at, UTC)} UTC)"
 
 
 @register.filter
 def grouped(number: int) -> str:
-    """52418 as 52,418."""
+    """Return 52418 as 52,418."""
     return digits(number)
 
 
 @register.filter
 def scheduled_for(edition: Edition | None) -> str:
-    """The moment that an edition was scheduled for, in words; empty if it was published at once."""
+    """Return the time that an edition was scheduled for.
+
+    Empty if it was not scheduled.
+    """
     moment = scheduled_time_of(edition) if edition else None
     return moment.words if moment else ""
 
 
 @register.filter
 def breakable(address: str) -> SafeString:
-    """An address that a narrow page breaks after the @ before it breaks a word."""
+    """Return an address that a narrow page breaks after the @ first."""
     return mark_safe(conditional_escape(address).replace("@", "@<wbr>"))  # noqa: S308 -- escaped
 
 
 @register.filter
 def mailbox(sender: str) -> str:
-    """A sender without the quotation marks that a header wants (RFC 5322)."""
+    """Return a sender without the quotation marks of a mail header (RFC 5322)."""
     name, address = parseaddr(sender)
     return f"{name} <{address}>" if name else address
 
 
 @register.filter
 def signature(author: object) -> str:
-    """The author's full name for public pages, if they gave one; never their user name."""
+    """Return the author's full name for public pages, if any, never their user name."""
     return getattr(author, "get_full_name", str)()
 
 
 @register.filter
 def may(user: object, way: str) -> bool:
-    """Whether somebody may “write”, “act” on what goes out, or “look” at issues."""
+    """Return whether a user may “write”, “act” on issues, or “look” at them."""
     has_perm = getattr(user, "has_perm", None)
     return has_perm is not None and any(map(has_perm, _WAYS[way]))

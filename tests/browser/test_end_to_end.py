@@ -121,7 +121,7 @@ def test_issue_from_its_first_word_to_its_receipt(new_page, author, readers, sit
     expect(page.get_by_role("status")).to_have_text("Sending")
     page.evaluate("window.notLoadedAgain = true")
     with site.worker():
-        succeeded(page, f"Succeeded. {READERS} copies went out, one each")
+        succeeded(page, f"Succeeded. Postmark accepted {READERS} copies")
     assert page.evaluate("window.notLoadedAgain")
     assert copies_of(provider, edition(version=2)) == {one.email: 1 for one in readers}
     assert not copies_of(provider, edition(version=1))
@@ -129,14 +129,14 @@ def test_issue_from_its_first_word_to_its_receipt(new_page, author, readers, sit
     assert second.filter(outcome="sent").exclude(provider_message_id="").count() == READERS
 
     # The receipt shows the same counts and is genuine.
-    page.get_by_role("link", name="See the receipt").click()
+    page.get_by_role("link", name="View receipt").click()
     expect(page.locator(".tally")).to_contain_text(f"{READERS} of {READERS} sent")
     expect(page.get_by_role("button", name="Print")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the receipt").click()
     page.get_by_role("link", name="Check a receipt").click()
-    page.get_by_label("The receipt’s whole text").fill(download.value.path().read_text())
-    page.get_by_role("button", name="Check it").click()
+    page.get_by_label("Text of the receipt").fill(download.value.path().read_text())
+    page.get_by_role("button", name="Check", exact=True).click()
     expect(page.get_by_text("Genuine.", exact=True)).to_be_visible()
     assert Receipt.objects.count() == 1
 
@@ -194,9 +194,9 @@ def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, s
     with download.value.path().open(newline="") as file:
         assert [row["address"] for row in csv.DictReader(file)] == [missed.address]
     faults.clear()
-    do(page, "Send to the missed", "Send to 1 reader")
+    do(page, "Send to missed readers", "Send to 1 reader")
     site.deliver()
-    succeeded(page, f"Succeeded. {READERS} copies went out, one each")
+    succeeded(page, f"Succeeded. Postmark accepted {READERS} copies")
     assert copies_of(provider, edition()) == {**everybody_else, missed.address: 1}
 
     # One reader leaves and one joins; the correction is for those who got the mistake.
@@ -214,7 +214,7 @@ def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, s
     publish_to(page, READERS - 1)
     do(page, "Send now", f"Send to {READERS - 1} readers now")
     site.deliver()
-    succeeded(page, f"Succeeded. {READERS - 1} copies went out, one each")
+    succeeded(page, f"Succeeded. Postmark accepted {READERS - 1} copies")
     assert copies_of(provider, edition(version=2)) == {one.email: 1 for one in stays}
     assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
 
@@ -303,7 +303,7 @@ def test_issue_is_written_published_and_paused_by_keyboard(
     press(page, f"Resume for {READERS} readers")
     expect(page.get_by_role("status")).to_have_text("Sending")
     with site.worker():
-        succeeded(page, f"Succeeded. {READERS} copies went out, one each")
+        succeeded(page, f"Succeeded. Postmark accepted {READERS} copies")
     assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
 
 
@@ -354,19 +354,19 @@ def test_issue_is_written_published_and_watched_without_scripts(
     # The page reloads until sending has ended.
     expect(page.get_by_role("status")).to_have_text("Sending")
     with site.worker():
-        succeeded(page, f"Succeeded. {READERS} copies went out, one each")
+        succeeded(page, f"Succeeded. Postmark accepted {READERS} copies")
     assert page.locator("meta[http-equiv=refresh]").count() == 0
     assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
 
     # The readers as a file, and the receipt.
     with page.expect_download() as download:
-        page.get_by_role("link", name=f"Download these {READERS} as CSV").click()
+        page.get_by_role("link", name=f"Download {READERS} readers as CSV").click()
     with download.value.path().open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["address"] for row in rows} == {one.email for one in readers}
     assert {row["outcome"] for row in rows} == {"sent"}
     assert Delivery.objects.filter(outcome="sent").count() == len(rows) == READERS
-    page.get_by_role("link", name="See the receipt").click()
+    page.get_by_role("link", name="View receipt").click()
     expect(page.locator(".tally")).to_contain_text(f"{READERS} of {READERS} sent")
 
 

@@ -112,7 +112,7 @@ def test_letter_is_kept_although_the_script_loads_late(desk):
     with late(desk, "publishing-form", FORM):
         write(desk)
     desk.get_by_role("link", name="Issues", exact=True).first.click()
-    expect(desk.get_by_role("heading", level=1)).to_have_text("The desk")
+    expect(desk.get_by_role("heading", level=1)).to_have_text("Issues")
     desk.unroute_all()
 
     desk.go_back()
@@ -146,7 +146,7 @@ def test_letter_survives_reload_and_leaving_after_a_question(form):
     form.get_by_label("Plain text").fill(OTHER)
     asked.clear()
     form.get_by_role("link", name="Issues", exact=True).first.click()
-    expect(form.get_by_role("heading", level=1)).to_have_text("The desk")
+    expect(form.get_by_role("heading", level=1)).to_have_text("Issues")
     assert asked == ["beforeunload"]
 
     form.go_back()

@@ -142,7 +142,7 @@ def test_open_page_follows_to_the_end_without_moving(windows, going, site):
 
     with site.worker(DELIVERY_RATE_PER_S=20.0):
         for page, heading in zip(windows, headings, strict=True):
-            succeeded(page, f"Succeeded. {READERS} copies went out, one each")
+            succeeded(page, f"Succeeded. Postmark accepted {READERS} copies")
             expect(page.locator("#sent-total")).to_have_text(str(READERS))
             expect(page.locator("#counts [data-part=sent]")).to_have_attribute("width", "100.00%")
             expect(page.get_by_role("status")).to_have_text("Succeeded")
@@ -167,7 +167,7 @@ def test_open_page_of_a_starting_issue_equals_a_fresh_one(windows, author):
     come_to_watch(windows, waits)
     for page in windows:
         expect(page.locator(".crumb")).to_contain_text("Version 1. Scheduled by Edith Marlow for ")
-        expect(page.get_by_text("Who gets it is settled when its time comes.")).to_be_visible()
+        expect(page.get_by_text("The readers are fixed when the issue goes out.")).to_be_visible()
         page.locator(".crumb").get_by_role("link", name="Issues").focus()
 
     its_time_came(waits)
@@ -205,11 +205,11 @@ def test_list_with_typed_text_stays_and_reports_its_age(desk, held, site, is_at_
         desk.get_by_text("Some outcomes have changed since you opened this list.")
     ).to_be_visible()
     # The other parts of the page are up to date.
-    expect(desk.get_by_text("The hold ended")).to_be_visible()
+    expect(desk.get_by_text("The hold ended and")).to_be_visible()
     expect(search).to_have_value("ad")
     if is_at_work:
         expect(search).to_be_focused()
-    desk.get_by_role("link", name="Read it again").click()
+    desk.locator("#older").get_by_role("link", name="Refresh").click()
     expect(desk.locator("#list tbody tr").filter(has_text="Waiting")).to_have_count(0)
 
 
@@ -276,7 +276,7 @@ def test_dialog_shows_current_numbers(desk, going):
     desk.get_by_role("link", name="Cancel…", exact=True).click()
 
     dialog = desk.get_by_role("dialog", name=f"Cancel for {READERS - 1} readers?")
-    expect(dialog).to_contain_text("1 reader has their copy and keep it")
+    expect(dialog).to_contain_text("1 reader has their copy and keeps it.")
 
 
 def test_open_dialog_updates_its_numbers(desk, going):
@@ -287,7 +287,7 @@ def test_open_dialog_updates_its_numbers(desk, going):
 
     taken()
 
-    expect(dialog).to_contain_text("are being sent now and may still go")
+    expect(dialog).to_contain_text("are being sent and may still go out.")
     dialog.get_by_role("button", name="Pause", exact=True).click()
     expect(desk.locator("main")).to_contain_text(f"Paused. {READERS} copies wait until you resume.")
 
@@ -413,8 +413,8 @@ def test_desk_follows_sending_and_reports_other_changes(desk, going):
 
     is_counted(waiting=0, state="done")
     expect(desk.get_by_text("Something has changed since you opened this page.")).to_be_visible()
-    expect(desk.get_by_role("heading", name="Going out")).to_be_hidden()
-    desk.get_by_role("link", name="Look again").click()
+    expect(desk.get_by_role("heading", name="Sending now")).to_be_hidden()
+    desk.locator("#news").get_by_role("link", name="Refresh").click()
     expect(row).to_have_count(0)
 
 
@@ -449,7 +449,7 @@ def test_letter_is_written_saved_and_previewed_without_layout_shifts(windows: li
 def test_sending_now_is_shown_until_copies_have_left(desk, held, readers):
     page = watch(desk, held)
     do(page, "Send now", f"Send to {READERS} readers now")
-    hint = page.get_by_text("the first copies leave now")
+    hint = page.get_by_text("The first copies are sent now.")
     expect(hint).to_be_visible()
 
     Delivery.objects.filter(recipient_id=readers[0].pk).update(name="The first")

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 
 from delivery.models import Edition
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.importing.import_browser import run_workers, uploaded
@@ -28,26 +28,31 @@ def test_publishing_cancelling_importing_erasing_and_permissions_all_leave_their
         lines = list(LogEntry.objects.order_by("pk"))[last:]
         last += len(lines)
         assert all(line.user_id == ola.pk for line in lines)
-        return [(str(sentence_of(line)), line.content_type.model) for line in lines]
+        return [(plain_sentence_of(line), line.content_type.model) for line in lines]
 
     assert window.publish().status == 303
-    assert new_lines() == [("Published version 1 to 1 reader.", "issue")]
+    assert new_lines() == [
+        ("ola published Swifts leave without saying goodbye to 1 reader.", "issue")
+    ]
 
     issue = Edition.objects.get(issue__title__startswith="Swifts").issue_id
     asked = window.get(f"{FORM}{issue}/cancel/").form_with("csrfmiddlewaretoken").fields
     assert window.post(f"{FORM}{issue}/cancel/", **asked).status in {302, 303}
     # Nobody has it: the words are a draft again.
-    assert new_lines() == [("Began the draft.", "draft"), ("Cancelled version 1.", "issue")]
+    assert new_lines() == [
+        ("ola began the draft Swifts leave without saying goodbye.", "draft"),
+        ("ola cancelled Swifts leave without saying goodbye.", "issue"),
+    ]
 
     address = uploaded(window)
     window.post(f"{address}import/", consent="ask")
     run_workers()
     (uploading, importing) = new_lines()
-    assert uploading[0].startswith("Uploaded")
-    assert importing[0].startswith("Imported")
+    assert uploading[0].startswith("ola uploaded")
+    assert importing[0].startswith("ola imported")
 
     window.post(f"/admin/newsletters/readers/{reader.pk}/erase/")
-    assert new_lines() == [("Erased.", "subscriber")]
+    assert new_lines() == [(f"ola erased subscriber {reader.pk}.", "subscriber")]
 
     person: dict[str, Any] = (
         window.get(f"/admin/newsletter_site/user/{ines.pk}/change/").form_with("username").fields

@@ -9,7 +9,7 @@ from django.db import connection
 
 from delivery.models import Edition
 from delivery.rules.scheduled_time import LOCAL, ScheduledTime
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.edition_content import Content
 from publishing.editions.status import EditionStatus, load_status
 from publishing.publish.publish import publish
@@ -70,4 +70,4 @@ def status(edition: Edition) -> EditionStatus:
 def log_of(edition: Edition) -> list[str]:
     """What the audit trail says of its issue, oldest first."""
     entries = LogEntry.objects.filter(object_id=str(edition.issue_id)).order_by("pk")
-    return [str(sentence_of(entry)) for entry in entries]
+    return [plain_sentence_of(entry) for entry in entries]

@@ -4,7 +4,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from delivery.humanise import digits
 from delivery.interface import reason_sentence
 from delivery.monitoring.alarms import load_unseen, mark_seen
 from publishing.activity.record_activity import record_action_from_the_command_line
@@ -12,13 +15,13 @@ from publishing.management.edition_command import parse_issue
 
 
 class Command(BaseCommand):
-    help = (
-        "List the alarms that nobody has looked at yet. With --looked-at ISSUE those of that issue "
-        "count as looked at: they stay on its page, and the desk and the alert are quiet."
+    help = _(
+        "List the alarms that nobody has acknowledged. With --looked-at ISSUE, acknowledge those "
+        "of that issue: they stay on its page, but the desk and the alert no longer show them."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--looked-at", metavar="ISSUE", help="the id of an issue")
+        parser.add_argument("--looked-at", metavar="ISSUE", help=_("id of an issue"))
 
     def handle(self, *args: Any, **options: Any) -> None:
         alarms = load_unseen()
@@ -29,13 +32,23 @@ class Command(BaseCommand):
             for last in {alarm.edition_id: alarm for alarm in its}.values():
                 mark_seen(last.edition_id, last.pk, None)
                 record_action_from_the_command_line(last.edition, "acknowledge_alarms")
-            self.stdout.write(f"{len(its)} alarms of this issue were looked at.")
+            self.stdout.write(
+                ngettext(
+                    "{n} alarm of this issue was acknowledged.",
+                    "{n} alarms of this issue were acknowledged.",
+                    len(its),
+                ).format(n=digits(len(its)))
+            )
             return
         for alarm in alarms:
             self.stdout.write(
-                f"{alarm.raised_at:%Y-%m-%d %H:%M} UTC  {alarm.kind}  issue "
-                f"{alarm.edition.issue_id} version {alarm.edition.version}: "
-                f"{reason_sentence(alarm.reason)}"
+                _("{time} UTC  {kind}  issue {issue} version {version}: {reason}").format(
+                    time=f"{alarm.raised_at:%Y-%m-%d %H:%M}",
+                    kind=alarm.kind,
+                    issue=alarm.edition.issue_id,
+                    version=alarm.edition.version,
+                    reason=reason_sentence(alarm.reason),
+                )
             )
         if not alarms:
-            self.stdout.write("No alarm waits to be looked at.")
+            self.stdout.write(_("All alarms are acknowledged."))

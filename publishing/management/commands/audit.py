@@ -5,18 +5,20 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from delivery.humanise import counted
+from delivery.humanise import digits
 from delivery.models import Edition
 from delivery.reports.audit import find_violations
 from publishing.management.edition_command import parse_issue
 
 
 class Command(BaseCommand):
-    help = "Check the counts of one issue, or of all, against the rows they stand for."
+    help = _("Compare the counts of one issue, or of all, with their rows.")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("issue", nargs="?", help="the issue's id (default: all)")
+        parser.add_argument("issue", nargs="?", help=_("id of the issue (default: all)"))
 
     def handle(self, *args: Any, **options: Any) -> None:
         issue = parse_issue(options["issue"])
@@ -25,12 +27,19 @@ class Command(BaseCommand):
             editions = editions.filter(issue_id=issue)
         checked = list(editions.values_list("pk", flat=True))
         violations = find_violations(checked)
-        for _, sentence in violations:
+        for _edition, sentence in violations:
             self.stdout.write(sentence)
         if violations:
-            self.stdout.write(
-                f"{counted(len(violations), 'violation')} in the counts of "
-                f"{counted(len(checked), 'edition')}."
+            text = ngettext(
+                "Found {n} violation. Editions checked: {editions}.",
+                "Found {n} violations. Editions checked: {editions}.",
+                len(violations),
             )
+            self.stdout.write(text.format(n=digits(len(violations)), editions=digits(len(checked))))
             sys.exit(1)
-        self.stdout.write(f"The counts of {counted(len(checked), 'edition')} balance.")
+        text = ngettext(
+            "The counts of {n} edition balance.",
+            "The counts of {n} editions balance.",
+            len(checked),
+        )
+        self.stdout.write(text.format(n=digits(len(checked))))

@@ -1,4 +1,4 @@
-"""`manage.py edition ACTION ID`: what an operator may do to an edition."""
+"""`manage.py edition ACTION ID`: act on an edition."""
 
 import json
 from argparse import ArgumentParser
@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.utils.translation import gettext as _
 
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
 from publishing.activity.record_activity import record_action_from_the_command_line
@@ -14,10 +15,9 @@ from publishing.management.edition_command import EditionCommand
 
 
 class Command(EditionCommand):
-    help = (
-        "Act on an issue's newest edition, or on a named version: "
-        + ", ".join(ACTIONS)
-        + ". Says what was done and prints the new state as JSON."
+    help = _(
+        "Act on an issue's newest edition, or on a named version. Says what was done and prints "
+        "the new state as JSON."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -26,7 +26,7 @@ class Command(EditionCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         edition, name = self.edition(options), options["action"]
-        # News, not an error: the last line of the output is for programs alone.
+        # stderr carries the message, because stdout holds only JSON for programs.
         self.stderr.style_func = str
         record = partial(record_action_from_the_command_line, edition)
         try:

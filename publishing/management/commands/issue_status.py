@@ -1,14 +1,16 @@
-"""`manage.py issue_status`: the status of an issue, as JSON."""
+"""`manage.py issue_status`: print the status of an issue as JSON."""
 
 import json
 from typing import Any
+
+from django.utils.translation import gettext as _
 
 from publishing.editions.status import load_status
 from publishing.management.edition_command import EditionCommand
 
 
 class Command(EditionCommand):
-    help = "Print the state and the counts of an issue's newest edition, or of a named version."
+    help = _("Print the state and the counts of an issue's newest edition, or of a named version.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stdout.write(json.dumps(load_status(self.edition(options).pk).as_json()))

@@ -1,15 +1,18 @@
-"""`manage.py receipt`: the signed receipt of an issue, as JSON."""
+"""`manage.py receipt`: print the signed receipt of an issue as JSON."""
 
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.utils.translation import gettext as _
 
 from publishing.management.edition_command import EditionCommand
 from publishing.receipts.receipts import NoReceiptError, receipt_as_json, receipt_of
 
 
 class Command(EditionCommand):
-    help = "Print the signed receipt of an issue's newest edition, or of a named version, as JSON."
+    help = _(
+        "Print the signed receipt of an issue's newest edition, or of a named version, as JSON."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -1,4 +1,4 @@
-"""`manage.py reconcile`: record what Postmark has, and report what it does not have."""
+"""`manage.py reconcile`: compare our record with Postmark's."""
 
 import json
 import sys
@@ -8,7 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
+from delivery.humanise import digits
 from delivery.interface import (
     ReconcileResult,
     SearchUnavailableError,
@@ -27,39 +30,57 @@ CLOCK = "%Y-%m-%d %H:%M:%S"
 _RUNNING = frozenset({EditionState.HELD, EditionState.SENDING, EditionState.SCHEDULED})
 
 _DIFFERENCES = {
-    "twice": "readers have more than one copy; the alarms stand on their edition's page",
-    "missing": "copies are recorded as sent, and Postmark does not show them; not resent",
-    "too_fresh": "copies are too fresh to judge: recorded as sent, and not shown yet",
-    "not_looked_up": "more copies are not shown and were not asked about; run it again",
-    "without_delivery": "messages at Postmark name readers who have no copy on record",
-    "quarantined": "copies bear a mark of having been sent; workers ask about them",
+    "twice": gettext_lazy(
+        "Readers with more than one copy: {n}. See the alarms on the edition's page."
+    ),
+    "missing": gettext_lazy(
+        "Copies recorded as sent that Postmark does not show: {n}. They were not resent."
+    ),
+    "too_fresh": gettext_lazy(
+        "Copies recorded as sent that Postmark does not show yet: {n}. They are too recent to "
+        "judge."
+    ),
+    "not_looked_up": gettext_lazy(
+        "More copies that Postmark does not show: {n}. They were not looked up; run this again."
+    ),
+    "without_delivery": gettext_lazy(
+        "Messages at Postmark for readers who have no copy on record: {n}."
+    ),
+    "quarantined": gettext_lazy(
+        "Copies with a sign that they were sent: {n}. Workers look them up."
+    ),
 }
 
 
 class Command(BaseCommand):
-    help = (
-        "Compare our record with Postmark's: of one issue, or of all that are open, not "
-        "reconciled, or were sent within Postmark's memory. What Postmark has is recorded; what it "
-        "does not show is said, and never sent again. The last line is JSON. Exits 3 if something "
-        "waits for a person or has to be judged by a later run; the lines before say what and when."
+    help = _(
+        "Compare our record with Postmark's, for one issue or for every issue that is open, not "
+        "reconciled, or within Postmark's retention. Records what Postmark has. Reports what it "
+        "does not show, and never resends it. The last line is JSON. Exits 3 if a decision or a "
+        "later run is needed; the lines before say which."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("issue", nargs="?", help="the issue's id (default: all)")
+        parser.add_argument("issue", nargs="?", help=_("id of the issue (default: all)"))
         parser.add_argument(
             "--restored",
             action="store_true",
-            help="this database was restored in a way that workers cannot notice: first stop every "
-            "open edition until it is reconciled",
+            help=_(
+                "treat this database as restored, if workers cannot notice it: first stop every "
+                "open edition until it is reconciled"
+            ),
         )
         parser.add_argument(
             "--no-wait",
             action="store_true",
-            help="do not wait until Postmark's silence counts: say when to come back, and exit 3",
+            help=_(
+                "do not wait until copies are old enough to judge: say when to run this again, and "
+                "exit 3"
+            ),
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        # Most of stderr is progress, and not an error.
+        # Most of stderr is progress, not errors.
         self.stderr.style_func = str
         progress = ProgressLine(self.stderr)
         issue = parse_issue(options["issue"])
@@ -72,20 +93,26 @@ class Command(BaseCommand):
         try:
             outcome = reconcile(issue, waits=not options["no_wait"], report_progress=progress.show)
         except (SearchUnavailableError, KeyboardInterrupt) as end:
-            # The next run no longer knows what was reconciled until now.
+            # The next run does not know what this one reconciled.
             self._report_running(unreconciled)
             if isinstance(end, KeyboardInterrupt):
                 raise
-            raise CommandError(
-                f"Postmark's search gave no answer {end.tries} times. Last: "
-                f"{reason_sentence(end.reason)} What was found until then is recorded."
-            ) from None
+            text = ngettext(
+                "Postmark's search failed {n} time. Last error: {reason} Everything found before "
+                "is recorded.",
+                "Postmark's search failed {n} times. Last error: {reason} Everything found before "
+                "is recorded.",
+                end.tries,
+            )
+            reason = reason_sentence(end.reason)
+            raise CommandError(text.format(n=digits(end.tries), reason=reason)) from None
         progress.clear()
         self._report_differences(outcome)
         self._report_running(unreconciled)
         if outcome.again_at is not None:
             command = " ".join(filter(None, ("./homing reconcile", options["issue"])))
-            self.stderr.write(f"Run {command} again after {outcome.again_at:{CLOCK}} UTC.")
+            text = _("Run {command} again after {time} UTC.")
+            self.stderr.write(text.format(command=command, time=f"{outcome.again_at:{CLOCK}}"))
         totals = {
             name: sum(getattr(report, name) for report in outcome.reports)
             for name in ("recorded", "reconciled", "found", "missing", "twice", "too_fresh")
@@ -93,7 +120,7 @@ class Command(BaseCommand):
         result = {
             "editions": outcome.editions,
             **totals,
-            "of_unknown_versions": sum(count for _, _, count in outcome.unknown),
+            "of_unknown_versions": sum(count for *_names, count in outcome.unknown),
             "again_at": outcome.again_at and outcome.again_at.isoformat(),
         }
         self.stdout.write(json.dumps(result))
@@ -108,30 +135,40 @@ class Command(BaseCommand):
         dropped = Edition.objects.filter(issue_id=issue, deliveries_dropped_at__isnull=False)
         for edition in dropped.order_by("version"):
             sentence = dropped_sentence(edition.deliveries_dropped_at)
-            self.stderr.write(f"Version {edition.version} is left out. {sentence}")
+            skipped = _("Version {version} is skipped.").format(version=edition.version)
+            self.stderr.write(f"{skipped} {sentence}")
 
     def _report_differences(self, outcome: ReconcileResult) -> None:
         for name, sentence in _DIFFERENCES.items():
             count = sum(getattr(report, name) for report in outcome.reports)
             if count:
-                self.stderr.write(f"{count:,} {sentence}.")
+                self.stderr.write(str(sentence).format(n=digits(count)))
         for walked, version, count in outcome.unknown:
+            text = ngettext(
+                "Postmark has {n} message of version {version} of “{title}” (issue {issue}). It "
+                "was published after the backup, so this database does not have it. If you publish "
+                "it again, readers get it twice. To prevent that, publish it with a long hold "
+                "(--hold) and run ./homing reconcile {issue} before the hold ends. Readers who "
+                "have a copy get no second one.",
+                "Postmark has {n} messages of version {version} of “{title}” (issue {issue}). It "
+                "was published after the backup, so this database does not have it. If you publish "
+                "it again, readers get it twice. To prevent that, publish it with a long hold "
+                "(--hold) and run ./homing reconcile {issue} before the hold ends. Readers who "
+                "have a copy get no second one.",
+                count,
+            )
             self.stderr.write(
-                f"Postmark has {count:,} message{'s' * (count > 1)} of version {version} of "
-                f"“{walked.title}” (issue {walked.issue}), which this database does not know: it "
-                "was published after the backup. To publish it again would send to the same "
-                "readers again. Publish it with a long hold (--hold), and run "
-                f"./homing reconcile {walked.issue} before the hold is over: who has a copy is "
-                "recorded then and gets no second one."
+                text.format(
+                    n=digits(count), version=version, title=walked.title, issue=walked.issue
+                )
             )
         for walked, obstacle, at in outcome.obstacles:
-            self.stderr.write(
-                f"Not reconciled yet: “{walked.title}”, version {walked.version}. "
-                f"{obstacle.sentence(walked.issue, at)}"
-            )
+            text = _("Not reconciled yet: “{title}”, version {version}.")
+            text = text.format(title=walked.title, version=walked.version)
+            self.stderr.write(f"{text} {obstacle.sentence(walked.issue, at)}")
 
     def _report_running(self, were_unreconciled: Sequence[int]) -> None:
-        """Name what runs again: an operator may have stopped it after the backup was taken."""
+        """Report what runs again, in case it was stopped after the backup."""
         reconciled = Edition.objects.filter(
             pk__in=were_unreconciled, unreconciled_since__isnull=True
         ).order_by("pk")
@@ -142,14 +179,19 @@ class Command(BaseCommand):
         ]
         for status in running:
             counts = status.counts
-            self.stderr.write(
-                f"Goes on: “{counts.title}”, version {counts.version} of issue {counts.issue}: "
-                f"{status.words}. {status.reason()}".rstrip()
+            text = _("Continues: “{title}”, version {version} of issue {issue}: {state}.").format(
+                title=counts.title,
+                version=counts.version,
+                issue=counts.issue,
+                state=status.words,
             )
+            self.stderr.write(f"{text} {status.reason()}".rstrip())
         if running:
             self.stderr.write(
-                "Was one of them paused, called back or cancelled after the backup was taken? The "
-                "database does not know it: do it again, before workers start."
+                _(
+                    "Was one of them paused, called back or cancelled after the backup was made? "
+                    "The database does not know that. Do it again before workers start."
+                )
             )
 
 

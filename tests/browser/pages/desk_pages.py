@@ -357,8 +357,8 @@ def receipts(author: Any) -> Pages:
 
     def checked(text: Callable[[Page], str]) -> Shown:
         def check(page: Page) -> None:
-            page.get_by_label("The receipt’s whole text").fill(text(page))
-            page.get_by_role("button", name="Check it").click()
+            page.get_by_label("Text of the receipt").fill(text(page))
+            page.get_by_role("button", name="Check", exact=True).click()
             expect(page.locator("#found, #wrong").first).to_be_visible()
 
         return Shown(f"{DESK}receipts/", check)

@@ -28,7 +28,7 @@ from newsletter_site.tokens.manage import (
     revoke,
     visible_tokens,
 )
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from tests.failed_statements import failed_statements
 from tests.newsletter_site.api_caller import Program
 
@@ -181,9 +181,10 @@ def test_creating_and_revoking_are_in_the_activity_log(edith: Any) -> None:
     program = Program(edith, "status", "publish")
     revoke(program.row.pk, edith.pk, among=visible_tokens(edith))
     revoke(program.row.pk, edith.pk, among=visible_tokens(edith))
-    assert [str(sentence_of(line)) for line in LogEntry.objects.order_by("pk")] == [
-        "Made for publish, status.",
-        "Revoked.",
+    token = str(program.row)
+    assert [plain_sentence_of(line) for line in LogEntry.objects.order_by("pk")] == [
+        f"edith made {token} of edith. Scopes: publish, status.",
+        f"edith revoked {token} of edith.",
     ]
 
 
@@ -217,7 +218,7 @@ def test_the_command_creates_lists_and_revokes(edith: Any) -> None:
     assert token not in listed.getvalue()
     call_command("token", "revoke", str(ApiToken.objects.get().pk), stdout=io.StringIO())
     assert ApiToken.objects.get().revoked_at is not None
-    assert "from the command line" in str(sentence_of(LogEntry.objects.latest("pk")))
+    assert "on the command line" in plain_sentence_of(LogEntry.objects.latest("pk"))
     for said, wrong in (
         ("No user has the name “x”", ("create", "x", "--name", "a", "--scope", "status")),
         ("edith lacks the permission", ("create", "edith", "--name", "a", "--scope", "readers")),

@@ -1,4 +1,4 @@
-"""Pause, call back, cancel and the rest: on the page and the command line the same table."""
+"""The actions on an edition, on pages and on the command line."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from django.utils import timezone
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.short_transaction import short_transaction
 from publishing.actions.edition_actions import ACTIONS, applicable, perform
-from publishing.activity.activity_sentences import code_of, sentence_of
+from publishing.activity.activity_sentences import code_of, plain_sentence_of
 from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.publish.publish import publish
@@ -44,7 +44,7 @@ def first_batch(edition):
 
 
 def went_out(batch):
-    """Every copy of this batch was sent."""
+    """Mark every copy of this batch as sent."""
     Delivery.objects.filter(batch=batch).update(
         outcome="sent", sent_at=timezone.now(), evidence="reply",
         provider_message_id=Concat(Value("m-"), Cast("recipient", TextField())),
@@ -53,12 +53,12 @@ def went_out(batch):
 
 
 def sent(edition):
-    """Its first batch was sent."""
+    """Mark the first batch as sent."""
     went_out(first_batch(edition))
 
 
 def missed(edition):
-    """Its first batch used up all its tries; the others went out."""
+    """Let the first batch use up all tries, and the others be sent."""
     first, *others = Batch.objects.filter(edition=edition).order_by("pk")
     Delivery.objects.filter(batch=first).update(
         outcome="failed", missed=True, reason="All 10 tries are used up."
@@ -69,7 +69,7 @@ def missed(edition):
 
 
 def parked(edition):
-    """Its first batch is in doubt for good; the others went out."""
+    """Park the first batch as unconfirmed, and mark the others as sent."""
     missed(edition)
     Delivery.objects.filter(batch=first_batch(edition)).update(
         outcome="unknown", missed=None, reason=None
@@ -80,13 +80,13 @@ def parked(edition):
 
 
 def being_sent(edition):
-    """Its first batch went out, its second is in a call, its third waits."""
+    """Mark the first batch as sent and the second as being sent; the third is queued."""
     sent(edition)
     begun()
 
 
 def asked_and_parked(edition):
-    """Its first batch is in doubt for good, its second is still being asked about."""
+    """Park the first batch as unconfirmed; the second is still looked up."""
     parked(edition)
     second = Batch.objects.filter(edition=edition).order_by("pk")[1]
     Delivery.objects.filter(batch=second).update(
@@ -125,7 +125,7 @@ def names(edition):
         (0, {"control": "closed"}, set()),
     ],
 )
-def test_what_may_be_done_follows_from_how_it_stands(publish_letter, hold_s, becomes, expected):
+def test_the_state_decides_which_actions_apply(publish_letter, hold_s, becomes, expected):
     edition = publish_letter(hold_s)
     if callable(becomes):
         becomes(edition)
@@ -138,9 +138,7 @@ def test_what_may_be_done_follows_from_how_it_stands(publish_letter, hold_s, bec
 
 
 @pytest.mark.parametrize("name", list(ACTIONS))
-def test_what_does_not_apply_is_refused_in_one_sentence_on_page_and_command_line(
-    publish_letter, window, name
-):
+def test_page_and_command_refuse_actions_that_do_not_apply(publish_letter, window, name):
     edition = publish_letter()
     control(edition, control="closed")
 
@@ -166,7 +164,7 @@ def test_what_does_not_apply_is_refused_in_one_sentence_on_page_and_command_line
         (0, parked, "close", "2 copies", "closed"),
     ],
 )
-def test_a_sheet_states_the_numbers_and_its_button_does_it_once(
+def test_the_question_shows_counts_and_the_button_acts_once(
     publish_letter, window, hold_s, becomes, name, numbers, state
 ):
     edition = publish_letter(hold_s)
@@ -192,17 +190,17 @@ def test_a_sheet_states_the_numbers_and_its_button_does_it_once(
     [
         (
             "pause",
-            "At least 2 will wait; up to 2 are being sent now",
-            "Paused. 2 copies wait until you resume; 2 copies are being sent and may still go.",
+            "At least 2 copies will wait. 2 copies are being sent and may still go out.",
+            "Paused. 2 copies wait until you resume. 2 copies are being sent and may still go out.",
         ),
         (
             "cancel",
-            "At least 2 will be withdrawn for good; up to 2 are being sent now",
-            "Cancelled. 2 copies withdrawn; 2 copies are being sent and may still go.",
+            "At least 2 copies will be withdrawn for good. 2 copies are being sent",
+            "Cancelled. 2 copies were withdrawn. 2 copies are being sent and may still go out.",
         ),
     ],
 )
-def test_a_dialog_parts_what_waits_from_what_is_being_sent(
+def test_the_question_separates_queued_and_sending_copies(
     publish_letter, window, name, asks, answers
 ):
     edition = publish_letter()
@@ -221,10 +219,10 @@ def test_a_claimed_batch_may_still_go(publish_letter, window):
     taken()
 
     words = window.get(address(edition, "pause/")).words
-    assert "At least 4 will wait; up to 2 are being sent now" in words
+    assert "At least 4 copies will wait. 2 copies are being sent" in words
     window.post(address(edition, "pause/"))
 
-    # Its call had not begun, so it waits with the others.
+    # Its call had not started, so it waits with the others.
     assert "Paused. 6 copies wait until you resume." in window.get(address(edition)).words
 
 
@@ -234,7 +232,7 @@ def test_cancel_asks_whether_the_issue_stays_in_the_archive(publish_letter, wind
     sent(edition)
 
     form = window.get(address(edition, "cancel/"))
-    assert "Take it out of the archive" in form.words
+    assert "Make it unlisted" in form.words
     window.post(address(edition, "cancel/"), **({"unlisted": "on"} if unlisted else {}))
 
     edition.issue.refresh_from_db()
@@ -245,11 +243,11 @@ def test_cancel_asks_whether_the_issue_stays_in_the_archive(publish_letter, wind
 def test_cancel_does_not_ask_about_an_issue_that_reached_nobody(publish_letter, window):
     edition = publish_letter()
 
-    assert "Take it out" not in window.get(address(edition, "cancel/")).words
+    assert "Make it unlisted" not in window.get(address(edition, "cancel/")).words
 
 
 @pytest.mark.parametrize("name", ["ask-again", "send-doubtful"])
-def test_a_dialog_about_doubt_counts_what_waits_for_a_person(publish_letter, window, name):
+def test_the_question_counts_only_undecided_unconfirmed_copies(publish_letter, window, name):
     edition = publish_letter()
     asked_and_parked(edition)
 
@@ -273,9 +271,7 @@ def test_the_progress_page_offers_exactly_what_applies(publish_letter, window):
     assert window.get(address(edition, "explode/")).status == 404
 
 
-def test_the_command_prints_the_new_state_and_acts_as_the_only_superuser(
-    publish_letter, author, capsys
-):
+def test_the_command_prints_the_state_and_records_the_superuser(publish_letter, author, capsys):
     author.is_superuser = True
     author.save()
     edition = publish_letter()
@@ -286,16 +282,18 @@ def test_the_command_prints_the_new_state_and_acts_as_the_only_superuser(
     assert status["state"] == "paused"
     assert (status["waiting"], status["audience"]) == (6, 6)
     (entry,) = LogEntry.objects.filter(action_flag=CHANGE)
-    assert str(sentence_of(entry)) == "Paused version 1, from the command line."
+    assert plain_sentence_of(entry) == (
+        "Edith Marlow paused On the patience of herons. This was done on the command line."
+    )
     assert entry.user == author
 
 
 class _PowerCutError(Exception):
-    """The process was gone at this very place."""
+    """The process dies here."""
 
 
 @pytest.mark.parametrize("name", ["pause", "send-now", "call-back", "cancel"])
-def test_what_is_done_and_its_line_in_the_audit_trail_are_one_transaction(publish_letter, name):
+def test_an_action_and_its_log_entry_share_one_transaction(publish_letter, name):
     edition = publish_letter(hold_s=600)
     before = load_status(edition.pk).as_json()
 
@@ -309,7 +307,7 @@ def test_what_is_done_and_its_line_in_the_audit_trail_are_one_transaction(publis
     assert not Draft.objects.exists()
 
 
-def test_what_a_person_does_is_done_when_they_are_told_so_and_not_with_a_later_commit(
+def test_an_action_refuses_to_run_inside_another_transaction(
     publish_letter,
 ):
     edition = publish_letter(hold_s=600)
@@ -321,7 +319,7 @@ def test_what_a_person_does_is_done_when_they_are_told_so_and_not_with_a_later_c
     assert load_status(edition.pk).as_json() == status.as_json()
 
 
-def test_only_what_is_done_together_joins_a_transaction(publish_letter):
+def test_an_action_leaves_the_transaction_guard_in_place(publish_letter):
     edition = publish_letter(hold_s=600)
 
     perform("pause", edition, load_status(edition.pk), record=lambda _: None)

@@ -1,4 +1,4 @@
-"""Who did what and when: one sentence each, to whoever may know, a page at a time."""
+"""The activity log: sentences, permissions, filters and pages."""
 
 import json
 import re
@@ -48,64 +48,72 @@ def entry_of(code: str, **params: Any) -> LogEntry:
 
 
 def about(entry: LogEntry, thing: str) -> str:
-    """The sentence as the log shows it."""
-    sentence = sentence_of(entry)
-    return f"{sentence.until_thing} {thing}{sentence.after}"
+    """Return the sentences as the log shows them."""
+    return sentence_of(entry).as_html("Ines", thing)
 
 
 @pytest.mark.parametrize(
     ("entry", "sentence"),
     [
-        (entry_of("publish", version=1, **PUBLISHED), "published It to 3 readers"),
+        (entry_of("publish", version=1, **PUBLISHED), "Ines published It to 3 readers."),
         (
             entry_of("publish", version=2, **PUBLISHED | {"approved_by": "Basil"}),
-            "published version 2 of It to all confirmed readers: 3 readers, approved by Basil",
+            (
+                "Ines published version 2 of It to 3 readers. Audience: all confirmed readers. "
+                "Basil approved it."
+            ),
         ),
-        (entry_of("resume", version=1), "resumed It"),
+        (entry_of("resume", version=1), "Ines resumed It."),
         (
             entry_of("send-to-missed", version=2),
-            "sent to the missed readers of version 2 of It",
+            "Ines sent version 2 of It to the missed readers.",
         ),
         (
             entry_of("pause", version=1, from_command_line=True),
-            "paused It, from the command line",
+            "Ines paused It. This was done on the command line.",
         ),
         (
             entry_of("start", version=1, **STARTED | {"late_s": 720}),
             (
-                "scheduled It, which went out automatically to 3 readers, 12 minutes late: "
-                "no worker had started it before"
+                "Ines had scheduled It. It went out automatically to 3 readers, 12 minutes late: "
+                "no worker had started it."
             ),
         ),
         (
             entry_of("reschedule", version=1, at=EIGHT, before=SEVEN),
             (
-                "rescheduled It for Sun 25 Oct 2026, 08:30 UTC; it was to go out "
-                "Sun 25 Oct 2026, 07:30 UTC"
+                "Ines rescheduled It for Sun 25 Oct 2026, 08:30 UTC. Its time before was "
+                "Sun 25 Oct 2026, 07:30 UTC."
             ),
         ),
-        (entry_of("acknowledge_alarms", version=2), "looked at the alarms of version 2 of It"),
+        (
+            entry_of("acknowledge_alarms", version=2),
+            "Ines acknowledged the alarms of version 2 of It.",
+        ),
         (
             entry_of("download_readers", version=1, outcome="all"),
-            "downloaded all readers of It as CSV",
+            "Ines downloaded all readers of It as CSV.",
         ),
-        (entry_of("unlist"), "made It unlisted"),
-        (entry_of("import"), "imported It, asking each reader to confirm"),
-        (entry_of("discard"), "discarded It; nobody was imported"),
-        (entry_of("approve_draft", revision=3), "approved revision 3 of It"),
-        (entry_of("painted_green"), "painted green to It"),
-        (LogEntry(action_flag=1, change_message='[{"added": {}}]'), "added It"),
+        (entry_of("unlist"), "Ines made It unlisted."),
+        (entry_of("import"), "Ines imported It. Each reader is asked to confirm."),
+        (entry_of("discard"), "Ines discarded It. No reader was imported."),
+        (
+            entry_of("approve_draft", revision=3),
+            "Ines approved revision 3 of the draft It.",
+        ),
+        (entry_of("painted_green"), "Ines did “painted_green” with It."),
+        (LogEntry(action_flag=1, change_message='[{"added": {}}]'), "Ines added It."),
         (
             LogEntry(
                 action_flag=2, change_message='[{"changed": {"fields": ["Name", "Tagline"]}}]'
             ),
-            "changed Name and Tagline of It",
+            "Ines saved It. Changed Name and Tagline.",
         ),
-        (LogEntry(action_flag=2, change_message="[]"), "saved It, with nothing changed"),
-        (LogEntry(action_flag=3, change_message=""), "deleted It"),
+        (LogEntry(action_flag=2, change_message="[]"), "Ines saved It without changes."),
+        (LogEntry(action_flag=3, change_message=""), "Ines deleted It."),
     ],
 )
-def test_each_code_has_a_sentence_around_its_thing(entry: LogEntry, sentence: str) -> None:
+def test_each_code_has_a_sentence(entry: LogEntry, sentence: str) -> None:
     assert about(entry, "It") == sentence
 
 
@@ -113,12 +121,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def rows(page: Page) -> list[str]:
-    """What was done, line by line, without the time, as HTML."""
+    """Return the entries without their times, as HTML."""
     return re.findall(r'<li>\s*<span class="quiet">.*?</span>(.*?)</li>', page.source, re.S)
 
 
 def lines(page: Page) -> list[str]:
-    """The same in words."""
+    """Return the entries without their times, as text."""
     return [" ".join(re.sub(r"<[^>]+>", "", row).split()) for row in rows(page)]
 
 
@@ -129,7 +137,7 @@ def operator(django_user_model: Any) -> Any:
 
 @pytest.fixture
 def done(author: Any, operator: Any, three_readers: list[Subscriber]) -> Any:
-    """An issue was published, paused and unlisted, a list imported, a reader erased."""
+    """Publish, pause and unlist an issue, import a list, erase a reader."""
     edition = publish(author.pk, "k", letter("Herons"), hold_s=0).edition
     record_action(author.pk, edition, "pause")
     record_listing(operator.pk, edition.issue_id, unlisted=True)
@@ -141,29 +149,27 @@ def done(author: Any, operator: Any, three_readers: list[Subscriber]) -> Any:
     return edition
 
 
-def test_everything_that_was_done_stands_there_newest_first(
+def test_the_log_lists_all_actions_newest_first(
     operator: Any, done: Any, three_readers: list[Subscriber]
 ) -> None:
     erased, other, _ = three_readers
     page = WindowOf(operator).get(LOG)
     assert lines(page) == [
-        "ola downloaded the list of readers as CSV",
-        f"ola downloaded the data of reader {other.pk}",
-        f"ola erased reader {erased.pk}",
-        "ola imported village-fair.csv, asking each reader to confirm",
-        "ola made Herons unlisted",
-        "Edith Marlow paused Herons",
-        "Edith Marlow published Herons to 3 readers",
+        "ola downloaded the list of readers as CSV.",
+        f"ola downloaded the data of reader {other.pk}.",
+        f"ola erased reader {erased.pk}.",
+        "ola imported village-fair.csv. Each reader is asked to confirm.",
+        "ola made Herons unlisted.",
+        "Edith Marlow paused Herons.",
+        "Edith Marlow published Herons to 3 readers.",
     ]
     assert f'href="/admin/newsletters/{done.issue_id}/"' in page.html
     assert f'href="/admin/newsletters/readers/{other.pk}/"' in page.html
-    # There is no page of somebody who is gone.
+    # An erased reader has no page.
     assert f'href="/admin/newsletters/readers/{erased.pk}/"' not in page.html
 
 
-def test_a_draft_is_led_to_where_it_is_there_and_its_reader_may_open_it(
-    author: Any, new_author: Any
-) -> None:
+def test_a_draft_is_linked_if_the_viewer_may_open_it(author: Any, new_author: Any) -> None:
     there, gone = (
         Draft.objects.create(title=title, saved_by=author) for title in ("Swifts", "Moths")
     )
@@ -182,7 +188,7 @@ def test_a_draft_is_led_to_where_it_is_there_and_its_reader_may_open_it(
 
 @pytest.mark.parametrize("key", [None, "no id"])
 @pytest.mark.parametrize("thing", [Draft, Issue, SubscriberImport, Subscriber, get_user_model()])
-def test_an_entry_that_names_no_id_is_shown_and_leads_nowhere(
+def test_an_entry_without_an_id_has_no_link(
     operator: Any, author: Any, thing: Any, key: str | None
 ) -> None:
     there = Draft.objects.create(title="Swifts", saved_by=author)
@@ -210,11 +216,11 @@ def test_an_entry_that_names_no_id_is_shown_and_leads_nowhere(
     ("permission", "seen"),
     [
         ("publish_edition", {"made", "paused", "published"}),
-        ("operate_sending", {"made", "paused", "published", "changed"}),
+        ("operate_sending", {"made", "paused", "published", "saved"}),
         ("manage_readers", {"downloaded", "erased", "imported"}),
     ],
 )
-def test_everybody_sees_what_they_have_to_do_with(
+def test_each_permission_shows_its_own_part(
     new_author: Any, operator: Any, done: Any, permission: str, seen: set[str]
 ) -> None:
     window = WindowOf(operator)
@@ -228,11 +234,11 @@ def test_everybody_sees_what_they_have_to_do_with(
     assert len(lines(window.get(LOG))) == 8
 
 
-def test_it_is_looked_through_by_person_and_by_kind(author: Any, operator: Any, done: Any) -> None:
+def test_the_log_is_filtered_by_user_and_category(author: Any, operator: Any, done: Any) -> None:
     window = WindowOf(operator)
     assert len(lines(window.get(f"{LOG}?person={author.pk}"))) == 2
     assert lines(window.get(f"{LOG}?kind=issues&person={operator.pk}")) == [
-        "ola made Herons unlisted"
+        "ola made Herons unlisted."
     ]
     page = window.get(f"{LOG}?kind=accounts")
     assert lines(page) == []
@@ -240,9 +246,7 @@ def test_it_is_looked_through_by_person_and_by_kind(author: Any, operator: Any, 
         assert len(lines(window.get(f"{LOG}{nonsense}"))) == 7
 
 
-def test_the_next_page_begins_where_this_one_ends_whatever_was_done_meanwhile(
-    author: Any, operator: Any
-) -> None:
+def test_new_entries_do_not_shift_the_next_page(author: Any, operator: Any) -> None:
     for number in range(60):
         record_reader_activity("download_data", author.pk, number + 1)
     window = WindowOf(operator)
@@ -252,11 +256,11 @@ def test_the_next_page_begins_where_this_one_ends_whatever_was_done_meanwhile(
     assert older
     second = window.get(LOG + older[1].replace("&amp;", "&"))
 
-    numbers = [int(line.split()[-1]) for line in lines(first) + lines(second)]
+    numbers = [int(line.split()[-1].rstrip(".")) for line in lines(first) + lines(second)]
     assert numbers == list(range(60, 0, -1))
 
 
-def test_it_takes_as_many_queries_for_many_entries_as_for_few(operator: Any, author: Any) -> None:
+def test_the_number_of_entries_does_not_change_the_queries(operator: Any, author: Any) -> None:
     window = WindowOf(operator)
 
     def queries() -> int:
@@ -265,7 +269,7 @@ def test_it_takes_as_many_queries_for_many_entries_as_for_few(operator: Any, aut
         return len(captured)
 
     record_reader_activity("download_data", author.pk, 1)
-    queries()  # what kinds of things there are is asked once
+    queries()  # content types are cached after the first request
     few = queries()
     for _ in range(30):
         reader = SubscriberFactory()
@@ -274,20 +278,20 @@ def test_it_takes_as_many_queries_for_many_entries_as_for_few(operator: Any, aut
 
 
 def happened(page: Page) -> list[str]:
-    """The words of the history."""
+    """Return the sentences of the history."""
     part = re.search(r'<h2 id="what">.*?</section>', page.html, re.S)[0]
     return re.findall(r"</time><span>([^<]*)</span>", part)
 
 
-def test_the_history_of_an_edition_says_who_did_what_and_what_homing_did(
+def test_the_history_shows_actions_of_users_and_of_homing(
     window: WindowOf, edition: Edition
 ) -> None:
     for action in ("pause", "resume"):
         window.post(address(edition, f"{action}/"))
     assert happened(window.get(address(edition))) == [
-        "Edith Marlow: resumed",
-        "Edith Marlow: paused",
-        "Edith Marlow: published to 3 readers",
+        "Edith Marlow resumed version 1.",
+        "Edith Marlow paused version 1.",
+        "Edith Marlow published version 1 to 3 readers.",
     ]
 
     Edition.objects.filter(pk=edition.pk).update(
@@ -295,11 +299,11 @@ def test_the_history_of_an_edition_says_who_did_what_and_what_homing_did(
     )
     in_doubt(edition, "Ada")
     words = happened(window.get(address(edition)))
-    assert "Homing stopped it: Postmark refuses the sender" in words
-    assert "No answer came back about 1 copy" in words
+    assert "Homing stopped it: Postmark refuses the sender." in words
+    assert "No answer came back about 1 copy." in words
 
 
-def test_a_version_has_its_own_history_and_that_of_its_issue(
+def test_a_version_shows_its_own_history_and_its_issues(
     author: Any, window: WindowOf, edition: Edition
 ) -> None:
     second = publish(author.pk, "k2", letter("Herons"), hold_s=0, issue=edition.issue_id, version=2)
@@ -308,13 +312,16 @@ def test_a_version_has_its_own_history_and_that_of_its_issue(
     record_listing(author.pk, edition.issue_id, unlisted=True)
     record_start(second.edition, 0, is_paused=False)
     assert happened(window.get(f"{address(edition)}?version=1")) == [
-        "Edith Marlow: made unlisted",
-        "Edith Marlow: published to 3 readers",
+        "Edith Marlow made the issue unlisted.",
+        "Edith Marlow published version 1 to 3 readers.",
     ]
     assert happened(window.get(f"{address(edition)}?version=2")) == [
-        "It went out automatically at its time, to 3 readers",
-        "Edith Marlow: made unlisted",
-        "Edith Marlow: looked at the alarms",
-        "Edith Marlow: paused",
-        "Edith Marlow: published to all confirmed readers: 3 readers",
+        (
+            "Edith Marlow had scheduled version 2. "
+            "It went out automatically at its time, to 3 readers."
+        ),
+        "Edith Marlow made the issue unlisted.",
+        "Edith Marlow acknowledged the alarms of version 2.",
+        "Edith Marlow paused version 2.",
+        "Edith Marlow published version 2 to 3 readers. Audience: all confirmed readers.",
     ]

@@ -1,4 +1,4 @@
-"""What a person needs after a restored backup is in the log, however little of it is asked for."""
+"""Log lines that operators need after a restored backup, at every log level."""
 
 from typing import Any
 

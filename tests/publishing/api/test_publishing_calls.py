@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.claim import slot_locks
 from idempotency.models import PostedForm
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.editions.versions import versions_of
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
@@ -224,9 +224,9 @@ def test_api_call_runs_each_edition_action_once(
     assert program.post(f"{address}/pause/?version=1", key="p").content == paused.content
     assert program.get(f"{address}/").json()["state"] == "held"
     lines = LogEntry.objects.filter(object_id=str(edition.issue_id)).order_by("pk")
-    assert [str(sentence_of(line)) for line in lines][1:] == [
-        "Paused version 1.",
-        "Resumed version 1.",
+    assert [plain_sentence_of(line) for line in lines][1:] == [
+        "Edith Marlow paused Swifts leave without saying goodbye.",
+        "Edith Marlow resumed Swifts leave without saying goodbye.",
     ]
 
 

@@ -8,7 +8,7 @@ from django.db import IntegrityError, transaction
 
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.models import PostedForm
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.approval.approval import (
     CannotApproveError,
     NeedsApprovalError,
@@ -92,8 +92,9 @@ def test_the_edition_names_the_second_and_so_does_the_log(two, author, basil, th
 
     edition.refresh_from_db()
     assert edition.approved_by_id == basil.pk
-    assert str(sentence_of(LogEntry.objects.get())) == (
-        "Published version 1 to 3 readers, approved by Basil Reed."
+    assert plain_sentence_of(LogEntry.objects.get()) == (
+        "Edith Marlow published Swifts leave without saying goodbye to 3 readers. "
+        "Basil Reed approved it."
     )
 
 
@@ -239,7 +240,7 @@ def test_who_approved_does_not_publish(two, author, basil, draft):
     approved(draft, basil)
     approved(draft, basil)
     entry = LogEntry.objects.get()
-    assert (entry.user, "revision 1" in str(sentence_of(entry))) == (basil, True)
+    assert (entry.user, "revision 1" in plain_sentence_of(entry)) == (basil, True)
 
     assert approval_refusal(draft, basil.pk)
     with pytest.raises(NeedsApprovalError):

@@ -1,4 +1,4 @@
-"""What everybody may read: the letters that went out, without anything in them that could act."""
+"""The public archive: published letters without active content."""
 
 import re
 from datetime import timedelta
@@ -21,7 +21,7 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 
 @pytest.fixture
 def print_letter(author):
-    """Publish a letter; its page in the archive is at the address that comes back."""
+    """Publish a letter and return the address of its page in the archive."""
 
     def publish_it(*, hold_s=0, **content):
         key = f"k{Edition.objects.count()}"
@@ -31,9 +31,7 @@ def print_letter(author):
     return publish_it
 
 
-def test_a_published_letter_stands_in_the_archive_at_the_address_that_its_mail_names(
-    anybody, print_letter
-):
+def test_a_letter_is_at_the_archive_address_in_its_mail(anybody, print_letter):
     address = print_letter(title="On the patience of herons")
 
     page = anybody.get(address)
@@ -48,9 +46,7 @@ def test_a_published_letter_stands_in_the_archive_at_the_address_that_its_mail_n
     assert f'href="{address}"' in listed.html
 
 
-def test_a_letter_that_is_still_held_is_not_shown_because_it_can_still_be_called_back(
-    anybody, print_letter
-):
+def test_a_held_letter_is_not_in_the_archive(anybody, print_letter):
     address = print_letter(title="Not yet", hold_s=3600)
 
     assert anybody.get(address).status == 404
@@ -75,7 +71,7 @@ def test_merge_fields_are_filled_for_nobody_in_particular(anybody, print_letter)
 
     assert "For you" in page.title
     assert "Dear reader, <i></i>" in page.html
-    # It leads to unsubscribing, though nobody knows who reads the page.
+    # The page links to unsubscribing, although it does not know its reader.
     assert 'href="https://letter.example.org/unsubscribe/"' in page.html
     assert "Email me the link" in anybody.get("/unsubscribe/").words
     assert f'href="https://letter.example.org{address}"' in page.html
@@ -98,7 +94,7 @@ ATTACKS = [
     "<base href='https://spy.example/alert(1)'>",
     "<img src='data:image/svg+xml,<svg onload=alert(1)>'>",
     "<template><img src=x onerror=alert(1)></template>",
-    # Acts only once a character that nobody sees is gone.
+    # Becomes active when the control character is removed.
     "<a href='java&#7;script:alert(1)'>x</a><img src='ht&#11;tp://spy.example/'>",
 ]
 
@@ -113,7 +109,7 @@ def test_nothing_in_a_letter_can_act_on_the_site(attack):
     assert "before" in body
 
 
-def test_a_page_and_the_feed_show_no_part_of_a_letter_that_could_act(anybody, print_letter):
+def test_page_and_feed_remove_active_content(anybody, print_letter):
     for address in (print_letter(html=f"<p>before</p>{''.join(ATTACKS)}"), "/archive/feed.xml"):
         page = anybody.get(address)
         assert "before" in page.html
@@ -148,7 +144,7 @@ def test_what_a_letter_needs_comes_through(anybody, print_letter):
     assert 'src="http://example.org' not in page.html
 
 
-def test_a_page_has_one_heading_of_the_first_rank_whatever_the_letter_has(anybody, print_letter):
+def test_a_page_has_exactly_one_h1(anybody, print_letter):
     page = anybody.get(
         print_letter(
             title="Herons", html="<h1>  herons </h1><p>x</p><h1 lang=pt>Garças</h1><h2>Third</h2>"
@@ -160,7 +156,7 @@ def test_a_page_has_one_heading_of_the_first_rank_whatever_the_letter_has(anybod
     assert "herons </h" not in page.html
 
 
-def test_a_letter_of_text_alone_is_shown_in_paragraphs_with_links(anybody, print_letter):
+def test_a_plain_text_letter_gets_paragraphs_and_links(anybody, print_letter):
     page = anybody.get(
         print_letter(
             html="", text="Dear {{ name|reader }},\nhello <b>.\n\nSee https://example.org/x"
@@ -171,7 +167,7 @@ def test_a_letter_of_text_alone_is_shown_in_paragraphs_with_links(anybody, print
     assert '<a href="https://example.org/x" rel="noopener noreferrer nofollow">' in page.html
 
 
-def test_the_date_is_that_of_the_newsletters_zone_and_the_language_is_named(anybody, print_letter):
+def test_date_and_language_are_those_of_the_newsletter(anybody, print_letter):
     Newsletter.objects.update_or_create(
         pk=1, defaults={"time_zone": "Pacific/Kiritimati", "language": "pt-PT"}
     )
@@ -185,7 +181,7 @@ def test_the_date_is_that_of_the_newsletters_zone_and_the_language_is_named(anyb
     assert '<div class="body" lang="pt-PT">' in page.html
 
 
-# A word processor's line break, a page break, a bell, a terminal's colour, what is no character.
+# A line break of a word processor, a page break, a bell, an escape, an invalid character.
 UNSEEN = ("\x0b", "\x0c", "\x07", "\x1b", "\x7f", "\ufffe", "\uffff")
 AS_ENTITIES = ("&#11;", "&#12;", "&#7;", "&#x1b;", "&#xfffe;", "&#0;", "&#xd800;")
 
@@ -197,9 +193,7 @@ def entries_of(page):
 
 
 @pytest.mark.parametrize("part", ["html", "text"])
-def test_a_character_that_nobody_sees_never_ends_the_feed_for_everybody(
-    anybody, print_letter, part
-):
+def test_control_characters_do_not_break_the_feed(anybody, print_letter, part):
     for unseen in UNSEEN + AS_ENTITIES:
         content = {"html": "", "text": "", part: f"Before {unseen} after"}
         address = print_letter(title=f"Herons{unseen}", **content)
@@ -210,9 +204,7 @@ def test_a_character_that_nobody_sees_never_ends_the_feed_for_everybody(
         assert "after" in summary
 
 
-def test_a_letter_that_was_stored_with_such_a_character_does_not_end_the_feed_either(
-    anybody, author
-):
+def test_stored_control_characters_do_not_break_the_feed(anybody, author):
     stored = Content("On\x07 herons", "<p>They\x0bwait\x1b.</p>", "")
     publish(author.pk, "k", stored, hold_s=0)
     Newsletter.objects.update(name="Hedge\x07row", tagline="Slow\x0bly")

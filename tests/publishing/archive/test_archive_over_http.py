@@ -1,4 +1,4 @@
-"""How pages of the archive travel: kept by caches, asked again cheaply, named, and harmless."""
+"""HTTP of the archive: caching, revalidation, metadata and headers."""
 
 import re
 from html import unescape
@@ -27,7 +27,7 @@ META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)">')
 
 @pytest.fixture
 def first(author, three_readers):
-    """A letter that went out."""
+    """Publish a letter without a hold."""
     html = '<p>They are “gone” between one evening & the next.</p><img src="/static/swifts.png">'
     edition = publish(author.pk, "first", letter("Swifts", html=html), hold_s=0).edition
     sent(edition)
@@ -39,12 +39,12 @@ def everywhere(edition):
 
 
 def again(anybody, address, answer):
-    """The same address, asked whether it is still as it was."""
+    """Request the same address conditionally."""
     asked = anybody.client.get(address, secure=True, headers={"If-None-Match": answer["ETag"]})
     return Page(asked)
 
 
-def test_what_is_still_so_is_answered_in_a_word_and_may_be_kept_by_caches(anybody, first):
+def test_unchanged_pages_answer_304_and_are_cacheable(anybody, first):
     for address in everywhere(first):
         answer = anybody.get(address).answer
 
@@ -80,7 +80,7 @@ def test_what_is_taken_out_is_noticed_though_nothing_newer_came(anybody, author,
     cancelled(gone)
 
     for address, answer in before.items():
-        # Also by whoever asks by the time alone.
+        # Also with a time alone.
         assert "Last-Modified" not in answer
         page = again(anybody, address, answer)
         assert page.status == 200
@@ -116,14 +116,14 @@ def test_a_letter_has_a_sign_up_form_that_caches_keep(anybody, first, origin):
         assert Subscriber.objects.get(name="Dora").state == "pending"
         assert str(consent_wording.SIGN_UP) in first_visit.words
     else:
-        # One more press, beside our own words.
+        # One more form.
         ours = answer.form_with("email")
         assert (ours.fields["email"], ours.action) == ("dora@posthouse.example", "/subscriptions/")
         assert not Subscriber.objects.filter(name="Dora").exists()
 
 
 @pytest.mark.parametrize("address", ["a.b/", "2026/11/swifts/", "über/"])
-def test_an_address_without_a_letter_is_answered_in_the_newsletters_dress(anybody, first, address):
+def test_an_unknown_address_gets_a_styled_404(anybody, first, address):
     Newsletter.objects.update(name="The Hedgerow Almanack")
 
     page = anybody.get(f"/archive/{address}")
@@ -132,11 +132,11 @@ def test_an_address_without_a_letter_is_answered_in_the_newsletters_dress(anybod
     assert "The Hedgerow Almanack" in page.words
     assert "/archive/swifts/" in page.html
     assert dict(META.findall(page.html))["robots"] == "noindex"
-    # The letter of a mail that came early is there in a moment: nobody is to keep this answer.
+    # Not cached: the letter of an early mail may appear in a moment.
     assert "no-store" in page.answer["Cache-Control"]
 
 
-def test_a_letter_names_itself_to_who_shows_a_link_to_it(anybody, first):
+def test_a_letter_has_metadata_for_link_previews(anybody, first):
     assert anybody.get("/archive/swifts").answer["Location"] == "/archive/swifts/"
     page = anybody.get("/archive/swifts/")
     assert '<link rel="alternate" type="application/atom+xml"' in page.html
@@ -155,7 +155,7 @@ def test_a_letter_names_itself_to_who_shows_a_link_to_it(anybody, first):
     assert "robots" not in meta
 
 
-def test_what_an_author_signs_in_with_is_not_told_to_everybody(anybody, author, first):
+def test_user_names_are_not_public(anybody, author, first):
     type(author).objects.filter(pk=author.pk).update(
         username="e.marlow.1789", first_name="", last_name=""
     )
@@ -178,7 +178,7 @@ def test_what_an_author_signs_in_with_is_not_told_to_everybody(anybody, author, 
         ("<p>none</p>", ""),
     ],
 )
-def test_the_picture_beside_a_link_is_the_first_one_that_shows_something(pictures, address):
+def test_the_preview_image_is_the_first_visible_one(pictures, address):
     assert first_image(sanitise_html(pictures), SITE) == address
 
 
@@ -200,7 +200,7 @@ def test_many_letters_stand_on_two_pages_that_know_each_other(anybody, author):
         assert anybody.get(f"/archive/?page={odd}").status == 200
 
 
-def test_the_feed_has_every_letter_whole_and_what_its_standard_asks_for(anybody, author, first):
+def test_the_feed_holds_whole_letters_and_is_valid_atom(anybody, author, first):
     Newsletter.objects.update(name="Hedgerow", language="pt-PT")
     harmful = letter("Second", html="<p>Hello<script>alert(1)</script></p>")
     second = publish(author.pk, "second", harmful, hold_s=0).edition
@@ -221,7 +221,7 @@ def test_the_feed_has_every_letter_whole_and_what_its_standard_asks_for(anybody,
     assert entry.find(f"{ATOM}author/{ATOM}name").text == "Edith Marlow"
     content = entry.find(f"{ATOM}content")
     assert content.get("type") == "html"
-    # Where pictures of the site itself are found.
+    # The base of the addresses of images on the site.
     assert content.get(f"{XML}base") == first.archive_url
     assert "/static/swifts.png" in content.text
     assert entry.find(f"{ATOM}summary").text.startswith("They are “gone”")

@@ -1,4 +1,4 @@
-"""What everybody reads of an issue that was corrected, called back or cancelled half-way."""
+"""Corrected, called-back and half-cancelled issues in the archive."""
 
 import re
 from datetime import timedelta
@@ -24,7 +24,7 @@ CORRECTED = re.compile(r"This is version 2 of this letter, corrected on \d+ \w+ 
 
 @pytest.fixture
 def first(author, three_readers):
-    """Version 1, three days ago."""
+    """Publish version 1, three days ago."""
     edition = publish(author.pk, "first", letter(text="", html="<p>Forty.</p>"), hold_s=0).edition
     long_ago = edition.published_at - timedelta(days=3)
     Edition.objects.update(published_at=long_ago, held_until=long_ago)
@@ -48,9 +48,7 @@ def letter_page(anybody):
     return anybody.get(f"/archive/{Edition.objects.earliest('pk').issue.slug}/")
 
 
-def test_a_correction_takes_the_place_of_what_was_there_and_its_day_and_says_so_in_words(
-    anybody, author, first, correct
-):
+def test_a_correction_replaces_the_page_and_keeps_its_date(anybody, author, first, correct):
     sent(first)
     publish(author.pk, "newer", letter("A newer letter"), hold_s=0)
     second = correct()
@@ -75,7 +73,7 @@ def test_a_correction_takes_the_place_of_what_was_there_and_its_day_and_says_so_
     assert "Fourteen." in words
 
 
-def test_while_a_correction_is_held_the_version_before_it_is_shown(anybody, first, correct):
+def test_a_held_correction_shows_the_previous_version(anybody, first, correct):
     sent(first)
     second = correct(hold_s=3600)
 
@@ -84,9 +82,7 @@ def test_while_a_correction_is_held_the_version_before_it_is_shown(anybody, firs
     assert "Fourteen." in letter_page(anybody).words
 
 
-def test_a_version_that_was_called_back_is_never_shown_and_the_next_is_no_correction(
-    anybody, first, correct
-):
+def test_a_version_after_a_called_back_one_is_new(anybody, first, correct):
     cancelled(first)
     assert letter_page(anybody).status == 404
 
@@ -98,7 +94,7 @@ def test_a_version_that_was_called_back_is_never_shown_and_the_next_is_no_correc
     assert "orrected" not in page.words + anybody.get("/archive/").words + anybody.get(FEED).html
 
 
-def test_a_correction_that_was_called_back_leaves_the_version_before_it(anybody, first, correct):
+def test_a_called_back_correction_leaves_the_previous_version(anybody, first, correct):
     sent(first)
     second = correct()
     cancelled(second)
@@ -121,7 +117,7 @@ def test_a_correction_that_was_cancelled_half_way_is_shown(anybody, first, corre
 
 @pytest.mark.parametrize("reached", [(), ("Ada",)])
 @pytest.mark.parametrize("ended", [False, True])
-def test_the_progress_page_and_the_archive_agree_on_what_is_public(anybody, first, reached, ended):
+def test_progress_page_and_archive_agree_on_what_is_public(anybody, first, reached, ended):
     if reached:
         sent(first, *reached)
     if ended:
@@ -130,7 +126,7 @@ def test_the_progress_page_and_the_archive_agree_on_what_is_public(anybody, firs
     assert is_public(load_status(first.pk).counts) == (letter_page(anybody).status == 200)
 
 
-def test_the_archive_asks_the_database_as_often_for_many_letters_as_for_one(
+def test_the_number_of_letters_does_not_change_the_queries(
     anybody, author, first, correct, django_assert_num_queries
 ):
     with CaptureQueriesContext(connection) as before:

@@ -1,4 +1,4 @@
-"""The front page: the newsletter's name, the form, and what the letter is like."""
+"""The front page: the newsletter's name, the form, and the latest letters."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def front_page() -> str:
     return page.content.decode()
 
 
-def test_it_bears_the_newsletters_name_and_tagline_and_escapes_them() -> None:
+def test_name_and_tagline_are_shown_and_escaped() -> None:
     Newsletter.objects.get_current()
     Newsletter.objects.update(name="Hedge <b>& Gate</b>", tagline="On <i>birds</i>")
 
@@ -29,7 +29,7 @@ def test_it_bears_the_newsletters_name_and_tagline_and_escapes_them() -> None:
     assert "On &lt;i&gt;birds&lt;/i&gt;" in page
 
 
-def test_it_has_the_two_fields_each_with_its_label_and_one_button() -> None:
+def test_the_form_has_two_labelled_fields_and_one_button() -> None:
     page = front_page()
 
     assert '<label for="email">Email address</label>' in page
@@ -37,13 +37,13 @@ def test_it_has_the_two_fields_each_with_its_label_and_one_button() -> None:
     assert page.count("<button") == 1
     assert 'action="/subscriptions/"' in page
     assert page.count("<h1") == 1
-    # One field that no person sees is out of reach of keyboard and screen reader.
+    # The hidden field is out of reach of keyboard and screen reader.
     assert '<div class="hide" aria-hidden="true">' in page
     assert 'name="reply" autocomplete="off" tabindex="-1"' in page
     assert 'href="/"' in visitor().get("/archive/").content.decode()
 
 
-def test_it_shows_the_latest_letters_and_leads_to_all_of_them(author: Any) -> None:
+def test_the_latest_letters_are_shown_with_a_link_to_all(author: Any) -> None:
     for number in range(7):
         words = Content(f"Letter number {number}", "<p>Words.</p>", "Words.")
         publish(author.pk, f"key-{number}", words, hold_s=0)
@@ -58,7 +58,7 @@ def test_it_shows_the_latest_letters_and_leads_to_all_of_them(author: Any) -> No
     assert 'href="/archive/"' in page
 
 
-def test_looking_at_it_changes_nothing_and_no_cache_hands_its_form_to_somebody_else() -> None:
+def test_a_get_changes_nothing_and_is_not_cached() -> None:
     page = front_page()
     looked = visitor().head("/")
 

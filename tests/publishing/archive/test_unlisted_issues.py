@@ -1,11 +1,11 @@
-"""An issue that is not meant for the public: its mails lead to its page, and nothing else does."""
+"""Unlisted issues: only their mails link to their pages."""
 
 import pytest
 from django.contrib.admin.models import LogEntry
 
 from delivery.models import Edition
 from idempotency.models import PostedForm
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.archive.archived_editions import latest_issues
 from publishing.models import Issue
 from publishing.publish.publish import publish
@@ -20,13 +20,13 @@ FEED = "/archive/feed.xml"
 
 @pytest.fixture(autouse=True)
 def nothing_is_held(settings):
-    """What is published can be read at once."""
+    """Publish without a hold."""
     settings.PUBLISH_HOLD_S = 0
 
 
 @pytest.fixture
 def unlisted(author, three_readers):
-    """An unlisted issue between two that are listed."""
+    """Publish an unlisted issue between two listed ones."""
     publish(author.pk, "k1", letter("Before"), hold_s=0)
     edition = publish(author.pk, "k2", letter("For members"), hold_s=0, unlisted=True).edition
     publish(author.pk, "k3", letter("After"), hold_s=0)
@@ -34,7 +34,7 @@ def unlisted(author, three_readers):
 
 
 def the_issue():
-    """The one issue of which anything was published; those of mail on request stand beside it."""
+    """Return the published issue, without those of transactional mail."""
     return Edition.objects.get().issue
 
 
@@ -50,7 +50,7 @@ def choose(window, issue, choice):
     return window.post(f"{progress_of(issue)}listing/", choice=choice)
 
 
-def test_its_page_is_there_for_whoever_has_the_address_and_asks_not_to_be_found(anybody, unlisted):
+def test_an_unlisted_page_is_reachable_but_not_indexed(anybody, unlisted):
     page = anybody.get(page_of(unlisted))
 
     assert page.status == 200
@@ -62,7 +62,7 @@ def test_its_page_is_there_for_whoever_has_the_address_and_asks_not_to_be_found(
     assert "public" not in page.answer["Cache-Control"]
     assert "ETag" not in page.answer
     assert Edition.objects.get(issue=unlisted).archive_url.endswith(page_of(unlisted))
-    # It leads to no other letter, nothing leads to it, and another one may be found.
+    # It has no links to or from other letters, and listed letters stay public.
     assert "/archive/before/" not in page.html
     for address in ("/archive/", FEED, "/archive/no-such-letter/", "/archive/after/"):
         assert "members" not in anybody.get(address).html
@@ -78,7 +78,7 @@ def test_its_page_is_there_for_whoever_has_the_address_and_asks_not_to_be_found(
     [({}, False), ({"unlisted": "on"}, True), ({"unlisted": "off"}, False),
      ({"unlisted": "0"}, False), ({"unlisted": "1"}, True)],
 )  # fmt: skip
-def test_a_form_is_listed_unless_its_box_is_ticked_or_a_script_says_so(
+def test_an_issue_is_listed_unless_the_form_says_otherwise(
     window, three_readers, posted, is_unlisted
 ):
     page = window.get()
@@ -90,21 +90,21 @@ def test_a_form_is_listed_unless_its_box_is_ticked_or_a_script_says_so(
     assert the_issue().unlisted is is_unlisted
 
 
-def test_what_is_mistyped_is_not_published_and_the_box_is_ticked(window, three_readers):
+def test_an_invalid_choice_publishes_nothing_and_ticks_the_box(window, three_readers):
     page = window.publish(unlisted="maybe")
 
     assert page.status == 200
-    assert "'maybe'" in page.words
+    assert "“maybe”" in page.words
     fields = page.form_with("title").fields
     assert fields["unlisted"] == "on"
-    # So it stays through a form with other errors.
+    # The choice is kept in a form with other errors.
     assert window.post(**{**fields, "title": ""}).form_with("title").fields["unlisted"] == "on"
     assert not Edition.objects.exists()
 
 
 @pytest.mark.parametrize("expired", [False, True])
 @pytest.mark.parametrize("first", [{}, {"unlisted": "on"}])
-def test_a_key_stands_for_its_choice(window, three_readers, first, expired):
+def test_a_key_is_bound_to_its_choice(window, three_readers, first, expired):
     other = {} if first else {"unlisted": "on"}
     fields = window.open_form()
     assert window.post(**fields, **first).status == 303
@@ -120,7 +120,7 @@ def test_a_key_stands_for_its_choice(window, three_readers, first, expired):
     assert the_issue().unlisted is bool(first)
 
 
-def test_a_key_stands_for_what_was_asked_for_whatever_was_changed_since(window, three_readers):
+def test_a_replay_does_not_undo_a_later_choice(window, three_readers):
     fields = window.open_form()
     window.post(**fields, unlisted="on")
     choose(window, the_issue(), "list")
@@ -132,7 +132,7 @@ def test_a_key_stands_for_what_was_asked_for_whatever_was_changed_since(window, 
 
 @pytest.fixture
 def corrected(window, unlisted):
-    """The fields of the form for version 2 of the unlisted issue, after version 1 went out."""
+    """Return the form fields for version 2 of the unlisted issue."""
     sent(Edition.objects.get(issue=unlisted))
     page = window.get(f"{FORM}?issue={unlisted.pk}")
     return {**page.form_with("title").fields, "text_content": "Fourteen."}
@@ -152,16 +152,16 @@ def test_a_correction_may_take_a_listed_issue_out(window, unlisted, corrected):
     choose(window, unlisted, "list")
 
     page = window.post(**{**corrected, "title": ""}, unlisted="on")
-    fields = {**page.form_with("title").fields, "title": "For members, mended"}
+    fields = {**page.form_with("title").fields, "title": "For members, corrected"}
     assert window.post(**fields).status == 303
 
     assert Issue.objects.get(pk=unlisted.pk).unlisted
-    assert "Published version 2 to all confirmed readers: 3 readers, unlisted." in _trail(unlisted)
+    published = "Edith Marlow published version 2 of For members, corrected to 3 readers."
+    expected = f"{published} Audience: all confirmed readers. It is unlisted."
+    assert expected in _trail(unlisted)
 
 
-def test_its_progress_page_says_so_and_changes_it_once_however_often_it_is_pressed(
-    window, anybody, unlisted
-):
+def test_listing_twice_on_the_progress_page_changes_it_once(window, anybody, unlisted):
     assert "Unlisted" in window.get(progress_of(unlisted)).words
 
     for _ in range(2):
@@ -177,19 +177,19 @@ def test_its_progress_page_says_so_and_changes_it_once_however_often_it_is_press
         choose(window, unlisted, "unlist")
     assert "For members" not in anybody.get("/archive/").words
     assert _trail(unlisted) == [
-        "Published version 1 to 3 readers, unlisted.",
-        "Made listed.",
-        "Made unlisted.",
+        "Edith Marlow published For members to 3 readers. It is unlisted.",
+        "Edith Marlow listed For members in the archive.",
+        "Edith Marlow made For members unlisted.",
     ]
 
 
 def _trail(issue):
     entries = LogEntry.objects.filter(object_id=str(issue.pk)).order_by("pk")
-    return [str(sentence_of(entry)) for entry in entries]
+    return [plain_sentence_of(entry) for entry in entries]
 
 
 @pytest.mark.parametrize("choice", ["", "on", "LIST"])
-def test_a_button_that_says_nothing_changes_nothing(window, unlisted, choice):
+def test_an_unknown_choice_changes_nothing(window, unlisted, choice):
     assert choose(window, unlisted, choice).status == 303
 
     looked = window.get(f"{progress_of(unlisted)}listing/?choice=list").answer

@@ -1,4 +1,4 @@
-"""The desk: what asks for somebody, what goes out, all issues, readers, health and the log."""
+"""The desk: things to do, sending, issues, readers, health and the log."""
 
 import re
 import uuid
@@ -37,7 +37,7 @@ DESK = "/admin/newsletters/issues/"
 
 @pytest.fixture
 def publish_one(author: Any) -> Callable[..., Edition]:
-    """Publish a letter of this title, its hold over."""
+    """Publish a letter of this title without a hold."""
 
     def make(title: str = "Herons", **how: Any) -> Edition:
         return publish(
@@ -52,7 +52,7 @@ def a_worker() -> None:
 
 
 def section(page: Page, name: str) -> str:
-    """What stands in one section of the page, as words; empty where there is none."""
+    """Return the text of a section of the page; empty without one."""
     found = re.search(
         rf'<section class="sec" aria-labelledby="{name}">(.*?)</section>', page.html, re.S
     )
@@ -60,7 +60,7 @@ def section(page: Page, name: str) -> str:
 
 
 def titles(page: Page) -> list[str]:
-    """The titles of the section of issues, from the top."""
+    """Return the titles in the section of issues, from the top."""
     issues = page.html.partition('id="issues"')[2].partition("</section>")[0]
     return re.findall(r'class="title"[^>]*>([^<]+)<', issues)
 
@@ -74,7 +74,7 @@ def stop(edition: Edition, reason: str) -> None:
     Edition.objects.filter(pk=edition.pk).update(control="stopped", control_reason=reason)
 
 
-def test_an_edition_that_was_stopped_says_why_and_leads_to_what_settles_it(
+def test_a_stopped_edition_shows_its_reason_and_its_action(
     window: WindowOf,
     new_author: Any,
     publish_one: Callable[..., Edition],
@@ -88,7 +88,7 @@ def test_an_edition_that_was_stopped_says_why_and_leads_to_what_settles_it(
     page = window.get(DESK)
     assert "Postmark refuses the sender." in section(page, "need")
     assert f'href="{resume}"' in page.html
-    # Who may only look is offered nothing to press.
+    # A viewer gets no buttons.
     looker = WindowOf(new_author("ines", "view_issue")).get(DESK)
     assert "Postmark refuses the sender." in section(looker, "need")
     assert resume not in looker.html
@@ -99,7 +99,7 @@ def test_an_edition_that_was_stopped_says_why_and_leads_to_what_settles_it(
     assert section(window.get(DESK), "need") == ""
 
 
-def test_where_no_worker_runs_and_something_waits_it_is_said_once(
+def test_a_missing_worker_is_reported_once(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     assert section(window.get(DESK), "need") == ""
@@ -110,7 +110,7 @@ def test_where_no_worker_runs_and_something_waits_it_is_said_once(
     assert section(window.get(DESK), "need") == ""
 
 
-def test_what_is_scheduled_and_has_nobody_to_start_it_waits_for_a_worker(
+def test_a_due_issue_without_a_worker_is_reported(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     edition = publish_one("Swifts", at=tomorrow())
@@ -122,7 +122,7 @@ def test_what_is_scheduled_and_has_nobody_to_start_it_waits_for_a_worker(
     assert section(page, "need")
     assert "Goes out" not in section(page, "issues")
     assert "goes out" not in lede(page)
-    # A page that was open all the time learns of it.
+    # An open page is asked to refresh.
     assert IS_OLD.search(polled(window, f"?listed={contents(before.html)}"))
 
     a_worker()
@@ -135,7 +135,7 @@ def test_what_is_scheduled_and_has_nobody_to_start_it_waits_for_a_worker(
     assert "Swifts" in section(window.get(DESK), "need")
 
 
-def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
+def test_an_alarm_is_shown_until_it_is_acknowledged(
     window: WindowOf, new_author: Any, publish_one: Callable[..., Edition]
 ) -> None:
     edition = publish_one()
@@ -148,10 +148,10 @@ def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
         )
     page = window.get(DESK)
     need = section(page, "need")
-    assert "Copy 2. And 1 more" in need
+    assert "Copy 2. This issue has 1 more alarm." in need
     form = page.form_with("up_to")
 
-    # Who may not settle it is told, and cannot say that they have.
+    # A viewer sees the alarm and cannot acknowledge it.
     looker = WindowOf(new_author("ines", "write_draft"))
     assert not looker.get(DESK).has_form_with("up_to")
     assert looker.post(form.action, **form.fields).status == 403
@@ -163,13 +163,13 @@ def test_an_alarm_is_shown_until_somebody_has_looked_at_it(
     need = section(window.get(DESK), "need")
     assert "Too many bounces." in need
     assert "Copy 2." not in need
-    # A form that names nothing changes nothing.
+    # Invalid fields change nothing.
     for fields in ({}, {"edition": "x", "up_to": "1"}, {"edition": "9" * 30}):
         assert window.post(f"{DESK}alarms/", **fields).status == 303
     assert Alarm.objects.filter(seen_by=window.author.pk).count() == 2
 
 
-def test_an_import_that_waits_for_a_decision_asks_whoever_manages_readers(
+def test_a_checked_import_is_shown_to_managers_of_readers(
     window: WindowOf, new_author: Any
 ) -> None:
     waiting = SubscriberImportFactory(
@@ -185,7 +185,7 @@ def test_an_import_that_waits_for_a_decision_asks_whoever_manages_readers(
     assert f'href="/admin/newsletters/imports/{waiting.pk}/"' in page.html
 
 
-def test_a_draft_asks_for_its_second_person_only_where_publishing_takes_two(
+def test_a_draft_needs_approval_only_if_the_setting_is_on(
     window: WindowOf, new_author: Any
 ) -> None:
     writer = new_author("tom", "write_draft", first_name="Tomás", last_name="Brandão")
@@ -197,10 +197,10 @@ def test_a_draft_asks_for_its_second_person_only_where_publishing_takes_two(
     need = section(window.get(DESK), "need")
     assert "A moth at the lamp" in need
     assert "Tomás Brandão" in need
-    # Whoever wrote it waits for another.
+    # The author who saved it cannot approve it.
     assert section(WindowOf(writer).get(DESK), "need") == ""
 
-    # It counts as approved as long as its giver may publish.
+    # The approval counts while its giver may publish.
     giver = new_author("basil", "publish_edition")
     approve(draft.pk, giver.pk, approval_hash(draft))
     assert section(window.get(DESK), "need") == ""
@@ -209,7 +209,7 @@ def test_a_draft_asks_for_its_second_person_only_where_publishing_takes_two(
 
 
 @pytest.mark.parametrize("where", ["", "?show=ended", "?q=nothing+like+it"])
-def test_what_asks_for_somebody_is_counted_whole_whatever_is_shown_below(
+def test_the_headline_counts_all_things_to_do(
     window: WindowOf, new_author: Any, publish_one: Callable[..., Edition], where: str
 ) -> None:
     for number in range(7):
@@ -232,7 +232,7 @@ def test_what_asks_for_somebody_is_counted_whole_whatever_is_shown_below(
     assert "11 things" in lede(WindowOf(manager).get(DESK + where))
 
 
-def test_what_goes_out_has_its_numbers_its_bar_and_its_sentence(
+def test_an_issue_being_sent_shows_counts_bar_and_sentence(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     edition = publish_one("Swifts")
@@ -245,25 +245,25 @@ def test_what_goes_out_has_its_numbers_its_bar_and_its_sentence(
     going = section(page, "now")
     assert "Swifts 1 of 3 sent" in going
     assert "1 copy is unconfirmed" in going
-    assert 'aria-label="sent: 1, unconfirmed: 1, queued: 1, audience: 3"' in page.html
+    assert 'aria-label="sent: 1, unconfirmed: 1, waiting: 1, audience: 3"' in page.html
     assert "“Swifts”" in lede(page)
 
 
 def polled(window: WindowOf, query: str = "") -> str:
-    """What an open page is answered when it asks again."""
+    """Return the answer to a poll of an open page."""
     answer = window.client.get(f"{DESK}{query}", secure=True, headers={"HX-Request": "true"})
     return answer.content.decode()
 
 
 def contents(html: str) -> str:
-    """What the page was made with, as it says when it asks again."""
+    """Return the contents that an open page sends with its poll."""
     return quote(re.search(r'id="listed" value="([^"]*)"', html)[1])
 
 
 IS_OLD = re.compile(r'id="news" hx-swap-oob="morph"\s*>')
 
 
-def test_later_readings_are_sent_again_only_if_they_say_something_new(
+def test_a_poll_returns_the_list_only_if_it_changed(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     edition = publish_one("Swifts")
@@ -292,7 +292,7 @@ def test_later_readings_are_sent_again_only_if_they_say_something_new(
     assert 'id="edition-' not in ended
 
 
-def test_drafts_come_first_then_what_is_scheduled_then_what_was_published(
+def test_drafts_come_before_scheduled_and_published_issues(
     window: WindowOf, author: Any, publish_one: Callable[..., Edition]
 ) -> None:
     publish_one("On the patience of herons")
@@ -356,7 +356,7 @@ def test_issues_are_found_by_a_part_of_their_title(
     assert "<b>moths" not in window.get(f"{DESK}?q=%3Cb%3Emoths%00").html
 
 
-def test_older_issues_begin_where_this_page_ends_whatever_was_published_meanwhile(
+def test_a_new_issue_does_not_shift_the_next_page(
     window: WindowOf, publish_one: Callable[..., Edition]
 ) -> None:
     for number in range(30):
@@ -387,13 +387,13 @@ def test_drafts_have_pages_too(window: WindowOf) -> None:
     assert titles(first) + titles(second) == [f"Draft {n}" for n in range(14, -1, -1)]
 
 
-def test_readers_over_time_begin_with_the_first_issue_and_leave_out_what_was_called_off(
+def test_the_chart_of_readers_leaves_out_called_back_issues(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     first = publish_one("Herons")
     waits = publish_one("Swifts", at=tomorrow())
     assert scheduled_editions.cancel(waits.pk, called_back=True)
-    # A correction to some is no number of readers either.
+    # A correction to some readers is not a point either.
     sent(first, "Ada")
     publish_one("Herons, corrected", issue=first.issue_id, version=2, goes_to="reached")
     SubscriberFactory()
@@ -401,17 +401,17 @@ def test_readers_over_time_begin_with_the_first_issue_and_leave_out_what_was_cal
     page = window.get(DESK)
 
     assert "4 confirmed" in section(page, "readers")
-    assert re.search(r'aria-label="Confirmed readers rose from 3 on [^"]* to 4 now"', page.html)
+    assert re.search(r'aria-label="Confirmed readers: 3 on [^"]*, 4 now"', page.html)
     assert page.html.count('<path class="e"') == 2  # Herons, and now
     figures = page.html.partition("Show the figures</summary><p>")[2].partition("</p>")[0]
     assert re.fullmatch(r"[^;]* 3; now 4\.", figures)
 
 
 def strips_on(page: Page) -> str:
-    return page.html.partition("Not sent, by edition")[2].partition("</section>")[0]
+    return page.html.partition("Not sent, by issue")[2].partition("</section>")[0]
 
 
-def test_what_was_not_sent_is_drawn_of_what_is_over(
+def test_unsent_copies_are_drawn_for_ended_issues(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     over, going = publish_one("Herons"), publish_one("Swifts")
@@ -425,7 +425,7 @@ def test_what_was_not_sent_is_drawn_of_what_is_over(
     assert going.title not in strips
 
 
-def test_copies_withdrawn_by_a_cancel_are_drawn_by_title(
+def test_copies_withdrawn_by_a_cancel_are_drawn(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     stopped, called_back = publish_one("Herons"), publish_one("Swifts", hold_s=60)
@@ -435,10 +435,10 @@ def test_copies_withdrawn_by_a_cancel_are_drawn_by_title(
     strips = strips_on(window.get(DESK))
     assert re.findall(r'<span class="of">(\w+)', strips) == ["Herons"]
     assert "2 of 3" in strips
-    assert "All other copies of these issues were sent, once each." in strips
+    assert "All other copies of these issues were sent once." in strips
 
 
-def test_closed_doubt_does_not_count_as_sent(
+def test_unconfirmed_copies_of_a_closed_issue_are_not_sent(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     closed = publish_one("Herons")
@@ -446,10 +446,10 @@ def test_closed_doubt_does_not_count_as_sent(
     sent(closed)
     Batch.objects.filter(edition=closed).update(state="parked")
     Edition.objects.filter(pk=closed.pk).update(control="closed")
-    assert "sent, once each, but 1 is unconfirmed." in strips_on(window.get(DESK))
+    assert "1 copy of these issues is unconfirmed." in strips_on(window.get(DESK))
 
 
-def test_issues_of_one_day_are_told_apart_by_time(
+def test_issues_of_one_day_show_their_time(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     publish_one("Herons")
@@ -459,25 +459,25 @@ def test_issues_of_one_day_are_told_apart_by_time(
     assert re.match(r"\d+ \w+ at \d\d:\d\d 3; \d+ \w+ at \d\d:\d\d 4; now 4\.", figures)
 
 
-def test_health_says_honestly_what_is_not_known(window: WindowOf, settings: Any) -> None:
+def test_health_shows_what_is_unknown(window: WindowOf, settings: Any) -> None:
     health = section(window.get(DESK), "health")
     assert "POSTMARK_WEBHOOK_PASSWORD" in health
     assert "example.org" in health
     settings.FROM_EMAIL = "Edith Marlow <letter@almanack.org>"
-    assert "Not looked at yet almanack.org" in section(window.get(DESK), "health")
+    assert "Not checked yet almanack.org" in section(window.get(DESK), "health")
 
 
 @pytest.mark.parametrize(
     ("otherwise", "said", "shown"),
     [
-        ({}, "DKIM is found DMARC is “reject”", "sent"),
-        ({"dkim": records()}, "DKIM is not known", "calm"),
-        ({"texts": Records(DnsStatus.NO_SUCH_NAME)}, "There is no such domain", "fault"),
-        ({"dmarc": Records(DnsStatus.NO_ANSWER)}, "DKIM is found no name server answered", ""),
-        ({"dmarc": records()}, "DKIM is found there is no DMARC record", ""),
+        ({}, "DKIM found DMARC is “reject”", "sent"),
+        ({"dkim": records()}, "DKIM unknown", "calm"),
+        ({"texts": Records(DnsStatus.NO_SUCH_NAME)}, "The domain does not exist", "fault"),
+        ({"dmarc": Records(DnsStatus.NO_ANSWER)}, "DKIM found no name server answered", ""),
+        ({"dmarc": records()}, "DKIM found no DMARC record", ""),
     ],
 )
-def test_the_sender_domain_is_as_it_was_last_looked_at_and_as_a_check_says(
+def test_the_sender_domain_shows_the_last_check(
     window: WindowOf, settings: Any, otherwise: dict[str, Any], said: str, shown: str
 ) -> None:
     settings.FROM_EMAIL = "Marlow, Edith <letter@almanack.org>"
@@ -489,14 +489,14 @@ def test_the_sender_domain_is_as_it_was_last_looked_at_and_as_a_check_says(
     assert f'<span class="state {shown}' in line
 
 
-def test_the_last_that_was_done_stands_there_and_leads_to_the_whole_log(
+def test_the_desk_shows_the_latest_activity(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     for number in range(8):
         publish_one(f"Letter {number}")
     log = section(window.get(DESK), "log")
     assert log.count("Edith Marlow published") == 6
-    assert "Edith Marlow published Letter 7 to 3 readers" in log
+    assert "Edith Marlow published Letter 7 to 3 readers." in log
 
 
 PARTS = ("issues", "readers", "health", "log")
@@ -512,7 +512,7 @@ PARTS = ("issues", "readers", "health", "log")
         ("manage_readers", ("readers", "log")),
     ],
 )
-def test_everybody_sees_what_they_have_to_do_with(
+def test_each_permission_shows_its_own_part(
     new_author: Any, publish_one: Callable[..., Edition], permission: str, parts: tuple[str, ...]
 ) -> None:
     publish_one("Herons")
@@ -520,11 +520,11 @@ def test_everybody_sees_what_they_have_to_do_with(
     assert page.status == 200
     assert tuple(part for part in PARTS if section(page, part)) == parts
     assert ("Herons" in page.words) == (permission != "manage_readers")
-    # Readers are led to only by whoever may see them.
+    # Only managers of readers get links to readers.
     assert ("/admin/newsletters/readers/" in page.html) == (permission == "manage_readers")
 
 
-def test_it_takes_as_many_queries_for_many_issues_as_for_three(
+def test_the_number_of_issues_does_not_change_the_queries(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     a_worker()
@@ -557,33 +557,33 @@ def test_it_takes_as_many_queries_for_many_issues_as_for_three(
     assert polls() == few_now <= 8
 
 
-SAID = "The newsletter is still called “The Homing Letter”"
+DEFAULT_NAME = "“The Homing Letter”"
 
 
-def test_whoever_may_change_it_reads_on_the_desk_that_it_has_no_name_of_its_own(
+def test_the_desk_asks_for_a_newsletter_name(
     new_author: Any,
 ) -> None:
     operator = WindowOf(new_author("otto", "publish_edition", "change_newsletter"))
 
     page = operator.get(DESK)
-    assert SAID in page.words
+    assert DEFAULT_NAME in page.words
     assert 'href="/admin/delivery/newsletter/1/change/"' in page.html
 
     Newsletter.objects.update(name="Tide Tables")
-    assert SAID not in operator.get(DESK).words
+    assert DEFAULT_NAME not in operator.get(DESK).words
 
 
-def test_of_the_name_the_desk_asks_nobody_who_may_not_change_it(window: WindowOf) -> None:
-    assert SAID not in window.get(DESK).words
+def test_the_desk_asks_only_those_who_may_change_the_name(window: WindowOf) -> None:
+    assert DEFAULT_NAME not in window.get(DESK).words
 
 
-def test_the_check_of_a_draft_says_that_the_newsletter_has_no_name_of_its_own(
+def test_the_check_sheet_asks_for_a_newsletter_name(
     window: WindowOf,
 ) -> None:
     draft = Draft.objects.create(title="Swifts leave", letter="They have gone.")
     check = f"/admin/newsletters/drafts/{draft.pk}/check/"
 
-    assert SAID in window.get(check).words
+    assert DEFAULT_NAME in window.get(check).words
 
     Newsletter.objects.update(name="Tide Tables")
-    assert SAID not in window.get(check).words
+    assert DEFAULT_NAME not in window.get(check).words

@@ -1,4 +1,4 @@
-"""Where something waits for a person, the desk and the commands say so, mail on request too."""
+"""Editions that need a decision, on the desk and in the commands."""
 
 import io
 
@@ -21,12 +21,12 @@ from tests.subscribers.factories import SubscriberFactory
 pytestmark = pytest.mark.django_db(transaction=True)
 
 REASON = "Postmark has not approved the account."
-NOTHING = ["Nothing waits for a person."]
+NOTHING = ["No edition needs your decision."]
 
 
 @pytest.fixture
 def stopped():
-    """The edition of first confirmations, stopped by a fault of the account."""
+    """Stop the edition of confirmation mails by a fault of the account."""
     Issue.objects.get_or_create(
         pk=CONFIRMATION_ISSUE, defaults={"title": "Confirmation mail", "slug": "confirmation-mail"}
     )
@@ -38,7 +38,7 @@ def stopped():
     return edition
 
 
-def test_the_list_of_issues_says_why_confirmations_are_stopped_and_lets_them_go_on(window, stopped):
+def test_stopped_confirmations_are_shown_and_can_be_resumed(window, stopped):
     page = window.get("/admin/newsletters/issues/").html
     assert REASON in page
     assert f"/admin/newsletters/{CONFIRMATION_ISSUE}/resume/?version=1" in page
@@ -50,7 +50,7 @@ def test_the_list_of_issues_says_why_confirmations_are_stopped_and_lets_them_go_
     assert REASON not in window.get("/admin/newsletters/issues/").words
 
 
-def test_nobody_is_led_to_write_a_version_of_it(window, stopped, author):
+def test_transactional_mail_has_no_link_to_a_new_version(window, stopped, author):
     of_an_issue = publish(author.pk, "k", letter("Herons"), hold_s=0).edition.issue_id
     way = "/admin/newsletters/write/?issue="
 
@@ -59,16 +59,16 @@ def test_nobody_is_led_to_write_a_version_of_it(window, stopped, author):
 
     assert page.status == 200
     assert way not in page.html
-    # The archive never has it, and it can be neither listed there nor taken out.
-    assert "See it in the archive" not in page.words
+    # It is never in the archive, so it can be neither listed nor unlisted.
+    assert "View in archive" not in page.words
     assert "/listing/" not in page.html
     with pytest.raises(VersionRefusedError):
         publish(author.pk, "k2", letter("Herons"), hold_s=0, issue=CONFIRMATION_ISSUE, version=2)
 
 
 @pytest.mark.parametrize("action", ["cancel", "close", "call-back", "send-now"])
-def test_what_would_end_it_is_refused_with_a_sentence(stopped, action):
-    with pytest.raises(CommandError, match="never ends"):
+def test_transactional_mail_cannot_be_ended(stopped, action):
+    with pytest.raises(CommandError, match="it has no end"):
         call_command("edition", action, str(CONFIRMATION_ISSUE))
 
 
@@ -85,11 +85,11 @@ def listed() -> list[str]:
     return out.getvalue().splitlines()
 
 
-def test_an_issue_that_stopped_is_listed_by_the_version_that_did() -> None:
+def test_the_command_lists_the_stopped_version() -> None:
     newsroom = Newsroom()
     assert listed() == NOTHING
     first = newsroom.publish(1, title="Swifts, {{ name|reader }}")
-    assert listed() == NOTHING  # it goes out by itself
+    assert listed() == NOTHING  # it goes out automatically
     with transaction.atomic(), connection.cursor() as cursor:
         stop(cursor, first.pk, because("No such token."))
     newer = Edition.objects.get(pk=first.pk)
@@ -103,7 +103,7 @@ def test_an_issue_that_stopped_is_listed_by_the_version_that_did() -> None:
     assert listed() == NOTHING
 
 
-def test_mail_on_request_that_stopped_is_listed_and_resumed_by_that_name(stopped) -> None:
+def test_the_command_lists_stopped_transactional_mail(stopped) -> None:
     assert listed() == [
         f"issue {CONFIRMATION_ISSUE} version 1 “Confirmation mail”: needs attention. {REASON}"
     ]

@@ -8,7 +8,7 @@ from django.contrib.admin.models import LogEntry
 from django.db import transaction
 
 from idempotency.key import fresh_key
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
 from publishing.drafts import drafts
 from publishing.drafts.drafts import MOST_UNTOUCHED
@@ -59,7 +59,7 @@ class TestBeginning:
         assert first.draft.pk == again.draft.pk
         assert not other.is_saved
         assert Draft.objects.get().letter == "They have gone."
-        assert str(sentence_of(LogEntry.objects.get())) == "Began the draft."
+        assert plain_sentence_of(LogEntry.objects.get()) == "Edith Marlow began the draft Swifts."
 
 
 class TestSaving:
@@ -292,7 +292,9 @@ class TestThePages:
         assert window.post(address).status == 303
 
         assert not Draft.objects.exists()
-        assert "Deleted the draft." in {str(sentence_of(one)) for one in LogEntry.objects.all()}
+        assert "Edith Marlow deleted the draft Swifts." in {
+            plain_sentence_of(one) for one in LogEntry.objects.all()
+        }
 
     def test_html_instead_of_markdown_and_back_loses_no_character(self, window, author):
         draft = begun(author, "They *have* gone.")

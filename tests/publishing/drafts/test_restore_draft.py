@@ -70,7 +70,7 @@ def test_restored_draft_is_linked_and_published_as_next_version(window, author, 
     edition = published_draft(window, author)
     if name == "call-back":
         sheet = window.get(f"/admin/newsletters/{edition.issue_id}/{name}/")
-        assert "the issue becomes a draft again" in sheet.words
+        assert "The issue becomes a draft again" in sheet.words
 
     answer = take_back(window, edition, name)
 

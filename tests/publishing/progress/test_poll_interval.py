@@ -1,4 +1,4 @@
-"""When an open progress page asks again, and who shares a reading."""
+"""The pauses between polls, and shared readings."""
 
 import uuid
 from dataclasses import replace
@@ -31,7 +31,7 @@ def after(seconds):
 
 
 def asks(hidden=False, unchanged=0, pages=1, **facts):
-    """Seconds until a page asks again that shows an edition of which these facts are true."""
+    """Return seconds until the next poll for an edition with these facts."""
     status = status_from_counts(replace(COUNTS_OF_ONE, **facts))
     return ask_again_s(status, hidden=hidden, unchanged=unchanged, pages=pages)
 
@@ -52,22 +52,22 @@ DONE = {"sent": 1000, "waiting": 0, "queued_batches": 0}
         {"next_try_at": after(9)},
     ],
 )
-def test_where_something_happens_soon_a_page_asks_every_two_seconds(facts):
+def test_a_page_polls_every_two_seconds_before_an_event(facts):
     assert asks(**facts) == 2
 
 
-def test_a_long_send_is_followed_in_longer_steps_that_are_bounded():
+def test_long_sends_have_longer_but_limited_pauses():
     assert asks(**{**SENDING, "rate_per_s": 500 / 240}) == 4
     assert asks(**{**SENDING, "rate_per_s": 0.001}) == 10
-    # What waits for a person.
+    # Needs a decision.
     assert asks(**PAUSED) == 10
     assert asks(control="stopped", control_reason=because(), queued_batches=0) == 10
-    # What was in the air at the end.
+    # Was being sent at the end.
     assert asks(control="cancelled", sent=900, unknown=100, waiting=0, next_lookup_at=NOW) > 0
 
 
 @pytest.mark.parametrize("facts", [SENDING, PAUSED, {"next_try_at": LONG_AGO}])
-def test_where_nothing_is_new_the_pauses_grow_from_ten_seconds_to_a_minute(facts):
+def test_pauses_grow_to_a_minute_without_news(facts):
     pauses = [asks(unchanged=n, **facts) for n in range(1, 9)]
 
     assert pauses == sorted(pauses)
@@ -75,13 +75,13 @@ def test_where_nothing_is_new_the_pauses_grow_from_ten_seconds_to_a_minute(facts
     assert asks(unchanged=9999, **facts) == LONGEST_S
 
 
-def test_what_has_a_time_is_not_slept_over_however_quiet_it_was():
+def test_a_page_polls_in_time_for_a_known_event():
     assert asks(unchanged=8, held_until=after(12)) == 12.5
     assert asks(unchanged=8, next_try_at=after(20)) == 20.5
     assert asks(unchanged=8, held_until=after(0.2)) == 2
 
 
-def test_a_hidden_page_asks_once_a_minute_whatever_happens():
+def test_a_hidden_page_polls_once_a_minute():
     assert asks(hidden=True, **SENDING) == 60
     assert asks(hidden=True, held_until=after(3)) == 60
     assert asks(hidden=True, unchanged=8, **SENDING) == 60
@@ -95,25 +95,25 @@ def test_a_hidden_page_asks_once_a_minute_whatever_happens():
         {**DONE, "sent": 900, "unknown": 100, "control": "closed", "parked_batches": 1},
     ],
 )
-def test_at_rest_no_page_asks_again(facts):
+def test_an_ended_issue_is_not_polled(facts):
     assert asks(**facts) is None
     assert asks(hidden=True, unchanged=3, pages=500, **facts) is None
 
 
-def test_many_pages_together_ask_twice_a_second_and_no_more():
+def test_all_pages_together_poll_twice_a_second():
     assert asks(pages=4, **SENDING) == 2
     assert asks(pages=20, **SENDING) == 10
     assert asks(pages=200, **SENDING) == 100
 
 
-def test_without_scripts_the_page_is_loaded_again_as_seldom_as_it_may_and_at_rest_not_at_all():
+def test_pages_without_scripts_reload_until_the_issue_ends():
     assert reload_s(status_from_counts(replace(COUNTS_OF_ONE, **SENDING))) == 5
     assert reload_s(status_from_counts(replace(COUNTS_OF_ONE, **PAUSED))) == 10
     assert reload_s(status_from_counts(replace(COUNTS_OF_ONE, **DONE))) is None
 
 
 class Clock:
-    """A clock that a test turns."""
+    """A clock that a test sets."""
 
     now = 0.0
 
@@ -121,7 +121,7 @@ class Clock:
         return self.now
 
 
-def test_pages_are_counted_while_they_ask_and_the_hidden_are_not():
+def test_only_visible_pages_that_poll_are_counted():
     clock = Clock()
     pages = OpenPages(within_s=90, limit=100, clock=clock)
 
@@ -132,7 +132,7 @@ def test_pages_are_counted_while_they_ask_and_the_hidden_are_not():
     assert pages.seen("four") == 1
 
 
-def test_what_many_ask_within_a_second_is_read_once_and_then_anew():
+def test_readings_are_shared_for_a_second():
     clock, read = Clock(), []
     readings = SharedReadings(for_s=1, limit=10, clock=clock)
 
@@ -146,7 +146,7 @@ def test_what_many_ask_within_a_second_is_read_once_and_then_anew():
     assert [readings.get("a", reading), readings.get("a", reading)] == [3, 3]
 
 
-def test_who_comes_while_it_is_read_waits_for_that_reading():
+def test_concurrent_callers_wait_for_one_reading():
     readings, begun, read, got = SharedReadings(for_s=60, limit=10), Barrier(2), [], []
 
     def slow():
@@ -165,7 +165,7 @@ def test_who_comes_while_it_is_read_waits_for_that_reading():
     assert (got, len(read)) == (["read", "read"], 1)
 
 
-def test_keys_that_are_made_up_do_not_fill_the_memory():
+def test_invented_keys_do_not_fill_the_memory():
     pages = OpenPages(within_s=90, limit=10)
     assert max(pages.seen(f"name{n}") for n in range(1000)) <= 11
 

@@ -1,4 +1,4 @@
-"""How an issue stands: the sentence first, then numbers that add up, on the page and as JSON."""
+"""The progress of an issue, on the page and as JSON."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter, WorkerHeartbeat
 from delivery.monitoring import worker_heartbeat
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.delivery.because import because
@@ -34,14 +34,14 @@ UNKNOWN_ISSUE = "00000000-0000-4000-8000-000000000000"
 
 @pytest.fixture
 def edition(author, settings):
-    """A letter to 100 readers in five batches, its hold over."""
+    """Publish a letter to 100 readers in five batches without a hold."""
     Subscriber.objects.bulk_create(SubscriberFactory.build_batch(100))
     settings.DELIVERY_BATCH_SIZE = 20
     return publish(author.pk, "k", letter("On the patience of herons"), hold_s=0).edition
 
 
 def settled(edition, number, **counts):
-    """Settle batch `number` of an edition: so many copies with each outcome, the rest sent."""
+    """Settle a batch with `counts` copies by outcome, the rest as sent."""
     batch = Batch.objects.filter(edition=edition).order_by("pk")[number]
     copies = Delivery.objects.filter(batch=batch).order_by("recipient")
     left = list(copies.values_list("recipient", flat=True))
@@ -61,66 +61,63 @@ def settled(edition, number, **counts):
 
 
 def ledger(page):
-    """The counts of the ledger by the word in their row, and the audience under the rule."""
+    """Return the counts of the table by the labels of their rows."""
     number = r"</th><td class=\"num\"[^>]*>([\d,]+)</td>"
     rows = re.findall(rf"</svg>(\w+)</span>{number}", page.html)
     rows += re.findall(rf"<th scope=\"row\">(Audience){number}", page.html)
     return {word.lower(): int(number.replace(",", "")) for word, number in rows}
 
 
-def test_page_json_and_command_tell_the_same_and_it_adds_up_to_the_audience(
-    window, edition, capsys
-):
+def test_page_json_and_command_agree_and_match_the_audience(window, edition, capsys):
     settled(edition, 0, failed=2, suppressed=3)
     settled(edition, 1, withdrawn=5)
     settled(edition, 2, unknown=20)
 
     counts = ledger(window.get(address(edition)))
-    told = window.get(address(edition, "progress.json"))
+    json_page = window.get(address(edition, "progress.json"))
     call_command("issue_status", str(edition.issue_id))
     status = json.loads(capsys.readouterr().out)
 
-    assert list(counts) == [*OUTCOMES, "audience"]
-    assert tuple(counts.values()) == (30, 20, 2, 3, 5, 40, 100)
-    progress = told.answer.json()
+    counts["unknown"] = counts.pop("unconfirmed")
+    assert set(counts) == {*OUTCOMES, "audience"}
+    assert [counts[name] for name in (*OUTCOMES, "audience")] == [30, 20, 2, 3, 5, 40, 100]
+    progress = json_page.answer.json()
     assert {name: progress[name] for name in status} == status
     assert {name: progress[name] for name in counts} == counts
     assert progress["rate"] >= 0
     assert progress["eta_s"] is None or progress["eta_s"] >= 0
-    assert told.answer["Cache-Control"] == "no-store"
+    assert json_page.answer["Cache-Control"] == "no-store"
 
 
-def test_progress_is_told_in_few_queries_however_many_copies_there_are(
-    window, edition, django_assert_max_num_queries
-):
+def test_progress_json_takes_few_queries(window, edition, django_assert_max_num_queries):
     window.get(address(edition, "progress.json"))
 
     with django_assert_max_num_queries(4) as queries:
         window.get(address(edition, "progress.json"))
 
-    # The session, who it is of with what they may do, and the counts.
+    # The session, the user with permissions, and the counts.
     assert len([query for query in queries if 'FROM "newsletter"' not in query["sql"]]) <= 3
     assert not [query for query in queries if 'FROM "delivery"' in query["sql"]]
 
 
-def test_a_held_edition_says_when_the_first_copy_leaves(window, author, three_readers):
+def test_a_held_edition_shows_when_sending_starts(window, author, three_readers):
     held = publish(author.pk, "k", letter("Held"), hold_s=3600).edition
 
     page = window.get(address(held, "?version=1&outcome=sent"))
 
     assert f"{held.held_until:%H:%M:%S}" in page.words
-    # Without scripts it loads the same again, filter and all.
+    # Without scripts the page reloads with the same filter.
     there = address(held, "?version=1&amp;outcome=sent")
     assert re.search(rf'http-equiv="refresh" content="\d+; url={re.escape(there)}">', page.html)
-    assert "See it in the archive" not in page.words
+    assert "View in archive" not in page.words
 
     hold_is_over(held)
     page = window.get(address(held))
-    link = re.search(r'href="(/archive/[^"]+)" id="archive">See it', page.html)[1]
+    link = re.search(r'href="(/archive/[^"]+)" id="archive">View in', page.html)[1]
     assert window.get(link).status == 200
 
 
-def test_an_edition_that_succeeded_says_so_rests_and_keeps_its_alarm(window, edition):
+def test_a_succeeded_edition_stops_polling_and_keeps_its_alarm(window, edition):
     for number in range(4):
         settled(edition, number)
     settled(edition, 4, suppressed=2, withdrawn=1)
@@ -140,7 +137,7 @@ def test_an_edition_that_succeeded_says_so_rests_and_keeps_its_alarm(window, edi
 
 
 def time_left(window, edition):
-    """`eta_s`, and the time left in words."""
+    """Return `eta_s`, and the time left in words."""
     progress = window.get(address(edition, "progress.json")).answer.json()
     assert progress["state"] == "sending"
     words = re.search(r'<dd id="time-left">(.*?)</dd>', window.get(address(edition)).html, re.S)[1]
@@ -148,7 +145,7 @@ def time_left(window, edition):
 
 
 def sent_just_now(edition, copies):
-    """A call of the last minute that went well."""
+    """Record an answered call of the last minute."""
     batch = Batch.objects.filter(edition=edition).first()
     now = timezone.now()
     Attempt.objects.create(
@@ -158,7 +155,7 @@ def sent_just_now(edition, copies):
     )  # fmt: skip
 
 
-def test_the_time_left_is_that_of_the_copies_that_wait(window, edition):
+def test_the_time_left_covers_the_waiting_copies(window, edition):
     assert time_left(window, edition)[0] is None
     settled(edition, 0)
     stuck = time_left(window, edition)
@@ -170,7 +167,7 @@ def test_the_time_left_is_that_of_the_copies_that_wait(window, edition):
     assert words.startswith("about ")
 
 
-def test_copies_in_doubt_have_no_time_left_but_a_time_of_the_next_look_up(window, edition):
+def test_unconfirmed_copies_show_the_next_look_up(window, edition):
     for number in range(4):
         settled(edition, number)
     settled(edition, 4, unknown=20)
@@ -193,15 +190,15 @@ def listed(page):
     return [address.replace("<wbr>", "") for address in found]
 
 
-def test_what_came_back_of_accepted_copies_is_told_beside_the_sum_and_not_in_it(window, edition):
+def test_bounces_are_shown_outside_the_total(window, edition):
     settled(edition, 0)
     Batch.objects.filter(edition=edition, sent=20).update(bounced=7, complained=1)
     counts = ledger(window.get(address(edition)))
-    assert counts["audience"] == 100 == sum(counts[outcome] for outcome in OUTCOMES)
+    assert counts["audience"] == 100 == sum(counts.values()) - 100
     assert re.search(r'<dd id="came-back">\s*7 \w+, 1 ', window.get(address(edition)).html)
 
 
-def test_a_long_list_is_paged_without_a_gap_and_without_a_double(window, edition):
+def test_pages_of_a_long_list_have_no_gap_or_repeat(window, edition):
     for number in (0, 2, 3):
         settled(edition, number)
     expected = list(
@@ -221,7 +218,7 @@ def test_a_long_list_is_paged_without_a_gap_and_without_a_double(window, edition
     assert len(listed(window.get(address(edition, "?outcome=failed")))) == 0
 
 
-def test_an_unknown_issue_or_version_is_not_found_and_named(window, edition):
+def test_an_unknown_issue_or_version_is_named_in_the_404(window, edition):
     for address_of, named in (
         (f"/admin/newsletters/{UNKNOWN_ISSUE}/", UNKNOWN_ISSUE),
         (f"/admin/newsletters/{UNKNOWN_ISSUE}/progress.json", UNKNOWN_ISSUE),
@@ -235,7 +232,7 @@ def test_an_unknown_issue_or_version_is_not_found_and_named(window, edition):
         assert named in page.words
 
 
-def test_resuming_lets_one_batch_go_first_and_stands_in_the_audit_trail(window, edition):
+def test_resuming_queues_one_batch_and_is_logged(window, edition):
     settled(edition, 0)
     Batch.objects.filter(edition=edition, state="ready").update(state="paused")
     Edition.objects.update(control="stopped", control_reason="Postmark refuses the sender.")
@@ -246,14 +243,14 @@ def test_resuming_lets_one_batch_go_first_and_stands_in_the_audit_trail(window, 
     assert answer.answer["Location"] == address(edition)
     assert Edition.objects.get().control == "running"
     assert Batch.objects.filter(state="ready").count() == 1
-    # Once more does nothing more.
+    # A second post changes nothing.
     assert window.post(address(edition, "resume/")).status == 303
     assert window.get(address(edition, "resume/")).answer["Location"] == address(edition)
     entry = LogEntry.objects.get(action_flag=CHANGE)
-    assert (entry.user, str(sentence_of(entry))) == (window.author, "Resumed version 1.")
+    assert plain_sentence_of(entry) == "Edith Marlow resumed On the patience of herons."
 
 
-def test_an_issue_shows_its_newest_version_and_an_older_one_points_to_it(window, author, edition):
+def test_an_older_version_links_to_the_newest(window, author, edition):
     corrected = letter("Herons, corrected")
     publish(author.pk, "k2", corrected, hold_s=0, issue=edition.issue_id, version=2)
 
@@ -268,9 +265,7 @@ def test_an_issue_shows_its_newest_version_and_an_older_one_points_to_it(window,
     assert written().count() == 1
 
 
-def test_what_was_called_back_is_called_so_wherever_a_person_reads_it(
-    author, window, three_readers, capsys
-):
+def test_pages_say_called_back_and_json_says_cancelled(author, window, three_readers, capsys):
     held = publish(author.pk, "k", letter("Herons"), hold_s=600).edition
     call_command("edition", "call-back", str(held.issue_id))
     publish(author.pk, "k2", letter("Herons"), issue=held.issue_id, version=2, hold_s=600)
@@ -285,10 +280,10 @@ def test_what_was_called_back_is_called_so_wherever_a_person_reads_it(
         assert page.title.startswith("Called back: ")
         assert 'id="state">Called back</p>' in page.html
         assert 'hx-trigger="look"' in page.html
-        assert "See it in the archive" not in page.words
+        assert "View in archive" not in page.words
     assert words_of_states(window.get(called_off)) == ["Held", "Called back"]
     assert words_of_states(window.get(ENDED)) == ["Cancelled", "Called back"]
-    # To a script, and in what is signed, it is what it is for good.
+    # JSON and receipts say “cancelled”.
     capsys.readouterr()
     call_command("issue_status", str(held.issue_id), "--version", "1")
     assert json.loads(capsys.readouterr().out)["state"] == "cancelled"
@@ -297,14 +292,12 @@ def test_what_was_called_back_is_called_so_wherever_a_person_reads_it(
 
 
 def words_of_states(page):
-    """The states in a list of issues or versions, in its order."""
+    """Return the states in a list of issues or versions."""
     lists = re.findall(r'<ol class="rows issues".*?</ol>', page.html, re.S)
     return re.findall(r'<p class="state [^>]*>.*?</svg>(?:<span[^>]*>)?([^<]*)<', "".join(lists))
 
 
-def test_the_hold_is_told_with_its_end_and_a_first_copy_only_of_one_that_was_accepted(
-    author, window, edition
-):
+def test_the_hold_is_shown_with_its_end(author, window, edition):
     Newsletter.objects.get_current()
     Newsletter.objects.update(time_zone="Europe/Lisbon")
     held = publish(author.pk, "k2", letter("Herons"), hold_s=30).edition
@@ -317,22 +310,20 @@ def test_the_hold_is_told_with_its_end_and_a_first_copy_only_of_one_that_was_acc
     assert "Hold none" in window.get(address(edition)).words
 
 
-def test_a_cancelled_edition_does_not_count_doubt_as_not_sent_and_the_page_stays_alive(
-    window, edition
-):
+def test_unconfirmed_copies_of_a_cancelled_issue_are_not_unsent(window, edition):
     settled(edition, 0)
     settled(edition, 1, unknown=20)
     call_command("edition", "cancel", str(edition.issue_id))
 
     page = window.get(address(edition))
 
-    for number in ("20 readers", "60 did not", "20 copies"):
+    for number in ("20 readers", "60 readers did not", "20 copies"):
         assert number in page.words
     pause = re.search(r'hx-trigger="load delay:([\d.]+)s, look"', page.html)[1]
     assert 1.8 <= float(pause) <= 2.2
 
 
-def test_what_a_worker_found_wrong_is_shown_to_authors_as_long_as_it_runs(window, edition):
+def test_a_workers_warning_is_shown_while_it_runs(window, edition):
     found = "UNSUBSCRIBE_HANDLING is 'own', but Postmark's stream 'broadcast' says 'Postmark'."
     workers = [uuid.uuid4() for _ in range(3)]
     for worker, warning in zip(workers, ("", found, found), strict=True):
@@ -346,7 +337,7 @@ def test_what_a_worker_found_wrong_is_shown_to_authors_as_long_as_it_runs(window
     assert found not in window.get().words
 
 
-def test_doubt_section_says_who_settles_the_doubt(window, edition):
+def test_the_unconfirmed_section_shows_who_decides(window, edition):
     section = 'aria-labelledby="doubt"'
     assert section not in window.get(address(edition)).html
     settled(edition, 0, unknown=20)
@@ -358,17 +349,17 @@ def test_doubt_section_says_who_settles_the_doubt(window, edition):
     parked = window.get(address(edition))
 
     assert section in asked.html
-    assert "20 copies left" in asked.words
-    assert "Homing asks Postmark" in asked.words
-    assert "until a person decides" in parked.words
-    for said in ("Homing asks Postmark", "Homing is asking", "Postmark is asked about them"):
-        assert said not in parked.words
+    assert "20 copies were sent" in asked.words
+    assert "Homing looks them up first" in asked.words
+    assert "until you decide" in parked.words
+    for text in ("Homing looks them up", "Homing is looking them up"):
+        assert text not in parked.words
 
 
-def test_stop_says_whether_any_reader_was_marked_as_failed(window, edition):
+def test_a_stop_shows_whether_any_copy_failed(window, edition):
     Batch.objects.filter(edition=edition, state="ready").update(state="paused")
     Edition.objects.update(control="stopped", control_reason="Postmark refuses the sender.")
-    said = "no reader was marked as failed"
-    assert said in window.get(address(edition)).words
+    text = "No copy was marked as failed."
+    assert text in window.get(address(edition)).words
     settled(edition, 0, failed=1)
-    assert said not in window.get(address(edition)).words
+    assert text not in window.get(address(edition)).words

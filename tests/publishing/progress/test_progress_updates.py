@@ -1,4 +1,4 @@
-"""The later readings of an open progress page: sent again only where there is something new."""
+"""Polls of an open progress page."""
 
 import html
 import re
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Answer:
-    """What an open page is answered when it asks again."""
+    """The answer to a poll of an open page."""
 
     def __init__(self, window, edition, query=""):
         self.response = window.client.get(
@@ -37,7 +37,7 @@ class Answer:
         self.has_news = 'id="counts"' in self.text
 
 
-def test_an_answer_holds_the_parts_only_if_they_are_new(window, edition):
+def test_a_poll_returns_the_parts_only_if_they_changed(window, edition):
     first = Answer(window, edition)
     second = Answer(window, edition, f"&seen={first.seen}")
 
@@ -47,7 +47,7 @@ def test_an_answer_holds_the_parts_only_if_they_are_new(window, edition):
     assert second.response["Cache-Control"] == "no-store"
 
 
-def test_what_an_answer_holds_is_what_the_page_shows(window, edition):
+def test_a_poll_and_the_page_show_the_same(window, edition):
     page = window.get(f"/admin/newsletters/{edition.issue_id}/?version=1").html
     parts = Answer(window, edition).text
     for part in ("head", "counts", "details", "reader-tabs", "hold-clock"):
@@ -56,17 +56,17 @@ def test_what_an_answer_holds_is_what_the_page_shows(window, edition):
 
 
 def shown(text):
-    """The page's text without its tags and their spaces."""
+    """Return the text of a page without tags and spaces."""
     return "".join(re.sub(r"<[^>]*>", "", text).split())
 
 
-def test_heartbeats_and_a_running_hold_are_no_news(window, author, three_readers):
+def test_heartbeats_and_a_running_hold_are_not_news(window, author, three_readers):
     held = publish(author.pk, "k", letter(), hold_s=600).edition
     worker = WorkerHeartbeat.objects.create(id=held.issue_id, host="h", pid=1)
     before = Answer(window, held)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE worker SET heard_at = clock_timestamp() + interval '1 s'")
-    # A whole second of the hold has passed.
+    # Wait until a whole second of the hold has passed.
     clock = re.compile(r'data-clock="(\d+)"')
     while clock.search(Answer(window, held).text)[1] == clock.search(before.text)[1]:
         pass
@@ -84,9 +84,9 @@ def test_heartbeats_and_a_running_hold_are_no_news(window, author, three_readers
         lambda _: Batch.objects.update(reason="Postmark is away.", due_at="2099-01-01T00:00Z"),
         lambda _: Batch.objects.update(bounced=1),
     ],
-    ids=["a copy went out", "paused", "put off", "a copy came back"],
+    ids=["a copy went out", "paused", "delayed", "a copy bounced"],
 )
-def test_whatever_the_page_shows_is_news(window, edition, news):
+def test_a_change_on_the_page_is_news(window, edition, news):
     WorkerHeartbeat.objects.create(id=edition.issue_id, host="h", pid=1)
     before = Answer(window, edition)
     news(edition)
@@ -97,13 +97,13 @@ def test_whatever_the_page_shows_is_news(window, edition, news):
     assert after.seen != before.seen
 
 
-def test_the_next_poll_comes_later_the_longer_there_is_no_news(window, edition):
+def test_polls_slow_down_without_news(window, edition):
     first = Answer(window, edition)
     known = f"&seen={first.seen}"
     pauses = [Answer(window, edition, f"{known}&same={n}").after_s for n in range(8)]
     hidden = Answer(window, edition, f"{known}&hidden=1")
 
-    # Each is spread by a tenth.
+    # Each pause varies by a tenth.
     assert 1.8 <= first.after_s <= 2.2
     assert 9 <= pauses[0] <= 11
     assert pauses[1:] == sorted(pauses[1:]) or pauses[-1] >= 54
@@ -122,18 +122,17 @@ def test_polls_within_a_second_share_one_reading_of_the_counts(window, edition):
             Answer(window, edition, f"&page=0123456789abcde{number}&listed={listed}")
 
     about_counts = [query["sql"] for query in queries if "batch" in query["sql"]]
-    # One reading at most, where the first second ended meanwhile: of the counts, and of whom the
-    # versions reached.
+    # At most one reading, if the first second ended meanwhile, with its queries about versions.
     assert len(about_counts) <= 3
 
 
-def test_a_reading_is_shared_only_with_those_who_may_look(window, new_author, edition):
+def test_a_shared_reading_still_checks_permissions(window, new_author, edition):
     Answer(window, edition)
     stranger = WindowOf(new_author("stranger", "view_newsletter"))
     assert Answer(stranger, edition).response.status_code == 403
 
 
-def test_at_rest_a_page_asks_no_more_and_has_the_last_list(window, edition):
+def test_the_last_poll_returns_the_final_list(window, edition):
     listed = re.search(r'name="listed" id="listed" value="([^"]*)"', page_of(window, edition))[1]
     sent(edition)
     ended = Answer(window, edition, f"&listed={listed}")
@@ -144,7 +143,7 @@ def test_at_rest_a_page_asks_no_more_and_has_the_last_list(window, edition):
     assert 'id="list"' not in again.text
 
 
-def test_a_list_is_not_read_again_for_every_copy_but_said_to_be_older(window, edition):
+def test_an_outdated_list_is_marked_and_not_reread(window, edition):
     listed = re.search(r'name="listed" id="listed" value="([^"]*)"', page_of(window, edition))[1]
     older = re.compile(r'id="older" hx-swap-oob="morph"\s*(hidden)?')
     assert older.search(Answer(window, edition, f"&listed={listed}").text)[1]

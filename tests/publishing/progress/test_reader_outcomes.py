@@ -1,4 +1,4 @@
-"""The readers of an edition by what became of their copies: on the page, looked for, as a file."""
+"""The readers of an edition by outcome: list, search and CSV file."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, Delivery
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.progress.outcome_sentences import why_of
 from publishing.progress.reader_outcomes import every_copy, outcome_page
 from publishing.publish.publish import publish
@@ -33,7 +33,7 @@ LISTED = re.compile(
 
 
 def failed(edition, name, *, missed=True, reason="All tries were used up."):
-    """The copy of this reader failed."""
+    """Let the copy of this reader fail."""
     copy = Delivery.objects.get(issue=edition.issue_id, name=name)
     Delivery.objects.filter(pk=copy.pk).update(
         outcome="failed", reason=reason, missed=missed or None
@@ -44,7 +44,7 @@ def failed(edition, name, *, missed=True, reason="All tries were used up."):
 
 
 def listed(page):
-    """The addresses on the page, each with where it leads."""
+    """Return the addresses on the page with their links."""
     return {
         name.replace("<wbr>", ""): leads_to or None
         for leads_to, name in LISTED.findall(page.html.partition('id="list"')[2])
@@ -52,14 +52,14 @@ def listed(page):
 
 
 def rows(window, edition, query=""):
-    """The file, and the rows in it as a spreadsheet reads them."""
+    """Return the CSV file and its rows."""
     answer = window.client.get(address(edition, f"readers.csv{query}"), secure=True)
     assert answer.status_code == 200
     text = b"".join(answer.streaming_content).decode()
     return answer, list(csv.DictReader(io.StringIO(text)))
 
 
-def test_all_are_listed_each_with_outcome_time_and_evidence(window, edition):
+def test_each_reader_has_outcome_time_and_evidence(window, edition):
     sent(edition, "Ada")
     failed(edition, "Bram")
     Delivery.objects.filter(name="Ada").update(delivered_at=F("sent_at"))
@@ -91,52 +91,51 @@ def test_readers_without_a_copy_are_listed_by_default(window, edition):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "state", "said"),
+    ("outcome", "state", "text"),
     [
         ("waiting", "ready", "queued"),
         ("waiting", "sending", "being sent"),
-        ("unknown", "parked", "a person decides"),
+        ("unknown", "parked", "It needs a decision."),
     ],
 )
-def test_copy_says_where_it_is_or_who_decides(outcome, state, said):
+def test_a_copy_without_a_result_shows_its_place(outcome, state, text):
     batch = SimpleNamespace(state=state, reason=None, lookups=3)
     why = why_of(SimpleNamespace(outcome=outcome, reason=None, batch=batch), str)
-    assert said in why
-    assert "Postmark is asked" not in why
+    assert text in why
+    assert "look-up" not in why
 
 
-def test_who_waits_is_held_or_waits_for_a_person_where_that_is_so(window, author, three_readers):
+def test_a_waiting_copy_is_held_or_paused(window, author, three_readers):
     held = publish(author.pk, "k", letter(), hold_s=600).edition
     until = held.held_until
 
     def on_the_page():
         page = window.get(address(held))
-        (said,) = set(re.findall(r'<td class="wide-only small">([^<]*)<', page.html))
-        return said
+        (reason,) = set(re.findall(r'<td class="wide-only small">([^<]*)<', page.html))
+        return reason
 
     def in_the_file():
-        (said,) = {row["reason"] for row in rows(window, held)[1]}
-        return said
+        (reason,) = {row["reason"] for row in rows(window, held)[1]}
+        return reason
 
     assert f"{until:%H:%M:%S}" in on_the_page()
     assert until.isoformat(timespec="seconds") in in_the_file()
     call_command("edition", "pause", str(held.issue_id))
-    assert on_the_page() == in_the_file()
-    assert "person" in on_the_page()
+    assert on_the_page() == in_the_file() == "paused"
 
 
-def test_doubt_says_since_when_and_when_it_is_asked_about(window, edition):
+def test_an_unconfirmed_copy_shows_its_times(window, edition):
     in_doubt(edition, "Ada")
     batch = Batch.objects.get()
     Batch.objects.update(lookups=1)
 
     page = window.get(address(edition, "?outcome=unknown"))
 
-    assert f"Unknown {batch.unknown_since:%H:%M:%S} " in page.words
+    assert f"Unconfirmed {batch.unknown_since:%H:%M:%S} " in page.words
     assert f"{batch.due_at:%H:%M:%S}" in page.words
 
 
-def test_a_reader_is_found_by_address_or_its_beginning_in_few_looks(window, edition):
+def test_a_reader_is_found_by_the_start_of_the_address(window, edition):
     sent(edition, "Ada")
     Subscriber.objects.bulk_create(SubscriberFactory.build_batch(200))
 
@@ -149,12 +148,12 @@ def test_a_reader_is_found_by_address_or_its_beginning_in_few_looks(window, edit
     assert len(searches) == 1
     copies = [one["sql"] for one in queries if 'FROM "delivery"' in one["sql"]]
     assert len(copies) == 1
-    # By the whole key: issue, recipient, version.
+    # Selected by the whole key: issue, recipient, version.
     assert all(part in copies[0] for part in ("issue_id", "recipient_id", "version"))
     assert not listed(window.get(address(edition, "?q=nobody")))
 
 
-def test_neither_search_reads_a_table_from_end_to_end(edition):
+def test_the_search_uses_the_index(edition):
     with connection.cursor() as cursor:
         cursor.execute("SET enable_seqscan = off")
         cursor.execute(
@@ -168,16 +167,16 @@ def test_neither_search_reads_a_table_from_end_to_end(edition):
     assert "email_key >= 'ada'" in readers or "email_key)::text >= 'ada'" in readers
 
 
-def test_a_reader_who_is_not_in_this_edition_is_found_and_it_says_so(window, edition):
+def test_a_reader_outside_the_audience_is_found_and_marked(window, edition):
     SubscriberFactory(email="dora@posthouse.example")
 
     page = window.get(address(edition, "?q=d"))
 
     assert list(listed(page)) == ["dora@posthouse.example"]
-    assert "not in the audience" in page.words
+    assert "Not in the audience" in page.words
 
 
-def test_what_is_looked_for_is_text_and_never_a_pattern_or_a_tag(window, edition):
+def test_a_search_is_neither_a_pattern_nor_markup(window, edition):
     for text in ("%", "_da", "a%00da", "<b>", "x" * 999):
         page = window.get(address(edition, f"?q={text}"))
         assert page.status == 200
@@ -186,9 +185,7 @@ def test_what_is_looked_for_is_text_and_never_a_pattern_or_a_tag(window, edition
     assert not listed(window.get(address(edition, "?q=_da")))
 
 
-def test_readers_lead_to_their_own_pages_for_those_who_may_manage_readers(
-    window, new_author, edition
-):
+def test_managers_get_links_to_readers(window, new_author, edition):
     manager = WindowOf(new_author("manager", "view_issue", "manage_readers"))
     ada = Subscriber.objects.get(name="Ada").pk
 
@@ -198,7 +195,7 @@ def test_readers_lead_to_their_own_pages_for_those_who_may_manage_readers(
     assert set(listed(window.get(address(edition, "?outcome=all"))).values()) == {None}
 
 
-def test_who_was_erased_stands_there_as_erased_and_without_a_way(window, new_author, edition):
+def test_an_erased_reader_has_no_address_and_no_link(window, new_author, edition):
     sent(edition)
     erase(Subscriber.objects.get(name="Ada").pk)
     manager = WindowOf(new_author("manager", "view_issue", "manage_readers"))
@@ -211,7 +208,7 @@ def test_who_was_erased_stands_there_as_erased_and_without_a_way(window, new_aut
     assert rows(window, edition)[1][0]["address"] == "an erased reader"
 
 
-def test_an_onlooker_sees_the_list_and_may_neither_search_nor_take_it_away(new_author, edition):
+def test_a_viewer_may_not_search_or_download_readers(new_author, edition):
     SubscriberFactory(email="dora@posthouse.example")
     onlooker = WindowOf(new_author("onlooker", "view_issue"))
 
@@ -224,7 +221,7 @@ def test_an_onlooker_sees_the_list_and_may_neither_search_nor_take_it_away(new_a
     assert WindowOf(None).get(address(edition, "readers.csv")).status == 302
 
 
-def test_the_file_holds_those_of_the_outcome_and_is_named_for_them(window, edition):
+def test_the_file_holds_one_outcome_and_has_its_name(window, edition):
     sent(edition, "Ada")
     failed(edition, "Bram")
 
@@ -237,7 +234,10 @@ def test_the_file_holds_those_of_the_outcome_and_is_named_for_them(window, editi
     assert 'filename="on-the-patience-of-herons-v1-failed.csv"' in answer["Content-Disposition"]
     assert answer["Cache-Control"] == "no-store"
     entry = LogEntry.objects.get(action_flag=CHANGE)
-    assert str(sentence_of(entry)) == "Downloaded the failed readers of version 1 as CSV."
+    assert plain_sentence_of(entry) == (
+        "Edith Marlow downloaded the readers of On the patience of herons with the outcome "
+        "“failed” as CSV."
+    )
     assert entry.user == window.author
     (ada,) = rows(window, edition, "?outcome=sent")[1]
     assert (ada["message_id"], ada["evidence"], ada["reason"]) == (
@@ -249,7 +249,7 @@ def test_the_file_holds_those_of_the_outcome_and_is_named_for_them(window, editi
     assert len(rows(window, edition)[1]) == 3
 
 
-def test_the_missed_are_a_file_of_their_own_without_those_who_were_refused(window, edition):
+def test_the_file_of_missed_readers_leaves_out_refused_ones(window, edition):
     failed(edition, "Ada")
     failed(edition, "Bram", missed=False, reason="Postmark refuses the address.")
 
@@ -264,7 +264,7 @@ def test_the_missed_are_a_file_of_their_own_without_those_who_were_refused(windo
     ]
 
 
-def test_no_cell_of_the_file_is_run_by_a_spreadsheet(window, author):
+def test_a_spreadsheet_does_not_run_a_cell(window, author):
     SubscriberFactory(email="eve@posthouse.example", name="=HYPERLINK(1)")
     edition = publish(author.pk, "k", letter(), hold_s=0).edition
     failed(edition, "=HYPERLINK(1)", reason="@SUM(1)")
@@ -276,11 +276,11 @@ def test_no_cell_of_the_file_is_run_by_a_spreadsheet(window, author):
 
 
 @pytest.mark.parametrize("query", ["?outcome=nonsense", "?version=7", "?version=x"])
-def test_a_file_that_is_not_there_is_not_found(window, edition, query):
+def test_an_unknown_file_is_not_found(window, edition, query):
     assert window.get(address(edition, f"readers.csv{query}")).status == 404
 
 
-def test_a_long_file_is_whole_and_takes_no_more_memory_than_a_short_one(author, settings):
+def test_a_long_file_is_complete_and_streams_in_constant_memory(author, settings):
     Subscriber.objects.bulk_create(SubscriberFactory.build_batch(9000))
     settings.DELIVERY_BATCH_SIZE = 500
     edition = publish(author.pk, "k", letter(), hold_s=0).edition
@@ -295,17 +295,17 @@ def test_a_long_file_is_whole_and_takes_no_more_memory_than_a_short_one(author, 
     tracemalloc.stop()
 
     assert seen == expected
-    # A third of it has been held by then, or all of it would have been.
+    # Without streaming, the last peak would be three times the first.
     assert peaks[-1] < 1.5 * peaks[0]
 
 
-def test_what_is_settled_while_the_file_is_read_does_not_end_it(author, three_readers, settings):
+def test_copies_settled_while_reading_do_not_end_the_file(author, three_readers, settings):
     settings.DELIVERY_BATCH_SIZE = 1
     edition = publish(author.pk, "k", letter("Herons"), hold_s=0).edition
     moved_on = []
 
     def settle_first(execute, sql, params, many, context):
-        """Two copies go out after the batches were looked at and before the copies are."""
+        """Send two copies between the query of batches and that of copies."""
         if 'FROM "delivery"' in sql and not moved_on:
             moved_on.append(True)
             sent(edition, "Ada", "Bram")

@@ -14,7 +14,7 @@ from delivery.queue.short_transaction import lock_edition
 from delivery.reconcile import database_identity
 from delivery.rules.call_results import NotSent, Unanswered
 from delivery.rules.outcomes import Sent
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.editions.status import load_status
 from publishing.editions.versions import (
     VersionRefusedError,
@@ -152,7 +152,7 @@ def test_existing_version_sends_nothing_and_is_returned(author, correct, first, 
 
 @pytest.mark.parametrize("version", [0, -1, 3, 7, None])
 def test_version_that_is_not_next_is_refused_with_reason(author, correct, version):
-    with pytest.raises(VersionRefusedError, match="the next is version 2"):
+    with pytest.raises(VersionRefusedError, match="The next one is version 2"):
         correct(version)
 
     assert Edition.objects.count() == 1
@@ -164,7 +164,9 @@ def test_version_that_is_not_next_is_refused_with_reason(author, correct, versio
     ("version", "goes_to"), [(2, "everyone"), (1, "reached"), (1, "unreached")]
 )
 def test_a_new_issue_begins_with_version_1_to_everyone(author, three_readers, version, goes_to):
-    with pytest.raises(VersionRefusedError, match="A new issue begins with version 1, to everyone"):
+    with pytest.raises(
+        VersionRefusedError, match="A new issue starts with version 1 and goes to everyone"
+    ):
         publish(author.pk, "k", letter(), hold_s=0, version=version, goes_to=goes_to)
 
     assert not written().exists()
@@ -173,7 +175,7 @@ def test_a_new_issue_begins_with_version_1_to_everyone(author, three_readers, ve
 def test_correction_for_reached_readers_needs_a_reached_reader(correct, first):
     cancelled(first)
 
-    with pytest.raises(VersionRefusedError, match="publish it to everyone"):
+    with pytest.raises(VersionRefusedError, match="Publish it to everyone"):
         correct(goes_to="reached")
 
 
@@ -478,12 +480,12 @@ def test_warning_names_an_earlier_version_still_being_sent(correct, first):
     everyone, reached = (
         overlap_warnings(first.issue_id, 2, whom) for whom in ("everyone", "reached")
     )
-    assert "2 copies wait" in everyone[0]
-    assert "2 copies wait" in reached[0]
+    assert "2 copies are waiting" in everyone[0]
+    assert "2 copies are waiting" in reached[0]
     assert everyone != reached
 
     in_doubt(first, "Bram")
-    assert "1 copy of version 1 is in doubt" in " ".join(
+    assert "1 copy of version 1 is unconfirmed" in " ".join(
         overlap_warnings(first.issue_id, 2, "reached")
     )
     cancelled(first)
@@ -495,12 +497,12 @@ def test_activity_log_names_the_version_and_its_readers(correct, first):
     correct()
     correct(3, "third", goes_to="reached")
 
-    lines = [str(sentence_of(entry)) for entry in LogEntry.objects.order_by("pk")]
+    lines = [plain_sentence_of(entry) for entry in LogEntry.objects.order_by("pk")]
     for line, version, whom in zip(
         lines,
-        (1, 2, 3),
-        ("3 readers", "all confirmed readers: 3", "earlier version: 1"),
+        ("", "version 2 of ", "version 3 of "),
+        ("3 readers.", "3 readers. Audience: all confirmed", "1 reader. Audience: readers who"),
         strict=True,
     ):
-        assert f"version {version} " in line
+        assert version in line
         assert whom in line

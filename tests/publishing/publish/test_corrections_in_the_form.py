@@ -125,9 +125,9 @@ def test_form_for_an_unknown_issue_is_not_found(window, named):
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"version": "3"}, "no version 3"),
+        ({"version": "3"}, "Version 3 of"),
         ({"version": "0"}, "'0'"),
-        ({"version": ""}, "No version"),
+        ({"version": ""}, "Name the version"),
         ({"issue": "swifts"}, "'swifts'"),
         ({"goes_to": "somebody"}, "“somebody”"),
     ],
@@ -273,6 +273,6 @@ def test_issue_page_lists_versions_with_their_readers(window, corrected):
 
     for page in (window.get(address), window.get(f"{address}?version=1")):
         assert "readers who were sent an earlier version" in page.words
-        assert "To all confirmed readers" in page.words
+        assert "Audience: all confirmed readers" in page.words
     assert f'href="{address}?version=1"' in window.get(address).html
     assert "version 2, to readers who were sent" in window.get(f"{FORM}issues/").words

@@ -138,11 +138,11 @@ def test_after_a_cancelled_version_a_script_reaches_the_rest(first, text):
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
-        (("--version", "3"), "no version 3 of “Swifts”"),
+        (("--version", "3"), "Version 3 of “Swifts” does not exist"),
         (("--version", "0"), "'0' is not a version"),
-        ((), "No version is named"),
+        ((), "Name the version"),
         (("--issue", "swifts", "--version", "2"), "'swifts' is not the id"),
-        (("--version", "2", "--goes-to", "reached"), "publish it to everyone"),
+        (("--version", "2", "--goes-to", "reached"), "Publish it to everyone"),
         (("--version", "2", "--idempotency-key", "first"), "with other content"),
     ],
 )

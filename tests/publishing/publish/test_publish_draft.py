@@ -13,7 +13,7 @@ from delivery.models import Batch, Delivery, Edition, Newsletter
 from idempotency.claim import slot_locks
 from idempotency.key import fresh_key
 from idempotency.models import PostedForm
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.approval import approval
 from publishing.content.draft_content import DraftFields
 from publishing.content.markdown import render_markdown
@@ -272,8 +272,8 @@ def test_draft_is_published_to_every_confirmed_reader_unchanged(
     assert (draft.edition, draft.letter) == (edition, LETTER)
     assert window.get(at(draft, "check")).status == 303
     assert window.get(at(draft, "publish")).status == 303
-    sentences = [str(sentence_of(entry)) for entry in LogEntry.objects.order_by("action_time")]
-    assert "Published version 1 to 3 readers." in sentences
+    sentences = [plain_sentence_of(entry) for entry in LogEntry.objects.order_by("action_time")]
+    assert "Edith Marlow published Swifts leave to 3 readers." in sentences
 
 
 def test_pressing_again_is_answered_the_same_and_publishes_nothing_more(

@@ -9,7 +9,7 @@ from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.models import Batch, Delivery, Edition
 from idempotency.claim import slot_locks
 from idempotency.models import PostedForm
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.flash_messages import to_nobody
 from publishing.models import Issue
 from tests.publishing.author_browser import FORM, WindowOf
@@ -56,7 +56,7 @@ def test_letter_is_published_once_to_every_confirmed_reader(window, three_reader
     assert first.answer["Content-Type"] == again.answer["Content-Type"]
     entry = LogEntry.objects.get()
     assert (entry.user, entry.object_id) == (window.author, str(issue.pk))
-    assert str(sentence_of(entry)) == "Published version 1 to 3 readers."
+    assert plain_sentence_of(entry) == f"Edith Marlow published {issue.title} to 3 readers."
 
 
 def test_issue_without_confirmed_readers_is_accepted_with_a_warning(

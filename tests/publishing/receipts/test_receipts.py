@@ -1,4 +1,4 @@
-"""The receipt of an issue: made once at its end, signed, never changed, checked by anybody."""
+"""Receipts: made once, signed, unchangeable, verifiable."""
 
 import hashlib
 import json
@@ -39,7 +39,7 @@ NO_ISSUES = ("x", 7, None, ["a"], "\0")
 
 @pytest.fixture
 def done(edition):
-    """All three have it."""
+    """Send all three copies."""
     sent(edition)
     return edition
 
@@ -49,13 +49,13 @@ def address(edition, more="receipt/"):
 
 
 def downloaded(window, edition):
-    """The receipt as a file."""
+    """Download the receipt."""
     answer = window.get(address(edition, "receipt/receipt.json?version=1"))
     assert answer.status == 200
     return answer.answer.content.decode()
 
 
-def test_it_says_what_went_out_to_whom_and_when_and_the_counts_add_up(window, new_author, done):
+def test_the_receipt_holds_content_audience_counts_and_times(window, new_author, done):
     second = new_author("pauline", first_name="Pauline", last_name="Dunn")
     Edition.objects.filter(pk=done.pk).update(approved_by=second)
     given = json.loads(downloaded(window, done))
@@ -83,7 +83,7 @@ def test_it_says_what_went_out_to_whom_and_when_and_the_counts_add_up(window, ne
     assert re.search(r'href="[^"]*/receipt/receipt.json\?version=1"', page.html)
 
 
-def test_it_is_made_once_and_is_the_same_whoever_asks_and_however(window, done, capsys):
+def test_page_and_command_return_the_same_receipt(window, done, capsys):
     first = downloaded(window, done)
     Delivery.objects.update(sent_at=Delivery.objects.first().sent_at + timedelta(hours=1))
 
@@ -93,7 +93,7 @@ def test_it_is_made_once_and_is_the_same_whoever_asks_and_however(window, done, 
     assert Receipt.objects.count() == 1
 
 
-def test_no_receipt_is_changed_or_taken_away(done):
+def test_a_receipt_cannot_be_changed_or_deleted(done):
     receipt = receipt_of(done)
 
     for change in (
@@ -107,14 +107,14 @@ def test_no_receipt_is_changed_or_taken_away(done):
     assert (kept.text, kept.made_at) == (receipt.text, receipt.made_at)
 
 
-def test_before_the_end_there_is_none_and_the_page_says_why(window, edition):
+def test_an_unfinished_issue_has_no_receipt(window, edition):
     page = window.get(address(edition))
 
     assert page.answer["Location"] == f"{address(edition, '')}?version=1"
     assert window.get(address(edition, "receipt/receipt.json")).status == 409
     with pytest.raises(CommandError):
         call_command("receipt", str(edition.issue_id))
-    # Cancelled, it waits for the answer about a copy that left.
+    # A cancelled issue still waits for an unconfirmed copy.
     sent(edition, "Ada")
     in_doubt(edition, "Bram")
     Edition.objects.filter(pk=edition.pk).update(control="cancelled", control_reason="Cancelled.")
@@ -122,7 +122,7 @@ def test_before_the_end_there_is_none_and_the_page_says_why(window, edition):
     assert not Receipt.objects.exists()
 
 
-def test_a_cancelled_issue_has_one_that_says_whom_it_did_not_reach(window, edition):
+def test_the_receipt_of_a_cancelled_issue_counts_withdrawn_copies(window, edition):
     sent(edition, "Ada")
     cancelled(edition)
     edition.refresh_from_db()
@@ -134,9 +134,7 @@ def test_a_cancelled_issue_has_one_that_says_whom_it_did_not_reach(window, editi
     assert facts["ended_at"] == edition.control_at.isoformat(timespec="seconds")
 
 
-def test_of_one_that_was_called_back_before_its_time_it_says_scheduled_and_never_published(
-    author, window, three_readers
-):
+def test_the_receipt_of_a_called_back_issue_says_scheduled(author, window, three_readers):
     moment = tomorrow()
     waits = publish(author.pk, "k", letter(), hold_s=0, at=moment).edition
     call_command("edition", "call-back", str(waits.issue_id))
@@ -147,7 +145,7 @@ def test_of_one_that_was_called_back_before_its_time_it_says_scheduled_and_never
     for words in (page.words, issue.words):
         assert "ublished by" not in words
         assert "was published" not in words
-    # What is signed stays as in every receipt before: the time is that of the end.
+    # The signed fields keep their format: `published_at` is then the time of the end.
     given = downloaded(window, waits)
     facts = json.loads(given)["receipt"]
     assert facts["published_at"] == facts["ended_at"]
@@ -156,7 +154,7 @@ def test_of_one_that_was_called_back_before_its_time_it_says_scheduled_and_never
     assert GENUINE in window.post(CHECK, receipt=given).words
 
 
-def test_its_author_may_be_gone_by_then(new_author, done):
+def test_a_receipt_survives_its_authors_account(new_author, done):
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_admin_log")
     done.author.delete()
@@ -168,14 +166,14 @@ def test_its_author_may_be_gone_by_then(new_author, done):
     assert "a deleted account" in window.get(address(done, "")).words
 
 
-def test_mail_on_request_has_none(done):
+def test_transactional_mail_has_no_receipt(done):
     on_request = Edition(kind=Edition.Kind.CONFIRMATION)
 
     assert receipt_refusal(on_request, load_status(done.pk))
     assert receipt_refusal(done, load_status(done.pk)) == ""
 
 
-def test_where_rows_and_books_differ_there_is_none(window, done):
+def test_rows_that_differ_from_counts_prevent_a_receipt(window, done):
     Batch.objects.update(sent=2, withdrawn=1)
 
     page = window.get(address(done, "receipt/receipt.json"))
@@ -184,17 +182,17 @@ def test_where_rows_and_books_differ_there_is_none(window, done):
     assert f"./homing audit {done.issue_id}" in page.html
 
 
-def test_the_audience_is_the_same_after_somebody_was_erased(window, done):
+def test_erasing_a_reader_keeps_the_receipt_valid(window, done):
     given = downloaded(window, done)
     erase(Subscriber.objects.get(name="Ada").pk)
 
     page = window.post(CHECK, receipt=given)
 
     assert GENUINE in page.words
-    assert "row by row" in page.words
+    assert "match this receipt" in page.words
 
 
-def test_proof_that_came_later_stands_beside_it_and_not_in_it(window, edition):
+def test_later_proof_is_shown_beside_the_receipt(window, edition):
     sent(edition, "Ada", "Bram")
     in_doubt(edition, "Cleo")
     Batch.objects.update(state="parked")
@@ -220,9 +218,7 @@ def test_proof_that_came_later_stands_beside_it_and_not_in_it(window, edition):
     ("word", "value"),
     [("title", "Another"), ("state", "closed"), ("message_ids", 4), ("extra", True)],
 )
-def test_a_receipt_with_another_word_in_it_is_not_genuine_and_the_word_is_named(
-    window, done, word, value
-):
+def test_a_changed_receipt_is_not_genuine_and_shows_the_field(window, done, word, value):
     given = json.loads(downloaded(window, done))
     given["receipt"][word] = value
 
@@ -233,11 +229,11 @@ def test_a_receipt_with_another_word_in_it_is_not_genuine_and_the_word_is_named(
 
 
 @pytest.mark.parametrize("is_a_fallback", [False, True])
-def test_a_receipt_is_genuine_as_long_as_its_key_is_known(window, done, settings, is_a_fallback):
+def test_a_receipt_is_genuine_while_its_key_is_known(window, done, settings, is_a_fallback):
     given = json.dumps(json.loads(downloaded(window, done)), indent=4)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY] * is_a_fallback
     settings.SECRET_KEY = "another key, which never signed anything at all here"
-    # The change signs everybody out.
+    # The change signs all users out.
     later = WindowOf(window.author)
 
     assert (GENUINE in later.post(CHECK, receipt=given).words) == is_a_fallback
@@ -245,7 +241,7 @@ def test_a_receipt_is_genuine_as_long_as_its_key_is_known(window, done, settings
     assert ("signature does not match" in page.words) == (not is_a_fallback)
 
 
-def test_a_receipt_of_an_issue_that_is_not_here_may_still_be_genuine(window):
+def test_a_receipt_of_an_unknown_issue_can_be_genuine(window):
     given = receipt_as_json(
         sign_receipt({"issue": "00000000-0000-4000-8000-000000000000", "version": 1})
     )
@@ -267,7 +263,7 @@ def test_a_receipt_of_an_issue_that_is_not_here_may_still_be_genuine(window):
         '{"receipt": {}, "signature": "\\udfff"}',
     ],
 )  # fmt: skip
-def test_what_is_no_receipt_is_said_so_in_one_sentence_and_kept_in_the_field(window, pasted):
+def test_an_invalid_receipt_is_explained_and_kept_in_the_field(window, pasted):
     with pytest.raises(NotAReceiptError):
         parse_receipt(pasted)
 
@@ -277,7 +273,7 @@ def test_what_is_no_receipt_is_said_so_in_one_sentence_and_kept_in_the_field(win
     assert re.search(r'class="error"[^>]*>This is', page.html)
 
 
-def test_a_receipt_that_names_nonsense_is_still_answered(window):
+def test_a_receipt_with_invalid_fields_is_not_genuine(window):
     known = "00000000-0000-4000-8000-000000000000"
     versions = [True, 0, -1, "1", 1.5, 2**31, 2**63, None, [1]]
     for issue, version in [*((known, v) for v in versions), *((i, 1) for i in NO_ISSUES)]:
@@ -285,7 +281,7 @@ def test_a_receipt_that_names_nonsense_is_still_answered(window):
         assert "Not genuine." in window.post(CHECK, receipt=given).words
 
 
-def test_what_differs_is_named_with_both_sides():
+def test_a_difference_shows_both_values():
     one = {"title": "A", "counts": {"sent": 2, "unknown": 1}, "message_ids": 2}
     other = {"title": "A", "counts": {"sent": 3, "unknown": 0}, "message_ids": 3}
 
@@ -304,9 +300,9 @@ def test_receipt_of_a_newer_version_is_shown(window, done):
     assert "Archived" in page.words
 
 
-def test_two_who_ask_at_once_get_the_same_one(done):
+def test_concurrent_requests_get_the_same_receipt(done):
     first = receipt_of(done)
-    with connection.cursor() as cursor:  # what another process would do that saw none either
+    with connection.cursor() as cursor:  # the insert of a concurrent process
         cursor.execute(
             "INSERT INTO receipt (edition_id, text, signature) VALUES (%s, 'x', 'x') "
             "ON CONFLICT DO NOTHING",

@@ -68,11 +68,11 @@ def test_an_author_changes_time_and_zone_from_the_progress_page(
 
     assert answer.status == 303
     page = window.get(answer.answer["Location"])
-    assert f"It goes out {at.words}." in page.words
+    assert f"The issue goes out on {at.words}." in page.words
     assert time_of(waits) == (at.utc, at.local, at.zone)
     [_, line] = log_of(waits)
-    assert line.startswith(f"Rescheduled version 1 for {at.words}; it was to go out ")
-    assert f"Edith Marlow: rescheduled for {at.words}" in page.words
+    assert f" for {at.words}. Its time before was " in line
+    assert f"Edith Marlow rescheduled version 1 for {at.words}." in page.words
 
 
 def test_a_second_click_changes_nothing_more(window: WindowOf, waits: Edition) -> None:

@@ -179,9 +179,8 @@ def test_at_its_time_it_goes_to_everyone_confirmed_then(
     assert counts(edition).sent == 3
     assert status(edition).state is EditionState.SUCCEEDED
     assert sorted(copies(provider).values()) == [1, 1, 1]
-    assert log_of(edition)[1:] == [
-        "Scheduled version 1, which went out automatically at its time, to 3 readers."
-    ]
+    (started,) = log_of(edition)[1:]
+    assert "It went out automatically at its time, to 3 readers." in started
 
 
 def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
@@ -292,7 +291,7 @@ def test_too_late_issue_is_published_but_paused(
     assert moment.words in found.reason()
     assert scheduled_time_in_zone(edition.published_at, LISBON).words in found.reason()
     assert not newsroom.step()
-    assert "was due 61 minutes before" in log_of(edition)[1]
+    assert "until 61 minutes after its time" in log_of(edition)[1]
     assert found.reason() in progress_page(newsroom, edition)
 
     perform("resume", edition, found)

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.models import Subscriber, SubscriberImport
 from tests.newsletter_site.api_caller import API, Program
 from tests.subscribers.importing.import_browser import run_workers
@@ -55,9 +55,9 @@ def test_a_file_is_checked_and_imported_on_a_statement(program: Program) -> None
         f"{place}import/", {"confirmed": True, "where": "Signed at the fair"}, key="d"
     )
     assert again.content == decided.content
-    assert [str(sentence_of(line)) for line in LogEntry.objects.order_by("pk")][1:] == [
-        "Uploaded to be checked.",
-        "Imported, with consent given elsewhere: Signed at the fair.",
+    assert [plain_sentence_of(line) for line in LogEntry.objects.order_by("pk")][1:] == [
+        "Edith Marlow uploaded list.csv to be checked.",
+        "Edith Marlow imported list.csv. How the readers consented: Signed at the fair",
     ]
 
 

@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection, transaction
 from delivery.models import Delivery, Edition
 from delivery.reader_fields import FIELD_NAMES
 from idempotency.models import PostedForm
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.confirmed_readers import confirmed
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
@@ -157,8 +157,8 @@ def test_a_program_can_perform_desk_actions_once(program: Program) -> None:
     assert program.post(f"/readers/{reader.pk}/unsubscribe/", key="u").content == left.content
     again = program.post(f"/readers/{reader.pk}/unsubscribe/")
     assert again.json()["done"] is False
-    lines = [str(sentence_of(line)) for line in LogEntry.objects.order_by("pk")]
-    assert lines.count("Unsubscribed.") == 1
+    lines = [plain_sentence_of(line) for line in LogEntry.objects.order_by("pk")]
+    assert lines.count(f"Edith Marlow unsubscribed subscriber {reader.pk}.") == 1
 
 
 def test_saved_answers_contain_nothing_about_an_erased_reader(program: Program) -> None:
@@ -180,7 +180,9 @@ def test_downloading_personal_data_is_logged(program: Program) -> None:
     reader = SubscriberFactory(email=ADA)
     record = program.get(f"/readers/{reader.pk}/record/")
     assert record.json()["address"] == ADA
-    assert str(sentence_of(LogEntry.objects.latest("pk"))) == "Downloaded the data."
+    assert plain_sentence_of(LogEntry.objects.latest("pk")) == (
+        f"Edith Marlow downloaded the data of subscriber {reader.pk}."
+    )
 
 
 def test_concurrent_calls_add_a_reader_once(program: Program) -> None:

@@ -17,7 +17,7 @@ from django.db import OperationalError, connection, connections
 from django.test import Client
 
 from delivery.models import SuppressionChange
-from publishing.activity.activity_sentences import sentence_of
+from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.consent.consent_log import record_consent
 from subscribers.desk import reader_list
 from subscribers.desk.reader_actions import ACTIONS
@@ -222,8 +222,8 @@ def test_the_file_contains_all_matching_readers(operator: Client) -> None:
     assert second["email"] == gone["email"] == "b@posthouse.example.org"
     assert gone["since"]
     assert (
-        str(sentence_of(LogEntry.objects.latest("pk")))
-        == "Downloaded the list of unsubscribed readers as CSV."
+        plain_sentence_of(LogEntry.objects.latest("pk"))
+        == "edith downloaded the list of readers with the state “unsubscribed” as CSV."
     )
 
 
@@ -279,7 +279,9 @@ def test_an_unknown_reader_gives_404(operator: Client) -> None:
 def test_an_author_can_download_the_data_of_a_reader(operator: Client) -> None:
     reader = SubscriberFactory()
     assert operator.get(f"{page_of(reader)}record.json").json()["address"] == reader.email
-    assert str(sentence_of(LogEntry.objects.get())) == "Downloaded the data."
+    assert plain_sentence_of(LogEntry.objects.get()) == (
+        f"edith downloaded the data of subscriber {reader.pk}."
+    )
 
 
 @pytest.mark.parametrize("name", list(ACTIONS))
@@ -344,9 +346,9 @@ def test_unblocking_reactivates_only_confirmed_readers(state: str) -> None:
 @pytest.mark.parametrize(
     ("name", "recorded", "words"),
     [
-        ("unsubscribe", "Unsubscribed.", "Unsubscribed. This took effect immediately."),
-        ("shut-out", "Blocked the address.", ""),
-        ("erase", "Erased.", "Homing holds no data about this reader."),
+        ("unsubscribe", "edith unsubscribed {}.", "Unsubscribed. This took effect immediately."),
+        ("shut-out", "edith blocked the address of {}.", ""),
+        ("erase", "edith erased {}.", "Homing holds no data about this reader."),
     ],
 )
 def test_each_action_is_audited_once(
@@ -359,7 +361,7 @@ def test_each_action_is_audited_once(
 
     assert words in shown(page)
     entry = LogEntry.objects.get()
-    assert str(sentence_of(entry)) == recorded
+    assert plain_sentence_of(entry) == recorded.format(entry.object_repr)
     assert entry.object_repr == f"subscriber {reader.pk}"
     assert entry.user.username == "edith"
     assert (tables_that_hold(reader.email) == []) is (name == "erase")

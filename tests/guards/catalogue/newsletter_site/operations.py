@@ -118,7 +118,7 @@ a burst of requests waits for slots
     test_a_request_waits_for_a_free_slot
 stopped transactional mail is in the to-do list
     load_undecided: editions = [*load_open_newsletters()«, *load_held_transactional()»]
-    test_mail_on_request_that_stopped_is_listed_and_resumed_by_that_name
+    test_the_command_lists_stopped_transactional_mail
 counters that decrease with a restored database start anew
     short_name: this.database«, stored.since»)::bytea
     test_a_restored_database_starts_new_counters

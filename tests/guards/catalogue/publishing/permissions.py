@@ -30,11 +30,11 @@ a page of the desk needs its permission
     test_each_page_is_open_only_to_its_groups[desk:write]
 a missing newsletter name is shown to users who may set it
     desk_context: if «viewer.names and not newsletter.is_named → False»:
-    test_whoever_may_change_it_reads_on_the_desk_that_it_has_no_name_of_its_own
+    test_the_desk_asks_for_a_newsletter_name
 only users who may set the newsletter's name are asked to
     desk_context: if «viewer.names and» not newsletter.is_named:
-    test_of_the_name_the_desk_asks_nobody_who_may_not_change_it
+    test_the_desk_asks_only_those_who_may_change_the_name
 the check of a draft reports a missing newsletter name
     _newsletter: if «not newsletter.is_named → False»:
-    test_the_check_of_a_draft_says_that_the_newsletter_has_no_name_of_its_own
+    test_the_check_sheet_asks_for_a_newsletter_name
 """)

@@ -21,13 +21,13 @@ a subject is one line, also by Unicode's line breaks
 # --- Actions ---
 an action and its audit line are one transaction
     perform: «with together() → if True»: numbers
-    test_what_is_done_and_its_line_in_the_audit_trail_are_one_transaction[pause]
+    test_an_action_and_its_log_entry_share_one_transaction[pause]
 an action is committed before its answer
     together: transaction.atomic(«durable=not _is_joined.get()»), join_transaction()
-    test_what_a_person_does_is_done_when_they_are_told_so_and_not_with_a_later_commit
+    test_an_action_refuses_to_run_inside_another_transaction
 only actions that belong together join a transaction
     join_transaction: «_is_joined.reset → str»(was)
-    test_only_what_is_done_together_joins_a_transaction
+    test_an_action_leaves_the_transaction_guard_in_place
 
 # --- Drafts ---
 a draft is published once, whoever publishes
