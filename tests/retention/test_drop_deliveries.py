@@ -308,7 +308,8 @@ class TestActivityLog:
     def test_dropping_is_logged_once_over_several_runs(self, old: Edition) -> None:
         pieces = drop_copies(old)
         assert logged() == [
-            "operator deleted the copies of Long ago. This was done on the command line."
+            f"{old.author.username} deleted the copies of Long ago. "
+            "This was done on the command line."
         ]
         next(pieces)
         assert drop(old) == 0
@@ -530,7 +531,7 @@ class TestPagesAfterDropping:
         for address in (page, f"{page}?outcome=sent", f"{page}?q=reader1"):
             words = window.get(address).words
             assert sentence in words
-            assert "5 copies went out" in words
+            assert "Postmark accepted 5 copies" in words
             for no_longer in ("No copy is", "reader0@example.net", "each has its proof"):
                 assert no_longer not in words
         words = window.get(f"{page}receipt/").words

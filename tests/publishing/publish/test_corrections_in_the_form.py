@@ -275,4 +275,4 @@ def test_issue_page_lists_versions_with_their_readers(window, corrected):
         assert "readers who were sent an earlier version" in page.words
         assert "Audience: all confirmed readers" in page.words
     assert f'href="{address}?version=1"' in window.get(address).html
-    assert "version 2, to readers who were sent" in window.get(f"{FORM}issues/").words
+    assert "version 2. Audience: readers who were sent" in window.get(f"{FORM}issues/").words

@@ -80,7 +80,7 @@ def test_a_second_click_changes_nothing_more(window: WindowOf, waits: Edition) -
     tabs = [window.another() for _ in range(3)]
     at_once(*[lambda tab=tab: tab.post(address(waits, "reschedule/"), **posted) for tab in tabs])
     for tab in tabs:
-        assert f"It goes out {later().words}." in tab.get(address(waits)).words
+        assert f"The issue goes out on {later().words}." in tab.get(address(waits)).words
     assert len(log_of(waits)) == 2
 
 
@@ -89,7 +89,7 @@ def test_a_tab_with_an_older_time_is_refused(window: WindowOf, waits: Edition) -
     window.post(address(waits, "reschedule/"), **shown | moved_to(later(24)))
     answer = window.post(address(waits, "reschedule/"), **shown | moved_to(later(48)))
     said = window.get(answer.answer["Location"]).words
-    assert f"Its time was changed meanwhile: it goes out {later(24).words}." in said
+    assert f"Its time was changed in the meantime: it goes out on {later(24).words}." in said
     assert time_of(waits)[0] == later(24).utc
 
 
@@ -129,7 +129,7 @@ def test_started_and_due_issues_keep_their_time(newsroom: Newsroom, waits: Editi
     assert not scheduled_editions.move(waits.pk, later(-48), before=before)
     assert start_now(waits.pk) == 2
     assert not scheduled_editions.move(waits.pk, later(), before=before)
-    with pytest.raises(CannotDoThatError, match="only the time of a scheduled issue"):
+    with pytest.raises(CannotDoThatError, match="the time of a scheduled issue only"):
         reschedule(waits, later(), record=lambda _: None)
 
     due = schedule(newsroom, title="Martins")

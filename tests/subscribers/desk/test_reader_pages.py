@@ -223,7 +223,7 @@ def test_the_file_contains_all_matching_readers(operator: Client) -> None:
     assert gone["since"]
     assert (
         plain_sentence_of(LogEntry.objects.latest("pk"))
-        == "edith downloaded the list of readers with the state “unsubscribed” as CSV."
+        == "Edith Marlow downloaded the list of readers with the state “unsubscribed” as CSV."
     )
 
 
@@ -280,7 +280,7 @@ def test_an_author_can_download_the_data_of_a_reader(operator: Client) -> None:
     reader = SubscriberFactory()
     assert operator.get(f"{page_of(reader)}record.json").json()["address"] == reader.email
     assert plain_sentence_of(LogEntry.objects.get()) == (
-        f"edith downloaded the data of subscriber {reader.pk}."
+        f"Edith Marlow downloaded the data of subscriber {reader.pk}."
     )
 
 
@@ -346,9 +346,13 @@ def test_unblocking_reactivates_only_confirmed_readers(state: str) -> None:
 @pytest.mark.parametrize(
     ("name", "recorded", "words"),
     [
-        ("unsubscribe", "edith unsubscribed {}.", "Unsubscribed. This took effect immediately."),
-        ("shut-out", "edith blocked the address of {}.", ""),
-        ("erase", "edith erased {}.", "Homing holds no data about this reader."),
+        (
+            "unsubscribe",
+            "Edith Marlow unsubscribed {}.",
+            "Unsubscribed. This took effect immediately.",
+        ),
+        ("shut-out", "Edith Marlow blocked the address of {}.", ""),
+        ("erase", "Edith Marlow erased {}.", "Homing holds no data about this reader."),
     ],
 )
 def test_each_action_is_audited_once(
