@@ -37,8 +37,7 @@ _DIFFERENCES = {
         "Copies recorded as sent that Postmark does not show: {n}. They were not resent."
     ),
     "too_fresh": gettext_lazy(
-        "Copies recorded as sent that Postmark does not show yet: {n}. They are too recent to "
-        "judge."
+        "Copies recorded as sent that Postmark does not show yet: {n}. They are too fresh to judge."
     ),
     "not_looked_up": gettext_lazy(
         "More copies that Postmark does not show: {n}. They were not looked up; run this again."

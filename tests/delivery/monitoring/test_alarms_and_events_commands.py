@@ -20,7 +20,7 @@ def said(*arguments: str) -> str:
 
 
 def test_alarms_are_listed_until_an_operator_looked_at_them(newsroom: Newsroom) -> None:
-    assert said("alarms") == "No alarm waits to be looked at.\n"
+    assert said("alarms") == "All alarms are acknowledged.\n"
     newsroom.confirm(1)
     first, second = newsroom.publish(title="One"), newsroom.publish(title="Two")
     with transaction.atomic(), connection.cursor() as cursor:
@@ -29,12 +29,14 @@ def test_alarms_are_listed_until_an_operator_looked_at_them(newsroom: Newsroom) 
                 cursor, edition.pk, Alarm.Kind.ACCEPTED_TWICE, "m-1", because("Two copies.")
             )
     assert said("alarms").count("accepted_twice") == 2
-    assert "1 alarms of this issue" in said("alarms", "--looked-at", str(first.issue_id))
+    assert "1 alarm of this issue was acknowledged." in said(
+        "alarms", "--looked-at", str(first.issue_id)
+    )
     listed = said("alarms")
     assert str(first.issue_id) not in listed
     assert str(second.issue_id) in listed
     said("alarms", "--looked-at", str(second.issue_id))
-    assert said("alarms") == "No alarm waits to be looked at.\n"
+    assert said("alarms") == "All alarms are acknowledged.\n"
     assert Alarm.objects.count() == 2
 
 

@@ -190,8 +190,8 @@ def test_unknown_version_is_reported_separately(newsroom: Newsroom, reconcile: R
     answer = reconcile("--restored")
     assert (answer["exit"], answer["of_unknown_versions"], answer["recorded"]) == (3, 3, 0)
     assert (
-        f"Postmark has 3 messages of version 2 of “Swifts” (issue {first.issue_id}), which this "
-        "database does not know: it was published after the backup." in answer["said"]
+        f"Postmark has 3 messages of version 2 of “Swifts” (issue {first.issue_id}). It was "
+        "published after the backup, so this database does not have it." in answer["said"]
     )
     # Its advice is enough to prevent second copies.
     again = correct(newsroom, first, hold_s=600)
@@ -240,7 +240,7 @@ def test_copies_that_are_not_shown_raise_an_alarm(newsroom: Newsroom, reconcile:
     for _ in range(2):
         answer = reconcile()
         assert answer["missing"] == 3
-        assert "not resent" in answer["said"]
+        assert "does not show: 3. They were not resent." in answer["said"]
     alarms = Alarm.objects.filter(kind=Alarm.Kind.NOT_AT_PROVIDER, edition=edition)
     about = {alarm.about for alarm in alarms}
     assert about == {key_of(edition, reader) for reader in newsroom.recipients(edition)}
@@ -258,7 +258,7 @@ def test_fresh_copies_that_are_not_shown_are_judged_later(
     assert (answer["exit"], answer["too_fresh"], answer["missing"]) == (3, 3, 0)
     again_at = datetime.fromisoformat(answer["again_at"])
     assert again_at == last_sent_at + timedelta(seconds=LAST_LOOK_UP_S)
-    assert "3 copies are too fresh to judge" in answer["said"]
+    assert "does not show yet: 3. They are too fresh to judge." in answer["said"]
     assert (
         f"./homing reconcile {edition.issue_id} again after {again_at:%Y-%m-%d %H:%M:%S} UTC"
         in (answer["said"])
@@ -380,7 +380,7 @@ def test_failed_search_proves_nothing_and_is_repeated(
     stopped = newsroom.publish()
     restored(newsroom)
     newsroom.sandbox.set_fault("search_503", calls=None)
-    with pytest.raises(CommandError, match=r"Postmark's search gave no answer 6 times\. Last:"):
+    with pytest.raises(CommandError, match=r"Postmark's search failed 6 times\. Last error:"):
         reconcile()
     stopped.refresh_from_db()
     assert stopped.unreconciled_since is not None
@@ -477,14 +477,14 @@ def test_reconciled_editions_keep_their_state(newsroom: Newsroom, reconcile: Rec
     }
     assert not Edition.objects.filter(unreconciled_since__isnull=False).exists()
     # The backup does not know of a later pause.
-    assert f"Goes on: “Swifts”, version 1 of issue {running.issue_id}: sending." in answer["said"]
-    assert "do it again, before workers start." in answer["said"]
-    assert "Goes on: “Herons”" not in answer["said"]
+    assert f"Continues: “Swifts”, version 1 of issue {running.issue_id}: sending." in answer["said"]
+    assert "Do it again before workers start." in answer["said"]
+    assert "Continues: “Herons”" not in answer["said"]
     newsroom.deliver_all()
     assert newsroom.outcomes(running) == ["sent"] * 2
     assert newsroom.outcomes(paused) == newsroom.outcomes(held) == ["waiting"] * 2
     assert newsroom.state(held) == "held"
-    assert "Goes on" not in reconcile()["said"]
+    assert "Continues" not in reconcile()["said"]
 
 
 def test_failed_run_still_names_continuing_editions(
@@ -505,7 +505,7 @@ def test_failed_run_still_names_continuing_editions(
         newsroom.sandbox.set_fault("search_503", nth=asked + 1)
 
     errors = io.StringIO()
-    with pytest.raises(CommandError, match=r"What was found until then is recorded\."):
+    with pytest.raises(CommandError, match=r"Everything found before is recorded\."):
         call_command("reconcile", stderr=errors)
 
     assert f"version 1 of issue {first.issue_id}: sending." in errors.getvalue()
