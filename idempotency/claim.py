@@ -30,17 +30,17 @@ def claim(
 ) -> SavedResponse | None:
     """Claim a key, or wait for an earlier post and return its response.
 
-    Wait at most `wait_s` seconds. It runs in the transaction that also holds the work and its
-    response, and stores the first fingerprint. Returns None if the key was claimed. Raises
-    InProgressError, DifferentContentError, and WrongIsolationError unless the level is READ
-    COMMITTED.
+    Wait at most `wait_s` seconds. Call this in the transaction that also holds the work and its
+    response. Stores the first fingerprint. Returns None if the key was claimed; only then is there
+    something to commit. Raises InProgressError, DifferentContentError, and WrongIsolationError
+    unless the level is READ COMMITTED.
     """
     timeout_before, has_slot = _prepare(user_id, key)
     if not has_slot:
         # The first post may have just ended. Then there is no need to wait.
         return _require_earlier(user_id, key, fingerprints)
-    # Not lock_timeout: if posts fail one after the other, the INSERT waits for each of them, and
-    # lock_timeout starts again each time. A timeout of 0 would mean none.
+    # statement_timeout, not lock_timeout: if posts fail one after the other, the INSERT waits for
+    # each of them, and lock_timeout starts again each time. A value of 0 would turn it off.
     _set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")
     try:
         inserted = _insert(user_id, key, fingerprints[0])
@@ -103,7 +103,7 @@ def _set_statement_timeout(value: str) -> None:
 def _insert(user_id: UUID, key: str, fingerprint: bytes) -> bool:
     """Insert the claim and return whether it is new.
 
-    Raw SQL, because it must wait for others.
+    It is raw SQL, because it must wait for other posts with this key.
     """
     with connection.cursor() as cursor:
         cursor.execute(

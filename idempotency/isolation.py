@@ -44,7 +44,7 @@ def isolation_error(databases: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 
 def refuse_wrong_isolation() -> None:
-    """Raise WrongIsolationError.
+    """Raise WrongIsolationError unless the settings ask for READ COMMITTED.
 
     For programs that run no system checks, such as `wsgi.py`.
     """

@@ -28,7 +28,8 @@ from idempotency.saved_response import (
 
 logger = logging.getLogger(__name__)
 
-# In whole seconds, as the header requires. Most work ends sooner.
+# In whole seconds, as the header requires. Most work ends sooner, and a retry then gets the
+# saved response.
 RETRY_AFTER_S = 1
 
 # Django sets this in request.META when the CSRF token is read (django.middleware.csrf).
@@ -39,7 +40,7 @@ form_posted = Signal()
 
 
 class PostOutcome(StrEnum):
-    """How a post under a valid key ended."""
+    """How a post ended. A post that `check` refuses has no outcome."""
 
     DONE = "done"
     REPLAY = "replay"

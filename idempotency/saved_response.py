@@ -35,7 +35,7 @@ class CannotBeReplayedError(TypeError):
 
 
 class BrokenClaimError(RuntimeError):
-    """The row of a claim was changed by someone else."""
+    """Other code wrote, changed or deleted the row of a claim."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def find_earlier(
 def save_response(user_id: UUID, key: str, response: SavedResponse) -> None:
     """Save the response in the claimed row.
 
-    Raise BrokenClaimError if others changed the row.
+    Raise BrokenClaimError if the row is missing or already has a response.
     """
     names, values = [name for name, _ in response.headers], [value for _, value in response.headers]
     messages = json.dumps(response.messages, cls=MessageEncoder)

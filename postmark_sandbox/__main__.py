@@ -71,7 +71,7 @@ def run(options: dict[str, Any]) -> int:
         print(error, file=sys.stderr)
         return 1
     signals = {signal.SIGTERM, signal.SIGINT}
-    # Before the threads start, so that they inherit it.
+    # Signals are blocked before the threads start, so that the threads inherit the mask.
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     server.start()
     print(f"Postmark sandbox and its inbox: {server.url}/", flush=True)

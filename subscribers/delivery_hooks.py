@@ -28,8 +28,9 @@ NO_LONGER_MAILABLE = """
         OR EXISTS (SELECT FROM suppression
                    WHERE address_key = subscriber.email_key AND lifted_at IS NULL)
 """
-# Readers who are gone come back through transactional mail. An operator's block stops it, and so
-# does a suppression from an import if the reader never signed up here.
+# Readers who unsubscribed, bounced or complained still get transactional mail, because they can
+# return through it. Only an operator's block stops it, or a suppression from an import if the
+# reader never signed up here.
 NOT_TO_BE_MAILED_ON_REQUEST = """
     SELECT recipient, CASE WHEN subscriber.id IS NULL THEN %s ELSE %s END
       FROM unnest(%s::bigint[]) AS recipient

@@ -12,12 +12,15 @@ from django.db import connection
 logger = logging.getLogger(__name__)
 
 IDS_APART = 100_000_000  # more than any list grows between a backup and its restore
-MAX_JUMPS = 1_000  # a request number has nine digits, so there cannot be more
+MAX_JUMPS = 1_000  # request numbers have nine digits, so there is no room for more
 REQUESTS_APART = 1_000  # more than any reader requests
 
 
 def reserve_ids() -> None:
-    """Let new ids jump, even after a rollback; warn if the role lacks the privilege."""
+    """Make new ids jump, and warn if the role lacks the privilege.
+
+    A rollback does not undo the jump.
+    """
     with connection.cursor() as cursor:
         cursor.execute(
             """

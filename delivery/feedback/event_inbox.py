@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 READ_AT_ONCE = 500
 # Postmark waits about ten seconds for an answer. Slower events are left to the workers.
 MAX_LOCK_WAIT_S = 3.0
-# The limit for later locks, once a worker has waited for one without success.
+# The limit for all later locks, once a worker has waited for a lock without success.
 MIN_LOCK_WAIT_S = 0.01
 # Workers skip younger events, because the process that stored them applies them at once.
 MIN_AGE_S = 5.0
@@ -99,9 +99,10 @@ def is_due() -> bool:
 def apply_pending(
     is_stopping: Callable[[], bool] = lambda: False, *, min_age_s: float = 0.0
 ) -> int:
-    """Apply each event that is at least `min_age_s` old, complaints first; how many.
+    """Apply pending events of at least `min_age_s`, complaints first; return how many.
 
-    Only the first lock has a long wait. Raises `OperationalError` if the database is away."""
+    After one lock was not free in time, the other locks are tried only briefly. Raises
+    `OperationalError` if the database is away."""
     applied, wait_s = 0, MAX_LOCK_WAIT_S
     after = {True: 0, False: 0}
     while pending := _load_pending(after[True], after[False], min_age_s):
@@ -141,7 +142,7 @@ def _load_pending(complaint: int, other: int, min_age_s: float) -> list[tuple[in
 
 
 def apply(event_id: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:
-    """Apply one event; False if it was applied, is being applied elsewhere, or failed.
+    """Apply one event; False if it is applied already, is being applied, or failed.
 
     Raises `OperationalError` if the database is away, or a lock was not free within `wait_s`."""
     try:
@@ -198,8 +199,8 @@ def _mark_applied(event_id: int) -> None:
 def _delete_if_erased(event_id: int, key: DeliveryKey, address_key: str, *, exists: bool) -> None:
     """Delete the event if its reader was erased meanwhile.
 
-    Without the delivery's row it stays only if a reader has that address. `exists`: the row was
-    just seen."""
+    If the edition's copies are dropped, the event stays only if a reader has that address.
+    `exists`: the copy's row was just read."""
     if not exists and delivery_events.is_dropped(key):
         is_erased = readers.registered().reader_at(address_key) is None
     else:

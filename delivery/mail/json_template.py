@@ -42,9 +42,9 @@ class JsonTemplate:
     """The shared parts of an edition's messages, and the values between them."""
 
     def __init__(self, shared: list[bytes], slots: list[tuple[str, bool]]) -> None:
-        """Keep the parts `shared` around the `slots`, one more than those.
+        """Store the parts in `shared`, which has one more item than `slots`.
 
-        A slot has a name and `in_html`."""
+        A slot is a name and `in_html`."""
         self._format = b"%b".join(part.replace(b"%", b"%%") for part in shared)
         self._own = list(dict.fromkeys(slots))
         order = [self._own.index(slot) for slot in slots]

@@ -36,7 +36,7 @@ class TransactionalText:
 def transactional_text(kind: str) -> TransactionalText:
     """Write the text of a transactional mail in the active language.
 
-    Merge fields are in place."""
+    It contains merge fields that are not filled in yet."""
     if kind == Edition.Kind.CONFIRMATION:
         return TransactionalText(
             title=_("Confirm that you want {{ newsletter }}"),

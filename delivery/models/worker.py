@@ -26,7 +26,7 @@ class WorkerHeartbeat(models.Model):
 class PeriodicTask(models.Model):
     """A task that one worker at a time leases.
 
-    `last_success_at` is the start of that run."""
+    `last_success_at` is the start of the last successful run."""
 
     name = models.CharField(primary_key=True, max_length=120)
     due_at = models.DateTimeField(db_default=Now())
@@ -52,7 +52,7 @@ class PeriodicTask(models.Model):
 
 
 class SendRate(models.Model):
-    """The send rate: one row, used with a ceiling (`DELIVERY_RATE_PER_S`) or a 429.
+    """The send rate: one row, used with `DELIVERY_RATE_PER_S` or after a 429.
 
     `slowed_to_per_s` is the rate that the last 429 led to, at `slowed_at`. `too_fast_per_s` is the
     fastest refused rate. All are null while the rate is not reduced."""

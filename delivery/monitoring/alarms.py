@@ -18,9 +18,9 @@ logger = logging.getLogger(__name__)
 def raise_alarm(
     cursor: CursorWrapper, edition: int, kind: Alarm.Kind, about: str, reason: Reason
 ) -> bool:
-    """Raise an alarm, once for each `about` of at most 120 characters.
+    """Raise an alarm, once for each `about`; return whether it is new.
 
-    `reason` must not contain an address."""
+    `about` has at most 120 characters. `reason` must not contain an address."""
     cursor.execute(
         """
         INSERT INTO alarm (edition_id, kind, about, reason) VALUES (%s, %s, %s, %s)

@@ -57,7 +57,7 @@ NETWORK_ERRORS = (requests.RequestException, HTTPError, http.client.HTTPExceptio
 
 
 def now_s() -> float:
-    """Read a clock in seconds that also counts during sleep, where there is one."""
+    """Read a clock in seconds. Where possible it also counts while the machine sleeps."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
@@ -87,7 +87,7 @@ class _Call:
             return remaining
 
     def end(self) -> None:
-        """Shut the socket down at the deadline."""
+        """Shut the socket down, because the deadline has come."""
         with self.lock:
             self.over = True
             if self.sock is not None:

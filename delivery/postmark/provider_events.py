@@ -117,7 +117,9 @@ class AddressReactivated(AddressEvent):
 
 
 def received_by(event: AddressEvent, received_at: datetime) -> AddressEvent:
-    """Limit the event's time to its reception, if the provider's clock is ahead."""
+    """Return the event with `received_at` as its time if it has none or a later one.
+
+    The provider's clock may be ahead."""
     at = received_at if event.at is None else min(event.at, received_at)
     return replace(event, at=at)
 

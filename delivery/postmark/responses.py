@@ -104,7 +104,7 @@ def _as_text(value: object) -> str:
 
 
 def parse_time(value: object) -> datetime | None:
-    """Parse Postmark's time to UTC; None for anything that no database stores."""
+    """Parse a time with its zone to UTC; None for others, or outside 2000 to 2999."""
     if not isinstance(value, str):
         return None
     try:
@@ -156,7 +156,9 @@ def classify_message(item: object, address: str) -> MessageResult:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Parse the seconds of a `Retry-After` in its delta form, at most an hour."""
+    """Parse the seconds of a `Retry-After`, at most 3600; None without one.
+
+    Only the form with seconds is read, not the form with a date."""
     value = next((value for name, value in headers.items() if name.lower() == "retry-after"), "")
     return min(float(value), 3600.0) if re.fullmatch(r"[0-9]{1,9}", value.strip()) else None
 
@@ -200,7 +202,8 @@ def classify_call(
     if status == 503 and code == MAINTENANCE:
         return Deferred(Reason.of(ReasonCode.MAINTENANCE), retry_after_s(headers))
     if status < 300 or status >= 500:
-        # Another success comes from a proxy in between, which may have passed the call on.
+        # The API answers success only with 200. Any other success or a 5xx may come from a proxy,
+        # which may have passed the call on.
         return Unanswered(Reason.of(ReasonCode.STATUS_AMBIGUOUS, status=status))
     if status == 429 or code == RATE_LIMIT:
         return Deferred(Reason.of(ReasonCode.TOO_FAST), retry_after_s(headers), too_fast=True)
@@ -350,7 +353,7 @@ BOUNCE_LIST = Listing("/bounces", BOUNCES, parse_bounces)
 
 
 def parse_suppression_results(answer: dict[str, Any]) -> Mapping[str, str] | None:
-    """Return Postmark's reason for refusing each address, empty if done.
+    """Return Postmark's reason for refusing each address; empty if it was changed.
 
     Addresses are case-folded."""
     items = answer.get("Suppressions")

@@ -15,7 +15,7 @@ from delivery.rules.retry_or_settle import AttemptCounters
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A batch that one worker holds. A later claim has a higher `epoch`."""
+    """A batch that one worker holds. `epoch` proves it: later claims have higher ones."""
 
     batch: int
     epoch: int
@@ -32,9 +32,10 @@ class Claim:
 def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> Claim | None:
     """Claim the next due batch; None if no batch is due.
 
-    The lease of `lease_s` seconds covers the time until the call starts. With `rate_per_s`, the
-    limit on all workers' deliveries per second, or after a 429, a claim waits for its permit. After
-    a restore no batch is claimed until the restore is noticed."""
+    The lease of `lease_s` seconds covers the time until the call starts. `rate_per_s` limits all
+    workers' deliveries per second. With this limit, or after a 429, a claim needs a permit, and
+    returns None if the permit is not due. After a restore no batch is claimed until a worker
+    notices the restore."""
     if rate_per_s is None:
         claimed = _claim_next(worker, lease_s, provided=f"NOT {IS_SLOWED}")
         if claimed is not None or not send_rate.is_slowed():

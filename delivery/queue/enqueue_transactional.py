@@ -28,7 +28,7 @@ def request_mail(
     `LookupError` if the edition has no room for another batch."""
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
-            "A mail must be requested in the transaction of its cause; there is none."
+            "A mail must be requested in the same transaction as its cause; there is none."
         )
     if not recipients:
         return

@@ -190,8 +190,8 @@ def _raise_for(cursor: CursorWrapper, edition: int, recipient: int, ids: Sequenc
 def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
     """Find the recipients in a batch with evidence that is not applied yet.
 
-    Must be read when a lease is given up, in the same transaction, because evidence that came
-    meanwhile was left to the holder."""
+    Call this in the transaction that gives up a lease. Evidence that came during the lease was left
+    to its holder."""
     cursor.execute(
         f"""
         SELECT recipient_id FROM delivery, {_ITS_EVIDENCE}

@@ -105,7 +105,7 @@ def _try_to_recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
 
 def _recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
     with short_transaction() as cursor:
-        # An edition with a long lock must not delay all other editions.
+        # An edition that stays locked for long must not delay all other editions.
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         try:
             control = lock_edition(cursor, lease.edition)
@@ -194,6 +194,6 @@ def _recover_sending(
         [lease.batch],
     )
     delivery_metrics.count_deliveries({"unknown": cursor.rowcount})
-    # Its real end is unknown, so look-ups are timed from its deadline.
+    # The end of the call is unknown, so it is not recorded. Look-ups are timed from its deadline.
     cursor.execute("UPDATE attempt SET result = 'unknown' WHERE id = %s", [row[0]])
     return True

@@ -91,8 +91,9 @@ def _settle(
     looked_up: bool,
     and_then: Callable[[CursorWrapper], None],
 ) -> bool:
-    """Settle in a separate transaction; change nothing if the guard fails.
+    """Settle in a separate transaction.
 
+    Returns False and changes nothing if the guard fails.
     Later evidence and probing are read once the batch's row is locked, so that neither is missed.
     If there is either, everything is repeated under the edition's lock."""
 

@@ -26,7 +26,7 @@ def short_transaction() -> Iterator[CursorWrapper]:
 
 @contextmanager
 def together() -> Iterator[None]:
-    """Commit the queue's changes in this block with the audit trail."""
+    """Commit the queue's changes in this block together with the audit trail."""
     with transaction.atomic(durable=not _is_joined.get()), join_transaction():
         yield
 
@@ -64,7 +64,7 @@ def with_edition_lock_if_needed(
 ) -> Result:
     """Do `work` in a short transaction, and again under the edition's lock if needed.
 
-    `work` gets the edition's control, or None without the lock. Without it, it may raise
+    `work` gets the edition's control, or None without the lock. Without the lock, `work` may raise
     `EditionLockNeededError`."""
     for lock in (lock_first, True):
         try:

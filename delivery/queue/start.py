@@ -41,7 +41,7 @@ def load_recipients(claim: Claim) -> list[Recipient]:
 def start(
     claim: Claim, attempt: UUID, worker: UUID, *, deadline_s: float, lease_s: float
 ) -> list[int]:
-    """Record the attempt, and hold the batch for the call's deadline and the lease.
+    """Record the attempt; hold the batch for the call's deadline plus the lease.
 
     Returns the recipients of the call: none if the claim is lost or no delivery may be sent.
     Guarded by the claim's epoch and lease, and by the edition's control."""

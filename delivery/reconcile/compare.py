@@ -146,7 +146,7 @@ def find_obstacle(
     reconcilable_at: datetime,
     backup_not_before: datetime,
 ) -> Obstacle | None:
-    """Find why a walk of this coverage does not reconcile an edition, if so.
+    """Find why a walk of this coverage does not reconcile an edition; None if it does.
 
     Mail that the restored record lacks was accepted after `backup_not_before`."""
     if backup_not_before < coverage.since:

@@ -22,8 +22,8 @@ from delivery.tasks.periodic_tasks import make_due
 
 logger = logging.getLogger(__name__)
 
-# This database may use epochs again under which batches were claimed before the restore. A batch is
-# never claimed this many times between a backup and its restore.
+# Workers may hold claims from before the restore, with epochs that this database would use again.
+# No batch is claimed this many times between a backup and its restore.
 EPOCH_GAP = 1_000_000
 
 
@@ -66,10 +66,10 @@ def check_identity() -> IdentityCheck:
 
 
 def declare_restored() -> tuple[int, ...]:
-    """Treat the database as restored at an operator's request; return the editions.
+    """Treat the database as restored at an operator's request.
 
-    They must be reconciled. For restored files of the same server, or tables in the same
-    database."""
+    Returns the editions to reconcile. Use it after restoring files of the same server, or tables in
+    the same database, which `check_identity` cannot notice."""
     with short_transaction() as cursor:
         _lock_identity(cursor)
         stopped = _prepare_restored_database(cursor)
@@ -80,7 +80,7 @@ def declare_restored() -> tuple[int, ...]:
 
 
 def short_name(cursor: CursorWrapper) -> str:
-    """Return a name for this database that changes with every restore."""
+    """Return a name for this database; it changes if a restore is found or declared."""
     cursor.execute(
         """
         SELECT left(encode(sha256(concat_ws(' ', this.system_identifier, this.timeline,
@@ -94,7 +94,7 @@ def short_name(cursor: CursorWrapper) -> str:
 def _lock_identity(cursor: CursorWrapper) -> IdentityCheck:
     """Lock the identity's row and compare.
 
-    Always before any edition, because a check and a declared restore must not deadlock."""
+    Call it before any edition is locked: a check and a declared restore must not deadlock."""
     # Insert a row to lock, because two workers may start at once.
     cursor.execute(
         """

@@ -49,7 +49,7 @@ class EditionRecord:
 
 
 def load_editions(issue: uuid.UUID | None, *, retention_days: int) -> list[EditionRecord]:
-    """Load an issue's editions, or every edition that may differ from the provider's."""
+    """Load an issue's editions, or each that may differ from the provider's record."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -153,13 +153,15 @@ def iter_recipients(record: EditionRecord, *outcomes: str) -> Iterator[list[tupl
 
 
 def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
-    """Return the delivery keys with an alarm because the provider lacks them."""
+    """Return the delivery keys with an alarm that the provider does not show them."""
     alarms = Alarm.objects.filter(edition=record.edition, kind=Alarm.Kind.NOT_AT_PROVIDER)
     return set(alarms.filter(about__in=keys).values_list("about", flat=True))
 
 
 def raise_not_at_provider_alarm(record: EditionRecord, key: str, recipient: int) -> bool:
-    """Raise an alarm: a recorded acceptance is missing at the provider."""
+    """Raise an alarm: the provider does not show an acceptance that has evidence.
+
+    Returns False if the alarm existed."""
     with short_transaction() as cursor:
         lock_edition(cursor, record.edition)
         return raise_alarm(
@@ -172,7 +174,7 @@ def raise_not_at_provider_alarm(record: EditionRecord, key: str, recipient: int)
 
 
 def quarantine_bare_marks(record: EditionRecord) -> int:
-    """Quarantine waiting deliveries with a sent time or provider id; how many.
+    """Quarantine waiting deliveries with a sent time or provider id; return how many.
 
     They are looked up. A leased batch is left to its worker, which does the same before a call."""
     with short_transaction() as cursor:

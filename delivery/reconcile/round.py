@@ -1,6 +1,7 @@
 """One round of reconciling one issue on one stream with the provider's record.
 
-What the provider has is recorded, what only we have raises an alarm, and nothing is resent."""
+Copies that the provider has are recorded. Copies that only our record has raise an alarm. Nothing
+is resent."""
 
 import logging
 from collections import Counter, defaultdict
@@ -36,7 +37,7 @@ logger = logging.getLogger(__name__)
 
 # The deliveries looked up individually in a round. The next round continues.
 MAX_SINGLE_LOOKUPS = 5_000
-# Recipient ids are close together, so a chunk is created only where one was seen.
+# Recipient ids are close together, so a chunk of bits is created only where an id was seen.
 CHUNK_BITS = 4096
 
 
@@ -104,7 +105,8 @@ class ReconcileRound:
 
     def run(self) -> RoundReport:
         """Run the round. Raises `SearchUnavailableError` if the provider cannot be asked."""
-        # Queried before the walk: once the search shows it, it also shows everything earlier.
+        # Queried before the walk: if the search shows the last accepted mail now, the walk also
+        # shows all earlier mail.
         last = record_findings.find_last_accepted(self._stream)
         shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
         self._walk()
@@ -132,7 +134,9 @@ class ReconcileRound:
             self._end(walked, walked.unreconciled_since)
 
     def _do_for(self, walked: EditionRecord, do: Callable[..., None], *what: object) -> bool:
-        """Do this for an edition; False omits it, because its counts do not balance."""
+        """Call `do` for an edition; False if the database refuses it.
+
+        The edition is then left out, because its counts do not balance."""
         if walked.edition in self.report.obstacles:
             return False
         log_context.bind(version=walked.version)

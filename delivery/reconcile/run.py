@@ -65,7 +65,8 @@ def reconcile(
     )
     report_progress(comparing.format(n=digits(len(editions))))
     while True:
-        # The other obstacles are found again, or another run has reconciled the edition.
+        # Only lasting obstacles are kept. The walk finds the others again, unless they are gone or
+        # another run has reconciled the edition.
         in_the_way = {
             edition: found
             for edition, found in in_the_way.items()

@@ -1,4 +1,4 @@
-"""Reads everything that the provider shows under one tag, with retries."""
+"""Reads all messages that the provider shows under one tag, by page, with retries."""
 
 import logging
 import random
@@ -67,7 +67,8 @@ def iter_pages(
 ) -> Iterator[tuple[list[FoundMessage], int]]:
     """Yield every page of messages with the tag, each with the first search's total.
 
-    Too many are split into windows of time, the earliest first. A message can occur twice."""
+    If there are too many messages, the search is split into windows of time, the earliest first. A
+    message can occur twice."""
     whole = search.page({"tag": tag}, 0)
     to_do: list[tuple[Window, MessagePage | None]] = [(Window(), whole)]
     while to_do:

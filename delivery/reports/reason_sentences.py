@@ -262,7 +262,7 @@ def _second_copy(params: Params) -> str:
     ).format(recipient=params["recipient"], message_ids=", ".join(params["message_ids"]))
 
 
-# Sentences that need more than their parameters put in.
+# Sentences that cannot be made by filling in parameters.
 RENDERERS: Mapping[str, Callable[[Params], str]] = {
     Code.TRIES_USED_UP: _tries_used_up,
     Code.PARKED: _parked,

@@ -29,7 +29,7 @@ class ReasonCode(StrEnum):
     STATUS_AMBIGUOUS = auto()  # status
     WORKER_LOST = auto()
 
-    # What the provider said. `text` is its own sentence, bounded and cleaned.
+    # The provider's answer. `text` is its own sentence, bounded and cleaned.
     PROVIDER_ERROR = auto()  # text, error_code
     CALL_REFUSED_FOR_ONE = auto()  # text, error_code
     INACTIVE_RECIPIENT = auto()

@@ -115,8 +115,8 @@ def look_up(
     # All searches of a look-up share the time of one call, for which its lease is long enough.
     deadline_at_s = now_s() + postmark.deadline_s
     search = partial(postmark.search, stream=context.stream, deadline_at_s=deadline_at_s)
-    # The witness comes first: once the search shows it, it also shows everything earlier. A later
-    # query could find a witness that was indexed in between.
+    # The witness comes first: if the search shows it now, the searches that follow also show all
+    # earlier mail. A later query could find a witness that was indexed in between.
     witness = search("attempt", context.witness.hex) if context.witness else None
     convincing = witness is None or (isinstance(witness, SearchAnswered) and bool(witness.found))
     result = _search(claim.attempt, context, search)
@@ -154,7 +154,9 @@ def look_up(
 
 
 def _search(attempt: UUID | None, context: LookupContext, search: Search) -> LookupResult:
-    """Search once by the attempt, or once per delivery if there is no attempt."""
+    """Search once by the attempt, which finds the whole batch.
+
+    Without an attempt, search once per delivery."""
     by_id = {each.message_id: each for each in context.kept}
     for field_name, value in (
         [("attempt", attempt.hex)] if attempt else [("delivery", key) for key in context.unknown]

@@ -24,9 +24,9 @@ class OutageLog:
     def explains(self, error: BaseException, began_s: float) -> bool:
         """Whether an outage explains the failure of work that began at `began_s`.
 
-        The clock is `now_s`. Logs an outage that just began. Call it within the `except`, without
-        an open transaction. It may take as long as connecting. A cut connection is not an
-        outage."""
+        The outage may continue, or have ended after `began_s`, a reading of `now_s()`. Logs an
+        outage that just began. Call it within the `except`, without an open transaction. It may
+        take as long as connecting. A cut connection is not an outage."""
         if not isinstance(error, Error) or not is_transient(error):
             return False
         with self._lock:

@@ -43,13 +43,13 @@ class Drain:
         self._last_line_at = -LINE_EVERY_S
 
     def is_drained(self) -> bool:
-        """Show progress; whether no batch and no task waits anywhere."""
+        """Show progress; return whether no batch and no task is waiting."""
         self._show_progress()
-        # In this order, because an import's last piece queues mail.
+        # In this order, because an import's last piece queues mail that is due from then on.
         return not background_tasks.is_any_due() and next_due_at() is None
 
     def totals(self) -> tuple[dict[str, int], bool]:
-        """Count the outcomes; also whether an edition waits for a decision.
+        """Return the counts of outcomes, and whether an edition waits for a decision.
 
         Writes what waits, also in editions that were published meanwhile."""
         waiting = [counts for counts in load_all_counts(open_only=True) if awaits_decision(counts)]

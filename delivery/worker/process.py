@@ -41,8 +41,8 @@ STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class Worker:
     """One running `deliver`, with at most `concurrency` calls in flight.
 
-    It polls more often if somebody waits for it. `warning` is a problem found before it runs, as
-    stored; pages show it to authors."""
+    It polls more often if somebody waits for it. `warning` is a problem found before it runs, in
+    its stored form. Pages show it to authors."""
 
     def __init__(self, concurrency: int | None = None, *, is_awaited: bool = False) -> None:
         concurrency = concurrency or settings.DELIVERY_CONCURRENCY
@@ -75,7 +75,7 @@ class Worker:
         signal.sigwait(STOPPING_SIGNALS)
         self.stop()
         number = signal.sigwait(STOPPING_SIGNALS)
-        # Not sys.exit, which would wait for calls in flight. Their batches return by their leases.
+        # Not sys.exit, which would wait for calls in flight. Expired leases free their batches.
         os._exit(128 + number)
 
     def run(self, *, until: Callable[[], bool] = lambda: False) -> None:
@@ -195,7 +195,9 @@ class Worker:
             connection.close()
 
     def _log_failure(self, began_s: float, message: str, error: Exception) -> None:
-        """Log a failure of work that began at `began_s`, unless an outage explains it."""
+        """Log a failure of work that began at `began_s`.
+
+        The level is DEBUG if an outage explains it, else ERROR."""
         explained = self._outage_log.explains(error, began_s)
         level = logging.DEBUG if explained else logging.ERROR
         logger.log(level, message, exc_info=error)

@@ -20,5 +20,5 @@ def _work(is_stopping: Callable[[], bool]) -> bool:
     return False
 
 
-# Due while this worker runs one of the tasks, so that it finishes it.
+# Due while this worker runs one of the tasks, so that the worker finishes the task.
 PROVIDER_TASKS = BackgroundTask("provider tasks", _work, _is_busy.is_set)

@@ -130,7 +130,7 @@ class Dispatcher:
                 release(claimed)
                 logger.info("batch %d is released because no call slot is free", claimed.batch)
                 return
-            # Read before the statement that records the deadline, so that ours is never later.
+            # Read before the deadline is recorded, so that the call never ends after it.
             deadline_at_s = now_s() + settings.DELIVERY_HTTP_DEADLINE_S
             recipients = start(
                 claimed,

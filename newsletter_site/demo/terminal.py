@@ -28,7 +28,7 @@ class Terminal:
 
     def listen(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # nohup ignores SIGHUP, and that stays.
+            # nohup makes the process ignore SIGHUP, and the demo must not change that.
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 signal.signal(number, lambda number, _: self.signals.append(number))
 

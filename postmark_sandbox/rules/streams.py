@@ -44,7 +44,7 @@ class Stream:
 
 
 class Streams:
-    """Streams of the server. `more`: ids and types beside the default ones."""
+    """Streams of the server. `more`: ids and types in addition to the default ones."""
 
     def __init__(self, created_ns: int, broadcast_handling: str, more: dict[str, str]) -> None:
         self._by_id: dict[str, Stream] = {}
@@ -53,7 +53,7 @@ class Streams:
             self._by_id[id_] = Stream(id_, name, kind, handling, created_ns)
 
     def all(self, kind: str = "All") -> list[Stream]:
-        """Return every stream, or those of one type, in any case."""
+        """Return every stream, or those of the type `kind`; letter case does not matter."""
         return [s for s in self._by_id.values() if kind.lower() in ("all", s.type.lower())]
 
     def get(self, name: str) -> Stream:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 # Equal lines shown around a difference.
 CONTEXT = 2
-# The time grows with the product of the lines, so longer texts are shown as one difference.
+# The time grows with the product of both line counts, so longer texts are one difference.
 MOST_LINES = 2000
 
 

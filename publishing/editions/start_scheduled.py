@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 def start_due(is_stopping: Callable[[], bool] = lambda: False) -> bool:
-    """Start every due edition; return whether there was any.
+    """Start every due edition; return whether any started.
 
     Raises the last error at the end.
     """
@@ -52,7 +52,7 @@ START_TASK = BackgroundTask("scheduled issues", start_due, lambda: bool(schedule
 def start_now(edition: int) -> int | None:
     """Start a scheduled edition before its time.
 
-    Return its readers, None if it may not start.
+    Return its number of readers, or None if it may not start.
     """
     with short_transaction() as cursor:
         if not scheduled_editions.begin(cursor, edition, immediately=True):
@@ -98,7 +98,10 @@ def _fill(edition: int) -> Edition:
 
 
 def start_sent_before_restore(edition: int) -> bool:
-    """Publish and pause an edition that a restore made scheduled again."""
+    """Publish and pause an edition that a restore made scheduled again.
+
+    Return False if it is no longer scheduled.
+    """
     with short_transaction() as cursor:
         if not scheduled_editions.begin_sent_before_restore(cursor, edition):
             return False

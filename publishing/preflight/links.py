@@ -54,7 +54,7 @@ def _can_be_opened(letter: ParsedLetter, site_url: str) -> Iterator[str]:
 
 
 def check_links(context: CheckContext) -> Iterator[Finding]:
-    """Find problems with links; nothing if there are none."""
+    """Yield the findings about links; none for a letter without links."""
     links = [link for link in context.letter.links if not _is_merge_field(link)]
     if links:
         yield from _check_as_written(links, context.site_url)

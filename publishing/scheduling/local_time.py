@@ -37,7 +37,10 @@ Which = Literal["", "first", "second"]
 
 
 class InvalidTimeError(ValueError):
-    """A local time without a moment, or with two (`choices`); `field` has the error."""
+    """A local time that is invalid, or occurs twice (`choices`).
+
+    `field` names the form field with the error.
+    """
 
     def __init__(self, field: str, sentence: str, choices: Sequence[ScheduledTime] = ()) -> None:
         super().__init__(sentence)
@@ -78,7 +81,7 @@ def scheduled_time_of(edition: Edition) -> ScheduledTime | None:
 
 
 def fold_choice(moment: ScheduledTime) -> Which:
-    """Return which of two moments it is, if its local time occurs twice."""
+    """Return which of two moments it is; empty unless its local time occurs twice."""
     there = ZoneInfo(moment.zone)
     first, second = _both(datetime.fromisoformat(moment.local), there)
     if first == second:
@@ -185,7 +188,7 @@ def _comes_twice(entered: datetime, zone: str, first: datetime, second: datetime
 
 
 def is_too_late(at: datetime, started: datetime, late_s: float) -> bool:
-    """Return whether it starts so late that an operator must decide."""
+    """Return whether an issue starts so late that an author must decide."""
     return (started - at).total_seconds() > late_s
 
 

@@ -135,7 +135,7 @@ def test_back_without_scripts_never_pairs_old_text_with_new_key(new_page, author
     assert page.locator("[name=idempotency_key]").input_value() == key or not any(words)
 
 
-def test_letter_survives_reload_and_leaving_after_a_question(form):
+def test_letter_survives_reload_and_leaving_the_page(form):
     asked = []
     form.on("dialog", lambda dialog: asked.append(dialog.type))
     key = write(form)

@@ -1,4 +1,4 @@
-"""What a second post of the same form does, when the first has ended."""
+"""A second post of the same form, after the first has ended."""
 
 import pytest
 from django.contrib import messages
@@ -27,7 +27,7 @@ PRINTED = [[25, "The leaflet is printed.", "paper success"]]
 
 
 def all_headers(response):
-    """Every header of an answer but the cookies."""
+    """Return every header of a response except its cookies."""
     return sorted(response.items())
 
 
@@ -228,7 +228,7 @@ def test_a_failure_rolls_back_and_a_retry_works(window, during_work):
 
 def test_a_failed_commit_shows_no_success_message(window, during_work):
     def break_the_commit(request):
-        # A constraint that PostgreSQL looks at when it commits.
+        # PostgreSQL checks this deferred constraint at commit.
         with connection.cursor() as cursor:
             cursor.execute(
                 "INSERT INTO idempotency (user_id, idempotency_key, request_fingerprint)"
@@ -325,14 +325,14 @@ def test_a_committed_claim_without_a_response_is_an_error(window):
         window.post("k")
 
 
-def test_it_refuses_to_run_inside_another_transaction(window):
-    # The others would wait for that one to end, and what is answered might still be undone.
+def test_a_post_inside_another_transaction_is_refused(window):
+    # Other posts would wait for the outer transaction, which could still undo an answered post.
     with transaction.atomic(), pytest.raises(RuntimeError, match="durable"):
         window.post()
     assert titles() == []
 
 
-def test_the_limit_of_the_wait_does_not_limit_the_work(window, during_work, settings):
+def test_the_time_limit_of_waiting_does_not_limit_the_work(window, during_work, settings):
     settings.IDEMPOTENCY_WAIT_S = 0.25
     found = []
 
@@ -354,7 +354,7 @@ def test_the_limit_of_the_wait_does_not_limit_the_work(window, during_work, sett
 
 
 def bounds_of_the_connection():
-    """What bounds a statement or a transaction here, and where each value was set."""
+    """Return the connection's time limits, and where each value was set."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT name, setting, source FROM pg_settings WHERE name IN ("
@@ -378,7 +378,7 @@ def test_the_connection_keeps_no_settings_for_a_pooler(window):
 
 
 def stored() -> bytes:
-    """Everything that the table holds, as text."""
+    """Return the whole content of the table."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT convert_to(idempotency::text, 'UTF8'), response_body FROM idempotency"

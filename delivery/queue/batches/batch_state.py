@@ -63,7 +63,8 @@ def count_feedback(
 ) -> bool:
     """Mark a delivery as `bounced` or `complained` (`what`); count it in its batch.
 
-    `delivery` and `unless` are SQL conditions. False if it was counted before, or must not be."""
+    `delivery` and `unless` are SQL conditions. Returns False if it was counted before, or if
+    `unless` is true."""
     cursor.execute(
         f"""
         WITH counted AS (
@@ -85,9 +86,10 @@ def withdraw_waiting(
     batch: int | None = None,
     reason: ReasonCode = ReasonCode.EDITION_CANCELLED,
 ) -> int:
-    """Withdraw the waiting deliveries in paused batches, or in one batch; how many.
+    """Withdraw waiting deliveries in an edition's paused batches, or in one batch.
 
-    The caller has locked the edition. Raises `AssertionError` if the rows contradict the counts."""
+    Returns how many. The caller has locked the edition. Raises `AssertionError` if the rows
+    contradict the counts."""
     cursor.execute(
         f"""
         WITH emptied AS (

@@ -41,7 +41,8 @@ def split_off(cursor: CursorWrapper, batch: int, edition: int, recipients: Seque
     """Move waiting deliveries of `recipients` into a new batch; return its id.
 
     The new batch keeps position, due time and tries, and starts without crashes. The caller holds
-    the edition's lock and the batch's row. Raises `AssertionError` if one was not waiting."""
+    the edition's lock and the batch's row. Raises `AssertionError` if a delivery was not
+    waiting."""
     rows = f"""
         SELECT {NEXT_BATCH_ID}, edition_id, position,
                CASE WHEN control = 'running' THEN 'ready' ELSE 'paused' END, due_at, %(size)s::int,

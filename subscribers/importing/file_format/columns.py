@@ -30,7 +30,7 @@ MAX_ROWS_ABOVE_HEADER = 10  # titles and dates that spreadsheets put there
 _MOSTLY = 0.6  # the least share of names in a column of names
 _NUMBER = re.compile(r"(?:column )?([0-9]{1,5})", re.IGNORECASE)
 _SHOWN, _MAX_SHOWN = 60, 12  # characters and columns in an error
-_MANY_ROWS = 5  # with more rows, a column with one constant value has no names
+_MANY_ROWS = 5  # from this many rows on, a column with one constant value has no names
 
 Record = tuple[int, list[str]]
 Rows = Sequence[list[str]]

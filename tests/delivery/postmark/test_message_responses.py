@@ -77,7 +77,7 @@ def test_provider_time_is_converted_to_utc() -> None:
     "provider_id", [None, "", 17, ["x"], "x" * 101, "two\nlines", "nul\x00", "bell\x07"], ids=repr
 )
 @pytest.mark.parametrize("code", [0, None])
-def test_an_acceptance_without_a_usable_id_is_none(provider_id: object, code: object) -> None:
+def test_an_acceptance_without_a_usable_id_is_unanswered(provider_id: object, code: object) -> None:
     assert isinstance(answer_to(accepted(MessageID=provider_id, ErrorCode=code)), Unanswered)
 
 
@@ -98,11 +98,11 @@ def test_unusable_result_leaves_the_message_unanswered(item: object) -> None:
 
 
 @pytest.mark.parametrize("code", [100, 429])
-def test_maintenance_and_the_rate_limit_are_for_later(code: int) -> None:
+def test_maintenance_and_rate_limit_defer_the_message(code: int) -> None:
     assert isinstance(answer_to(error(code)), Deferred)
 
 
-def test_code_101_leaves_the_message_open() -> None:
+def test_code_101_leaves_the_message_unanswered() -> None:
     assert isinstance(answer_to(error(101)), Unanswered)
 
 
@@ -138,7 +138,7 @@ def test_account_fault_names_its_remedy(code: int, names: str) -> None:
         "error parsing  'TO': anything",
     ],
 )
-def test_300_about_the_recipient_refuses_this_reader_alone(text: str) -> None:
+def test_300_about_the_recipient_refuses_only_this_reader(text: str) -> None:
     answer = answer_to(error(300, text))
     assert isinstance(answer, Failed)
     assert "(code 300)" in reason_sentence(answer.reason)

@@ -1,4 +1,4 @@
-"""Replies to accepted messages, and what is kept of them."""
+"""Replies to accepted messages, and their stored copies."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -55,7 +55,7 @@ def test_the_same_message_twice_is_two_messages(caller: Caller) -> None:
     assert caller.get("/__sandbox__/copies").json["copies"] == {f"{ISSUE}.1.1": 3}
 
 
-def test_the_test_token_judges_and_stores_nothing(caller: Caller) -> None:
+def test_the_test_token_validates_and_stores_nothing(caller: Caller) -> None:
     token = {"X-Postmark-Server-Token": "POSTMARK_API_TEST"}
     accepted = caller.post("/email", a_message(), **token)
     refused = caller.post("/email", a_message(To="nobody"), **token)

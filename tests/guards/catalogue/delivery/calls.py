@@ -102,13 +102,13 @@ a success answer of a proxy leaves unconfirmed what was accepted
     test_another_success_than_200_leaves_open_what_was_accepted
 an error inside the provider leaves a message unconfirmed
     classify_message: if «code == INTERNAL_ERROR → False»: return Unanswered(
-    test_code_101_leaves_the_message_open
+    test_code_101_leaves_the_message_unanswered
 an error inside the provider leaves a call unconfirmed
     _classify_refusal: if «code == INTERNAL_ERROR → False»: return Unanswered(
     test_code_101_leaves_open_what_was_accepted_under_any_status
 an acceptance without an id does not count
     classify_message: if «message_id is None or» (code is None
-    test_an_acceptance_without_a_usable_id_is_none
+    test_an_acceptance_without_a_usable_id_is_unanswered
 
 # --- What follows ---
 a call without an answer is looked up and not resent

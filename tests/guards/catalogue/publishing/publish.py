@@ -145,7 +145,7 @@ a post waits no longer than allowed
     test_consecutive_failures_do_not_extend_the_wait
 the wait's limit does not limit the work
     claim: «_set_statement_timeout(timeout_before)»
-    test_the_limit_of_the_wait_does_not_limit_the_work
+    test_the_time_limit_of_waiting_does_not_limit_the_work
 a key of another form does not return that form's answer
     find_earlier: return response if «bytes(fingerprint) in fingerprints → True» else
     test_other_content_under_the_same_key_gets_422
@@ -160,7 +160,7 @@ a process that died in a statement frees its key
     test_a_process_killed_in_a_statement_frees_the_key
 work and its answer are one separate transaction
     run_once: with transaction.atomic(«durable=True»):
-    test_it_refuses_to_run_inside_another_transaction
+    test_a_post_inside_another_transaction_is_refused
 unsuccessful work is rolled back and forgotten
     _work: «transaction.set_rollback(True) → pass» elif used_csrf_token:
     test_an_unsuccessful_response_is_returned_and_not_saved
