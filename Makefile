@@ -2,18 +2,21 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check pictures format-check lint types migrations-check test proofs bench limits growth demo format audit lock images tools
+.PHONY: help check pictures format-check lint words types migrations-check test proofs bench limits growth demo format audit lock images tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-check: format-check lint types migrations-check test ## the checks before a commit
+check: format-check lint words types migrations-check test ## the checks before a commit
 
 format-check: tools ## check the format of the code
 	$(PYTHON) -m ruff format --check .
 
 lint: tools ## find common mistakes
 	$(PYTHON) -m ruff check .
+
+words: tools ## plain English and marks for translation; of some files: make words PATHS="docs README.md"
+	$(PYTHON) -m tests.plain_english $(PATHS)
 
 types: tools ## check the types of everything except tests and benchmarks
 	DEBUG=on $(PYTHON) -m mypy

@@ -219,7 +219,7 @@ def _plain(html: str) -> str:
 
 def _tag_texts(path: str, token: Token, name: str) -> Iterator[Text]:
     """Read the string literals in a tag or variable, marked or not."""
-    if name in {"if", "elif", "url", "static"}:
+    if name in {"if", "elif", "url", "static", "note"}:
         return
     for match in re.finditer(r"""(_\()?("[^"]*"|'[^']*')""", token.contents):
         words = match[2][1:-1]
@@ -272,7 +272,8 @@ class _PageText(HTMLParser):
     def _keep(self, words: str) -> None:
         line = self.getpos()[0]
         for piece in words.split("\0"):
-            shown = re.sub(r"\{\{.*?\}\}", "", piece)
+            # Verbatim merge fields, and attributes that a block or a condition adds.
+            shown = re.sub(r"""\{\{.*?\}\}|[\w-]+="[^"]*"|<\w+""", "", piece)
             if re.search(r"[^\W\d_]{2}", shown):
                 first = line + shown[: len(shown) - len(shown.lstrip())].count("\n")
                 self._found.append(Text(self._path, first, "unmarked", " ".join(shown.split())))

@@ -9,7 +9,7 @@ from tests.plain_english.prose import (
     script_texts,
     template_texts,
 )
-from tests.plain_english.rules import RULES, check
+from tests.plain_english.rules import RULES, all_findings, check
 
 # One sentence for each rule, in the order of RULES.
 PLANTED = (
@@ -83,3 +83,7 @@ def test_long_sentences_of_pages_are_found():
     assert list(check(reader))
     assert not list(check(author))
     assert list(check(Text(author.path, 1, "marked", sentence * 2)))
+
+
+def test_every_text_of_the_repository_is_plain():
+    assert not [str(finding) for finding in all_findings([])]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.plain_english.prose import template_texts
-from tests.plain_english.translation_marks import unmarked_in_python
+from tests.plain_english.prose import prose_files, template_texts
+from tests.plain_english.translation_marks import PRODUCT, unmarked_in_python, unmarked_texts
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,11 @@ def test_unmarked_text_in_python_is_found(source):
 )
 def test_code_and_logs_need_no_mark(source):
     assert not list(unmarked_in_python(source))
+
+
+def test_every_text_of_the_product_is_marked():
+    assert not [
+        f"{path}:{line}: {words}"
+        for path in prose_files(*PRODUCT)
+        for line, words in unmarked_texts(path)
+    ]

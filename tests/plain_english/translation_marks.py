@@ -12,7 +12,14 @@ from tests.plain_english.prose import MARKS, REPOSITORY, texts_of
 UNTRANSLATED = re.compile(
     r"\b(Homing|Postmark|Markdown|HTML|CSV|JSON|DNS|SPF|DKIM|DMARC|UTC|kB|MB|URL|Atom|Gmail)\b"
 )
-NAMES = frozenset({"Ada Whitlock", "The Homing Letter"})
+# A User-Agent, and names.
+NAMES = frozenset(
+    {
+        "Ada Whitlock",
+        "Homing (opens the links of a letter before it is published)",
+        "The Homing Letter",
+    }
+)
 PRODUCT = (
     *("delivery/", "idempotency/", "newsletter_site/", "publishing/", "subscribers/"),
     "templates/",
