@@ -56,7 +56,7 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     ),
     # Another field of a reader (reader_values.py)
     "field_too_long": _("“{field}” has {length} characters. At most {longest} are allowed."),
-    "field_control_characters": _("“{field}” contains control characters."),
+    "field_control_characters": _("“{field}” contains invisible control characters. Remove them."),
     # A reader whom neither an import nor the API adds
     "reader_unsubscribed": _("This reader unsubscribed. An import cannot resubscribe them."),
     "reader_bounced": _("Mail to this reader bounced."),
@@ -64,11 +64,12 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     "suppressed_bounce": _("The address is suppressed: mail to it bounced."),
     "suppressed_complaint": _("The address is suppressed: its owner marked a letter as spam."),
     "suppressed_unsubscribe": _("The address is suppressed: its owner unsubscribed."),
-    "suppressed_manual": _("The address is suppressed: an operator blocked it."),
-    "suppressed_blocked": _("The address is suppressed: another product blocked it."),
+    "suppressed_manual": _("The address is suppressed: an author or operator blocked it."),
+    "suppressed_blocked": _("The address is suppressed: another newsletter service blocked it."),
     "erased": _("This reader had their data erased. An import cannot add them again."),
     "confirmed_here": _(
-        "The file says that this reader is gone, but they confirmed here. They stay subscribed."
+        "The file says that this reader must not be mailed, but they confirmed here. They stay "
+        "subscribed."
     ),
     "file_unsubscribed": _(
         "The file says “unsubscribed”. The address is suppressed and never mailed."
@@ -78,13 +79,13 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     "file_blocked": _("The file says “blocked”. The address is suppressed and never mailed."),
     # A row of a file (importing/file_format/)
     "line_too_long": _("The line is longer than {longest} characters."),
-    "line_with_nul": _("The line contains a NUL byte, which is not text."),
-    "line_undecodable": _("The line contains bytes that are invalid in the encoding of the file."),
+    "line_with_nul": _("The line contains a zero byte (NUL), which is not text."),
+    "line_undecodable": _("Some characters of this line do not fit the encoding of the file."),
     "quote_closed_in_another_row": _(
         "A quotation mark opens in this row and closes in another row."
     ),
     "quote_not_closed": _("A quotation mark opens here and never closes."),
-    "quote_inside_field": _("A quotation mark is inside a field. Double it there."),
+    "quote_inside_field": _("A field contains a quotation mark. Write it twice there."),
     "field_of_row_too_long": _("A field is too long."),
     "row_above_header": _("The row is above the header."),
     "row_too_long": _(
@@ -97,8 +98,8 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     "status_never_opted_in": _("This Mailchimp contact never opted in."),
     "status_text_messages": _("This Mailchimp contact agreed to text messages only, not to email."),
     "status_of_renamed_file": _(
-        "The status of this Mailchimp contact is unknown. Its date is empty, and the file was "
-        "renamed: Mailchimp’s name begins with the status, such as “subscribed_”."
+        "The status of this Mailchimp contact is unknown. The row has no date, and the file was "
+        "renamed. Mailchimp’s own file name begins with the status, such as “subscribed_”."
     ),
     "substack_deleted": _("Substack deleted this reader’s data."),
     # A file as a whole
@@ -115,9 +116,13 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     "file_not_opened": _("Homing cannot open {path}: {error}."),
     "file_not_regular": _("{path} is not a regular file. Save the list as a file first."),
     "file_too_large": _(
-        "The file is larger than {limit_mb} MB, the limit of IMPORT_MAX_MB. Import it in parts."
+        "The file is larger than the limit of {limit_mb} MB. Import it in parts, or ask an "
+        "operator to raise IMPORT_MAX_MB."
     ),
-    "import_stuck": _("The import made no progress in {times} attempts. The log shows the reason."),
+    "import_stuck": _(
+        "The import made no progress in {times} attempts. Ask an operator: the worker’s log shows "
+        "the reason."
+    ),
     "map_not_readable": _(
         "“{option}” maps no column. Write {fields}, or COLUMN=- to ignore the column."
     ),

@@ -39,7 +39,7 @@ def transactional_text(kind: str) -> TransactionalText:
     It contains merge fields that are not filled in yet."""
     if kind == Edition.Kind.CONFIRMATION:
         return TransactionalText(
-            title=_("Confirm that you want {{ newsletter }}"),
+            title=_("Confirm your subscription to {{ newsletter }}"),
             before=(
                 _("Someone, most likely you, signed up for {{ newsletter }} with {{ email }}."),
                 _("Open the link and press the button to confirm."),
@@ -54,17 +54,17 @@ def transactional_text(kind: str) -> TransactionalText:
     return TransactionalText(
         title=_("Unsubscribe, or see your data: {{ newsletter }}"),
         before=(
-            _("Someone, most likely you, asked {{ newsletter }} for this link for {{ email }}."),
+            _("Someone, most likely you, entered {{ email }} to request this link."),
             _("Open it to unsubscribe, or to see, download or erase your data."),
         ),
         button=_("Unsubscribe or see your data"),
         after=(
-            _("Keep the link to yourself. Anyone with it can see your data."),
+            _("Keep the link to yourself. Anyone with it can see and erase your data."),
             _("If it wasn’t you, do nothing. Only you have the link."),
         ),
         why=_(
-            "You get this one email because someone entered your address to unsubscribe from "
-            "{{ newsletter }} or to see their data."
+            "You get this one email because someone requested this link from {{ newsletter }} for "
+            "your address."
         ),
     )
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 SIGN_UP_BUTTON = _("Subscribe")
 SIGN_UP = _(
-    "We first ask you to confirm by email. Letters come only after that, and every letter has an "
-    "unsubscribe link."
+    "We will email you a link to confirm. You get letters only after you confirm. Every letter has "
+    "an unsubscribe link."
 )
 CONFIRM_BUTTON = _("Confirm subscription")
 CONFIRM = _("Press the button to get our letters.")

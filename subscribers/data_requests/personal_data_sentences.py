@@ -65,7 +65,7 @@ ACTS: Mapping[str, StrPromise] = {
     Act.COMPLAINED: gettext_lazy("Marked a letter as spam"),
     Act.BLOCKED: gettext_lazy("Blocked"),
     Act.RECORD_ASKED: gettext_lazy("Requested the data"),
-    Act.STATED: gettext_lazy("Added; consent was given elsewhere"),
+    Act.STATED: gettext_lazy("Added as confirmed"),
 }
 WAYS: Mapping[str, StrPromise] = {
     How.FORM: gettext_lazy("on our page"),
@@ -74,7 +74,7 @@ WAYS: Mapping[str, StrPromise] = {
     How.ONE_CLICK: gettext_lazy("by the unsubscribe button of the mail program"),
     How.IMPORT: gettext_lazy("by an import"),
     How.PROVIDER: gettext_lazy("reported by the mail provider"),
-    How.OPERATOR: gettext_lazy("by an author on the desk"),
+    How.OPERATOR: gettext_lazy("by an author"),
     How.API: gettext_lazy("by a program"),
 }
 MAILS_SHOWN = 50  # the latest; the download has all
@@ -173,7 +173,7 @@ def _mail(mail: Entry) -> Entry:
 def _provider(data: PersonalData) -> list[str]:
     """List the streams that refuse the address, and the last refused request."""
     sentences = [
-        _("The provider refuses the address on the stream “{stream}” ({reason}).").format(
+        _("It does not deliver to this address (stream “{stream}”, reason {reason}).").format(
             stream=entry["stream"], reason=entry["reason"]
         )
         for entry in data.provider_suppressions
@@ -181,9 +181,9 @@ def _provider(data: PersonalData) -> list[str]:
     ]
     if data.provider_requests and (last := data.provider_requests[-1])["state"] == "refused":
         sentence = (
-            _("The provider refused to suppress the address: {reason}")
+            _("It did not add the address to its suppression list: {reason}")
             if last["change"] == "suppress"
-            else _("The provider refused to reactivate the address: {reason}")
+            else _("It did not remove the address from its suppression list: {reason}")
         )
         sentences.append(sentence.format(reason=last["said"]))
     return sentences

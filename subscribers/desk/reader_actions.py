@@ -38,8 +38,8 @@ _UNSUBSCRIBE = Action(
     label=_("Unsubscribe"),
     heading=_("Unsubscribe this reader?"),
     question=_(
-        "They get no more letters. This includes the issue being sent now, unless their copy has "
-        "already been sent. Only the reader can resubscribe, by signing up and confirming."
+        "They get no more letters. This includes an issue that is being sent, unless their "
+        "copy has already been sent. Only the reader can resubscribe, by signing up and confirming."
     ),
     button=_("Unsubscribe this reader"),
     done_message=_("Unsubscribed. This took effect immediately."),
@@ -64,7 +64,7 @@ _UNBLOCK = Action(
     label=_("Unblock this address"),
     heading=_("Unblock this address?"),
     question=_(
-        "This ends your own block and changes nothing else. The reader’s state stays the same, and "
+        "This ends the block and changes nothing else. The reader’s state stays the same, and "
         "so does everything Postmark reported about the address."
     ),
     button=_("Unblock this address"),
@@ -79,11 +79,11 @@ _ERASE = Action(
     heading=_("Erase this reader?"),
     question=_(
         "This erases everything about the reader: address, fields, consent, bounces, and which "
-        "copies they got. A keyed hash of the address stays, so imports cannot add them again. You "
-        "cannot undo this."
+        "copies they got. Only a code made from the address (a hash) stays, so imports cannot add "
+        "them again. You cannot undo this."
     ),
     button=_("Erase this reader"),
-    done_message=_("Erased. Homing holds no data about this reader."),
+    done_message=_("Erased. Homing keeps only a hash of the address."),
     applies=lambda _reader: True,
     perform=erase,
 )

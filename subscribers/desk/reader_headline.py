@@ -30,7 +30,7 @@ _SENTENCES: Mapping[str, StrPromise] = {
     State.BOUNCED: gettext_lazy("Mail to this address bounced. The reader gets no letters."),
     State.COMPLAINED: gettext_lazy("Marked a letter as spam. The reader gets no letters."),
 }
-BLOCKED = gettext_lazy("The address is blocked on the desk and gets no mail.")
+BLOCKED = gettext_lazy("An author blocked this address, so it gets no mail.")
 
 
 def reader_headline(data: PersonalData) -> StateLabel:
@@ -53,7 +53,8 @@ def reader_headline(data: PersonalData) -> StateLabel:
         if refused := [one["stream"] for one in data.provider_suppressions if one["refuses"]]:
             return _refused(
                 _(
-                    "Confirmed, but the mail provider refuses the address on the stream “{stream}”."
+                    "Confirmed, but the mail provider does not deliver to the address (stream "
+                    "“{stream}”)."
                 ).format(stream=refused[0])
             )
     return STATES[data.state]._replace(words=_SENTENCES[data.state])

@@ -47,10 +47,12 @@ SKIPPED_IN_SHORT: Mapping[str, StrPromise] = {
     "suppressed_bounce": gettext_lazy("suppressed after a bounce: {n}"),
     "suppressed_complaint": gettext_lazy("suppressed after a complaint: {n}"),
     "suppressed_unsubscribe": gettext_lazy("unsubscribed on the mail provider’s page: {n}"),
-    "suppressed_manual": gettext_lazy("blocked by an operator: {n}"),
-    "suppressed_blocked": gettext_lazy("blocked by another product: {n}"),
+    "suppressed_manual": gettext_lazy("blocked by an author or operator: {n}"),
+    "suppressed_blocked": gettext_lazy("blocked by another newsletter service: {n}"),
     "erased": gettext_lazy("erased: {n}"),
-    "confirmed_here": gettext_lazy("gone in the file but confirmed here, so they stay: {n}"),
+    "confirmed_here": gettext_lazy(
+        "not to be mailed in the file, but confirmed here, so they stay: {n}"
+    ),
     "file_unsubscribed": gettext_lazy("unsubscribed in the file: {n}"),
     "file_bounced": gettext_lazy("bounced in the file: {n}"),
     "file_complained": gettext_lazy("complained in the file: {n}"),
@@ -190,7 +192,7 @@ def _added_note(record: SubscriberImport) -> str:
 
 def _confirmed_note(record: SubscriberImport) -> str:
     if record.pending and not record.ready:
-        return _("as confirmed: none, because the file calls none of them subscribed")
+        return _("as confirmed: none, because the file marks none of them as subscribed")
     name, ready = sentences.importer_name(record), digits(record.ready)
     if record.statement:
         return _(
@@ -209,10 +211,7 @@ def _pending_note(record: SubscriberImport) -> str:
 
 def _skipped_note(record: SubscriberImport) -> str:
     reasons = sorted(record.skipped_because.items(), key=lambda pair: -pair[1])
-    if not reasons:
-        return ""
-    short = (_in_short(code, count) for code, count in reasons)
-    return _("{reasons}; an import cannot resubscribe them").format(reasons=", ".join(short))
+    return ", ".join(_in_short(code, count) for code, count in reasons)
 
 
 def _in_short(code: str, count: int) -> str:

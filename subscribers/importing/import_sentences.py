@@ -35,12 +35,12 @@ HIDDEN: Mapping[str, StrPromise] = {
     "substack_dashboard": gettext_lazy(
         "The file has no column for consent. Import the email list instead."
     ),
-    "ghost": gettext_lazy("A Ghost file does not show bounces and complaints."),
+    "ghost": gettext_lazy("A Ghost file does not show bounces or complaints."),
     "listmonk": gettext_lazy(
         "“enabled” in listmonk does not mean subscribed. The file does not show who left a list."
     ),
     "mailchimp_renamed": gettext_lazy(
-        "The name of a Mailchimp file shows its status, and this file was renamed."
+        "The name of a Mailchimp file shows the status of its readers, but this file was renamed."
     ),
 }
 STATUSES: Mapping[Status, StrPromise] = {

@@ -194,7 +194,7 @@ def _what_is_missing(where: str, *, states_it: bool) -> str:
             "Tick the box if these readers consented elsewhere. Otherwise ask them to confirm."
         )
     if not where:
-        return _("Enter where and how they gave their consent. It is recorded.")
+        return _("Enter how they consented. Homing records your answer.")
     if len(where) > LONGEST_STATEMENT:
         return _("The text has {length} characters. At most {longest} are allowed.").format(
             length=digits(len(where)), longest=digits(LONGEST_STATEMENT)
@@ -204,5 +204,8 @@ def _what_is_missing(where: str, *, states_it: bool) -> str:
 
 def _known_content(record: SubscriberImport) -> str:
     if record.state in (State.FINISHED, State.WAITING, State.RUNNING):
-        return _("The content of this file was imported before. Nothing was done now.")
-    return _("The content of this file was uploaded before. It is not imported yet.")
+        return _(
+            "A file with the same content is already imported or being imported. Nothing has "
+            "changed."
+        )
+    return _("A file with the same content was uploaded before. It is not imported yet.")

@@ -49,7 +49,7 @@ def report_lines(
     yield _line(_("added"), record.added, _added_note(record))
     yield _line(_("known"), record.known, _("already on the list; unchanged"))
     yield _line(_("duplicates"), record.duplicates, _("addresses repeated within the file"))
-    yield _line(_("skipped"), record.skipped, _("an import cannot resubscribe them"))
+    yield _line(_("skipped"), record.skipped, _("not imported"))
     for reason, count in sentences.skipped_sentences(record.skipped_because).items():
         yield f"{'':26}{digits(count)}: {reason}"
     yield _line(_("rejected"), record.rejected, _("no valid reader"))
@@ -85,7 +85,7 @@ def _added_note(record: SubscriberImport) -> str:
     if not record.pending:
         return _("as confirmed; consent given elsewhere")
     if not record.ready:
-        return _("as pending, asked by email; the file calls none of them subscribed")
+        return _("as pending, asked by email; the file marks none of them as subscribed")
     return _(
         "as confirmed, consent given elsewhere: {ready}; as pending, asked by email: {pending}"
     ).format(ready=digits(record.ready), pending=digits(record.pending))

@@ -122,7 +122,7 @@ def test_a_name_is_kept_as_written_in_one_line(typed: str, kept: str) -> None:
 def test_a_name_with_control_characters_is_refused(control: str) -> None:
     refusal = refuse("field_control_characters", field="name")
     assert read_value(NAME, f"Ada{control}Whitlock") == refusal
-    assert sentence_of(refusal) == "“Name” contains control characters."
+    assert sentence_of(refusal) == "“Name” contains invisible control characters. Remove them."
 
 
 def test_a_name_of_more_than_256_characters_is_refused() -> None:

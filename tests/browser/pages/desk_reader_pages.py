@@ -174,5 +174,5 @@ def readers_acted_on(_author: Any) -> Pages:
 
     return {
         "blocked": do("Block this address", "Blocked. Homing sends no mail to this address."),
-        "erased": do("Erase", "Erased. Homing holds no data about this reader."),
+        "erased": do("Erase", "Erased. Homing keeps only a hash of the address."),
     }

@@ -148,7 +148,7 @@ def test_a_confirmation_mail_as_postmark_gets_it(newsroom: Newsroom) -> None:
     link = mail.item["TextBody"].split("Confirm:\n")[1].split("\n")[0]
     assert {name: mail.item[name] for name in ("To", "Subject", "Tag", "MessageStream")} == {
         "To": "new0@example.net",
-        "Subject": "Confirm that you want Tides & Swifts",
+        "Subject": "Confirm your subscription to Tides & Swifts",
         "Tag": "confirmation",
         "MessageStream": "outbound",
     }
@@ -190,7 +190,10 @@ def test_mail_names_the_newsletter_as_it_is_when_it_goes(newsroom: Newsroom) -> 
         request([person])
         assert dispatcher.step()
     subjects = [newsroom.sandbox.outbox.message(number).item["Subject"] for number in (0, 1)]
-    assert subjects == ["Confirm that you want Old Letter", "Confirm that you want New Letter"]
+    assert subjects == [
+        "Confirm your subscription to Old Letter",
+        "Confirm your subscription to New Letter",
+    ]
 
 
 def test_confirmations_go_before_a_huge_newsletter(newsroom: Newsroom, settings: object) -> None:

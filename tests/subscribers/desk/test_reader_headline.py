@@ -57,6 +57,6 @@ def test_the_headline_explains_a_refusal_by_the_provider(
     taken = reader_headline(replace(reader, provider_suppressions=[REFUSES | {"refuses": False}]))
     sentence = "Confirmed, but the address is suppressed and gets no letters: mail to it bounced."
     assert shut.words == sentence
-    assert "refuses the address on the stream “broadcast”" in refused.words
+    assert "does not deliver to the address (stream “broadcast”)" in refused.words
     assert (shut.tone, refused.tone) == ("fault", "fault")
     assert taken == reader_headline(reader)

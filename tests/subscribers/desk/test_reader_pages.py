@@ -63,7 +63,7 @@ def test_the_list_counts_states_and_shows_newest_first(operator: Client) -> None
     asked = shown(operator.get(READERS, {"state": "pending"}))
 
     assert "3 readers have confirmed." in page
-    assert "1 was asked and has not answered yet" in page
+    assert "1 reader has not confirmed yet" in page
     assert 'Confirmed<span class="small">3</span>' in page
     assert 'All<span class="small">4</span>' in page
     assert page.index("newest@") < page.index(">reader")
@@ -103,7 +103,7 @@ def test_a_search_finds_addresses_and_names(operator: Client, text: str, found: 
     ("origin", "reason", "why"),
     [
         ("import", "unsubscribe", "an imported file says that its owner unsubscribed"),
-        ("import", "manual", "an imported file says that another product blocked it"),
+        ("import", "manual", "an imported file says that another newsletter service blocked it"),
         ("provider", "bounce", "mail to it bounced"),
     ],
 )
@@ -352,7 +352,7 @@ def test_unblocking_reactivates_only_confirmed_readers(state: str) -> None:
             "Unsubscribed. This took effect immediately.",
         ),
         ("shut-out", "Edith Marlow blocked the address of {}.", ""),
-        ("erase", "Edith Marlow erased {}.", "Homing holds no data about this reader."),
+        ("erase", "Edith Marlow erased {}.", "Homing keeps only a hash of the address."),
     ],
 )
 def test_each_action_is_audited_once(

@@ -59,7 +59,7 @@ def test_an_upload_shows_the_dry_run_and_changes_nothing(window: WindowOf) -> No
         "Added 2",
         "Known 1",
         "Duplicates 1",
-        "Skipped 1 unsubscribed: 1; an import cannot resubscribe them",
+        "Skipped 1 unsubscribed: 1",
         "Rejected 1",
         "Rows 6 total matches",
         "Format Windows-1252, semicolons, with a header, CRLF",
@@ -127,7 +127,7 @@ def test_stated_consent_confirms_and_is_on_record(window: WindowOf) -> None:
 def test_stated_consent_needs_both_checkbox_and_details(window: WindowOf) -> None:
     address = uploaded(window)
     for fields, sentence in (
-        ({"states_it": "yes", "where": "  "}, "Enter where and how they gave their consent."),
+        ({"states_it": "yes", "where": "  "}, "Enter how they consented."),
         ({"where": "At the fair"}, "Tick the box if these readers consented elsewhere."),
         ({"states_it": "yes", "where": "x" * 301}, "301 characters. At most 300 are allowed."),
     ):
@@ -179,7 +179,7 @@ def test_the_same_upload_again_leads_to_the_first_import(window: WindowOf) -> No
     run_workers()
 
     page = window.get(address)
-    assert "The content of this file was imported before. Nothing was done now." in page.words
+    assert "A file with the same content is already imported or being imported." in page.words
     assert "Import 2 readers" not in page.words
     assert ConsentRecord.objects.count() == 2
     assert SubscriberImport.objects.count() == 1
@@ -272,7 +272,7 @@ def test_a_file_that_cannot_be_imported_is_refused(window: WindowOf, settings: A
     too_large = b"email,name\n" + b"ada@example.org,Ada\n" * 60_000
     for content, sentence in (
         NO_LISTS["a workbook"],
-        (too_large, "The file is larger than 1 MB, the limit of IMPORT_MAX_MB."),
+        (too_large, "The file is larger than the limit of 1 MB."),
     ):
         page = upload(window, content)
         assert page.status == 200
@@ -337,7 +337,7 @@ def test_the_page_shows_the_product_and_the_statuses(window: WindowOf) -> None:
 def test_the_buttons_count_confirmed_and_pending_readers(window: WindowOf) -> None:
     rows = b"email,status\nada@example.org,pending\n"
     page = window.get(uploaded(window, rows))
-    assert "No reader can be imported as confirmed, because the file calls none" in page.words
+    assert "No reader can be imported as confirmed, because the file marks none" in page.words
     assert "reader as confirmed" not in page.words
     page = window.get(uploaded(window, rows + b"bob@example.org,active\n"))
     assert "Import as confirmed: 1, as pending: 1" in page.words

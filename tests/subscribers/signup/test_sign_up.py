@@ -237,7 +237,7 @@ def test_a_trapped_program_gets_the_usual_answer() -> None:
     [
         ("ada@", "", "Enter an address such as ada@example.org."),
         ("x" * 300 + "@example.org", "", "At most 254 are allowed"),
-        (ADA, "Ada\x00", "“Name” contains control characters."),
+        (ADA, "Ada\x00", "“Name” contains invisible control characters. Remove them."),
         (f"{ADA}\x00", "", "Enter an address"),
     ],
 )

@@ -81,7 +81,7 @@ def test_the_report_names_product_statuses_and_reasons(
     for line in (
         "Format: Ghost members: UTF-8, commas, with a header, CRLF",
         "Statuses: Subscribed: 1; Unsubscribed, suppressed: 1",
-        "A Ghost file does not show bounces and complaints.",
+        "A Ghost file does not show bounces or complaints.",
     ):
         assert line in printed.lines
     assert "unsubscribed.bo@orchard.example.org: The file says “unsubscribed”" in printed.text
@@ -192,7 +192,7 @@ class TestWhoIsKnown:
         import_rows(f"{ADA},blocked,", header=self.HEADER)
         assert get_current().state == "confirmed"
         assert not confirmed().exists()
-        assert "another product blocked it" in import_rows(f"{ADA},Ada").text
+        assert "another newsletter service blocked it" in import_rows(f"{ADA},Ada").text
 
     @pytest.mark.parametrize("is_first", [True, False])
     def test_an_operator_does_not_undo_a_block_from_elsewhere(

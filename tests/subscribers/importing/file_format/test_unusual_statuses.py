@@ -109,7 +109,7 @@ def test_the_report_counts_confirmed_and_pending_separately(
     assert "; as pending, asked by email: 2" in text
     row = "dora@example.org,pending"
     text = import_rows(row, header="email,status", options=options).text
-    assert "1  as pending, asked by email; the file calls none of them subscribed" in text
+    assert "1  as pending, asked by email; the file marks none of them as subscribed" in text
 
 
 def test_a_row_with_a_misspelled_address_is_not_a_header() -> None:
