@@ -11,7 +11,7 @@ from delivery.models import Newsletter
 
 @admin.register(Newsletter)
 class NewsletterAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # it takes none at run time
-    """Name, tagline, address, zone, language and reply-to. Editions keep theirs."""
+    """Name, tagline, address, zone, language, reply-to. Existing editions keep theirs."""
 
     fields = (
         "name",

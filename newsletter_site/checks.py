@@ -29,7 +29,7 @@ def check_site_host(**kwargs: Any) -> Iterable[CheckMessage]:
 
 @register("homing")
 def check_database_is_named(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Name the embedded database: after a typo in DATABASE_URL the site is empty."""
+    """Report the embedded database: without DATABASE_URL a site may start empty."""
     if not settings.DEBUG and not settings.DATABASE_IS_NAMED:
         yield Info(
             "DATABASE_URL is not set, so this site uses the embedded PostgreSQL in "

@@ -59,7 +59,7 @@ def record_feedback(
         """,  # noqa: S608 -- a constant
         params,
     )
-    # Counts no longer change once an edition's deliveries are dropped, under the same lock.
+    # Counts do not change once an edition's deliveries are dropped. Dropping takes the same lock.
     if count_feedback(cursor, what, _DELIVERY, _IS_DROPPED, params):
         pause_if_over_threshold(cursor, edition)
     else:
@@ -79,7 +79,7 @@ def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> De
 
 
 def exists_or_dropped(key: DeliveryKey) -> bool:
-    """Whether this delivery is in this database, or was dropped with its edition's."""
+    """Whether this delivery exists, or its edition's deliveries were dropped."""
     return delivery(key).exists() or is_dropped(key)
 
 

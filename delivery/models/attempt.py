@@ -45,7 +45,7 @@ class Attempt(models.Model):
         indexes = [
             models.Index(name="attempt_of_edition", fields=["edition", "finished_at"]),
             models.Index(name="attempt_of_batch", fields=["batch_id"]),
-            # For expiry.
+            # Finds the old attempts to delete.
             models.Index(name="attempt_by_age", fields=["started_at", "id"]),
             # Finds what was accepted later on this stream, to judge an empty look-up.
             models.Index(

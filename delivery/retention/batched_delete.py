@@ -1,4 +1,4 @@
-"""Deletion of old rows in short transactions along an index, beside running calls."""
+"""Deletion of old rows in short transactions along an index, not delaying calls."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ def short_delete() -> Iterator[CursorWrapper]:
         cursor.execute("SET LOCAL synchronous_commit = off")
         # Read along the index, even if the statistics are out of date.
         cursor.execute("SET LOCAL enable_seqscan = off")
-        # A scan of a whole table would look expensive enough to compile.
+        # PostgreSQL would spend time on compiling a query that looks as expensive as a full scan.
         cursor.execute("SET LOCAL jit = off")
         yield cursor
 

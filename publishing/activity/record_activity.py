@@ -67,7 +67,7 @@ def record_listing(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> No
 
 
 def record_action(author: uuid.UUID, edition: Edition, code: str) -> None:
-    """Record an action here, and in the program's log for restored backups."""
+    """Record an action here, and in the program's log, which survives a restore."""
     _log(edition, code)
     _record(code, author, edition)
 

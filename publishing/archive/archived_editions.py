@@ -1,4 +1,7 @@
-"""The editions in the public archive: started, not held, not cancelled unsent."""
+"""The editions in the public archive.
+
+They are started and not held, and were not cancelled before the first copy.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The status of an edition, from one query of its counts."""
+"""The status of an edition, from one query, so that its counts add up."""
 
 import math
 import uuid

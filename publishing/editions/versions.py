@@ -96,9 +96,9 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
 
 
 def unreached_refusal(issue: uuid.UUID, version: int) -> str:
-    """Return why an earlier version may still reach readers.
+    """Return why an earlier version may still reach readers; empty if it cannot.
 
-    A trigger enforces the same.
+    A database trigger enforces the same.
     """
     for counts in _counts_before(issue, version):
         if counts.control in {"cancelled", "closed"} and counts.waiting:
@@ -119,9 +119,9 @@ def unreached_refusal(issue: uuid.UUID, version: int) -> str:
 
 
 def reached_refusal(issue: uuid.UUID, version: int) -> str:
-    """Return why the readers of an earlier version are unknown.
+    """Return why an earlier version's readers are unknown; empty if they are known.
 
-    True in this transaction.
+    The result stays true until the transaction ends.
     """
     unreconciled = load_unreconciled_versions(issue, version)
     if unreconciled:
@@ -300,6 +300,6 @@ def _what_is_left(counts: EditionCounts, goes_to: str) -> list[str]:
         if goes_to_everyone:
             then = _("These readers may already have it.")
         else:
-            then = _("These readers are not sent this version.")
+            then = _("These readers do not get this one.")
         sentences.append(f"{text} {then}".format(n=digits(counts.unknown), version=version))
     return sentences

@@ -1,4 +1,4 @@
-"""Store each uploaded image once, at an address that never changes."""
+"""Store each uploaded image once, at an address that never shows another image."""
 
 import hashlib
 import threading

@@ -167,7 +167,7 @@ class Command(BaseCommand):
             self.stderr.write(f"{text} {obstacle.sentence(walked.issue, at)}")
 
     def _report_running(self, were_unreconciled: Sequence[int]) -> None:
-        """Report what runs again, in case it was stopped after the backup."""
+        """Name the issues that run again; some may have been stopped after the backup."""
         reconciled = Edition.objects.filter(
             pk__in=were_unreconciled, unreconciled_since__isnull=True
         ).order_by("pk")
