@@ -43,7 +43,7 @@ def sign_in(leaflets: None) -> Callable[[], Window]:
 
 @pytest.fixture
 def window(sign_in: Callable[[], Window]) -> Window:
-    """The first window of an author who is signed in."""
+    """Return the first window of an author who is signed in."""
     return sign_in()
 
 
@@ -56,7 +56,7 @@ def onlooker(leaflets: None, database_url: str) -> Iterator[Onlooker]:
 
 @pytest.fixture
 def posts(onlooker: Onlooker) -> Iterator[Posts]:
-    """Posts in threads. The gates are opened at the end, so that all threads end."""
+    """Yield posts in threads, and open the gates at the end so that all threads end."""
     posts = Posts()
     yield posts
     for gate in set(onlooker.closed):

@@ -72,7 +72,7 @@ class Program:
 
 @contextmanager
 def a_data_dir() -> Iterator[Path]:
-    """A data folder in a place that any user may enter."""
+    """Create a data folder in a place that any user may enter."""
     folder = Path(tempfile.mkdtemp(prefix="homing-test-", dir="/var/tmp"))
     folder.chmod(0o711)
     yield folder
@@ -87,7 +87,7 @@ def data_dir() -> Iterator[Path]:
 
 @pytest.fixture
 def program() -> Iterator[Callable[..., Program]]:
-    """Starts programs that do not outlive the test."""
+    """Start programs, and end them with the test."""
     started: list[Program] = []
 
     def start(*arguments: Any, **options: Any) -> Program:

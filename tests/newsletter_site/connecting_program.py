@@ -97,7 +97,7 @@ def become(uid: int, gid: int) -> int:
 
 
 def shell(text: str) -> int:
-    """What `manage.py dbshell -- -c TEXT` does; psql's output goes to stderr."""
+    """Do what `manage.py dbshell -- -c TEXT` does; psql's output goes to stderr."""
     from django.db import connections
 
     client = connections["one"].client

@@ -59,7 +59,7 @@ class Page:
         return html.unescape(re.search(r"<title>(.*?)</title>", self.html, re.S)[1])
 
     def form_with(self, name: str) -> Form:
-        """The form of this page that has a field called `name`."""
+        """Return the form of this page that has a field called `name`."""
         reader = _FormReader()
         reader.feed(self.source)
         return next(form for form in reader.forms if name in form.fields)
@@ -134,5 +134,5 @@ class WindowOf:
 
 
 def address(edition: Any, more: str = "") -> str:
-    """The progress page of an edition's issue, or one below it."""
+    """Return the address of an issue's progress page, or of a page below it."""
     return f"{FORM}{edition.issue_id}/{more}"

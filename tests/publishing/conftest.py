@@ -39,7 +39,7 @@ def author(new_author: Callable[..., Any]) -> Any:
 
 @pytest.fixture
 def window(author: Any) -> WindowOf:
-    """A window of her browser."""
+    """Return a browser window in which the author is signed in."""
     return WindowOf(author)
 
 
@@ -54,19 +54,19 @@ def three_readers(transactional_db: None) -> list[Subscriber]:
 
 @pytest.fixture
 def edition(author: Any, three_readers: list[Subscriber]) -> Edition:
-    """A letter to Ada, Bram and Cleo, its hold over."""
+    """Publish a letter to Ada, Bram and Cleo without a hold."""
     return publish(author.pk, "k", letter("On the patience of herons"), hold_s=0).edition
 
 
 @pytest.fixture
 def anybody(transactional_db: None) -> WindowOf:
-    """A window of somebody who is not signed in."""
+    """Return a browser window without a signed-in user."""
     return WindowOf(None)
 
 
 @pytest.fixture
 def provider(settings: Any) -> Iterator[SandboxServer]:
-    """A Postmark server at the configured address that keeps accepted messages."""
+    """Run a Postmark sandbox at the configured address; it keeps accepted messages."""
     with SandboxServer() as server:
         settings.POSTMARK_BASE_URL = server.url
         settings.POSTMARK_SERVER_TOKEN = "sandbox"

@@ -8,5 +8,5 @@ def letter(
     html: str = "<p>Dear {{ name|reader }}, they have gone.</p>",
     text: str = "Dear {{ name|reader }}, they have gone.",
 ) -> Content:
-    """The content of a letter."""
+    """Build the content of a letter."""
     return Content.from_input(title, html, text)

@@ -19,12 +19,12 @@ LISBON = "Europe/Lisbon"
 
 
 def scheduled_time_in_zone(utc: datetime, zone: str) -> ScheduledTime:
-    """The moment as the clocks of a zone show it."""
+    """Convert a UTC time to a scheduled time in a zone."""
     return ScheduledTime(utc.astimezone(UTC), f"{utc.astimezone(ZoneInfo(zone)):{LOCAL}}", zone)
 
 
 def tomorrow(zone: str = LISBON) -> ScheduledTime:
-    """This time tomorrow, to the minute."""
+    """Return this time tomorrow, to the minute."""
     at = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(days=1)
     return scheduled_time_in_zone(at, zone)
 
@@ -39,7 +39,7 @@ def schedule(
     version: int | None = None,
     goes_to: str = "everyone",
 ) -> Edition:
-    """An edition that waits for its time."""
+    """Publish an edition for a later time (tomorrow by default)."""
     return publish(
         newsroom.author.pk,
         key or uuid.uuid4().hex,
@@ -68,6 +68,6 @@ def status(edition: Edition) -> EditionStatus:
 
 
 def log_of(edition: Edition) -> list[str]:
-    """What the audit trail says of its issue, oldest first."""
+    """Return the sentences of the issue's audit log, oldest first."""
     entries = LogEntry.objects.filter(object_id=str(edition.issue_id)).order_by("pk")
     return [plain_sentence_of(entry) for entry in entries]

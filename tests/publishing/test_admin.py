@@ -17,7 +17,7 @@ NEWSLETTER = "/admin/delivery/newsletter/"
 
 @pytest.fixture
 def operator(transactional_db):
-    """A window of a superuser."""
+    """Return a browser window in which a superuser is signed in."""
     return WindowOf(get_user_model().objects.create_superuser("ola", password="a long password"))
 
 

@@ -62,7 +62,7 @@ def patterns():
 
 
 def address_of(name):
-    """The address with something in every place; what is named is not there."""
+    """Return the route's address with values that name nothing that exists."""
     values = {"uuid": uuid.UUID(int=7), "int": 7, "slug": "pause", "str": "x"}
     kinds = {
         place: type(converter).__name__.removesuffix("Converter").lower()
@@ -73,7 +73,7 @@ def address_of(name):
 
 @pytest.fixture
 def groups(transactional_db):
-    """The four groups, as the migration makes them."""
+    """Create the four groups as the migration does."""
     seed(apps, None)
 
 
@@ -194,7 +194,6 @@ def test_the_navigation_shows_what_one_may_use(somebody_in, group, address, show
 
 @pytest.fixture
 def held(author, three_readers):
-    """An edition that is held."""
     return publish(author.pk, "key", letter(), hold_s=600).edition
 
 

@@ -31,7 +31,7 @@ def encoded(fields: dict[str, str], kind: str) -> bytes:
 def posted(
     site: ServedSite, window: WindowOf, path: str, body: bytes, kind: str, length: int
 ) -> str:
-    """The answer to a form of `length` bytes, of which `body` came."""
+    """Return the answer to a form of `length` bytes of which only `body` arrives."""
     cookies = window.client.cookies
     return site.post_and_hang_up(
         path,

@@ -54,7 +54,7 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
 
 def _counted(case: Any, part: ParameterLocation) -> int | None:
     """
-    Number the operation's good calls; None for each fourth and for bad ones.
+    Return the number of this good call; None for each fourth and for bad calls.
 
     A call is good if this part is as the document allows, and no other call led to it.
     """
@@ -67,6 +67,6 @@ def _counted(case: Any, part: ParameterLocation) -> int | None:
 
 
 def _actions(case: Any) -> list[str]:
-    """The actions that the document lists for this address."""
+    """Return the actions that the document lists for this address."""
     listed = (one["schema"] for one in case.operation.definition.raw["parameters"])
     return next(schema["enum"] for schema in listed if "enum" in schema)

@@ -27,7 +27,7 @@ INVALID = ("invalid+gatehouse@bounce.example",)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """The data folder of the demo, in a place that others cannot enter."""
+    """Return a data folder for the demo, in a place that other users cannot enter."""
     closed = tmp_path / "demo"
     closed.mkdir(mode=0o700)
     yield closed / "data"
@@ -36,7 +36,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def demo(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A demo with nothing in its environment but what a bare machine has."""
+    """Start a demo with the environment of a bare machine."""
     with subprocess.Popen(
         [sys.executable, str(postgres_cluster.ROOT / "manage.py"), "demo"],
         stdout=subprocess.PIPE,
@@ -51,7 +51,7 @@ def demo(folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def read_until(demo: subprocess.Popen[str], words: str) -> str:
-    """What the demo says up to the line that holds `words`."""
+    """Return the demo's output up to the line that contains `words`."""
     assert demo.stdout is not None
     said = ""
     for line in demo.stdout:

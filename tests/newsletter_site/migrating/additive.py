@@ -140,7 +140,7 @@ def _table_of(operation: Operation, app: str) -> tuple[str, str]:
 
 
 def _tied_to(fields: Iterable[tuple[str, Field[Any, Any]]], app: str) -> set[tuple[str, str]]:
-    """The tables that are locked because a constraint of these fields leads to them."""
+    """Return the tables that the constraints of these fields refer to and lock."""
     tied = set()
     for _, field in fields:
         remote = getattr(field, "remote_field", None)
@@ -219,7 +219,7 @@ def _advice_on_change(old: Field[Any, Any], new: Field[Any, Any]) -> str:
 
 
 def _in_columns(field: Field[Any, Any]) -> dict[str, Any]:
-    """What of a field is in the database."""
+    """Return the properties of a field that its column has in the database."""
     _, path, args, options = field.deconstruct()
     bare = {name: value for name, value in options.items() if name not in field.non_db_attrs}
     return {"path": path, "args": args, "null": field.null, **bare}

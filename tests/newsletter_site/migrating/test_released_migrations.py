@@ -41,13 +41,13 @@ def test_a_released_migration_that_changed_is_found(tmp_path: Path) -> None:
 
 
 def changed_since(release: Release, checkout: Path) -> list[str]:
-    """The migrations of a release that are changed, moved or gone."""
+    """Return the migrations of a release that were changed, moved or deleted."""
     command = ("diff", "--name-only", "--diff-filter=DMR", release.commit, "--", "migrations/*/*")
     return git(checkout, *command)
 
 
 def last_migrations_of(release: Release, checkout: Path) -> dict[str, str]:
-    """The last migration of each app at the release's commit."""
+    """Return the last migration of each app at the release's commit."""
     last = {}
     paths = git(checkout, "ls-tree", "-r", "--name-only", release.commit, "migrations")
     for path in sorted(paths):
@@ -58,7 +58,7 @@ def last_migrations_of(release: Release, checkout: Path) -> dict[str, str]:
 
 
 def git(checkout: Path, *arguments: str) -> list[str]:
-    """The words that git answers with; without the history there is no test."""
+    """Return the words of git's output. If git fails, skip the test; in CI, fail it."""
     command = ["git", "-c", "safe.directory=*", *arguments]
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
     if done.returncode:

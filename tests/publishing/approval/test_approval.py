@@ -32,7 +32,7 @@ TAKES_TWO = "requires a second person's approval"
 
 @pytest.fixture
 def two(transactional_db):
-    """A newsletter whose publishing takes two."""
+    """Require a second person's approval, and return the newsletter."""
     newsletter = Newsletter.objects.get_current()
     newsletter.second_person = True
     newsletter.save()

@@ -31,13 +31,13 @@ WORDS = DraftFields(
 
 
 def preview(author, words: DraftFields = WORDS) -> str:
-    """The address of the preview of a draft with these words."""
+    """Create a draft with this text, and return the address of its preview."""
     draft = drafts.create(author.pk, fresh_key(), words).draft
     return f"/admin/newsletters/drafts/{draft.pk}/preview/"
 
 
 def policy_of(page) -> dict[str, str]:
-    """The directives of an answer's policy."""
+    """Return the directives of the page's Content-Security-Policy."""
     given = page.answer["Content-Security-Policy"].split(";")
     return {name: rest.strip() for name, _, rest in (one.strip().partition(" ") for one in given)}
 

@@ -31,7 +31,7 @@ LETTERS = {
 
 
 def seen(html: str) -> tuple[list[str], str]:
-    """The addresses of the links, and the words without blanks."""
+    """Return the addresses of the links, and the text without white space."""
     clean = nh3.clean(html, tags={"a"}, attributes={"a": {"href"}}, link_rel=None)
     links = dict.fromkeys(re.findall(r'<a href="([^"]*)"', clean))
     return list(links), "".join(re.sub(r"</?a[^>]*>", "", clean).split())

@@ -38,12 +38,12 @@ def wording(letter: str = "They have gone.", **words: str) -> DraftFields:
 
 
 def begun(author, letter: str = "They have gone.", **words: str) -> Draft:
-    """A draft that was saved once."""
+    """Create a draft by its first save."""
     return drafts.create(author.pk, fresh_key(), wording(letter, **words)).draft
 
 
 def as_json(window, address: str, **fields: str):
-    """What the page's script does."""
+    """Post as the page's script does."""
     return window.client.post(address, fields, secure=True, headers={"Accept": "application/json"})
 
 

@@ -27,7 +27,7 @@ def published(author, hold_s: float = 60, **otherwise) -> Edition:
 
 
 def published_draft(window, author, written=SWIFTS, **otherwise) -> Edition:
-    """An edition that was written as a draft and published from its sheet."""
+    """Write a draft, publish it from its page and return the edition."""
     issue = otherwise.pop("issue", None)
     draft = drafts.create(author.pk, fresh_key(), replace(written, **otherwise), issue=issue).draft
     address = f"/admin/newsletters/drafts/{draft.pk}/publish/"

@@ -37,7 +37,7 @@ class LocalNameServer:
         return int(self._socket.getsockname()[1])
 
     def known(self) -> NameServers:
-        """What a program that asks this server alone uses."""
+        """Return name servers for a program that asks only this server."""
         return NameServers(["127.0.0.1"], self.port)
 
     def __enter__(self) -> LocalNameServer:

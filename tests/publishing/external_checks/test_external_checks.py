@@ -44,7 +44,7 @@ def site():
 
 @pytest.fixture
 def here(names, site):
-    """The address of the web server, by a name that the name server knows."""
+    """Return the web server's address, by a name that the name server knows."""
     return f"http://letters.test:{site.port}"
 
 

@@ -20,7 +20,7 @@ UPLOAD = "/admin/newsletters/pictures/"
 
 
 def picture(kind: str = "PNG", size: tuple[int, int] = (40, 30), mode: str = "RGB", **how) -> bytes:
-    """The bytes of a picture, blue all over."""
+    """Return the bytes of an image in a single colour."""
     file = io.BytesIO()
     colour = {"RGB": (20, 60, 200), "RGBA": (20, 60, 200, 90)}.get(mode, 7)
     Image.new(mode, size, colour).save(file, kind, **how)
@@ -28,7 +28,7 @@ def picture(kind: str = "PNG", size: tuple[int, int] = (40, 30), mode: str = "RG
 
 
 def noise(size: tuple[int, int]) -> Image.Image:
-    """What nothing can pack."""
+    """Return an image of random noise, which compresses badly."""
     return Image.frombytes("RGB", size, random.Random(7).randbytes(3 * size[0] * size[1]))
 
 

@@ -278,7 +278,7 @@ def test_replay_without_a_choice_is_answered_after_the_default_changed(correct, 
 
 
 def in_a_call(edition):
-    """Cancelled while its call is in flight."""
+    """Cancel the edition while its call is in flight."""
     Call()
     control.cancel(edition.pk)
 
@@ -403,7 +403,7 @@ def left(edition):
 
 
 def refused(edition):
-    """A call of it began, nothing was accepted, and it was cancelled."""
+    """Cancel the edition during a call that then fails to connect."""
     call = Call()
     control.cancel(edition.pk)
     call.ends(NotSent(because("The connection was refused.")))

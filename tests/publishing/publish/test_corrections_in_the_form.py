@@ -45,7 +45,7 @@ def form_for(edition, more=""):
 
 
 def open_correction(window, edition, **changes):
-    """The fields of the form for the next version, with a better text."""
+    """Open the form for the next version, and return its fields with a better text."""
     fields = window.get(form_for(edition)).form_with("title").fields
     return {**fields, "text_content": "Fourteen, not forty.\n", **changes}
 

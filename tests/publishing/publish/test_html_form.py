@@ -39,7 +39,7 @@ def test_the_form_says_how_many_readers_there_are_now(window, three_readers):
 
 
 def refused(page: Page, sentence: str) -> bool:
-    """The form came back with this sentence, the author's text and nothing done."""
+    """Return whether the form came back with this sentence and nothing was published."""
     return page.status == 200 and sentence in page.words and nothing_was_published()
 
 
@@ -149,7 +149,7 @@ def to_the_check_sheet(window, **changes):
 
 
 def question(window, checked):
-    """The form of the question that the check sheet leads to."""
+    """Open the page that the check sheet leads to, and return its form."""
     sheet = checked.answer["Location"]
     assert window.get(sheet).status == 200
     return window.get(f"{sheet.removesuffix('check/')}publish/?when=now").form_with("revision")

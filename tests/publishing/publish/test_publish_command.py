@@ -21,7 +21,7 @@ UNKNOWN = "00000000-0000-0000-0000-000000000000"
 
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
-    """A file with a letter."""
+    """Write a letter to a file that begins with a byte order mark."""
     file = tmp_path / "letter.txt"
     file.write_text("\ufeffThey have gone.\n")
     return file
@@ -34,7 +34,7 @@ def first(author, three_readers) -> Edition:
 
 
 def script(*arguments: object) -> tuple[dict[str, Any], list[str]]:
-    """What the last line says, and what else is said."""
+    """Return the JSON of the last output line, and the lines on stderr."""
     out, err = io.StringIO(), io.StringIO()
     call_command("publish", *map(str, arguments), stdout=out, stderr=err)
     return json.loads(out.getvalue().splitlines()[-1]), err.getvalue().splitlines()

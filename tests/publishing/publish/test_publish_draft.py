@@ -43,7 +43,7 @@ SWIFTS = DraftFields("Swifts leave", "Where they are now", "markdown", LETTER, "
 
 
 def begun(author, written=SWIFTS, **otherwise) -> Draft:
-    """A draft that somebody has saved."""
+    """Create a draft by its first save."""
     issue = otherwise.pop("issue", None)
     answer = drafts.create(author.pk, fresh_key(), replace(written, **otherwise), issue=issue)
     return answer.draft
@@ -59,7 +59,7 @@ def at(draft: Draft, page: str) -> str:
 
 
 def sheet(window: WindowOf, draft: Draft, asked: str = "") -> dict[str, str]:
-    """The fields of the question, as its reader sees it."""
+    """Return the form fields of the draft's publish page."""
     page = window.get(at(draft, "publish") + asked)
     return page.form_with("idempotency_key").fields
 

@@ -59,14 +59,14 @@ COMPOSED = {
 
 @pytest.fixture(autouse=True)
 def credentials_are_set(settings):
-    """The site knows the user and password of the webhooks."""
+    """Set the user and password of the webhooks."""
     settings.POSTMARK_WEBHOOK_USER = USER
     settings.POSTMARK_WEBHOOK_PASSWORD = PASSWORD
 
 
 @pytest.fixture
 def worker(transactional_db, provider, settings):
-    """A worker's hands, with a provider to send to."""
+    """Return a newsroom whose worker sends to a Postmark sandbox."""
     settings.DELIVERY_HTTP_DEADLINE_S = 5.0
     settings.DELIVERY_LEASE_S = 5.0
     settings.DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0, 900.0)
@@ -74,7 +74,7 @@ def worker(transactional_db, provider, settings):
 
 
 def form(**changes):
-    """The plain form, filled in, with an address for the test."""
+    """Return the filled-in plain form with an address for the test letter."""
     return {**LETTER, "idempotency_key": "a form", "test_email": TO, **changes}
 
 
@@ -87,7 +87,7 @@ def the_copy():
 
 
 def came_back(kind="HardBounce", **facts):
-    """The event of the only test letter's return."""
+    """Return the webhook event for the bounce or complaint of the only test letter."""
     key = key_of(sent_as_tests().get(), TEST_RECIPIENT)
     facts = {"Type": kind, "Email": TO, "ID": 4711, "Suppressed": True, **facts}
     record = "SpamComplaint" if kind == "SpamComplaint" else "Bounce"
@@ -249,7 +249,7 @@ def test_repeated_test_is_recognised_under_a_fallback_secret_key(window, setting
 
 
 def plain_fingerprint():
-    """What anybody can work out who knows the letter and guesses the address."""
+    """Compute the hash that a guess of the address gives without the secret key."""
     return form_hash(RequestFactory().post(TEST, form()), FIELDS)
 
 

@@ -143,7 +143,7 @@ def test_an_open_session_alone_cannot_turn_it_off(codes: list[str]) -> None:
 
 @pytest.fixture
 def thief(codes: list[str], settings: LazySettings) -> Browser:
-    """A browser with Edith's session, but without her password and cookie."""
+    """Return a browser with Edith's session, without the cookie of a known browser."""
     settings.AXES_FAILURE_LIMIT = 5
     settings.AXES_COOLOFF_TIME = timedelta(seconds=600)
     window = Browser()
