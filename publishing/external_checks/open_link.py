@@ -73,7 +73,7 @@ _ERROR_TEXTS = {
     LinkError.INVALID_RESPONSE: gettext_lazy("the response is not valid"),
 }
 
-# Errors that a reader may not see.
+# With these errors the link may still work for readers.
 _MAY_PASS = frozenset(
     {LinkError.NONE, LinkError.DNS_FAILED, LinkError.TIMEOUT, LinkError.INVALID_RESPONSE}
 )

@@ -108,7 +108,10 @@ def resize_image(file: bytes) -> ResizedImage:
 
 
 def _check_header(image: Image.Image, file: bytes) -> None:
-    """Refuse images that need too much memory, and let a JPEG be decoded smaller."""
+    """Refuse an image by its header if it needs too much memory.
+
+    Let a large JPEG be decoded smaller.
+    """
     width, height = image.size
     is_jpeg = isinstance(image, JpegImageFile)
     by_lines = is_jpeg and "progressive" not in image.info and _is_one_scan(file)

@@ -1,4 +1,7 @@
-"""Check SPF, DKIM and DMARC. Pure."""
+"""Check SPF, DKIM and DMARC. Pure.
+
+A missing DKIM key proves nothing: Postmark's may have a name that cannot be guessed.
+"""
 
 from collections.abc import Iterator
 from functools import partial

@@ -76,7 +76,10 @@ def is_at_rest(status: EditionStatus) -> bool:
 
 
 def is_public(counts: EditionCounts) -> bool:
-    """Return whether the archive shows it: published, not held, not cancelled unsent."""
+    """Return whether the archive shows it.
+
+    It is published and not held, and was not cancelled before the first copy was sent.
+    """
     if counts.is_transactional or counts.control == "scheduled":
         return False
     return counts.now >= counts.held_until and (counts.control != "cancelled" or counts.sent > 0)

@@ -1,4 +1,7 @@
-"""The pauses between polls of open pages. Pure."""
+"""The pauses between polls of open pages. Pure.
+
+They are longer if nothing is new or many pages are open.
+"""
 
 from datetime import datetime
 

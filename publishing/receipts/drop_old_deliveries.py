@@ -59,7 +59,7 @@ def days_kept() -> int | None:
 def drop_copies(edition: Edition) -> Iterator[int]:
     """Drop an edition's deliveries; yield the numbers deleted.
 
-    Raises `CannotDropError` first.
+    Raises `CannotDropError` before it deletes anything.
     """
     if not _is_marked(edition):
         _mark_dropped(edition, provider_retention_days(), by_operator=True)

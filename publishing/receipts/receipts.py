@@ -1,4 +1,7 @@
-"""Make, sign, parse and compare receipts. A trigger keeps each from being changed."""
+"""Make, sign, parse and compare receipts.
+
+A receipt is a recount of the rows. A database trigger refuses changes of it.
+"""
 
 import hashlib
 import json

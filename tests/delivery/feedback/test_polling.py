@@ -108,7 +108,7 @@ def test_expired_lease_of_a_crashed_worker_is_taken_over(newsroom: Newsroom) -> 
 
 
 @pytest.mark.parametrize("path", ["/bounces", "/message-streams/*/suppressions/dump"])
-def test_where_the_provider_does_not_say_it_is_asked_later(
+def test_a_failed_poll_is_repeated_later(
     sent: Edition, newsroom: Newsroom, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     happens(newsroom)

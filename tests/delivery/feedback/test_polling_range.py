@@ -199,7 +199,7 @@ def test_hidden_bounces_of_one_second_are_reported(settings: Any, at: datetime |
     assert task().last_success_at is None
 
 
-def test_it_comes_back_when_the_provider_says_so(settings: Any) -> None:
+def test_the_next_poll_waits_for_retry_after(settings: Any) -> None:
     with provider(settings, dump=lambda _: http("429 Slow down", b"{}", "Retry-After: 3000")):
         polling.poll(never)
     assert PeriodicTask.objects.filter(due_at__gt=Now() + timedelta(seconds=2000)).exists()

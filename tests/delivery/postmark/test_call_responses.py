@@ -91,18 +91,18 @@ def test_maintenance_puts_the_call_off() -> None:
 @pytest.mark.parametrize(
     "content", [b"", HTML, body(error(100)), body(error(101)), body(error(429))]
 )
-def test_a_server_error_leaves_open_what_was_accepted(status: int, content: bytes) -> None:
+def test_a_server_error_leaves_messages_unanswered(status: int, content: bytes) -> None:
     assert isinstance(answer_to(status, content), Unanswered)
 
 
 @pytest.mark.parametrize("status", [100, 201, 204, 226])
-def test_another_success_than_200_leaves_open_what_was_accepted(status: int) -> None:
+def test_a_success_other_than_200_leaves_messages_unanswered(status: int) -> None:
     # Postmark answers only with 200. A proxy in between may have passed the call on.
     assert isinstance(answer_to(status, body([accepted(1), accepted(2)])), Unanswered)
     assert isinstance(answer_to(status, b""), Unanswered)
 
 
-def test_code_101_leaves_open_what_was_accepted_under_any_status() -> None:
+def test_code_101_leaves_messages_unanswered_under_any_status() -> None:
     assert isinstance(answer_to(422, body(error(101))), Unanswered)
 
 

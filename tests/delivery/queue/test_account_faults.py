@@ -120,7 +120,7 @@ def test_an_empty_first_batch_is_no_judgement(newsroom: Newsroom, resumed: Editi
     assert newsroom.sandbox.summary()["accepted"] == 2
 
 
-def test_a_look_up_is_no_judgement_of_the_account(newsroom: Newsroom, resumed: Edition) -> None:
+def test_a_look_up_does_not_end_the_probe(newsroom: Newsroom, resumed: Edition) -> None:
     newsroom.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.step()
     newsroom.let_time_pass(61)

@@ -101,7 +101,7 @@ def test_a_marked_copy_is_asked_about_and_not_withdrawn(newsroom: Newsroom) -> N
     assert (alarm.kind, alarm.about) == ("marked_unsettled", key)
 
 
-def test_a_cancel_is_for_good(newsroom: Newsroom) -> None:
+def test_a_cancelled_edition_stays_cancelled(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     control.cancel(edition.pk)
     assert control.cancel(edition.pk) is None

@@ -134,7 +134,7 @@ def test_only_confirmed_readers_who_may_be_mailed_are_an_audience(newsroom: News
     assert list(addresses) == ["reader2@example.net"]
 
 
-def test_who_is_confirmed_after_publishing_is_not_in_the_audience(newsroom: Newsroom) -> None:
+def test_a_reader_confirmed_after_publishing_is_not_in_the_audience(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     newsroom.confirm(1, start=2)
     assert newsroom.counts(edition).audience == 2

@@ -45,7 +45,7 @@ def test_a_batch_claimed_before_a_pause_does_not_start(newsroom: Newsroom) -> No
     assert not newsroom.attempts(edition)
 
 
-def test_a_call_put_off_during_a_pause_comes_back_paused(newsroom: Newsroom) -> None:
+def test_a_call_deferred_during_a_pause_returns_paused(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     in_the_air = Call()
     control.pause(edition.pk)
@@ -63,7 +63,7 @@ def test_a_hold_outlives_a_pause(newsroom: Newsroom) -> None:
     assert accepted(newsroom) == 0
 
 
-def test_a_pause_does_not_forget_that_one_batch_goes_first(newsroom: Newsroom) -> None:
+def test_a_pause_and_resume_keep_the_probe(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=6)
     newsroom.sandbox.set_fault("unauthorized_401")
     newsroom.step()

@@ -133,7 +133,7 @@ def test_who_left_after_publishing_is_counted_as_withdrawn(newsroom: Newsroom) -
     assert newsroom.state(edition) == "succeeded"
 
 
-def test_who_is_suppressed_after_publishing_is_counted_as_such(newsroom: Newsroom) -> None:
+def test_a_reader_suppressed_after_publishing_counts_as_suppressed(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     Suppression.objects.create(
         address_key="reader2@example.net",

@@ -95,7 +95,7 @@ def test_shown_newer_message_makes_older_absence_count() -> None:
     assert not lagging.counts_for(NOW - 25 * MINUTE)
 
 
-def test_without_any_later_mail_time_alone_makes_silence_count() -> None:
+def test_without_later_mail_an_empty_search_counts_after_some_time() -> None:
     assert silence(shows_later_mail=False, last_accepted_at=None).counts_for(NOW - 16 * MINUTE)
 
 
@@ -141,7 +141,7 @@ def test_reconciling_waits_for_call_deadline_and_look_ups() -> None:
 
 
 @given(st.lists(st.integers(1, 10**12)), st.lists(st.integers(1, 10**12)))
-def test_whoever_was_seen_is_remembered_and_nobody_else(seen: list[int], others: list[int]) -> None:
+def test_a_set_contains_exactly_the_recipients_added(seen: list[int], others: list[int]) -> None:
     remembered = RecipientSet()
     news = [remembered.add(recipient) for recipient in seen]
     assert sum(news) == len(set(seen))
@@ -149,7 +149,7 @@ def test_whoever_was_seen_is_remembered_and_nobody_else(seen: list[int], others:
         assert (recipient in remembered) == (recipient in set(seen))
 
 
-def test_a_million_recipients_are_remembered_in_little_room() -> None:
+def test_a_million_recipients_need_little_memory() -> None:
     remembered = RecipientSet()
     for recipient in range(1_000_000):
         remembered.add(recipient)

@@ -90,7 +90,7 @@ def test_a_first_request_for_a_record_jumps_after_a_restore(newsroom: Newsroom) 
     assert jumped > REQUESTS_APART
 
 
-def test_whoever_joins_after_a_restore_begins_with_number_one(newsroom: Newsroom) -> None:
+def test_a_new_reader_after_a_restore_starts_with_number_one(newsroom: Newsroom) -> None:
     asks(newsroom, ADA)
     Backup().restore()
     asks(newsroom, BEA)

@@ -99,7 +99,7 @@ def test_last_look_up_fails_absent_and_sends_found_copies() -> None:
 
 
 @pytest.mark.parametrize("lookups", [0, 2, 50])
-def test_an_unconvincing_silence_counts_at_no_point_of_the_schedule(lookups: int) -> None:
+def test_an_unconvincing_empty_search_never_counts_as_absence(lookups: int) -> None:
     assert decision(found(1), 2, convincing=False, lookups=lookups, deferrals=1) == (
         "sent, as it was: look up in 5 s, deferral 2"
     )

@@ -105,7 +105,7 @@ def test_wrong_passwords_for_tokens_count_as_failed_sign_ins(
     assert not ApiToken.objects.exists()
 
 
-def test_a_token_is_revoked_by_whose_it_is(window: WindowOf, edith: Any) -> None:
+def test_owners_can_revoke_their_tokens(window: WindowOf, edith: Any) -> None:
     program = Program(edith)
     address = f"{PAGE}{program.row.pk}/revoke/"
     assert "You can’t undo this" in window.get(address).words

@@ -13,7 +13,7 @@ from tests.run_manage_command import typed
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]
 
 
-def test_it_is_logged_what_was_cancelled_and_who_was_erased(
+def test_cancellations_and_erasures_are_logged(
     database_url: str, author: Any, three_readers: list[Subscriber], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOG_LEVEL", "error")
@@ -38,7 +38,7 @@ def test_it_is_logged_what_was_cancelled_and_who_was_erased(
     assert "was published" not in cancelled.stderr
 
 
-def test_it_is_logged_what_was_done_on_a_page(
+def test_actions_on_pages_are_logged(
     window: WindowOf, author: Any, three_readers: list[Subscriber], caplog: pytest.LogCaptureFixture
 ) -> None:
     edition = publish(author.pk, "a key", letter("Swifts"), hold_s=600).edition

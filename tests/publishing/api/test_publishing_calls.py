@@ -257,7 +257,7 @@ def test_body_of_a_call_without_body_is_refused(
 
 
 @pytest.mark.parametrize("action", ["cancel", "resume"])
-def test_what_is_done_to_an_edition_names_its_version(
+def test_an_action_on_an_edition_requires_its_version(
     program: Program, author: Any, three_readers: list[Subscriber], action: str
 ) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=60).edition

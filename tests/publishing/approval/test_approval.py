@@ -129,7 +129,7 @@ def test_publication_waits_for_the_approval_setting_and_is_refused(author):
     assert not Edition.objects.exists()
 
 
-def test_who_switches_it_on_waits_for_what_is_being_published(author):
+def test_switching_approval_on_waits_for_running_publications(author):
     Newsletter.objects.get_current()
     with transaction.atomic():
         publish(author.pk, "key", letter(), hold_s=0)
@@ -248,7 +248,7 @@ def test_who_approved_does_not_publish(two, author, basil, draft):
 
 
 @pytest.mark.parametrize("gone", ["permission", "account", "person"])
-def test_an_approval_goes_with_the_right_of_its_giver(two, author, basil, draft, gone):
+def test_an_approval_expires_with_its_givers_permission(two, author, basil, draft, gone):
     approved(draft, basil)
     if gone == "permission":
         basil.user_permissions.clear()

@@ -116,7 +116,7 @@ def test_page_and_feed_remove_active_content(anybody, print_letter):
         assert "alert(1)" not in page.html
 
 
-def test_what_a_letter_needs_comes_through(anybody, print_letter):
+def test_sanitising_keeps_what_a_letter_needs(anybody, print_letter):
     page = anybody.get(
         print_letter(
             html='<p class="open fault">A</p><h2>B</h2><ul><li>c</li></ul>'

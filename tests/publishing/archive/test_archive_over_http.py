@@ -73,7 +73,7 @@ def test_what_changed_is_answered_whole(anybody, author, first):
     assert meta["article:modified_time"] > meta["article:published_time"]
 
 
-def test_what_is_taken_out_is_noticed_though_nothing_newer_came(anybody, author, first):
+def test_caches_notice_a_removed_issue_without_a_newer_one(anybody, author, first):
     gone = publish(author.pk, "gone", letter("A slip"), hold_s=0).edition
     before = {address: anybody.get(address).answer for address in ("/archive/", FEED)}
 

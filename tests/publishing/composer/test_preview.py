@@ -62,7 +62,7 @@ def test_preview_is_the_mail_of_the_first_reader(window, author, three_readers):
     assert without_tokens(shown["text"]) == without_tokens(sent.get("TextBody", ""))
 
 
-def test_its_unsubscribe_links_remove_nobody(window, author, three_readers):
+def test_unsubscribe_links_in_a_preview_do_not_unsubscribe_readers(window, author, three_readers):
     page = window.get(preview(author))
 
     (link,) = set(re.findall(r'href="https://letter\.example\.org(/unsubscribe/[^"]+)"', page.html))

@@ -90,7 +90,7 @@ class TestSaving:
 
 
 class TestTheNextVersionOfAnIssue:
-    def test_what_was_written_in_markdown_comes_back_in_markdown(self, author):
+    def test_the_next_draft_of_a_markdown_letter_is_markdown(self, author):
         draft = begun(author, "# Gone\n\nThey *have*.", preheader="Quite.")
         content = build_content(draft.fields)
         edition = publish(author.pk, draft.key, content, hold_s=0).edition
@@ -150,7 +150,7 @@ class TestAtTheSameMoment:
         assert answer.is_saved
         assert (answer.changed, answer.draft.revision) == (False, 2)
 
-    def test_of_two_first_saves_under_one_key_one_draft_comes(self, author):
+    def test_two_first_saves_under_one_key_create_one_draft(self, author):
         key = fresh_key()
 
         with transaction.atomic():
@@ -173,7 +173,7 @@ class TestAtTheSameMoment:
         assert other.result(PATIENCE_S).pk == mine.pk
         assert Draft.objects.count() == 1
 
-    def test_a_draft_is_not_saved_while_it_is_thrown_away(self, author):
+    def test_a_draft_is_not_saved_while_it_is_deleted(self, author):
         draft = begun(author)
 
         with transaction.atomic():

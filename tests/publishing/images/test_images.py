@@ -191,7 +191,7 @@ class TestMadeFitForMail:
         with pytest.raises(UnusableImageError, match=refusal):
             resize_image(file)
 
-    def test_what_is_no_picture_is_refused_in_a_sentence(self):
+    def test_a_file_that_is_not_an_image_is_refused(self):
         universe = bytearray(picture())
         universe[16:24] = b"\x7f\xff\xff\xff\x7f\xff\xff\xff"
         svg = b"<svg xmlns='x'><script/></svg>"

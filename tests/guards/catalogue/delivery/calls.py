@@ -93,19 +93,19 @@ one id for two messages is evidence for neither
     test_one_id_for_two_messages_is_evidence_for_neither
 a server error leaves unconfirmed what was accepted
     classify_call: if status < 300 «or status >= 500»:
-    test_a_server_error_leaves_open_what_was_accepted
+    test_a_server_error_leaves_messages_unanswered
 only a 503 with the maintenance code postpones a call
     classify_call: if «status == 503 and» code == MAINTENANCE:
-    test_a_server_error_leaves_open_what_was_accepted
+    test_a_server_error_leaves_messages_unanswered
 a success answer of a proxy leaves unconfirmed what was accepted
     classify_call: if «status < 300 or» status >= 500:
-    test_another_success_than_200_leaves_open_what_was_accepted
+    test_a_success_other_than_200_leaves_messages_unanswered
 an error inside the provider leaves a message unconfirmed
     classify_message: if «code == INTERNAL_ERROR → False»: return Unanswered(
     test_code_101_leaves_the_message_unanswered
 an error inside the provider leaves a call unconfirmed
     _classify_refusal: if «code == INTERNAL_ERROR → False»: return Unanswered(
-    test_code_101_leaves_open_what_was_accepted_under_any_status
+    test_code_101_leaves_messages_unanswered_under_any_status
 an acceptance without an id does not count
     classify_message: if «message_id is None or» (code is None
     test_an_acceptance_without_a_usable_id_is_unanswered

@@ -32,7 +32,7 @@ after a fault one batch goes first
     test_resume_sends_one_probe_batch_first
 a pause keeps the rule that one batch goes first
     resume: probe = control == "stopped" «or probing»
-    test_a_pause_does_not_forget_that_one_batch_goes_first
+    test_a_pause_and_resume_keep_the_probe
 the rest stays behind the first batch while its edition is held back
     end_probe: if cursor.fetchone() «== ("running",)»:
     test_probe_judged_in_a_pause_releases_no_batch
@@ -64,7 +64,7 @@ a cancel leaves a marked copy to a look-up
     test_a_marked_copy_is_asked_about_and_not_withdrawn
 an ended edition is not cancelled
     _cancel: «if cursor.rowcount == 0: return None» pause_batches
-    test_a_cancel_is_for_good
+    test_a_cancelled_edition_stays_cancelled
 withdrawn copies are counted exactly, or nothing is done
     withdraw_waiting: if «counted != withdrawn → False»:
     test_counts_that_differ_from_the_rows_undo_a_cancel

@@ -74,7 +74,7 @@ the database itself holds: the content of an edition never changes
     test_the_content_of_an_edition_never_changes
 the database itself holds: a cancelled edition stays cancelled
     sql: DROP TRIGGER a_cancelled_edition_stays_cancelled ON edition
-    test_a_cancel_is_for_good
+    test_a_cancelled_edition_stays_cancelled
 
 # --- Attempts, evidence, alarms, events ---
 the database itself holds: an attempt cannot accept more than it carries

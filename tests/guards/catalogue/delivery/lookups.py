@@ -15,7 +15,7 @@ the next look-up keeps to the schedule
     test_each_absence_leads_to_the_next_look_up
 silence without later mail gives no information
     after_lookup: elif «not convincing → False»:
-    test_an_unconvincing_silence_counts_at_no_point_of_the_schedule
+    test_an_unconvincing_empty_search_never_counts_as_absence
 silence is compared with later mail
     look_up: = «witness is None or (isinstance(witness, SearchAnswered) and bool(witness.found)) →
         True»

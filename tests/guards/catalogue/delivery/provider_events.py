@@ -20,7 +20,7 @@ a scan of bounces ends
     test_hidden_bounces_of_one_second_are_reported
 the provider's Retry-After is used
     running: «max(error.retry_after_s or 0.0, backoff_s) → backoff_s»
-    test_it_comes_back_when_the_provider_says_so
+    test_the_next_poll_waits_for_retry_after
 a worker that lost its lease stores nothing more
     _PollRun._extend_lease: if self._is_stopping() «or not periodic_tasks.extend_lease(self._lease,
         lease_s=lease_s)»:

@@ -60,7 +60,7 @@ request numbers are not reused after a restore
     test_a_first_request_for_a_record_jumps_after_a_restore
 only readers from before a restore get a jump in their numbers
     next_request_number: «subscriber_id // IDS_APART < jumps → True»
-    test_whoever_joins_after_a_restore_begins_with_number_one
+    test_a_new_reader_after_a_restore_starts_with_number_one
 declaring and noticing a restore do not deadlock
     declare_restored: «_lock_identity(cursor)» stopped =
     test_declared_and_noticed_restore_do_not_deadlock

@@ -40,10 +40,10 @@ a look-up's result is credited to its attempt
     test_only_absent_copies_of_a_partial_call_are_resent
 requeued copies check the edition's state under its lock
     _settle: settle_in, lock_first=«lock_first → False»
-    test_a_call_put_off_during_a_pause_comes_back_paused
+    test_a_call_deferred_during_a_pause_returns_paused
 postponed copies of a held-back edition wait with the rest
     _change_batch: state = "ready" «if control == "running" else "paused"»
-    test_a_call_put_off_during_a_pause_comes_back_paused
+    test_a_call_deferred_during_a_pause_returns_paused
 unaccepted copies of a cancelled edition are withdrawn, not retried
     _change_deliveries: if control == "«cancelled → never»":
     test_unaccepted_copies_of_a_cancelled_edition_are_withdrawn
@@ -58,7 +58,7 @@ a fault of the account stops the edition
     test_account_fault_stops_the_edition_without_using_tries
 a look-up's result is no judgement about the account
     _change_edition: elif claim.probing «and not looked_up» and _was_judged(settlement):
-    test_a_look_up_is_no_judgement_of_the_account
+    test_a_look_up_does_not_end_the_probe
 a postponed call is no judgement about the account
     _change_edition: elif claim.probing and not looked_up «and _was_judged(settlement)»:
     test_a_call_that_was_put_off_is_no_judgement

@@ -107,7 +107,7 @@ a file without a length is refused, not truncated
     test_chunked_body_of_a_call_without_body_is_refused
 an action of a program applies to the version that it names
     act_on_issue: version: DecimalInt = «THE_VERSION → WHICH_VERSION»
-    test_what_is_done_to_an_edition_names_its_version[cancel]
+    test_an_action_on_an_edition_requires_its_version[cancel]
 a call without a body refuses one
     run_call: and «request.body.strip() not in (b"", b"{}") → False»:
     test_body_of_a_call_without_body_is_refused

@@ -5,7 +5,7 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 the reader ids to check after a restore are logged at every level
     LOGGING: «**{name: {"level": "INFO"} for name in ALWAYS_LOGGED},»
-    test_it_is_logged_what_was_cancelled_and_who_was_erased
+    test_cancellations_and_erasures_are_logged
 the embedded server logs no failed statement
     SETTINGS: «"log_min_error_statement": "panic",»
     test_a_failed_statement_and_its_row_are_not_logged

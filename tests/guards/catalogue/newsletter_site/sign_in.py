@@ -59,7 +59,7 @@ a new password ends a set-up
     test_a_new_password_ends_a_set_up
 no set-up begins while two-step sign-in is on
     start_setup: «if is_on(author): return None» TOTPDevice
-    test_no_set_up_begins_while_it_is_on
+    test_setup_is_refused_while_two_step_sign_in_is_on
 guesses of the old password count as failed sign-ins
     ChangePassword.post: if «not may_try(request, name) → False»: return
     test_guesses_of_the_old_password_count_as_failed_sign_ins

@@ -12,7 +12,7 @@ authors cannot approve their own draft
 a publication that waits while approval becomes required is refused
     second_of: «FOR SHARE»
     test_publication_waits_for_the_approval_setting_and_is_refused
-    test_who_switches_it_on_waits_for_what_is_being_published
+    test_switching_approval_on_waits_for_running_publications
 an approval covers the text that was seen
     approve: if «approval_hash(found, content) != seen → False»:
     test_unseen_version_is_not_approved

@@ -126,7 +126,7 @@ def test_a_new_password_ends_a_set_up() -> None:
     assert nothing_is_set_up_at(window, code)
 
 
-def test_no_set_up_begins_while_it_is_on(codes: list[str], author: Any) -> None:
+def test_setup_is_refused_while_two_step_sign_in_is_on(codes: list[str], author: Any) -> None:
     assert two_step_devices.start_setup(author) is None
     assert TOTPDevice.objects.get().confirmed
 
