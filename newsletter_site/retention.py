@@ -151,7 +151,7 @@ def prune(
 
 
 def drop_copies(edition: Edition, on_progress: Callable[[int], None]) -> int:
-    """Drop the copies of one edition now.
+    """Drop the copies of one edition now; return how many.
 
     Raise `CannotDropError` or `OperationalError`.
     """

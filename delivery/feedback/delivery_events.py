@@ -70,7 +70,7 @@ def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> De
     """Find the delivery with this provider id, for events without our metadata.
 
     The event may come before the reply that brings the id. Then it is the only delivery without an
-    id."""
+    id. Returns None unless exactly one delivery fits."""
     deliveries = Delivery.objects.filter(issue_id=issue, recipient_id=recipient)
     found = dict(deliveries.values_list("version", "provider_message_id"))
     versions = [version for version, known_id in found.items() if known_id == message_id]

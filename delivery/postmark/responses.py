@@ -276,8 +276,8 @@ class SearchPage(NamedTuple):
 def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> SearchPage | None:
     """Parse one page of `GET /messages/outbound`.
 
-    Returns the messages whose metadata `field_name` is `value`. How exactly Postmark compares is
-    not documented, so each is compared again."""
+    Returns the messages whose metadata `field_name` is `value`, or None if the page is unreadable.
+    How exactly Postmark compares is not documented, so each is compared again."""
     messages, total = answer.get("Messages"), _as_code(answer.get("TotalCount"))
     if not isinstance(messages, list):
         return None
@@ -297,7 +297,7 @@ def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> Sear
 
 
 def parse_page(answer: dict[str, Any]) -> MessagePage | None:
-    """Parse what one page of `GET /messages/outbound` lists.
+    """Parse all messages on a page of `GET /messages/outbound`; None if unreadable.
 
     A message that cannot be read must not count as absent. One without our metadata is listed,
     because others may use the same server."""
@@ -327,7 +327,9 @@ class BouncePage(NamedTuple):
 
 
 def parse_bounces(answer: dict[str, Any]) -> BouncePage | None:
-    """Parse one page of `GET /bounces`. Each bounce becomes the event of a webhook."""
+    """Parse one page of `GET /bounces`; None if unreadable.
+
+    Each bounce becomes the event of a webhook."""
     bounces, total = answer.get("Bounces"), answer.get("TotalCount")
     if not isinstance(bounces, list) or not isinstance(total, int):
         return None

@@ -76,7 +76,8 @@ def _raise_alarms(cursor: CursorWrapper, batch: int, edition: int, marked: Seque
 def quarantine_marked(cursor: CursorWrapper, edition: int, *, batch: int | None = None) -> int:
     """Quarantine marked deliveries in an edition's paused batches, or in one batch.
 
-    Call it before waiting deliveries are withdrawn. The caller has locked the edition."""
+    Returns how many. Call it before waiting deliveries are withdrawn. The caller has locked the
+    edition."""
     cursor.execute(
         f"""
         SELECT batch_id, array_agg(recipient_id ORDER BY recipient_id)

@@ -43,7 +43,7 @@ def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> bool:
     """Pause a scheduled edition of which the provider has copies.
 
     The database was restored from a backup taken before its time. The edition stays unreconciled.
-    The caller enqueues its audience."""
+    The caller enqueues its audience. Returns False if it is no longer scheduled."""
     return _leave_schedule(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
 
 

@@ -100,7 +100,7 @@ def database_time() -> datetime:
 
 
 def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
-    """Find the last accepted attempt on a stream, and when it began."""
+    """Find the last accepted attempt on a stream, if any, and when it began."""
     accepted = Attempt.objects.filter(stream=stream, accepted__gt=0).order_by("-started_at")
     return accepted.values_list("id", "started_at").first()
 

@@ -159,7 +159,7 @@ def rows_by_name(cursor: CursorWrapper) -> list[dict[str, Any]]:
 
 
 def pop_slowed_to(row: dict[str, Any]) -> float | None:
-    """Remove the slowdown's columns from a row; return the rate it allows now."""
+    """Remove the slowdown's columns from a row; return its rate now, if any."""
     slowdown = slowdown_from([row.pop(name) for name in SLOWDOWN_NAMES])
     return slowed_to(slowdown, settings.DELIVERY_RATE_PER_S)
 

@@ -16,7 +16,7 @@ class Limit(NamedTuple):
 
 
 def find_exceeded_rate(left: int, rates: Mapping[ReasonCode, tuple[int, Limit]]) -> Reason | None:
-    """Find the first rate that exceeds its limit.
+    """Find the first rate that reaches its limit, if any.
 
     `left` copies were sent since the last resume. `rates` are numbers of bounces or complaints, by
     the reason for the pause."""

@@ -52,7 +52,7 @@ class Lease:
 def acquire(
     name: str, owner: UUID, *, lease_s: float, after_publications: bool = False
 ) -> Lease | None:
-    """Lease a task that is due and free.
+    """Lease a task; None unless it is due and free.
 
     With `after_publications` it is also due once after each publication."""
     with connection.cursor() as cursor:

@@ -78,7 +78,7 @@ def named_for(public: Path, key: str, user: ServerUser) -> Path:
 def open_lock(path: Path, user: ServerUser) -> int:
     """Open the lock file `path`, and create it for `user` if it is missing.
 
-    Never follow a link.
+    Return its descriptor. Never follow a link.
     """
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     found = os.fstat(lock)

@@ -89,7 +89,10 @@ def make_data_directory(cluster: Cluster) -> None:
 
 
 def comes_up(cluster: Cluster) -> bool:
-    """Wait for a launched server. Wait longer while it responds that it is starting."""
+    """Wait for a launched server, and return whether it accepts connections.
+
+    Wait longer while it responds that it is starting.
+    """
     end = time.monotonic() + RECOVERY_S
     responded_at = time.monotonic()
     while time.monotonic() < min(end, responded_at + SILENT_S):

@@ -76,7 +76,7 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
 
 
 def approver_of(draft: Draft, content: Content | None = None) -> uuid.UUID | None:
-    """Return the user whose approval is valid for the present draft."""
+    """Return the user whose approval is valid for the present draft, if any."""
     by = draft.approved_by_id
     return by if by and _is_current(draft, content) and may(by, PUBLISH) else None
 
@@ -119,9 +119,9 @@ def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None
 
 def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID | None:
     """
-    Return the approver of an edition and lock the setting.
+    Return the valid second approver of an edition, if any, and lock the setting.
 
-    Raises `NeedsApprovalError`.
+    Raises `NeedsApprovalError` if an approver is required and missing.
     """
     newsletter = Newsletter.objects.get_current()
     with connection.cursor() as cursor:

@@ -18,7 +18,10 @@ IS_TOO_OLD = f"{NOT_CONFIRMED} AND created_at < now() - make_interval(days => %s
 
 
 def expire_pending(batch_size: int = AT_ONCE) -> int:
-    """Delete up to `batch_size` readers who did not confirm in `PENDING_EXPIRES_DAYS`."""
+    """Delete readers who did not confirm in `PENDING_EXPIRES_DAYS`; return how many.
+
+    One call deletes at most `batch_size` readers.
+    """
     days = settings.PENDING_EXPIRES_DAYS
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")

@@ -150,7 +150,9 @@ def test_no_address_redirects_to_another_site(people: Any, addresses: Any) -> No
         assert "evil" not in out.headers.get("Location", "")
 
 
-def test_whatever_is_too_large_is_refused_everywhere(people: Any, settings: LazySettings) -> None:
+def test_bodies_that_are_too_large_are_refused_everywhere(
+    people: Any, settings: LazySettings
+) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 50_000
     settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = "us", "a password"
     large = b"title=" + b"x" * 200_000

@@ -30,7 +30,7 @@ def states(address: str) -> list[str]:
     return [change.state for change in latest_first(address)]
 
 
-def test_who_left_is_put_on_the_providers_list(newsroom: Newsroom) -> None:
+def test_unsubscribed_readers_are_added_to_the_providers_list(newsroom: Newsroom) -> None:
     for number in range(120):
         queue_suppression_change(f"reader{number}@example.net", "suppress")
     push()
@@ -49,7 +49,7 @@ def test_only_the_last_wish_about_an_address_is_sent(newsroom: Newsroom) -> None
     assert states("b@example.net") == ["done", "superseded"]
 
 
-def test_who_came_back_is_taken_off_the_list(newsroom: Newsroom) -> None:
+def test_returning_readers_are_removed_from_the_providers_list(newsroom: Newsroom) -> None:
     queue_suppression_change("a@example.net", "suppress")
     push()
     queue_suppression_change("a@example.net", "reactivate")

@@ -405,7 +405,7 @@ def test_a_redirect_is_not_followed(client: Client, status: str, location: str) 
 
 
 @pytest.mark.parametrize("refusal", ["429 Slow", "500 Oops", "503 Down", "408 Late"])
-def test_nothing_is_ever_sent_a_second_time_by_itself(client: Client, refusal: str) -> None:
+def test_the_client_never_repeats_a_call(client: Client, refusal: str) -> None:
     with ScriptedServer(answering(http(refusal, b"", "Retry-After: 0"), GOOD)) as server:
         sender = client(server.url)
         send(sender)

@@ -43,7 +43,7 @@ def test_account_fault_stops_the_edition_without_using_tries(
     assert len(newsroom.attempts(edition)) == 1
 
 
-def test_other_editions_go_on_while_one_is_stopped(newsroom: Newsroom) -> None:
+def test_other_editions_continue_while_one_is_stopped(newsroom: Newsroom) -> None:
     stopped = newsroom.publish(readers=3)
     other = newsroom.publish()
     newsroom.sandbox.set_fault("item_error", code=411, calls=1)
@@ -109,7 +109,7 @@ def test_parked_probe_releases_the_rest(newsroom: Newsroom, resumed: Edition) ->
     assert sorted(newsroom.outcomes(resumed)) == ["failed", "sent", "sent"]
 
 
-def test_an_empty_first_batch_is_no_judgement(newsroom: Newsroom, resumed: Edition) -> None:
+def test_an_empty_first_batch_does_not_end_the_probe(newsroom: Newsroom, resumed: Edition) -> None:
     Subscriber.objects.filter(email="reader0@example.net").update(
         state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=resumed.published_at
     )
@@ -130,7 +130,7 @@ def test_a_look_up_does_not_end_the_probe(newsroom: Newsroom, resumed: Edition) 
     assert newsroom.outcomes(resumed) == ["sent"] * 3
 
 
-def test_a_call_that_was_put_off_is_no_judgement(newsroom: Newsroom, resumed: Edition) -> None:
+def test_a_deferred_call_does_not_end_the_probe(newsroom: Newsroom, resumed: Edition) -> None:
     newsroom.sandbox.set_fault("maintenance_503", calls=1)
     newsroom.step()
     assert [batch.state for batch in newsroom.batches(resumed)] == ["ready", "paused", "paused"]

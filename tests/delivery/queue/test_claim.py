@@ -101,7 +101,7 @@ def test_next_due_time_is_known(newsroom: Newsroom) -> None:
     assert next_due_at() == edition.held_until
 
 
-def test_a_batch_whose_call_is_on_record_cannot_be_released(newsroom: Newsroom) -> None:
+def test_a_batch_with_a_recorded_call_cannot_be_released(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     claimed, _, _ = begun()
     assert not release(claimed)

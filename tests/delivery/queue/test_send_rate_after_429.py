@@ -174,7 +174,7 @@ def test_no_other_trouble_is_taken_for_a_question_of_pace(newsroom: Newsroom, fa
     assert newsroom.counts(edition).slowed_to_per_s is None
 
 
-def test_after_a_429_no_batch_goes_before_its_turn(newsroom: Newsroom, settings: object) -> None:
+def test_after_a_429_batches_wait_for_their_permit(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_BATCH_SIZE = 500  # type: ignore[attr-defined]
     newsroom.publish(readers=1_500)
     newsroom.publish()

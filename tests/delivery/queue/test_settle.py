@@ -171,7 +171,7 @@ def test_a_message_put_off_too_often_is_missed(newsroom: Newsroom, settings: obj
     assert newsroom.state(edition) == "needs_attention"
 
 
-def test_a_call_that_is_too_large_goes_in_halves(newsroom: Newsroom) -> None:
+def test_a_call_that_is_too_large_is_halved(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=5)
     newsroom.sandbox.set_fault("payload_too_large_413", calls=1)
     newsroom.deliver_all()

@@ -120,7 +120,7 @@ def test_started_call_extends_the_lease_past_its_deadline(newsroom: Newsroom) ->
     assert (attempt.deadline_at - attempt.started_at).total_seconds() >= 99
 
 
-def test_who_left_after_publishing_is_counted_as_withdrawn(newsroom: Newsroom) -> None:
+def test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     claimed = taken()  # The reader unsubscribes between the claim of their batch and its call.
     Subscriber.objects.filter(email="reader1@example.net").update(

@@ -126,7 +126,7 @@ def test_complete_reliable_walk_reconciles_an_edition() -> None:
         ({"backup_not_before": NOW - timedelta(days=45)}, "no longer has a record", False),
     ],
 )
-def test_what_stands_in_the_way_is_named(
+def test_an_obstacle_is_named(
     change: dict[str, Any], words: str, is_worth_waiting_for: bool
 ) -> None:
     found = obstacle(**change)

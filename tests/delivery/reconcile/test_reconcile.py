@@ -528,7 +528,7 @@ def test_a_reconciled_cancel_stays_a_cancel(newsroom: Newsroom, reconcile: Recon
     assert newsroom.counts(edition).sent == 3
 
 
-def test_a_restore_during_the_walk_is_reconciled_anew(newsroom: Newsroom) -> None:
+def test_a_restore_during_the_walk_is_reconciled_again(newsroom: Newsroom) -> None:
     edition = newsroom.publish(2)
     restored(newsroom)
     (walked,) = load_editions(None, retention_days=45)

@@ -178,7 +178,7 @@ def test_scheduled_edition_is_work_once_it_is_due(edition: Edition) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_workers_heard_from_in_the_last_minute_count() -> None:
+def test_workers_with_a_heartbeat_in_the_last_minute_count() -> None:
     worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=1)
     worker_heartbeat.beat(silent := uuid.uuid4(), host="letterbox", pid=2)
     with connection.cursor() as cursor:

@@ -84,7 +84,7 @@ def test_look_up_follows_the_schedule(
     assert decision(answer, count, **given) == words
 
 
-def test_where_a_person_decides_nothing_is_sent_again() -> None:
+def test_held_copies_are_not_resent_without_a_decision() -> None:
     settlement = settle(found(1), 2, lookups=2, policy=HOLDING)
     assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a decision, said absent"
     assert settlement.reason == Reason.of(ReasonCode.NOT_FOUND_HELD)

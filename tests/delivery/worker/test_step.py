@@ -38,7 +38,7 @@ def dispatcher(look_ups: threading.Lock) -> Dispatcher:
     )
 
 
-def test_while_one_thread_looks_up_the_others_go_on_sending(newsroom: Newsroom) -> None:
+def test_other_threads_send_while_one_looks_up(newsroom: Newsroom) -> None:
     doubtful, in_line = one_in_doubt_and_one_in_line(newsroom)
     look_ups = threading.Lock()
     other_thread = dispatcher(look_ups)

@@ -59,7 +59,7 @@ def approved(draft, by):
     return draft
 
 
-def test_where_it_takes_one_it_takes_one(author, basil, three_readers):
+def test_without_the_setting_one_person_can_publish(author, basil, three_readers):
     assert not needs_approval()
     edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk).edition
 

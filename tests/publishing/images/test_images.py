@@ -63,7 +63,7 @@ class TestMadeFitForMail:
 
         assert read(small).size == (small.width, small.height) == (1200, 600)
 
-    def test_turned_upright_and_rid_of_what_the_camera_noted(self):
+    def test_an_image_is_turned_upright_and_loses_its_metadata(self):
         exif = Image.Exif()
         exif[0x0112] = 6  # to be turned by a quarter
         exif[0x010E] = "In the garden of the mayor"

@@ -394,7 +394,7 @@ def test_draft_whose_key_was_used_in_html_form_is_refused(
         {"when": "at", "at": "2026-10-25T07:30", "zone": "../../etc/passwd"},
     ],
 )
-def test_nonsense_is_not_what_anybody_saw_before_and_after_publishing(
+def test_invalid_fields_publish_nothing_before_and_after_publishing(
     window, draft, three_readers, nonsense
 ):
     fields = sheet(window, draft)

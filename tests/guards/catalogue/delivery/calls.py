@@ -55,7 +55,7 @@ no byte is written after the deadline
     test_no_byte_is_written_if_connecting_took_too_long
 nothing is resent automatically
     _Adapter.__init__: (max_retries=«0 → __import__("urllib3").Retry(2, allowed_methods=None)»,
-    test_nothing_is_ever_sent_a_second_time_by_itself
+    test_the_client_never_repeats_a_call
 a redirect is not followed
     _Session.get_redirect_target: ) -> None: return «None → super().get_redirect_target(resp)»
     test_a_redirect_is_not_followed
@@ -120,7 +120,7 @@ a message without an answer is looked up and not resent
     test_messages_answered_one_by_one
 a too large call is sent in halves
     after_call: Settlement(Next.«HALVE → TRY_AGAIN», reason=reason)
-    test_a_call_that_is_too_large_goes_in_halves
+    test_a_call_that_is_too_large_is_halved
 messages that the provider did not judge use up no try
     _put_off: new_deferrals=history.deferrals + 1«→ , counts_as_try=True»,
     test_unjudged_call_uses_up_no_try
@@ -144,7 +144,7 @@ a data error is not retried
     test_an_error_about_data_is_raised_at_once
 one thread of a worker looks up while the others continue
     Dispatcher._look_up: if not «→ (» self._lookup_lock.acquire(blocking=False) «→ or True)»:
-    test_while_one_thread_looks_up_the_others_go_on_sending
+    test_other_threads_send_while_one_looks_up
 
 # --- Searching ---
 an incomplete search gives no information

@@ -40,7 +40,7 @@ a batch is given back only under the claim's epoch
     test_a_claim_that_was_lost_cannot_be_released
 a batch with a recorded call is not given back as unused
     release: WHERE id = %s «AND state = 'claimed'» AND epoch = %s
-    test_a_batch_whose_call_is_on_record_cannot_be_released
+    test_a_batch_with_a_recorded_call_cannot_be_released
 
 # --- Starting ---
 a start checks the claim's epoch
@@ -82,7 +82,7 @@ a worker that freezes in a transaction does not keep its rows locked
     test_a_transaction_that_falls_silent_is_ended_by_the_server
 consent is checked again when a call starts
     _still_to_send: else «readers.registered().no_longer_mailable(unmarked, claim.kind) → {}»
-    test_who_left_after_publishing_is_counted_as_withdrawn
+    test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 a reader who unsubscribed gets nothing
     NO_LONGER_MAILABLE: OR subscriber.state IN («'unsubscribed',» 'bounced', 'complained')
     test_unsubscribed_is_withdrawn_and_bounced_or_complained_is_suppressed

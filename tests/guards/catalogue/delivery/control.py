@@ -11,7 +11,7 @@ a pause takes claimed batches away from their workers
     test_a_batch_claimed_before_the_stop_starts_no_call
 a stopped edition does not hold back another
     pause_batches: WHERE «edition_id = %s → (edition_id = %s OR true)» AND {IS_OPEN} AND state IN
-    test_other_editions_go_on_while_one_is_stopped
+    test_other_editions_continue_while_one_is_stopped
 only a running edition is paused
     pause_automatically: "paused", «"control = 'running'" → "true"», reason
     test_only_running_editions_can_be_paused
@@ -38,7 +38,7 @@ the rest stays behind the first batch while its edition is held back
     test_probe_judged_in_a_pause_releases_no_batch
 the first batch keeps its turn while it can still proceed automatically
     pass_probe_on: WHERE «edition_id = %(edition)s → false» AND {IS_OPEN} AND state IN
-    test_a_call_that_was_put_off_is_no_judgement
+    test_a_deferred_call_does_not_end_the_probe
 the rest stays in place while its edition does not run
     pass_probe_on: WHERE id = %(edition)s AND probing «AND control = 'running'»)
     test_in_a_pause_no_batch_takes_the_first_turn

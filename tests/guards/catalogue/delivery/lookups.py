@@ -41,7 +41,7 @@ the provider's retention time is known
     test_unknown_copies_past_retention_need_a_decision
 with the policy `hold` an author decides
     after_lookup: elif «not policy.resend_when_absent → False»:
-    test_where_a_person_decides_nothing_is_sent_again
+    test_held_copies_are_not_resent_without_a_decision
 absent copies have a limited number of tries
     _after_absence: if «history.tries + 1 >= policy.max_tries → False»: failed
     test_last_look_up_fails_absent_and_sends_found_copies

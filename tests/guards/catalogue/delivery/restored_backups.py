@@ -77,20 +77,20 @@ without visible later mail silence gives no information about earlier mail
     test_absence_proves_nothing_while_the_search_lags
 copies that the provider has forgotten are never called reconciled
     find_obstacle: if «backup_not_before < coverage.since → False»:
-    test_what_stands_in_the_way_is_named
+    test_an_obstacle_is_named
 nothing continues before silence counts
     find_obstacle: if «coverage.walked_at < reconcilable_at → False»:
-    test_what_stands_in_the_way_is_named
+    test_an_obstacle_is_named
 nothing continues while the search shows no later mail
     find_obstacle: if «not coverage.shows_later_mail → False»:
-    test_what_stands_in_the_way_is_named
+    test_an_obstacle_is_named
 later mail is searched before the scan
     ReconcileRound.run: (self._stream) «→ ¶self._walk()» shows_later_mail = last is None or
         bool(self._search.about("attempt", last[0].hex)) «self._walk()»
     test_lagging_search_causes_no_second_copy
 nothing continues before the whole search was read
     find_obstacle: return None if «was_all_shown → True» else
-    test_what_stands_in_the_way_is_named
+    test_an_obstacle_is_named
 silence is judged by the deadline and the last look-up
     reconcilable_at: timedelta(seconds=«deadline_s +» last_lookup_after_s)
     test_reconciling_waits_for_call_deadline_and_look_ups
@@ -136,7 +136,7 @@ counts that do not balance hold up no other edition
 # --- Continuing ---
 a restore during the scan is reconciled anew
     end_reconciliation: id = %s AND «unreconciled_since = %s → (unreconciled_since = %s OR true)»
-    test_a_restore_during_the_walk_is_reconciled_anew
+    test_a_restore_during_the_walk_is_reconciled_again
 an edition with second copies does not continue automatically
     end_reconciliation: if «second_acceptances(record).filter(
         raised_at__gte=record.unreconciled_since).exists() → False»:

@@ -17,7 +17,7 @@ no worker calls before the time that the provider named
     test_no_worker_calls_before_retry_after
 while the rate is limited no batch goes before its slot
     claim: provided=«f"NOT {IS_SLOWED}" → "true"»
-    test_after_a_429_no_batch_goes_before_its_turn
+    test_after_a_429_batches_wait_for_their_permit
 a slot is taken when it is due
     acquire_permit: FROM send_rate WHERE next_claim_at «<= clock_timestamp() → IS NOT NULL»
     test_the_ceiling_on_copies_per_second_holds_over_all_workers

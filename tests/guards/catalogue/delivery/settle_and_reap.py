@@ -61,10 +61,10 @@ a look-up's result is no judgement about the account
     test_a_look_up_does_not_end_the_probe
 a postponed call is no judgement about the account
     _change_edition: elif claim.probing and not looked_up «and _was_judged(settlement)»:
-    test_a_call_that_was_put_off_is_no_judgement
+    test_a_deferred_call_does_not_end_the_probe
 the next batch goes first if all readers of the first one had left
     start.start_in: «pass_probe_on(cursor, claim.edition) → pass» return []
-    test_an_empty_first_batch_is_no_judgement
+    test_an_empty_first_batch_does_not_end_the_probe
 the next batch goes first if the first one was parked
     _recover_claimed: «pass_probe_on(cursor, lease.edition) → pass»
     test_parked_probe_releases_the_rest
