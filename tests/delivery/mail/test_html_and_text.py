@@ -280,7 +280,7 @@ def test_only_rooted_urls_get_the_site_url(written: str, sent: str) -> None:
 def test_a_text_without_a_way_out_gets_a_foot() -> None:
     assert mail(text="Hello {{ name|you }}\n\n").text == (
         "Hello {{ name|you }}\n\n--\n"
-        "You get Ada & Friends because you signed up with {{ email }}.\n"
+        "You get Ada & Friends because {{ email }} is on our list.\n"
         "Unsubscribe: {{ unsubscribe_url }}\n"
         "Read it on the web: {{ archive_url }}\n"
         "Ada & Friends, 1 Quay <b>, Lisbon\n"
