@@ -94,7 +94,7 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     ),
     "status_empty": _("The status in “{column}” is empty."),
     "status_unknown": _("The status “{status}” in “{column}” is unknown."),
-    "status_unpaid": _("“unpaid” in Buttondown: this reader has not paid for a paid newsletter."),
+    "status_unpaid": _("Buttondown says “unpaid”: this reader has not paid for the newsletter."),
     "status_never_opted_in": _("This Mailchimp contact never opted in."),
     "status_text_messages": _("This Mailchimp contact agreed to text messages only, not to email."),
     "status_of_renamed_file": _(

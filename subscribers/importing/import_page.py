@@ -158,10 +158,10 @@ def _waiting(record: SubscriberImport) -> str:
         return ""
     if not WorkerHeartbeat.objects.filter(heard_at__gt=Now() - WORKER_SILENCE).exists():
         return _(
-            "The import is waiting for a worker, and none is running. Ask an operator to run: "
+            "The file is waiting for a worker, and none is running. Ask an operator to run: "
             "./homing deliver"
         )
-    return _("The import is waiting for a worker. It starts within seconds.")
+    return _("The file is waiting for a worker, which starts within seconds.")
 
 
 def result_lines(record: SubscriberImport) -> list[tuple[str, str, str, int, str]]:
@@ -227,5 +227,5 @@ def _rejected_note(record: SubscriberImport) -> str:
     if record.state == State.REFUSED:
         return _("see below")
     if record.is_running:
-        return _("the other rows are imported anyway")
-    return _("see below; the other rows are imported anyway")
+        return _("the other rows can be imported")
+    return _("see below; the other rows can be imported")

@@ -224,7 +224,7 @@ def test_the_page_shows_the_progress_of_an_import(window: WindowOf) -> None:
 
     page = window.get(address)
 
-    assert "The import is waiting for a worker, and none is running." in page.words
+    assert "The file is waiting for a worker, and none is running." in page.words
     assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in page.html
     assert "Rows 0 so far" in page.words
     run_workers()
