@@ -410,8 +410,8 @@ def _may_still_go(number: int) -> str:
     if not number:
         return ""
     return ngettext(
-        "{n} copy is being sent and may still go out.",
-        "{n} copies are being sent and may still go out.",
+        "{n} copy is being sent and may still arrive.",
+        "{n} copies are being sent and may still arrive.",
         number,
     ).format(n=digits(number))
 

@@ -48,9 +48,7 @@ def why_of(
             return _("stopped or unsubscribed before sending")
         case _:
             reason = reason_sentence(copy.reason)
-            return (
-                f"{reason} {_('You can send it to the missed readers.')}" if copy.missed else reason
-            )
+            return f"{reason} {_('You can send this copy again.')}" if copy.missed else reason
 
 
 def _waits(copy: Delivery, clock: Callable[[datetime], str], held_until: datetime | None) -> str:

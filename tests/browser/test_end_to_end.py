@@ -164,8 +164,8 @@ def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, s
         expect(sent).to_have_text(str(BATCH))
         do(page, "Pause", "Pause")
         expect(page.locator("main")).to_contain_text(
-            f"Paused. {READERS - 2 * BATCH} copies wait until you resume; "
-            f"{BATCH} copies are being sent and may still go."
+            f"Paused. {READERS - 2 * BATCH} copies wait until you resume. "
+            f"{BATCH} copies are being sent and may still arrive."
         )
         gate.release()
         expect(sent).to_have_text(str(2 * BATCH))

@@ -287,7 +287,7 @@ def test_open_dialog_updates_its_numbers(desk, going):
 
     taken()
 
-    expect(dialog).to_contain_text("are being sent and may still go out.")
+    expect(dialog).to_contain_text("are being sent and may still arrive.")
     dialog.get_by_role("button", name="Pause", exact=True).click()
     expect(desk.locator("main")).to_contain_text(f"Paused. {READERS} copies wait until you resume.")
 

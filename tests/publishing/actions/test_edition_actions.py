@@ -190,13 +190,13 @@ def test_the_question_shows_counts_and_the_button_acts_once(
     [
         (
             "pause",
-            "At least 2 copies will wait. 2 copies are being sent and may still go out.",
-            "Paused. 2 copies wait until you resume. 2 copies are being sent and may still go out.",
+            "At least 2 copies will wait. 2 copies are being sent and may still arrive.",
+            "Paused. 2 copies wait until you resume. 2 copies are being sent and may still arrive.",
         ),
         (
             "cancel",
             "At least 2 copies will be withdrawn for good. 2 copies are being sent",
-            "Cancelled. 2 copies were withdrawn. 2 copies are being sent and may still go out.",
+            "Cancelled. 2 copies were withdrawn. 2 copies are being sent and may still arrive.",
         ),
     ],
 )
