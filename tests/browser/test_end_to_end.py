@@ -189,7 +189,7 @@ def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, s
     # The missed reader as a file, and then their copy: nobody else gets another.
     page.reload()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download the missed as CSV").click()
+        page.get_by_role("link", name="Download missed readers as CSV").click()
     assert download.value.suggested_filename.endswith("-v1-missed.csv")
     with download.value.path().open(newline="") as file:
         assert [row["address"] for row in csv.DictReader(file)] == [missed.address]
