@@ -206,8 +206,8 @@ def take(services: Services, chromium: Browser, into: Path) -> None:
     dialog.get_by_role("button", name=re.compile("^Publish to")).wait_for()
     picture("publish")
     dialog.get_by_role("button", name=re.compile("^Publish to")).click()
-    page.wait_for_url("**/admin/newsletters/*-*/")
-    progress = page.url
+    page.wait_for_url(re.compile(r"/admin/newsletters/[^/]+-[^/]+/(\?|$)"))
+    progress = page.url.partition("?")[0]
     picture("held")
     page.get_by_text(re.compile("unconfirmed")).first.wait_for(timeout=90_000)
     page.locator(".tally b", has_text=re.compile("^[1-9]")).wait_for(timeout=90_000)

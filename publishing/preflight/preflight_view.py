@@ -6,9 +6,9 @@ from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.template.defaultfilters import floatformat
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -128,7 +128,7 @@ def _describe_hold(is_mailed: bool) -> str:
     if not is_mailed or not hold_s:
         return ""
     text = ngettext("{n} second", "{n} seconds", math.ceil(hold_s))
-    return text.format(n=number_format(hold_s))
+    return text.format(n=floatformat(hold_s))
 
 
 def publication_context(checked: PreflightResult) -> dict[str, Any]:
