@@ -58,11 +58,6 @@ class EditionStatus:
         return audience_words(self.counts.goes_to)
 
     @property
-    def was_done(self) -> str:
-        """“published” or, before it has started, “scheduled”."""
-        return _("published") if self.counts.has_started else _("scheduled")
-
-    @property
     def taken_back(self) -> str:
         """“called back”, “cancelled” or empty."""
         return self.words if self.state is EditionState.CANCELLED else ""

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from delivery.humanise import clock, counted, digits, duration
+from delivery.humanise import clock, digits, duration
 from delivery.interface import reason_sentence
 from delivery.models import Edition
 from delivery.reports.edition_words import alarm_words
@@ -64,12 +64,6 @@ def note(content: str, tone: str, name: str = "", **attributes: str) -> SafeStri
         glyph(name or _NOTE_GLYPHS[tone]),
         content,
     )
-
-
-@register.filter("counted")
-def counted_words(number: int, words: str) -> str:
-    """3 with “reader” as “3 readers”, with “copy,copies” as “3 copies”."""
-    return counted(number, *words.split(","))
 
 
 @register.filter
