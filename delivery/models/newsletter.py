@@ -48,7 +48,7 @@ class Newsletter(models.Model):
         max_length=100,
         default=NOT_NAMED_YET,
         validators=[one_line],
-        help_text=gettext_lazy("Shown at the head of every mail and page."),
+        help_text=gettext_lazy("Shown at the top of every mail and page."),
     )
     tagline = models.CharField(
         max_length=200,
@@ -62,34 +62,35 @@ class Newsletter(models.Model):
         blank=True,
         default="",
         help_text=gettext_lazy(
-            "In the footer of every mail; the law of many countries requires it."
+            "Shown in the footer of every mail. Many countries require it by law."
         ),
     )
     time_zone = models.CharField(
         max_length=64,
         default="UTC",
         validators=[named_zone],
-        help_text=gettext_lazy("The zone of all times on the desk, such as Europe/Lisbon."),
+        help_text=gettext_lazy("The time zone of the author pages, such as Europe/Lisbon."),
     )
     language = models.CharField(
         max_length=20,
         default="en",
         validators=[one_line],
         help_text=gettext_lazy(
-            "The language of the letter, such as en or pt-PT; screen readers use it."
+            "The language of the letters, such as en or pt-PT. Screen readers use it."
         ),
     )
     reply_to = models.EmailField(
-        blank=True, default="", help_text=gettext_lazy("Where replies go; empty: to the sender.")
+        blank=True,
+        default="",
+        help_text=gettext_lazy("The address for replies. If empty, replies go to the sender."),
     )
 
     second_person = models.BooleanField(
-        "publishing takes two",
+        gettext_lazy("require a second person's approval"),
         default=False,
         db_default=False,
         help_text=gettext_lazy(
-            "An issue is published only after somebody else who may publish has approved "
-            "exactly its words."
+            "Another author who may publish must approve the exact text before it is published."
         ),
     )
 
@@ -97,7 +98,7 @@ class Newsletter(models.Model):
 
     class Meta:
         db_table = "newsletter"
-        verbose_name = "newsletter"
+        verbose_name = gettext_lazy("newsletter")
         constraints = [models.CheckConstraint(name="there_is_one_newsletter", condition=Q(id=1))]
 
     def __str__(self) -> str:

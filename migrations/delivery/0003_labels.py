@@ -1,5 +1,6 @@
 """Reword labels. The database does not change."""
 
+import delivery.models.newsletter
 from django.db import migrations, models
 
 
@@ -103,6 +104,66 @@ class Migration(migrations.Migration):
                 ],
                 default="newsletter",
                 max_length=20,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="newsletter",
+            name="language",
+            field=models.CharField(
+                default="en",
+                help_text="The language of the letters, such as en or pt-PT. Screen readers use it.",
+                max_length=20,
+                validators=[delivery.models.newsletter.one_line],
+            ),
+        ),
+        migrations.AlterField(
+            model_name="newsletter",
+            name="name",
+            field=models.CharField(
+                default="The Homing Letter",
+                help_text="Shown at the top of every mail and page.",
+                max_length=100,
+                validators=[delivery.models.newsletter.one_line],
+            ),
+        ),
+        migrations.AlterField(
+            model_name="newsletter",
+            name="postal_address",
+            field=models.CharField(
+                blank=True,
+                default="",
+                help_text="Shown in the footer of every mail. Many countries require it by law.",
+                max_length=300,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="newsletter",
+            name="reply_to",
+            field=models.EmailField(
+                blank=True,
+                default="",
+                help_text="The address for replies. If empty, replies go to the sender.",
+                max_length=254,
+            ),
+        ),
+        migrations.AlterField(
+            model_name="newsletter",
+            name="second_person",
+            field=models.BooleanField(
+                db_default=False,
+                default=False,
+                help_text="Another author who may publish must approve the exact text before it is published.",
+                verbose_name="require a second person's approval",
+            ),
+        ),
+        migrations.AlterField(
+            model_name="newsletter",
+            name="time_zone",
+            field=models.CharField(
+                default="UTC",
+                help_text="The time zone of the author pages, such as Europe/Lisbon.",
+                max_length=64,
+                validators=[delivery.models.newsletter.named_zone],
             ),
         ),
     ]

@@ -50,7 +50,7 @@ class Migration(migrations.Migration):
                     ("bounce", "mail to it bounces"),
                     ("complaint", "its owner marked a letter as spam"),
                     ("unsubscribe", "its owner unsubscribed on the provider's page"),
-                    ("manual", "an operator blocked it"),
+                    ("manual", "an author or operator blocked it"),
                 ],
                 max_length=11,
             ),

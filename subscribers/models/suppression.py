@@ -22,7 +22,7 @@ class Suppression(models.Model):
         BOUNCE = "bounce", "mail to it bounces"
         COMPLAINT = "complaint", "its owner marked a letter as spam"
         UNSUBSCRIBE = "unsubscribe", "its owner unsubscribed on the provider's page"
-        MANUAL = "manual", "an operator blocked it"
+        MANUAL = "manual", "an author or operator blocked it"
 
     class Origin(models.TextChoices):
         PROVIDER = "provider"
