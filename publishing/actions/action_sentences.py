@@ -144,8 +144,8 @@ def _question(action: str, status: EditionStatus, readers_now: int) -> list[str]
             return [
                 _will_be_sent(counts.queued),
                 _(
-                    "One batch goes first and the rest follows when Postmark has answered. So a "
-                    "fault that remains costs one call."
+                    "One batch goes first, and the rest follows when Postmark has answered. If the "
+                    "fault remains, Homing stops again after one call."
                 ),
             ]
         case "resume":
@@ -190,7 +190,7 @@ def _question(action: str, status: EditionStatus, readers_now: int) -> list[str]
                 _have_a_copy(counts.sent),
                 _missed(counts.missed),
                 _stay_unconfirmed(counts.unknown),
-                _("If you close this version, you accept that, and no more copies are sent."),
+                _("If you close this version, no more copies are sent."),
             ]
         case "send-to-missed":
             return [

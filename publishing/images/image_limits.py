@@ -16,6 +16,6 @@ TALLEST = 8_000
 # Frames of an animation: half a minute at the usual pace. Mail programs decode every frame.
 MOST_FRAMES = 500
 TOO_LARGE = format_lazy(
-    _("This file has more than {most} MB. Save the image smaller and choose it again."),
+    _("This file is larger than {most} MB. Save the image smaller and choose it again."),
     most=MOST_BYTES // 1024 // 1024,
 )

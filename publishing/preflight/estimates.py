@@ -31,7 +31,9 @@ def estimate_duration(readers: int, earlier: list[tuple[int, float]]) -> str:
 
 def audience_change(before: int, now: int, acts: Mapping[str, int]) -> str:
     """
-    Describe the change: “315 more than the last issue (joined: 402, left: 87)”.
+    Describe the change since the last issue.
+
+    Example: “315 more than the last issue (joined: 402, unsubscribed: 87)”.
 
     The reasons are left out unless they add up to the change.
     """
@@ -50,9 +52,9 @@ def audience_change(before: int, now: int, acts: Mapping[str, int]) -> str:
         text.format(n=digits(number))
         for text, number in (
             (_("joined: {n}"), joined),
-            (_("left: {n}"), left),
+            (_("unsubscribed: {n}"), left),
             (_("bounced: {n}"), bounced),
-            (_("complained: {n}"), complained),
+            (_("marked as spam: {n}"), complained),
         )
         if number
     ]

@@ -77,8 +77,8 @@ TEXTS = {
     "other_issue_sending": FindingText(
         _("“{title}” is still being sent"),
         ngettext_lazy(
-            "{waiting} copy is queued. Both issues are sent in turns.",
-            "{waiting} copies are queued. Both issues are sent in turns.",
+            "{waiting} copy is queued. Homing alternates between the two issues.",
+            "{waiting} copies are queued. Homing alternates between the two issues.",
             "waiting",
         ),
     ),
@@ -117,7 +117,7 @@ TEXTS = {
     # Links.
     "links_empty": FindingText(
         ngettext_lazy("{links} link has no address", "{links} links have no address", "links"),
-        _("Nothing happens when a reader presses it."),
+        _("Nothing happens when a reader presses such a link."),
     ),
     "links_relative": FindingText(
         ngettext_lazy("{links} link is relative", "{links} links are relative", "links"),
@@ -179,8 +179,8 @@ TEXTS = {
     "site_unreachable": FindingText(
         _("Readers cannot reach this site"),
         _(
-            "Unsubscribe links, archive pages and your images use {site_url}. An operator sets "
-            "SITE_URL to the public address."
+            "Unsubscribe links, archive pages and your images use {site_url}. An operator must "
+            "set SITE_URL to the public address."
         ),
     ),
     "clipped": FindingText(
@@ -201,7 +201,7 @@ TEXTS = {
     ),
     "short_text_part": FindingText(
         _("The plain text is much shorter than the letter: {words} of {letter_words} words"),
-        _("Did you forget to update it? Empty it to make it from the letter."),
+        _("Did you forget to update it? If you empty it, Homing makes it from the letter."),
     ),
     "text_part": FindingText(
         ngettext_lazy(
@@ -242,7 +242,10 @@ TEXTS = {
     # The sender's domain.
     "placeholder_domain": FindingText(
         _("{domain} is a placeholder. Set your own sender"),
-        _("No provider sends from this domain. An operator sets FROM_EMAIL to your own address."),
+        _(
+            "No provider sends from this domain. An operator must set FROM_EMAIL to your own "
+            "address."
+        ),
     ),
     "domain_unchecked": FindingText(_("The records of {domain} have not been looked up yet")),
     "no_such_domain": FindingText(
@@ -290,8 +293,10 @@ TEXTS = {
         ),
         _("Only one is allowed. With more, receivers ignore all. Checked: {at}."),
     ),
-    "dmarc_quarantine": FindingText(_("DMARC of {name} sends forgeries to spam (quarantine).")),
-    "dmarc_reject": FindingText(_("DMARC of {name} has forgeries refused (reject).")),
+    "dmarc_quarantine": FindingText(
+        _("DMARC of {name} asks receivers to put forgeries in spam (quarantine).")
+    ),
+    "dmarc_reject": FindingText(_("DMARC of {name} asks receivers to refuse forgeries (reject).")),
     "weak_dmarc": FindingText(
         _("DMARC is “{policy}” for {domain}"),
         _("Mail arrives, but receivers are not asked to refuse forgeries. Checked: {at}."),

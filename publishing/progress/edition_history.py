@@ -54,8 +54,8 @@ def _automatic(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]
         yield edition.control_at, _("Homing stopped it: {reason}").format(reason=reason)
     if counts.unknown_since is not None and counts.unknown:
         text = ngettext(
-            "No answer came back about {n} copy.",
-            "No answer came back about {n} copies.",
+            "No answer came back for {n} copy.",
+            "No answer came back for {n} copies.",
             counts.unknown,
         )
         yield counts.unknown_since, text.format(n=digits(counts.unknown))

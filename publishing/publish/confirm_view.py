@@ -46,7 +46,7 @@ from subscribers.links.see_other import see_other
 # Posts with the same URL, which names the draft, and the same fields are repetitions.
 FIELDS = ("revision", "content", "version", "when", "at", "zone", "which")
 WRONG_KEY = gettext_lazy(
-    "The form had no valid key of this draft. Nothing was published. Check the draft and try again."
+    "This form does not belong to the draft. Nothing was published. Check the draft and try again."
 )
 
 

@@ -334,7 +334,7 @@ def test_issue_is_written_published_and_watched_without_scripts(
     # The sheet leads to a confirmation page, and its button publishes.
     check(page)
     ask(page, READERS)
-    page.get_by_role("link", name="Not yet").click()
+    page.get_by_role("link", name="Not now").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Before it goes out")
     ask(page, READERS)
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Publish to {READERS} readers?")

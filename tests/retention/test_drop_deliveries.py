@@ -522,7 +522,7 @@ class TestEventsWhileDropping:
 class TestPagesAfterDropping:
     def test_sentence_replaces_the_list_of_readers(self, old: Edition, window: WindowOf) -> None:
         page = f"/admin/newsletters/{old.issue_id}/"
-        assert "each has its proof" in window.get(page).words
+        assert "with proof for each copy" in window.get(page).words
         assert "recounts every row" in window.get(f"{page}receipt/").words
 
         drop(old)
@@ -534,7 +534,7 @@ class TestPagesAfterDropping:
             words = window.get(address).words
             assert sentence in words
             assert "Postmark accepted 5 copies" in words
-            for no_longer in ("No copy is", "reader0@example.net", "each has its proof"):
+            for no_longer in ("No copy is", "reader0@example.net", "with proof for each copy"):
                 assert no_longer not in words
         words = window.get(f"{page}receipt/").words
         assert "recounts every row" not in words

@@ -12,7 +12,7 @@ from postmark_sandbox.__main__ import add_options, run
 class Command(BaseCommand):
     """Run the sandbox until SIGTERM or Ctrl-C."""
 
-    help = "Runs a local server that speaks Postmark's API and keeps every message it accepts."
+    help = "Run a local server that speaks Postmark's API and keeps every message it accepts."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -65,8 +65,8 @@ class Command(BaseCommand):
             "--restored",
             action="store_true",
             help=_(
-                "treat this database as restored, if workers cannot notice it: first stop every "
-                "open edition until it is reconciled"
+                "treat this database as restored, if workers cannot detect it: stop every open "
+                "edition until it is reconciled"
             ),
         )
         parser.add_argument(

@@ -300,7 +300,7 @@ def test_the_history_shows_actions_of_users_and_of_homing(
     in_doubt(edition, "Ada")
     words = happened(window.get(address(edition)))
     assert "Homing stopped it: Postmark refuses the sender." in words
-    assert "No answer came back about 1 copy." in words
+    assert "No answer came back for 1 copy." in words
 
 
 def test_a_version_shows_its_own_history_and_its_issues(

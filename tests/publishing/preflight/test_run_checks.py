@@ -328,11 +328,11 @@ def test_no_letter_makes_the_checks_fail(words):
         (
             52_418,
             (52_103, 402, 61, 26, 0),
-            "315 more than the last issue (joined: 402, left: 61, bounced: 26)",
+            "315 more than the last issue (joined: 402, unsubscribed: 61, bounced: 26)",
         ),
-        (40, (43, 0, 2, 0, 1), "3 fewer than the last issue (left: 2, complained: 1)"),
+        (40, (43, 0, 2, 0, 1), "3 fewer than the last issue (unsubscribed: 2, marked as spam: 1)"),
         (43, (43, 0, 0, 0, 0), "as many as the last issue"),
-        (43, (43, 1, 1, 0, 0), "as many as the last issue (joined: 1, left: 1)"),
+        (43, (43, 1, 1, 0, 0), "as many as the last issue (joined: 1, unsubscribed: 1)"),
         (50, (43, 1, 1, 0, 0), "7 more than the last issue"),
     ],
 )

@@ -102,7 +102,7 @@ def test_unreached_readers_get_the_next_version_after_cancel(window, author, thr
     draft = Draft.objects.get()
     check = window.get(at(draft, "check")).words
     assert "Readers 2 confirmed readers who got no earlier version" in check
-    assert "Earlier versions 1 confirmed and sent one; 2 confirmed and not reached" in check
+    assert "Earlier versions confirmed readers who were sent one: 1; who were not: 2" in check
     window.post(FORM, **sheet(window, draft))
     second = Delivery.objects.filter(version=2)
     assert {copy.name for copy in second} == {"Bram", "Cleo"}
