@@ -77,9 +77,9 @@ def there_already(edition: Edition) -> str:
             )
         ]
     if status.counts.is_called_back:
-        sentences.append(_("It was called back since then."))
+        sentences.append(_("It has been called back since then."))
     elif status.state is EditionState.CANCELLED:
-        sentences.append(_("It was cancelled since then."))
+        sentences.append(_("It has been cancelled since then."))
     return " ".join([*sentences, _("Nothing was sent now and nothing was changed.")])
 
 

@@ -103,17 +103,17 @@ def unreached_refusal(issue: uuid.UUID, version: int) -> str:
     for counts in _counts_before(issue, version):
         if counts.control in {"cancelled", "closed"} and counts.waiting:
             return ngettext(
-                "{n} copy of version {version} is still being sent. Publish to those it did not "
-                "reach once that copy is settled.",
-                "{n} copies of version {version} are still being sent. Publish to those it did not "
-                "reach once these copies are settled.",
+                "{n} copy of version {version} is still being sent. Wait until it is settled, then "
+                "publish to those whom no version has reached.",
+                "{n} copies of version {version} are still being sent. Wait until they are "
+                "settled, then publish to those whom no version has reached.",
                 counts.waiting,
             ).format(n=digits(counts.waiting), version=counts.version)
         is_over = not (counts.waiting or counts.unknown or counts.missed)
         if counts.control not in {"cancelled", "closed"} and not is_over:
             return _(
-                "Copies of version {version} may still be sent. Cancel or close it before you "
-                "publish to those it did not reach."
+                "Copies of version {version} may still be sent. Cancel or close that version "
+                "before you publish to those whom no version has reached."
             ).format(version=counts.version)
     return ""
 
