@@ -11,21 +11,6 @@ def digits(number: int) -> str:
     return number_format(number, force_grouping=True)
 
 
-def counted(number: int, one: str, many: str = "") -> str:
-    """1 link, 3 links, 52,418 links: within a sentence."""
-    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
-
-
-def counted_readers(number: int) -> str:
-    """1 reader, 3 readers."""
-    return counted(number, "reader")
-
-
-def counted_copies(number: int) -> str:
-    """1 copy, 3 copies."""
-    return counted(number, "copy", "copies")
-
-
 def duration(seconds: float) -> str:
     """Write a duration in its fitting unit: 1 second, 40 minutes, 3 hours, 2 days."""
     if seconds < 90:
