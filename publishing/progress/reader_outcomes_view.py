@@ -28,6 +28,7 @@ from publishing.progress.reader_outcomes import (
     found_readers,
     outcome_page,
 )
+from subscribers.data_requests.personal_data_sentences import STATES
 from subscribers.desk.reader_list import LONGEST_SEARCH
 from subscribers.models import Subscriber
 from subscribers.permissions import MANAGE
@@ -105,7 +106,7 @@ def _not_in_audience(
     reader: Subscriber, clock: Callable[[datetime], str], manages: bool
 ) -> dict[str, Any]:
     why = _("Not in the audience of this version. {state} since {time}.").format(
-        state=reader.get_state_display(), time=clock(reader.since)
+        state=STATES[reader.state].words, time=clock(reader.since)
     )
     page = reader.pk if manages else None
     return {"address": reader.email, "tone": "calm", "why": why, "reader": page}
