@@ -57,7 +57,7 @@ def to_nobody(edition: Edition) -> str:
 def in_the_archive(edition: Edition) -> str:
     """Return the message about an edition that is not mailed."""
     sentence = archive_sentence(unlisted=edition.issue.unlisted)
-    return f"{_('The newsletter issue has been accepted.')} {ARCHIVE_ONLY} {sentence}"
+    return " ".join((_("The newsletter issue has been accepted."), str(ARCHIVE_ONLY), sentence))
 
 
 def there_already(edition: Edition) -> str:

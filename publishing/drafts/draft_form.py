@@ -115,4 +115,4 @@ def length_error(fields: DraftFields) -> str:
     sentence = next(iter(too_long(fields).values()), "")
     if not sentence:
         return ""
-    return f"{sentence} {_('Nothing was saved, and your text is still here.')}"
+    return " ".join((sentence, _("Nothing was saved, and your text is still here.")))

@@ -48,7 +48,9 @@ def why_of(
             return _("stopped or unsubscribed before sending")
         case _:
             reason = reason_sentence(copy.reason)
-            return f"{reason} {_('You can send this copy again.')}" if copy.missed else reason
+            if copy.missed:
+                reason = " ".join((reason, _("You can send this copy again.")))
+            return reason
 
 
 def _waits(copy: Delivery, clock: Callable[[datetime], str], held_until: datetime | None) -> str:

@@ -47,7 +47,7 @@ def _state_sentence(status: EditionStatus, zone: ZoneInfo) -> str:
         case EditionState.SCHEDULED:
             return reason
         case EditionState.HELD:
-            return f"{_('Held.')} {held_sentence(counts, zone)}"
+            return " ".join((_("Held."), held_sentence(counts, zone)))
         case EditionState.SUCCEEDED:
             return _succeeded(counts)
         case EditionState.CANCELLED:
@@ -57,10 +57,10 @@ def _state_sentence(status: EditionStatus, zone: ZoneInfo) -> str:
         case EditionState.NEEDS_ATTENTION:
             return " ".join(filter(None, (_("Needs attention."), reason, _none_lost(counts))))
         case EditionState.PAUSED:
-            return f"{_('Paused.')} {reason}"
+            return " ".join((_("Paused."), reason))
         case EditionState.SENDING:
             stuck = what_is_stuck(status, zone)
-            return f"{_('Sending.')} {stuck}" if stuck else reason
+            return " ".join((_("Sending."), stuck)) if stuck else reason
 
 
 def held_sentence(counts: EditionCounts, zone: ZoneInfo) -> str:
@@ -94,7 +94,7 @@ def _did_not_get_it(number: int) -> str:
 def _cancelled(counts: EditionCounts) -> str:
     if not (counts.sent or counts.unknown or counts.waiting):
         done = _("Called back.") if counts.is_called_back else _("Cancelled.")
-        return f"{done} {_('It reached nobody. Its text is kept for the next version.')}"
+        return " ".join((done, _("It reached nobody. Its text is kept for the next version.")))
     reached = ngettext(
         "Cancelled. It reached {n} reader.", "Cancelled. It reached {n} readers.", counts.sent
     ).format(n=digits(counts.sent))

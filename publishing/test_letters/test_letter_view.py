@@ -204,7 +204,7 @@ def _key_of_test(key: str, fingerprint: bytes) -> str:
     different_content=_other_content,
     in_progress=_still_working,
     invalid_key=lambda request, why: form_again(
-        request, f"{why} {_('Nothing was sent.')}", status=200
+        request, " ".join((str(why), _("Nothing was sent."))), status=200
     ),
     key_of=_key_of_test,
 )

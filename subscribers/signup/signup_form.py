@@ -110,10 +110,11 @@ def embed_form_html(site_url: str) -> str:
         for field in READER_FIELDS
     )
     email = _("Email address")
+    button = _("Subscribe")
     return f"""\
 <form action="{url}" method="post">
   <label>{email} <input name="email" type="email" autocomplete="email" required></label>
-{fields}  <button>{_("Subscribe")}</button>
+{fields}  <button>{button}</button>
 </form>"""
 
 

@@ -64,10 +64,23 @@ def unmarked_texts(path: str) -> Iterator[tuple[int, str]]:
 
 def unmarked_in_python(source: str) -> Iterator[tuple[int, str]]:
     """List the strings that look like a label or a sentence and are not marked."""
-    for node in _strings_for_people(ast.parse(source)):
+    tree = ast.parse(source)
+    for node in _strings_for_people(tree):
         words = _words(node)
         if _is_sentence(words):
             yield node.lineno, words
+    # xgettext does not read marks inside an f-string.
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield from _marked_texts(node)
+
+
+def _marked_texts(string: ast.JoinedStr) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(string):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in MARKS:
+            for text in node.args:
+                if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    yield string.lineno, text.value
 
 
 def _strings_for_people(node: ast.AST) -> Iterator[ast.expr]:

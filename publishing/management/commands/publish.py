@@ -284,7 +284,9 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
         return parse_scheduled_time(_utf8("--at", local), _utf8("--zone", zone), which, now=now)
     except InvalidTimeError as refused:
         if refused.choices:
-            raise CommandError(f"{refused.sentence} {_('Add --first or --second.')}") from None
+            raise CommandError(
+                " ".join((refused.sentence, _("Add --first or --second.")))
+            ) from None
         raise CommandError(refused.sentence) from None
 
 

@@ -92,7 +92,7 @@ class Command(BaseCommand):
             sentence = _("The connection to the database was lost.")
             raise CommandError(f"{sentence} {what_remains}") from error
         except KeyboardInterrupt:
-            self.stderr.write(f"{_('Interrupted.')} {what_remains}")
+            self.stderr.write(" ".join((_("Interrupted."), str(what_remains))))
             sys.exit(INTERRUPTED)
         except OSError as error:
             sentence = _("Homing cannot write {path}: {error}.")
