@@ -350,9 +350,9 @@ def test_the_unconfirmed_section_shows_who_decides(window, edition):
 
     assert section in asked.html
     assert "20 copies were sent" in asked.words
-    assert "Homing looks them up first" in asked.words
+    assert "Homing looks up what Postmark accepted" in asked.words
     assert "until you decide" in parked.words
-    for text in ("Homing looks them up", "Homing is looking them up"):
+    for text in ("Homing looks up", "Homing is looking them up"):
         assert text not in parked.words
 
 
