@@ -43,6 +43,7 @@ def test_marked_text_in_a_template_is_accepted(source):
         'raise ValidationError("The title is empty.")',
         'def words(n):\n    return f"{n} copies wait."',
         'help = _("Run it.") + "Then stop it."',
+        "words = f\"{name}: {_('One letter')}\"",
         """sentence = f"{_('Held.')} {reason}\"""",
     ],
 )

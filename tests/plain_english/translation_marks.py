@@ -69,18 +69,7 @@ def unmarked_in_python(source: str) -> Iterator[tuple[int, str]]:
         words = _words(node)
         if _is_sentence(words):
             yield node.lineno, words
-    # xgettext does not read marks inside an f-string.
-    for node in ast.walk(tree):
-        if isinstance(node, ast.JoinedStr):
-            yield from _marked_texts(node)
-
-
-def _marked_texts(string: ast.JoinedStr) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(string):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in MARKS:
-            for text in node.args:
-                if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                    yield string.lineno, text.value
+    yield from _marks_in_f_strings(tree)
 
 
 def _strings_for_people(node: ast.AST) -> Iterator[ast.expr]:
@@ -93,6 +82,16 @@ def _strings_for_people(node: ast.AST) -> Iterator[ast.expr]:
             yield child
         elif not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
             yield from _strings_for_people(child)
+
+
+def _marks_in_f_strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """List marked texts inside f-strings, where makemessages does not find them."""
+    for outer in ast.walk(tree):
+        for node in ast.walk(outer) if isinstance(outer, ast.JoinedStr) else ():
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in MARKS:
+                text = node.args[0]
+                if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                    yield node.lineno, text.value
 
 
 def _words(node: ast.expr) -> str:
