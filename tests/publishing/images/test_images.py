@@ -265,7 +265,7 @@ class TestKeptAndShown:
         answer = upload(window, bytes(11 * 1024 * 1024))
 
         assert answer.status_code == 400
-        assert "more than 10 MB" in json.loads(answer.content)["sentence"]
+        assert "larger than 10 MB" in json.loads(answer.content)["sentence"]
 
     def test_tests_per_hour_are_limited(self, window, new_author, settings):
         settings.PICTURES_PER_HOUR = 2

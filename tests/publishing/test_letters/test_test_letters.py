@@ -469,7 +469,7 @@ def test_its_link_takes_nobody_off_the_list(window, worker, provider, three_read
         stranger.post(path, **{"List-Unsubscribe": "One-Click"}),
     ):
         assert answer.status == 200
-        assert "This is the link of a test letter" in answer.words
+        assert "This link is from a test letter" in answer.words
     assert set(Subscriber.objects.values_list("state", flat=True)) == {"confirmed"}
     assert not ConsentRecord.objects.exists()
 
