@@ -100,7 +100,7 @@ def _posted(address: str, heading: str, **fields: str) -> Shown:
 
 def _panel(name: str) -> Callable[[Page], None]:
     def open_it(page: Page) -> None:
-        is_ready(page).get_by_role("button", name=name).click()
+        is_ready(page).get_by_role("button", name=name).first.click()
 
     return open_it
 
