@@ -147,6 +147,6 @@ def administration() -> dict[Any, Pages]:
         author: {one: Shown(one) for one in (*seen, f"{NEWSLETTER}change/")},
         nobody: {
             "index, nothing to see": Shown(ADMIN),
-            "not allowed": Shown("/admin/newsletters/issues/", heading="This page is not open"),
+            "not allowed": Shown("/admin/newsletters/issues/", heading="You don’t have access"),
         },
     }
