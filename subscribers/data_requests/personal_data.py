@@ -22,6 +22,7 @@ from delivery.models import (
 from delivery.retention.anonymise import load_events_about
 from subscribers.links.token_page import protect_token_page
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
+from subscribers.models.consent_record import Act
 
 # JSON keys that differ from the attributes below. Programs rely on them.
 _KEYS = {
@@ -137,6 +138,24 @@ def _load_consent(reader: Subscriber) -> list[Entry]:
     ]
 
 
+# The acts that request a mail, by its kind. Many readers share the edition of such a mail.
+_REQUESTS = {
+    Edition.Kind.CONFIRMATION: [Act.ASKED, Act.IMPORTED],
+    Edition.Kind.RECORD: [Act.RECORD_ASKED],
+}
+
+
+def _load_request_times(reader: Subscriber) -> Mapping[tuple[str, int], datetime]:
+    """Load when each mail on request was requested, by its kind and version."""
+    records = ConsentRecord.objects.filter(subscriber=reader)
+    return {
+        (kind, record.request): record.at
+        for kind, acts in _REQUESTS.items()
+        for record in records.filter(act__in=acts)
+        if record.request
+    }
+
+
 def _load_mails(reader: Subscriber) -> list[Entry]:
     """Load deliveries by primary key, because no index has the reader first."""
     editions = {
@@ -150,11 +169,17 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
     )
     newsletter = Newsletter.objects.get_current().name
     values = {**reader.values_of_fields, "email": reader.email, "newsletter": newsletter}
+    requested_at = _load_request_times(reader)
     mails = []
     for delivery in Delivery.objects.filter(Q(issue__in=issues, recipient=reader.pk) | tests):
         edition = editions.get((delivery.issue_id, delivery.version))
         if edition is None:
             continue
+        at = edition.published_at
+        if edition.kind in _REQUESTS:
+            # The time of an edition on request is that of the first reader who requested it.
+            own = (edition.kind, edition.version)
+            at = requested_at.get(own) or delivery.sent_at or reader.created_at
         is_test = edition.kind == Edition.Kind.TEST
         title = mark_subject(edition.title) if is_test else edition.title
         mails.append(
@@ -162,7 +187,7 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
                 "title": FieldTemplate(title, html=False).fill(values),
                 "version": edition.version,
                 "kind": edition.kind,
-                "published_at": edition.published_at,
+                "published_at": at,
                 "outcome": delivery.outcome,
                 "sent_at": delivery.sent_at,
                 "reason": reason_sentence(delivery.reason),

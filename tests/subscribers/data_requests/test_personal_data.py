@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.conf import LazySettings
 from django.db import connection, transaction
+from django.db.models import F
 from django.test import Client
+from django.utils.formats import date_format
+from django.utils.timezone import localtime
 
 from delivery.feedback import event_inbox
 from delivery.models import Delivery, Edition
@@ -18,6 +22,7 @@ from postmark_sandbox.server import SandboxServer
 from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.data_request import MAX_FAILURES, UNKNOWN_READER, answer_requests
 from subscribers.data_requests.erase import erase
+from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, ConsentRecord, DataRequest, Subscriber
 from tests.delivery.conftest import newsroom, provider
@@ -340,6 +345,52 @@ def test_page_and_file_show_all_personal_data(newsroom: Newsroom, provider: Sand
     assert held["bounces"][0]["type"] == "SoftBounce"
     assert held["shut_out"]["reason"] == "complaint"
     assert ADA in held["provider_told"][0]["body"]
+
+
+def a_day_before_all_sign_ups() -> datetime:
+    """Move the shared editions of mail on request to a day before now."""
+    editions = Edition.objects.exclude(kind=Edition.Kind.NEWSLETTER)
+    editions.update(published_at=F("published_at") - timedelta(days=1))
+    return editions.latest("published_at").published_at
+
+
+@pytest.mark.django_db
+def test_mails_on_request_show_the_time_of_the_readers_request() -> None:
+    first = SubscriberFactory()
+    with transaction.atomic():
+        for kind in ("confirmation", "record"):
+            request_mail(kind, 1, [(first.pk, first.email)], ahead=True)
+    shared_at = a_day_before_all_sign_ups()
+    sign_up(ADA)
+    reader = get_current()
+    link = asked(reader)
+    requests = ConsentRecord.objects.filter(subscriber=reader).order_by("id")
+    signed_up, requested = requests.values_list("at", flat=True)
+    assert shared_at < signed_up < requested
+
+    copies = Client().get(f"{link}record.json").json()["copies"]
+    page = Client().get(link).content.decode()
+
+    assert [(copy["kind"], datetime.fromisoformat(copy["published_at"])) for copy in copies] == [
+        ("confirmation", signed_up),
+        ("record", requested),
+    ]
+    assert date_format(localtime(shared_at), "j M Y, H:i") not in page
+    assert page.partition('id="mails"')[2].count(date_format(localtime(signed_up), "j M Y")) == 2
+
+
+@pytest.mark.django_db
+def test_a_mail_without_recorded_request_shows_when_sent() -> None:
+    reader = SubscriberFactory()
+    request_mail("confirmation", 1, [(reader.pk, reader.email)], ahead=True)
+    a_day_before_all_sign_ups()
+
+    def shown() -> list[datetime]:
+        return [mail["published_at"] for mail in load_personal_data(reader.pk).mails]
+
+    assert shown() == [reader.created_at]
+    Delivery.objects.update(sent_at=SOME_DAY)
+    assert shown() == [SOME_DAY]
 
 
 def press(link: str, what: str) -> object:

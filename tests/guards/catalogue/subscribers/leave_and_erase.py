@@ -65,6 +65,9 @@ nor what the suppression list kept beside an operator's block
 the provider is not asked to mail an address that stays suppressed
     unblock: «elif reader.state == Subscriber.State.CONFIRMED → else»:
     test_unblocking_reactivates_only_confirmed_readers
+the data of a reader shows when they requested a mail, not when the first reader did
+    _load_mails: if «edition.kind in _REQUESTS → False»:
+    test_mails_on_request_show_the_time_of_the_readers_request
 a search without an index is ended by the database
     load_page: «cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_S}s'") → cursor.execute("SET
         LOCAL statement_timeout = '10s'")¶cursor.execute("SET LOCAL lock_timeout = '9s'")»
