@@ -31,8 +31,10 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
     return [each.result(PATIENCE_S) for each in begun]
 
 
-def wait_until_somebody_waits() -> None:
-    """Wait until a connection to this test's database waits for a lock of another."""
+def wait_until_somebody_waits(call: Future[Any] | None = None) -> None:
+    """Wait until a connection to this test's database waits for a lock of another.
+
+    Fails at once if `call`, which should wait, has ended."""
     with connection.cursor() as cursor:
         for _ in range(PATIENCE_S * 100):
             # A session that waits for a transaction also holds a lock on a table of its database.
@@ -43,6 +45,8 @@ def wait_until_somebody_waits() -> None:
             )
             if cursor.fetchone()[0]:
                 return
+            if call is not None and call.done():
+                raise AssertionError(f"the call did not wait for a lock: {call.result()}")
     raise AssertionError("nobody waits for a lock")
 
 

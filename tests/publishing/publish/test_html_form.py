@@ -306,7 +306,7 @@ def test_script_waits_for_a_colleague_and_publishes_nothing(
     with transaction.atomic():
         publish_draft(tomas.pk, draft.pk, agreed)
         script = beside(lambda: window.post(**{**fields, "text_content": text}))
-        wait_until_somebody_waits()
+        wait_until_somebody_waits(script)
 
     assert script.result(PATIENCE_S).status == (422 if text else 303)
     assert Edition.objects.get().author == tomas
@@ -317,7 +317,7 @@ def test_first_save_waits_for_a_script_under_its_key(window, author, three_reade
     with transaction.atomic():
         publish(author.pk, key, letter(), hold_s=0)
         saved = beside(lambda: window.post(f"{FORM}drafts/", **LETTER, idempotency_key=key))
-        wait_until_somebody_waits()
+        wait_until_somebody_waits(saved)
 
     assert saved.result(PATIENCE_S).status in {303, 409}
     assert Draft.objects.get().edition == Edition.objects.get()
@@ -330,7 +330,7 @@ def test_first_save_of_a_correction_waits_without_the_issue(window, author, thre
     with transaction.atomic():
         lock_by_key(author.pk, key)
         saved = beside(lambda: window.post(f"{FORM}drafts/", **fields))
-        wait_until_somebody_waits()
+        wait_until_somebody_waits(saved)
         # Publishing under the key locks the issue now.
         Issue.objects.select_for_update(nowait=True).get(pk=issue)
 
