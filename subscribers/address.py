@@ -10,7 +10,7 @@ import email_validator
 from email_validator import EmailNotValidError, validate_email
 
 from subscribers.models.suppression import LONGEST_ADDRESS
-from subscribers.refusal import InputRefusal, refuse
+from subscribers.refusal_sentences import InputRefusal, refuse
 
 LONGEST_LOCAL_PART = 64  # RFC 5321 4.5.3.1.1, in octets
 # Postmark's own pattern: RFC 5322 without `?`. Its pattern for the domain is email-validator's.

@@ -2,7 +2,7 @@
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.reader_fields import ReaderField
-from subscribers.refusal import InputRefusal, refuse
+from subscribers.refusal_sentences import InputRefusal, refuse
 
 
 def read_value(field: ReaderField, text: str) -> str | InputRefusal:

@@ -37,7 +37,7 @@ from publishing.test_letters.test_letters import (
 )
 from subscribers.address import read_address
 from subscribers.links.see_other import see_other
-from subscribers.refusal import InputRefusal, sentence_of
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 EMAIL = "test_email"
 # Posts with the same values of these fields are repetitions.

@@ -24,7 +24,7 @@ from subscribers.desk.readers_csv import source_label
 from subscribers.models import Subscriber
 from subscribers.reader_values import read_value
 from subscribers.record_activity import record_reader_activity
-from subscribers.refusal import InputRefusal, sentence_of
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 router = Router(tags=["Readers"], auth=Bearer(scopes.READERS))
 

@@ -22,7 +22,7 @@ from subscribers.links.see_other import see_other
 from subscribers.links.token_page import protect_token_page, token_page
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
-from subscribers.refusal import InputRefusal, sentence_of
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 LONGEST_SHOWN = 1000
 

@@ -13,7 +13,7 @@ from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erased_among
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
-from subscribers.refusal import InputRefusal, refuse
+from subscribers.refusal_sentences import InputRefusal, refuse
 from subscribers.request_limits import ask_for_mail
 
 GONE = (Subscriber.State.UNSUBSCRIBED, Subscriber.State.BOUNCED, Subscriber.State.COMPLAINED)

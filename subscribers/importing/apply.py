@@ -23,7 +23,7 @@ from subscribers.importing.file_format.validate_row import Candidate, excluded
 from subscribers.importing.import_sentences import consent_detail
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import ADDED_PENDING, State
-from subscribers.refusal import refuse
+from subscribers.refusal_sentences import refuse
 
 _FIELD_TYPES = ", ".join(f"{name} VARCHAR NOT NULL" for name in FIELD_NAMES)
 CREATE_CANDIDATES = f"""

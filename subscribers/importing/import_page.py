@@ -15,7 +15,7 @@ from delivery.models import WorkerHeartbeat
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.status import Status
 from subscribers.models import SubscriberImport
-from subscribers.refusal import InputRefusal, sentence_of
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -39,7 +39,7 @@ SYMBOLS: Mapping[str, tuple[str, str]] = {
     State.CHECKED: ("waiting", ""),
     State.WAITING: ("waiting", ""),
 }
-# Short forms of the sentences in refusal.py, by code.
+# Short forms of the sentences in refusal_sentences.py, by code.
 SKIPPED_IN_SHORT: Mapping[str, StrPromise] = {
     "reader_unsubscribed": gettext_lazy("unsubscribed: {n}"),
     "reader_bounced": gettext_lazy("bounced: {n}"),

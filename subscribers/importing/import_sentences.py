@@ -15,7 +15,7 @@ from delivery.reader_fields import NAME, READER_FIELDS
 from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.file_format.status import Status
 from subscribers.models import RejectedRow, SubscriberImport
-from subscribers.refusal import InputRefusal, sentence_of
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise

@@ -33,7 +33,7 @@ from subscribers.importing.lease import (
     release,
 )
 from subscribers.models import ImportSeenAddress, SubscriberImport
-from subscribers.refusal import InputRefusal
+from subscribers.refusal_sentences import InputRefusal
 
 logger = logging.getLogger(__name__)
 State = SubscriberImport.State

@@ -17,7 +17,7 @@ from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.address import read_address
 from subscribers.models.consent_record import How
 from subscribers.reader_values import read_value
-from subscribers.refusal import InputRefusal, sentence_of
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 LONGEST_SHOWN = 1000  # characters of a field that are shown again
 TRAP = "reply"  # only programs fill it in

@@ -10,7 +10,7 @@ from delivery.reader_fields import NAME
 from subscribers import address
 from subscribers.address import read_address
 from subscribers.reader_values import read_value
-from subscribers.refusal import InputRefusal, refuse, sentence_of
+from subscribers.refusal_sentences import InputRefusal, refuse, sentence_of
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Refusal of files that are not CSV, by their first bytes, and of empty files."""
 
-from subscribers.refusal import refuse, sentence_of
+from subscribers.refusal_sentences import refuse, sentence_of
 
-# The names of the formats are in refusal.py. Text is compared in lower case.
+# The names of the formats are in refusal_sentences.py. Text is compared in lower case.
 _BY_FIRST_BYTES = (
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "empty_zip"),

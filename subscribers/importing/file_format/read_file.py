@@ -33,7 +33,7 @@ from subscribers.importing.file_format.not_a_csv import (
 )
 from subscribers.importing.file_format.records import BadRow, excerpt, records
 from subscribers.importing.file_format.status import RowStatus
-from subscribers.refusal import InputRefusal, refuse
+from subscribers.refusal_sentences import InputRefusal, refuse
 
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
 # Limits of the sample that shows the layout of a file.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from subscribers.importing.file_format.encoding import UNDECODABLE
 from subscribers.importing.file_format.lines import LONGEST_LINE
 from subscribers.models.subscriber_import import LONGEST_EXCERPT
-from subscribers.refusal import InputRefusal, refuse
+from subscribers.refusal_sentences import InputRefusal, refuse
 
 MAX_LINES_IN_A_ROW = 40  # more than a quoted postal address or remark needs
 

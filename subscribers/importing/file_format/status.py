@@ -14,7 +14,7 @@ from typing import NamedTuple
 from django.utils.translation import gettext_noop
 
 from subscribers.importing.file_format.header_words import key, keys
-from subscribers.refusal import InputRefusal, refuse
+from subscribers.refusal_sentences import InputRefusal, refuse
 
 
 class Status(StrEnum):

@@ -10,7 +10,7 @@ from subscribers.importing.file_format.records import BadRow, excerpt
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.models import RejectedRow
 from subscribers.reader_values import read_value
-from subscribers.refusal import InputRefusal, refuse
+from subscribers.refusal_sentences import InputRefusal, refuse
 
 # Mail programs copy an address as `Ada Whitlock <ada@example.org>` or `mailto:ada@example.org`.
 _AS_COPIED = re.compile(r"\s*(?:([^@<>]*)<)?\s*(?:mailto:)?([^\s<>]+)\s*>?\s*", re.IGNORECASE)

@@ -12,7 +12,7 @@ from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import Candidate, validate_row
 from subscribers.importing.import_sentences import columns_sentence, unused_sentence
 from subscribers.models import RejectedRow
-from subscribers.refusal import refuse
+from subscribers.refusal_sentences import refuse
 from tests.subscribers.importing.file_format.test_csv_dialects import read, rows_of
 from tests.subscribers.importing.not_a_csv_examples import NO_LISTS
 

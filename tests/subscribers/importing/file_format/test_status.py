@@ -22,7 +22,7 @@ from subscribers.models import (
     Subscriber,
     Suppression,
 )
-from subscribers.refusal import sentence_of
+from subscribers.refusal_sentences import sentence_of
 from subscribers.suppression.manual_suppression import block, unblock
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory, the_list
