@@ -59,7 +59,8 @@ def _careful(typed: str) -> str | InputRefusal:
     try:
         found = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
     except EmailNotValidError as error:
-        return refuse("address_invalid", detail=str(error))
+        # The library writes “@-sign”; every sentence of Homing writes “@ sign”.
+        return refuse("address_invalid", detail=str(error).replace("@-sign", "@ sign"))
     local_part = typed.rpartition("@")[0]
     if not POSTMARK_LOCAL_PART.fullmatch(local_part):
         return refuse("address_question_mark")
