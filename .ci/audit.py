@@ -1,9 +1,9 @@
 """
 Audit the production packages with pip-audit, and judge its result.
 
-A known vulnerability fails the run. If pip-audit cannot reach the advisories, a banner says so and
-the run continues, because that says nothing about this commit. The exit code does not separate the
-two: it is 1 for both, and 0 if pip-audit found no advisories for any package.
+A known vulnerability fails the run. If pip-audit cannot reach the advisories, the run shows a
+banner and continues, because this is not a fault of the commit. The exit code is 1 in both cases,
+so the output decides. The exit code is 0 if pip-audit found no advisories for any package.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Capture the messages of a view until its work is committed.
 
-A failed commit must show no message.
+If the commit fails, no message may be shown.
 """
 
 from collections.abc import Iterable, Iterator

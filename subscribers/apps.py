@@ -1,4 +1,4 @@
-"""The app that keeps the list: who reads, who left, who may not be mailed."""
+"""The list: its readers, unsubscribes and suppressions."""
 
 from django.apps import AppConfig
 

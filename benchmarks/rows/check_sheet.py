@@ -1,10 +1,10 @@
 """How much CPU time does the check sheet of a hostile letter take?
 
-A letter of 1,000,000 characters repeats a piece that is hard for a parser, or is a real letter made
-long. Each kind is checked in full, as the page does it: Homing composes the mail, makes the plain
-text and reads all of it. The worst kind counts. A quarter of the length is checked in turns with
-it: four times the length may take at most six times as long. CPU time of the process counts, as
-other programs disturb it less.
+Each letter has 1,000,000 characters. It repeats a piece that is hard for a parser, or it is a real
+letter made longer. The full check runs as on the page: Homing composes the mail, makes the plain
+text and reads all of it. The slowest kind of letter is the result. A letter of a quarter of the
+length is checked in alternation: four times the length may take at most six times as long. The
+measure is CPU time, because other programs disturb it less.
 """
 
 import json
@@ -62,7 +62,7 @@ def measure(options: Options) -> RowResult:
 
 
 def made(kind: str, length: int) -> str:
-    """Build a letter of about that length; of paragraphs if no kind is named."""
+    """Build a letter of about this length; without a kind it consists of paragraphs."""
     if not kind:
         return letter(length)
     count = length // len(kind)

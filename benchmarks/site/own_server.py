@@ -27,7 +27,7 @@ def own_server() -> Iterator[Path]:
             yield folder
         finally:
             usage.leave(cluster)
-            # Other sessions may still be connected; nothing of them is needed.
+            # Other sessions may still be connected. Their work is not needed.
             server.stop(cluster)
             for place in (cluster.socket_dir, cluster.home):
                 shutil.rmtree(place, ignore_errors=True)

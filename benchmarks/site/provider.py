@@ -1,13 +1,13 @@
 """Provider that answers at once and uses little CPU.
 
-It keeps a benchmark a measurement of the sender. Run `python -m benchmarks.site.provider` as a
-process of its own; it prints its address. It answers as Postmark does, counts calls and messages
-and checks nothing. It shares the cores with the measured sender, so it does not parse requests: one
-regular expression finds the addresses, and the answer is joined from bytes. It parses only what the
-expression cannot read.
+So a benchmark measures the sender. Run `python -m benchmarks.site.provider` as a separate process;
+it prints its address. It answers as Postmark does, counts calls and messages and checks nothing. It
+shares the cores with the measured sender, so it does not parse requests. One regular expression
+finds the addresses, and the answer is joined from bytes. Only requests that the expression cannot
+read are parsed.
 
-`--delay-ms` delays every answer. With `--keep` it remembers each message's delivery, some fifty
-bytes each, and reports duplicates on request:
+`--delay-ms` delays every answer. With `--keep` it remembers each message's delivery (about 50 bytes
+each) and reports duplicates on request:
 
     GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …}, readers with --keep alone
     GET /twice      {"twice": …, "such_as": […]}, only with --keep
@@ -58,10 +58,10 @@ class Tally:
 
 
 class Ids:
-    """Unique ids as long as Postmark's, built from parts that are joined anyway.
+    """Unique ids as long as Postmark's, built without extra work.
 
-    Real UUIDs would take CPU time from the measured sender. An id begins with the message's place
-    in its call, has this process in the middle and ends with the call.
+    Real UUIDs would take CPU time from the measured sender. An id consists of the message's place
+    in its call, the process and the call.
     """
 
     def __init__(self) -> None:
@@ -213,7 +213,7 @@ class Call:
         return head.partition(b"\r\n")[0], length
 
     def _receive(self, until: int, *, all_of_it: bool) -> None:
-        """Fill the buffer up to `until`; in one read if the whole call is awaited."""
+        """Fill the buffer up to `until`. Use one read if the rest of the call is expected."""
         flags = socket.MSG_WAITALL if all_of_it else 0
         with memoryview(self.buffer) as view, view[self._filled : until] as room:
             came = self._connection.recv_into(room, 0, flags)
@@ -223,7 +223,7 @@ class Call:
 
 
 def parsed(body: bytes) -> tuple[list[bytes], list[bytes], bool]:
-    """Parse addresses and keys of a call, as quoted, and whether it was single.
+    """Parse the quoted addresses and keys of a call; True for a single message.
 
     This is the fallback for other styles of JSON.
     """

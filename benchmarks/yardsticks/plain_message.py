@@ -1,4 +1,4 @@
-"""Messages of the yardsticks, like the worker's but built in the simplest way.
+"""Messages of the yardsticks: like the worker's, but built in the simplest way.
 
 They have the same keys and headers, a body of the same length with the reader's name, an
 unsubscribe link per reader, and metadata to find the copy again. They have no other merge fields,

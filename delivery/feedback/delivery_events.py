@@ -1,4 +1,4 @@
-"""Records a delivery's arrival, bounce or complaint once, with its earliest time."""
+"""Record a delivery's arrival, bounce or complaint once, with its earliest time."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -49,8 +49,8 @@ def record_feedback(
     if row is None:
         return
     (edition,) = row
-    # The common lock order: edition, batch, delivery. Under the edition's lock no delivery moves to
-    # another batch.
+    # The common lock order: edition, batch, delivery. While the edition is locked, deliveries stay
+    # in their batches.
     lock_edition(cursor, edition)
     cursor.execute(
         f"""
@@ -69,8 +69,8 @@ def record_feedback(
 def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> DeliveryKey | None:
     """Find the delivery with this provider id, for events without our metadata.
 
-    The event may come before the reply that brings the id. Then it is the only delivery without an
-    id. Returns None unless exactly one delivery fits."""
+    The event may arrive before the reply that contains the id. Then the delivery is the only one
+    without an id. Returns None unless exactly one delivery matches."""
     deliveries = Delivery.objects.filter(issue_id=issue, recipient_id=recipient)
     found = dict(deliveries.values_list("version", "provider_message_id"))
     versions = [version for version, known_id in found.items() if known_id == message_id]

@@ -1,7 +1,7 @@
-"""Stores the provider's events as received, then applies them.
+"""Store the provider's events as received, then apply them.
 
-The parts of an event about a delivery and about a reader are two transactions, because a sign-up
-holds its reader's row while it waits for a batch's."""
+An event is applied in two transactions: first its delivery, then its reader. A sign-up locks its
+reader's row while it waits for a batch's row, so one transaction could deadlock."""
 
 import hashlib
 import logging
@@ -41,15 +41,15 @@ from delivery.rules.outcomes import Sent
 
 logger = logging.getLogger(__name__)
 
-# The events that a worker reads at once. A complaint that arrives meanwhile comes next.
+# The events that a worker reads at once. A complaint that arrives meanwhile is applied next.
 READ_AT_ONCE = 500
 # Postmark waits about ten seconds for an answer. Slower events are left to the workers.
 MAX_LOCK_WAIT_S = 3.0
-# The limit for all later locks, once a worker has waited for a lock without success.
+# The limit for all later locks after one lock was not free in time.
 MIN_LOCK_WAIT_S = 0.01
 # Workers skip younger events, because the process that stored them applies them at once.
 MIN_AGE_S = 5.0
-# After this many failures an event waits for an operator. The database's failures do not count.
+# After this many failures an event waits for an operator. Database errors do not count.
 MAX_FAILURES = 5
 
 
@@ -82,7 +82,7 @@ def store_all(bodies: Sequence[bytes], traces: Sequence[str | None] | None = Non
 def failed_events() -> QuerySet[ProviderEvent]:
     """Select the events that wait for an operator.
 
-    After a reset of their failures workers try them again."""
+    Workers try them again once their failures are reset to 0."""
     return ProviderEvent.objects.filter(applied_at=None, failures__gte=MAX_FAILURES)
 
 
@@ -101,8 +101,8 @@ def apply_pending(
 ) -> int:
     """Apply pending events of at least `min_age_s`, complaints first; return how many.
 
-    After one lock was not free in time, the other locks are tried only briefly. Raises
-    `OperationalError` if the database is away."""
+    If one lock is not free in time, the other locks are tried only briefly. Raises
+    `OperationalError` if the database is unavailable."""
     applied, wait_s = 0, MAX_LOCK_WAIT_S
     after = {True: 0, False: 0}
     while pending := _load_pending(after[True], after[False], min_age_s):
@@ -142,9 +142,10 @@ def _load_pending(complaint: int, other: int, min_age_s: float) -> list[tuple[in
 
 
 def apply(event_id: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:
-    """Apply one event; False if it is applied already, is being applied, or failed.
+    """Apply one event; False if it was applied before, is being applied, or failed.
 
-    Raises `OperationalError` if the database is away, or a lock was not free within `wait_s`."""
+    Raises `OperationalError` if the database is unavailable or a lock is not free within
+    `wait_s`."""
     try:
         return _apply(event_id, wait_s)
     except OperationalError:
@@ -262,13 +263,13 @@ def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance, received_at: 
     )
     row = cursor.fetchone()
     if row is None:
-        # From another system or database, or for an edition whose deliveries are dropped.
+        # The mail is from another system or database, or its edition's deliveries were dropped.
         return False
     edition, is_known = row
     if is_known:
         return True
     lock_edition(cursor, edition)
-    # Not later than when the event was received, even if the provider's clock is ahead.
+    # The provider's clock may be ahead. So use the time of receipt if it is earlier.
     by = min(accepted.by, received_at) if accepted.by else None
     record_acceptances(
         cursor,

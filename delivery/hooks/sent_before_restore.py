@@ -1,6 +1,6 @@
-"""A hook that starts and pauses a scheduled edition sent before a restore.
+"""A hook for a scheduled edition that was sent before a restore.
 
-`newsletter_site/wiring.py` registers the function."""
+The function publishes and pauses the edition. `newsletter_site/wiring.py` registers it."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ def register(starter: Callable[[int], bool]) -> None:
 
 
 def start_sent_before_restore(edition: int) -> bool:
-    """Publish a scheduled edition and pause it, because the provider has copies of it.
+    """Publish and pause a scheduled edition that the provider already has copies of.
 
     Returns False if it is no longer scheduled."""
     return _registered[0](edition)

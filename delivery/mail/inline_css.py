@@ -1,4 +1,4 @@
-"""Inlines a letter's style sheet, because mail programs ignore parts of it.
+"""Inline a letter's style sheet, because mail programs ignore parts of it.
 
 Gmail drops it when a mail is forwarded, and Outlook reads only half of it. Only dark colours and
 rules for phones stay in the head (templates/mail/letter.html)."""
@@ -47,10 +47,10 @@ def inline_styles(fragment: str) -> str:
 
 
 def _estimate_work(html: str) -> int:
-    """Estimate the most characters that inlining writes.
+    """Estimate the maximum number of characters that inlining writes.
 
-    Each rule may match each tag, each declaration is compared with all others of its tag, and `~`
-    tries each tag against all before it."""
+    Each rule may match each tag. Each declaration is compared with all others of its tag. A `~`
+    compares each tag with all before it."""
     tags, longest, declarations, siblings = html.count("<"), dict[str, int](), 0, 0
     for sheet in _STYLE.findall(html):
         siblings += sheet.count("~")

@@ -1,4 +1,4 @@
-"""Normalises HTML in linear time, so that every parser reads all of it alike.
+"""Normalise HTML in linear time, so that every parser reads it in the same way.
 
 An unfinished tag becomes text. Tags nested beyond a bound are left out. Pure."""
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 
-# Letters of nested tables reach about fifty.
+# Letters with nested tables reach a depth of about 50.
 MAX_DEPTH = 200
-# Every block reopens the formatting that was left open before it.
+# Each block reopens the formatting that is still open before it.
 MAX_FORMATTING_DEPTH = 10
-# Cells begin without the formatting around their table.
+# A table cell does not inherit the formatting around its table.
 MAX_OPEN_FORMATTING = 3 * MAX_FORMATTING_DEPTH
 # A parser drops the earliest of four equal open tags.
 _MAX_EQUAL = 3
@@ -24,7 +24,7 @@ MAX_ATTRIBUTES = 50
 VOID = frozenset(
     "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905
 )
-# Elements that end the previous one, and end with their parent.
+# Elements that implicitly end the previous element, and end with their parent.
 _CELLS = frozenset({"td", "th"})
 _ROWS = frozenset({*_CELLS, "tr"})
 _TABLE_PARTS = frozenset({*_ROWS, "tbody", "thead", "tfoot"})
@@ -73,7 +73,7 @@ _ATTRIBUTES = re.compile(rf"(?:\s++{_ATTRIBUTE.pattern}){{0,{MAX_ATTRIBUTES}}}+\
 _MARKUP = re.compile(
     r"""<!--.*?-->|<(/?)([a-z][^\s/>]*+)((?:[^>"']|"[^"]*+"|'[^']*+')*+)>""", re.DOTALL
 )
-# Without its semicolon it may be the next parameter of a URL.
+# Without a semicolon, it may be the next parameter of a URL.
 _ENTITY = re.compile(r"&[#a-zA-Z0-9]++;")
 _MAX_LOOK_BACK = 30
 
@@ -100,13 +100,13 @@ def split_tags(html: str) -> Iterator[tuple[str, str, str]]:
 def _unescaped(words: str) -> str:
     if "&" not in words:
         return words
-    # Hostile letters have a million of these two, and `unescape` makes a Python call for each.
+    # A hostile letter can contain a million of these two, and `unescape` calls Python for each.
     parts = words.replace("&lt;", "<").split("&amp;")
     return "&".join(unescape(part) if "&" in part else part for part in parts)
 
 
 def parse_attributes(rest: str) -> dict[str, str]:
-    """Parse the attributes of a tag by name, empty without a value; the first counts."""
+    """Parse a tag's attributes by name; the first counts. Without a value it is empty."""
     return {
         name.lower(): _ENTITY.sub(
             lambda one: unescape(one[0]), value[1:-1] if value.startswith(tuple(QUOTES)) else value
@@ -128,7 +128,7 @@ class _Normaliser:
         self._out: list[str] = []
         self._open: list[_Element] = []
         self._kept = 0
-        # The open formatting that was kept, for each open fence and outside all of them.
+        # The open formatting that was kept: a list for each open fence, and one outside all fences.
         self._formatting: list[list[_Element]] = [[]]
         self._formats = 0
         self._tags = 0

@@ -13,7 +13,7 @@ class WorkerHeartbeat(models.Model):
     heard_at = models.DateTimeField(db_default=Now())
     host = models.CharField(max_length=255)
     pid = models.PositiveIntegerField()
-    # A Reason: a problem found at its start. Authors see it while the worker runs.
+    # A problem found when the worker started, as a Reason. Authors see it while the worker runs.
     warning = models.TextField(blank=True, db_default="")
 
     class Meta:
@@ -52,7 +52,7 @@ class PeriodicTask(models.Model):
 
 
 class SendRate(models.Model):
-    """The send rate: one row, used with `DELIVERY_RATE_PER_S` or after a 429.
+    """The send rate: one row, used if `DELIVERY_RATE_PER_S` is set or after a 429.
 
     `slowed_to_per_s` is the rate that the last 429 led to, at `slowed_at`. `too_fast_per_s` is the
     fastest refused rate. All are null while the rate is not reduced."""
@@ -108,11 +108,12 @@ class DatabaseIdentity(models.Model):
 class MetricValue(models.Model):
     """A counter: one row for each name and its labels. Values are only ever increased.
 
-    A killed process loses its last seconds. One with an unconfirmed commit may count them twice."""
+    A killed process loses the counts of its last seconds. If the answer to a commit is lost, they
+    may be counted twice."""
 
     pk = models.CompositePrimaryKey("name", "labels")
     name = models.CharField(max_length=80)
-    labels = models.CharField(max_length=300)  # JSON, its names in order; {} for none.
+    labels = models.CharField(max_length=300)  # JSON with sorted names; {} for none.
     value = models.FloatField(default=0, db_default=0)
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Counts in the memory of a process, and their table. Thread-safe.
+"""Metrics in the memory of a process, and the table that stores them. Thread-safe.
 
 Each combination of labels is a row."""
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
-# Name, and labels as JSON with their names in order.
+# The name, and the labels as JSON with sorted names.
 Key = tuple[str, str]
 
 BUCKET = "_bucket"
@@ -60,7 +60,7 @@ class MetricsBuffer:
         return dict(counts)
 
     def put_back(self, counts: Mapping[Key, float]) -> None:
-        """Add counts again that could not be written."""
+        """Add back counts that could not be written."""
         with self._lock:
             self._counts.update(counts)
 
@@ -74,7 +74,7 @@ metrics_buffer = MetricsBuffer()
 
 
 def add_on_commit(name: str, by: float = 1, **labels: str) -> None:
-    """Add to a counter when the transaction commits, or at once outside of one."""
+    """Add to a counter when the transaction commits, or immediately if there is none."""
     transaction.on_commit(lambda: metrics_buffer.add(name, by, **labels))
 
 

@@ -1,7 +1,7 @@
-"""Starts, moves and cancels scheduled editions.
+"""Start, move and cancel scheduled editions.
 
-One guarded statement makes an edition run, in the transaction that enqueues its audience. So it
-starts once, and a crash leaves it scheduled."""
+One guarded statement starts an edition, in the transaction that enqueues its audience. So the
+edition starts once, and after a crash it is still scheduled."""
 
 from datetime import datetime
 
@@ -27,8 +27,8 @@ def due() -> list[int]:
 def begin(cursor: CursorWrapper, edition: int, *, immediately: bool = False) -> bool:
     """Run a scheduled edition that is due, or `immediately`.
 
-    Its audience is enqueued in this transaction. False if it is not due or no longer scheduled, or
-    if the database was restored and does not know whether it was sent."""
+    Its audience is enqueued in this transaction. Returns False if it is not due or no longer
+    scheduled, or if the database was restored and does not know whether it was sent."""
     return _leave_schedule(
         cursor,
         edition,
@@ -40,10 +40,10 @@ def begin(cursor: CursorWrapper, edition: int, *, immediately: bool = False) -> 
 
 
 def begin_sent_before_restore(cursor: CursorWrapper, edition: int) -> bool:
-    """Pause a scheduled edition of which the provider has copies.
+    """Pause a scheduled edition that the provider already has copies of.
 
-    The database was restored from a backup taken before its time. The edition stays unreconciled.
-    The caller enqueues its audience. Returns False if it is no longer scheduled."""
+    The database was restored from a backup taken before the scheduled time. The edition stays
+    unreconciled. The caller enqueues its audience. Returns False if it is no longer scheduled."""
     return _leave_schedule(cursor, edition, "paused", "unreconciled_since IS NOT NULL")
 
 
@@ -74,7 +74,7 @@ def _leave_schedule(
 
 
 def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
-    """Give a scheduled edition another time; False if `before` is not its time.
+    """Reschedule an edition; return False if it was not scheduled for `before`.
 
     Both times must be in the future, because a worker may be starting a due edition."""
     with short_transaction() as cursor:
@@ -99,9 +99,10 @@ def move(edition: int, at: ScheduledTime, *, before: datetime) -> bool:
 
 
 def cancel(edition: int, *, called_back: bool) -> bool:
-    """End a scheduled edition before its time; False if it is no longer scheduled.
+    """Cancel a scheduled edition; return False if it is no longer scheduled.
 
-    Also False if the database was restored and does not know whether it was sent."""
+    Also return False if the database was restored and does not know whether the edition was
+    sent."""
     reason = Reason.of(ReasonCode.CALLED_BACK_BEFORE_ITS_TIME) if called_back else None
     guard = f"unreconciled_since IS NULL AND {IS_THE_KNOWN_DATABASE}"
     with short_transaction() as cursor:

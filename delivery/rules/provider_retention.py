@@ -2,12 +2,12 @@
 
 from django.conf import settings
 
-# For clocks that differ, days that begin at another hour, and operators on holiday.
+# A margin for differing clocks, days that begin at another hour, and operators on holiday.
 MARGIN_DAYS = 7
 
 
 def provider_retention_days() -> int:
-    """Return the days after which the provider can certainly not be asked any more."""
+    """Return after how many days the provider certainly has no record of a message."""
     return int(settings.POSTMARK_RETENTION_DAYS) + MARGIN_DAYS
 
 

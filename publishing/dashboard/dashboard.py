@@ -187,7 +187,7 @@ def _todo_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bo
 
 
 def _of_others(viewer: Viewer) -> QuerySet[Draft]:
-    """Return drafts that somebody else saved last, which this viewer may approve."""
+    """Select drafts that somebody else saved last, so this viewer may approve them."""
     return open_drafts().exclude(saved_by=viewer.user.pk)
 
 
@@ -199,7 +199,7 @@ def _approved(viewer: Viewer, shown: Sequence[Draft]) -> frozenset[UUID]:
 
 
 def _would_get(edition: Edition, everyone: int) -> int:
-    """Return how many readers a scheduled edition would go to now."""
+    """Return how many readers would get a scheduled edition now."""
     if edition.goes_to == EVERYONE:
         return everyone
     return select_audience(edition.issue_id, edition.version, edition.goes_to).count()

@@ -16,10 +16,7 @@ _NO = {"", "off", "false", "no", "0"}
 
 
 def parse_unlisted(posted: str) -> bool:
-    """Parse the posted choice.
-
-    Raises `ValueError`, so that a typo never makes an issue public.
-    """
+    """Parse the posted choice. Raises `ValueError`: no typo may make an issue public."""
     word = posted.strip().lower()
     if word in _YES | _NO:
         return word in _YES
@@ -31,7 +28,7 @@ def parse_unlisted(posted: str) -> bool:
 
 
 def archive_sentence(*, unlisted: bool) -> str:
-    """Say where readers find an issue that goes to nobody."""
+    """Write where readers find an issue that is not mailed."""
     if unlisted:
         return _("Anyone with the link can read it in the archive.")
     return _("Everyone can read it in the archive.")

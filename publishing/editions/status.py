@@ -16,7 +16,7 @@ from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
 
-# Columns that can be long and that no list needs.
+# Long columns, which lists do not show.
 LARGE_COLUMNS = ("html_content", "text_content", "html_mail", "text_mail", "content_hash")
 
 
@@ -26,14 +26,14 @@ class NoSuchEditionError(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class EditionStatus:
-    """The counts of one edition and what they mean."""
+    """The counts and the state of one edition."""
 
     counts: EditionCounts
     state: EditionState
 
     @property
     def held_until(self) -> datetime | None:
-        """When its hold ends, if it is held."""
+        """The end of the hold; None if it is not held."""
         return self.counts.held_until if self.state is EditionState.HELD else None
 
     def reason(self, zone: tzinfo = UTC) -> str:
@@ -75,7 +75,7 @@ class EditionStatus:
         }
 
     def progress_json(self) -> dict[str, Any]:
-        """Return the same with `rate` (copies a second), `eta_s` (or null) and `balanced`."""
+        """Return `as_json` with `rate` (copies a second), `eta_s` or null, and `balanced`."""
         return {
             **self.as_json(),
             "rate": round(self.counts.rate_per_s, 1),
@@ -97,10 +97,7 @@ class EditionStatus:
 
 
 def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
-    """Return an edition of an issue, the newest unless named.
-
-    Raises `NoSuchEditionError`.
-    """
+    """Return the named or newest edition of an issue. Raises `NoSuchEditionError`."""
     editions = Edition.objects.filter(issue_id=issue).defer(*LARGE_COLUMNS)
     if version is not None:
         editions = editions.filter(version=version)
@@ -113,7 +110,9 @@ def load_edition(issue: uuid.UUID, version: int | None = None) -> Edition:
 def load_statuses_by_name(
     issue: uuid.UUID, version: int | None = None
 ) -> tuple[EditionStatus, list[EditionStatus]]:
-    """Return the named status and all, newest first. Raises `NoSuchEditionError`."""
+    """Return the status of a version (by default the newest), and of all.
+
+    All are newest first. Raises `NoSuchEditionError`."""
     found = [status_from_counts(counts) for counts in load_counts_of_versions(issue, version)]
     for status in found:
         if version in {None, status.counts.version}:

@@ -7,7 +7,7 @@ from django.db import connection
 
 from delivery.retention.batched_delete import short_delete
 
-# Each image may have 2 MB.
+# Each image can be up to 2 MB.
 AT_ONCE = 20
 
 # Every UUID counts as an image id. Editions include tests and versions that were called back.
@@ -57,8 +57,8 @@ def mark_unused() -> None:
     """Mark the images that no letter uses now, and clear the mark of the others."""
     in_use = _load_ids_in_use()
     with short_delete() as cursor:
-        # The order lets concurrent runs wait for each other. The lock waits for concurrent
-        # uploads, so every deleted image has a current mark.
+        # Concurrent runs lock the rows in the same order, so they cannot deadlock. The lock waits
+        # for concurrent uploads, so every deleted image has a current mark.
         cursor.execute(
             """
             UPDATE uploaded_image AS image

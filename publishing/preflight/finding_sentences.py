@@ -61,7 +61,7 @@ def summarise(findings: Findings) -> str:
 
 
 def refuse(findings: Findings, clock: Clock) -> str:
-    """Return how many problems must be fixed, and the first; empty without any."""
+    """Return the number of problems to fix, and the first; empty if there are none."""
     stops = findings["stops"]
     if not stops:
         return ""

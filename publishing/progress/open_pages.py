@@ -1,4 +1,4 @@
-"""Count the open progress pages of this process, and share readings among them."""
+"""Count this process's open progress pages, and share query results among them."""
 
 import time
 from collections.abc import Callable, Hashable
@@ -69,6 +69,6 @@ class SharedReadings(Generic[T]):
             if entry.value is None or now - entry.read_at >= self._for_s:
                 entry.value = None
                 entry.value = read()
-                # The time before the reading, so that a value is never older than `for_s`.
+                # Take the time before the reading, so that a value is never older than `for_s`.
                 entry.read_at = now
             return entry.value

@@ -1,8 +1,9 @@
 """
-Changes of the list by a chunk of rows, in the caller's transaction.
+Apply a chunk of rows to the list, in the caller's transaction.
 
-A check counts without inserting, because a rollback would use up ids. No statement exceeds a
-socket's buffer: a process that froze while sending would make the server wait and hold its locks.
+A check counts without inserting, because a rollback would use up ids. Every statement fits into a
+socket's buffer. Otherwise a process that freezes while sending would make the server wait and keep
+its locks.
 """
 
 from collections import Counter
@@ -61,7 +62,7 @@ SHADOW_SEEN_ADDRESSES = """
     ON COMMIT DROP
 """
 
-# A row whose reader is gone wins over an earlier row that says subscribed.
+# If rows disagree, a row that says the reader left wins over an earlier row that says subscribed.
 REMOVE_DUPLICATES = """
     WITH first_time AS (
         INSERT INTO import_seen_address AS seen (subscriber_import_id, email_key, line, has_left)
@@ -106,7 +107,7 @@ SKIP_ERASED = """
     )
     INSERT INTO import_skipped SELECT * FROM gone
 """
-# Lock the readers who are gone in the file, in id order, before any decision.
+# Before any decision, lock the readers who left according to the file, in id order.
 LOCK_GONE = """
     SELECT count(*) FROM (
         SELECT id FROM subscriber
@@ -143,7 +144,7 @@ EFFECT = """
             ('blocked', 'manual', NULL, 'blocked')
     ) AS effect (status, reason, state, act)
 """
-# The graver of two reasons stays. A lifted one no longer counts.
+# The more serious of two reasons stays. A lifted reason no longer counts.
 SUPPRESS_GONE = f"""
     INSERT INTO suppression AS held (address_key, reason, origin, at)
     SELECT email_key, reason, 'import', at
@@ -171,7 +172,7 @@ UPDATE_GONE = f"""
        AND (gravity_of_state(effect.state) > gravity_of_state(subscriber.state)
             OR status = 'unsubscribed' AND unsubscribed_at IS NULL)
 """  # noqa: S608
-# Record each act once since the last opt-in. An operator's block does not count as the file's.
+# Record each act once since the last opt-in. An operator's block is not an act of the file.
 RECORD_GONE = f"""
     INSERT INTO consent_record (subscriber_id, act, how, subscriber_import_id, at, detail)
     SELECT subscriber.id, act, 'import', %s, import_left.at, '{FILE_SAYS}' || status
@@ -186,7 +187,7 @@ RECORD_GONE = f"""
 """  # noqa: S608
 SKIPPED = "SELECT line, email, why FROM import_skipped ORDER BY line"
 
-# In the order of the file, so that the ids follow it.
+# Insert in the order of the file, so that the ids have the same order.
 ADD = f"""
     WITH added AS (
         INSERT INTO subscriber

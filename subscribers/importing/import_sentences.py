@@ -1,4 +1,4 @@
-"""Imports in words, for the page, the command and the API. Pure."""
+"""Sentences about imports, for the page, the command and the API. Pure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ STATUSES: Mapping[Status, StrPromise] = {
     Status.COMPLAINED: gettext_lazy("Complained, suppressed: {n}"),
     Status.BLOCKED: gettext_lazy("Blocked, suppressed: {n}"),
 }
-# The words of a stored description, which are codes.
+# The labels for the codes of a stored description.
 _FORMAT_WORDS: Mapping[str, StrPromise] = {
     "commas": gettext_lazy("commas"),
     "semicolons": gettext_lazy("semicolons"),
@@ -64,7 +64,7 @@ _MORE_COLUMNS = re.compile(r"([0-9,]+) more")
 
 
 def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
-    """Describe how the file of an import was read; None if it was not."""
+    """Describe how the file of an import was read; None if it was not read."""
     if (read_as := Description.from_json(record.read_as)) is None:
         return None
     return {
@@ -78,7 +78,7 @@ def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
 
 
 def format_sentence(read_as: Description) -> str:
-    """Describe the format: Ghost members: UTF-8, commas, with a header, CRLF."""
+    """Describe the format: “Ghost members: UTF-8, commas, with a header, CRLF”."""
     delimiter = str(_FORMAT_WORDS.get(read_as.delimiter, read_as.delimiter))
     header = _("with a header") if read_as.has_header else _("without a header")
     parts = (read_as.encoding, delimiter, header, read_as.line_ends)
@@ -87,7 +87,7 @@ def format_sentence(read_as: Description) -> str:
 
 
 def columns_sentence(read_as: Description) -> str:
-    """List the columns: Address: “E-Mail”; Name: “Nome”; Status: “status”."""
+    """List the columns: ‘Address: “E-Mail”; Name: “Nome”’."""
     parts = [_("Address: {column}").format(column=_column(read_as.address_column))]
     for field in READER_FIELDS:
         if columns := read_as.field_columns.get(field.name):
@@ -101,14 +101,14 @@ def columns_sentence(read_as: Description) -> str:
 
 
 def unused_sentence(read_as: Description) -> str:
-    """List the ignored columns: Ignored: “Ort”. Empty if all are used."""
+    """List the ignored columns: ‘Ignored: “Ort”’. Empty if all are used."""
     if not (unused := [_column(column) for column in read_as.unused_columns]):
         return ""
     return _("Ignored: {columns}").format(columns=get_text_list(unused, _("and")))
 
 
 def _column(stored: str) -> str:
-    """Word a stored column: a quoted header, a number, or the number of others."""
+    """Describe a stored column: a quoted header, a number, or the number of others."""
     if number := _COLUMN_NUMBER.fullmatch(stored):
         return _("column {n}").format(n=number[1])
     if more := _MORE_COLUMNS.fullmatch(stored):
@@ -131,14 +131,14 @@ def reason_sentence(row: RejectedRow) -> str:
 
 
 def refusal_sentence(record: SubscriberImport) -> str:
-    """Explain why an import was refused; empty if it was not."""
+    """Explain why an import was refused; empty if it was accepted."""
     if record.refusal is None:
         return ""
     return sentence_of(InputRefusal(record.refusal["code"], record.refusal.get("parameters", {})))
 
 
 def skipped_sentences(skipped_because: Mapping[str, int]) -> dict[str, int]:
-    """Count the skipped rows by the sentence of their reason."""
+    """Count the skipped rows for each reason, given as a sentence."""
     return {
         sentence_of(InputRefusal(code)): count for code, count in sorted(skipped_because.items())
     }

@@ -1,7 +1,7 @@
 """
 The sign-up form.
 
-A hidden field and the signed time at which the form was shown catch programs.
+Two traps catch programs: a hidden field, and the signed time at which the form was shown.
 """
 
 from html import escape

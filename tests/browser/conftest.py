@@ -18,7 +18,7 @@ from subscribers.models import Subscriber
 from tests.browser.web_site import WebSite, running_site
 from tests.subscribers.factories import SubscriberFactory
 
-# The headless shell comes first: it draws no windows, which costs more than most pages.
+# The headless shell comes first, because drawing windows takes more time than most pages.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking")
 READERS = 40
@@ -55,10 +55,11 @@ running = Running()
 
 @contextmanager
 def a_chromium() -> Iterator[Browser]:
-    """Return the path of this machine's Chromium."""
+    """Run this machine's Chromium for the block."""
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
-        # CI has one; a machine with only Python need not, and sees a message.
+        # CI always has Chromium. Other machines may lack it: their tests are skipped with a
+        # message.
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "No Chromium was found on this machine, and these tests drive one: install the "
             "package chromium-headless-shell or chromium to run them too."

@@ -24,7 +24,7 @@ from tests.browser.pages.accessibility import faults_found_by_axe
 from tests.browser.pages.desk_pages import PLAIN
 from tests.delivery.worker_steps import taken
 from tests.publishing.edition_states import sent
-from tests.publishing.schedule_issue import its_time_came, scheduled_time_in_zone
+from tests.publishing.schedule_issue import make_edition_due, scheduled_time_in_zone
 from tests.subscribers.factories import SubscriberImportFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -170,7 +170,7 @@ def test_open_page_of_a_starting_issue_equals_a_fresh_one(windows, author):
         expect(page.get_by_text("The readers are fixed when the issue goes out.")).to_be_visible()
         page.locator(".crumb").get_by_role("link", name="Issues").focus()
 
-    its_time_came(waits)
+    make_edition_due(waits)
     assert start_due()
 
     for page in windows:

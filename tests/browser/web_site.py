@@ -68,14 +68,14 @@ class WebSite:
 
 
 class RequestsInFlight:
-    """Count of requests that a site is answering, as its hooks report by pipe."""
+    """The number of requests that a site is answering, reported through a pipe."""
 
     def __init__(self) -> None:
         self._read, self.write = os.pipe()
         self._number = 0
 
     def wait_for_end(self) -> None:
-        """Return once the site has answered every request: it writes no more rows."""
+        """Wait until the site has answered every request and writes no more rows."""
         while select.select([self._read], [], [], PATIENCE_S if self._number else 0)[0]:
             reports = os.read(self._read, 65536)
             self._number += reports.count(b"+") - reports.count(b"-")
@@ -92,7 +92,7 @@ def running_site(
 ) -> Iterator[WebSite]:
     """Start the site in `code` with these settings, and stop it afterwards.
 
-    The socket is bound here and handed over: early connections wait in its backlog.
+    This process binds the socket and passes it on, so early connections wait in its backlog.
     """
     requests = RequestsInFlight()
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -1,4 +1,4 @@
-"""What a worker does to an edition step by step, and the states of its batches."""
+"""The steps of a worker, one by one, and the states of an edition's batches."""
 
 import uuid
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ WORKER = uuid.uuid4()
 
 
 def accepted(newsroom: Newsroom) -> int:
-    """List the copies that the provider accepted."""
+    """Count the copies that the provider accepted."""
     return int(newsroom.sandbox.summary()["accepted"])
 
 
 def changed(copy: Delivery, **values: object) -> str:
-    """Change the row of a copy past all code; return its key."""
+    """Change the row of a copy directly in the table; return its key."""
     key = {"issue": copy.issue_id, "version": copy.version, "recipient": copy.recipient_id}
     Delivery.objects.filter(**key).update(**values)
     return str(DeliveryKey(**key))
@@ -62,7 +62,7 @@ def unheard(newsroom: Newsroom, readers: int = 3) -> Edition:
 
 
 class Call:
-    """A call of the next batch in flight, which the test ends as it needs."""
+    """A call in flight for the next batch, with an answer that the test chooses."""
 
     def __init__(self) -> None:
         self._claim, self._attempt, self._recipients = begun()
@@ -91,7 +91,7 @@ def leave_all_of(batch: Batch) -> None:
 
 
 def restored(edition: Edition) -> None:
-    """Treat its database as restored."""
+    """Set an edition to its state after the database was restored."""
     with connection.cursor() as cursor:
         cursor.execute("UPDATE batch SET state = 'paused' WHERE state = 'ready'")
     Edition.objects.filter(pk=edition.pk).update(

@@ -59,7 +59,7 @@ BAD_HOST = "balthasar.nightjar.example.net"
 
 
 class Visitor:
-    """Browser behind the proxy; its cookies travel as over TLS."""
+    """A browser behind the proxy, which sends its cookies as over TLS."""
 
     def __init__(self, homing: Homing) -> None:
         self._homing = homing
@@ -226,11 +226,11 @@ def homing(
                 AUTHOR, password=PASSWORD, first_name=first, last_name=last
             )
         with homing.site(listener):
-            a_day_of_it(homing, server)
+            use_every_part(homing, server)
         yield homing
 
 
-def a_day_of_it(homing: Homing, server: OwnServer) -> None:
+def use_every_part(homing: Homing, server: OwnServer) -> None:
     """Use every part of Homing, with many faults."""
     author = Visitor(homing)
     for password, status in ((WRONG_PASSWORD, 200), (PASSWORD, 302)):
@@ -245,7 +245,7 @@ def a_day_of_it(homing: Homing, server: OwnServer) -> None:
     with homing.worker("after the killed one") as worker:
         worker.wait_for("is recovered; its lease expired sending")
         the_database_refuses(homing, author, worker)
-        # Unsettled calls are looked up; this one ends in the ordinary way.
+        # Unsettled calls are looked up; this call ends normally.
         publish(author, "A fifth flock")
         homing.run("deliver", "--until-empty")
         webhooks(homing)
@@ -307,7 +307,7 @@ def publish_through_faults(homing: Homing, author: Visitor, worker: WatchedWorke
 
 
 def stopped_issue(homing: Homing) -> str:
-    """Wait until a fault of the account or content stops an edition; return its issue."""
+    """Wait until an account or content error stops an edition; return its issue."""
     found: list[Any] = []
 
     def is_stopped() -> bool:
@@ -417,7 +417,7 @@ def what_no_browser_sends(homing: Homing) -> None:
 
 
 def in_confidence(homing: Homing, server: OwnServer) -> dict[str, list[str]]:
-    """Return every value that no log may hold, by its kind."""
+    """Return every confidential value, by its kind."""
     return {
         "a secret": [
             *SECRETS.values(),

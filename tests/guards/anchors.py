@@ -13,7 +13,7 @@ from tests.guards.source import Scope, Source
 
 _Where = Sequence[tuple[Source, Scope | None]]
 
-# Packages whose folders hold no part of the product.
+# Folders that are not part of the product.
 NOT_THE_PRODUCT = ("tests", "benchmarks", "migrations")
 
 
@@ -83,7 +83,7 @@ class Tree:
         place = _only_one(change, _exactly(words, alike))
         if place is None:
             moved, renamed = _exactly(words, everywhere), _renamed(words, alike)
-            # One match in the named function counts more than several elsewhere.
+            # A single match in the named function wins over several matches elsewhere.
             likely = renamed if len(renamed) == 1 != len(moved) else moved | renamed
             place = _only_one(change, likely or _renamed(words, everywhere))
         if place is None:
@@ -97,7 +97,7 @@ class Tree:
         return _found(place, change, other, note)
 
     def _named(self, where: str) -> Iterator[tuple[Source, Scope]]:
-        """Every scope with this name; `module:name` where the name alone is not enough."""
+        """Find every scope with this name. Use `module:name` if the name is ambiguous."""
         module, _, name = where.rpartition(":")
         sources = self._by_name.get(name.rpartition(".")[2], [])
         if "/" in where:
@@ -188,11 +188,9 @@ def _found(place: _Place, change: Change, names: Mapping[str, str], note: str = 
 
 
 def _tokens_there(source: Source, first: int, change: Change) -> list[int | None]:
-    """
-    Map each token of the fragment to a token of the file.
+    """Map each token of the fragment to a token of the file.
 
-    A soft token may have none, such as a quote that is elsewhere or a comma that is missing.
-    """
+    A soft token (a quote, a comma) may have none."""
     firm = iter(source.firm[first:])
     there: list[int | None] = [None if token.soft else next(firm) for token in change.tokens]
     for way in (1, -1):

@@ -160,5 +160,5 @@ def _is_allowed(finding: Finding) -> bool:
 
 
 def all_findings(paths: Iterable[str]) -> list[Finding]:
-    """Check the tracked files below `paths`; all of them if there is none."""
+    """Check the tracked files below `paths`, or all tracked files."""
     return [found for path in prose_files(*paths) for found in findings_of(path)]

@@ -39,7 +39,7 @@ def schedule(
     version: int | None = None,
     goes_to: str = "everyone",
 ) -> Edition:
-    """Publish an edition for a later time (tomorrow by default)."""
+    """Schedule an edition, by default for tomorrow."""
     return publish(
         newsroom.author.pk,
         key or uuid.uuid4().hex,
@@ -52,7 +52,7 @@ def schedule(
     ).edition
 
 
-def its_time_came(edition: Edition, *, ago_s: float = 1.0) -> None:
+def make_edition_due(edition: Edition, *, ago_s: float = 1.0) -> None:
     """Move the edition's time to `ago_s` seconds ago."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -323,7 +323,7 @@ class TestActivityLog:
         assert pruned() == 0
         settings.DELIVERIES_KEEP_DAYS = 101
         assert pruned() == 0
-        # Never before the provider has forgotten.
+        # A run must not start before the provider's records have expired.
         settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 100
         assert pruned() == 0
         settings.DELIVERIES_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 99, 45
@@ -354,7 +354,7 @@ class TestTheCommand:
 
 
 class TestCorrections:
-    def test_correction_to_reached_readers_is_refused_to_everyone_is_not(
+    def test_dropped_copies_block_corrections_only_to_reached_readers(
         self, newsroom: Newsroom, old: Edition
     ) -> None:
         drop(old)
@@ -436,14 +436,14 @@ class TestEventsAfterDropping:
         self.post(copy, "Delivery")
         assert not ProviderEvent.objects.exists()
 
-    def test_reconcile_skips_it_with_a_message(self, old: Edition) -> None:
+    def test_reconcile_skips_dropped_editions_with_a_message(self, old: Edition) -> None:
         drop(old)
         out, err = StringIO(), StringIO()
         call_command("reconcile", str(old.issue_id), stdout=out, stderr=err)
         assert json.loads(out.getvalue().splitlines()[-1])["editions"] == 0
         assert "Version 1 is skipped. The copies were deleted on" in err.getvalue()
 
-    def test_restored_backup_does_not_reopen_it(self, old: Edition) -> None:
+    def test_restored_backup_does_not_reopen_dropped_editions(self, old: Edition) -> None:
         miss_one(old)
         Edition.objects.filter(pk=old.pk).update(control="closed", control_at=old.published_at)
         drop(old)
@@ -504,7 +504,9 @@ class TestEventsWhileDropping:
         assert not Alarm.objects.exists()
         assert not Evidence.objects.exists()
 
-    def test_evidence_added_meanwhile_goes_with_the_next_run(self, half_dropped: Edition) -> None:
+    def test_next_run_deletes_evidence_that_was_added_meanwhile(
+        self, half_dropped: Edition
+    ) -> None:
         copy = rows_of(half_dropped)[0]
         kept = rows_of(Edition.objects.get(title="Lately"))[0]
         put_on_record(kept, "another-issue")
@@ -554,7 +556,7 @@ class TestPagesAfterDropping:
         assert [mail["title"] for mail in record.mails] == ["Lately"]
         assert record.mails_not_known == 1
 
-    def test_list_read_during_a_drop_aborts(self, old: Edition) -> None:
+    def test_reading_a_list_during_a_drop_aborts(self, old: Edition) -> None:
         readers = every_copy(old.pk, ALL, batch_size=2)
         next(readers)
         drop(old)

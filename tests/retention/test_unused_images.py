@@ -59,7 +59,9 @@ def test_image_is_deleted_when_unused_for_long(newsroom: Newsroom, make_older: M
     assert not UploadedImage.objects.exists()
 
 
-def test_time_begins_with_the_last_letter(newsroom: Newsroom, make_older: MakeOlder) -> None:
+def test_retention_begins_after_the_last_letter_that_uses_an_image(
+    newsroom: Newsroom, make_older: MakeOlder
+) -> None:
     picture = uploaded(newsroom)
     of_it = draft(newsroom, in_markdown(picture, "Swifts"))
     gone()
@@ -85,7 +87,7 @@ SHOWN_IN: dict[str, Callable[[Newsroom, UploadedImage], object]] = {
 
 
 @pytest.mark.parametrize("place", SHOWN_IN)
-def test_used_image_stays_even_if_it_was_unused_for_long(
+def test_image_is_kept_if_a_letter_uses_it_again(
     newsroom: Newsroom, make_older: MakeOlder, place: str
 ) -> None:
     picture = uploaded(newsroom)
@@ -120,7 +122,7 @@ def test_image_being_uploaded_again_is_kept(
     assert UploadedImage.objects.exists()
 
 
-def test_many_images_are_deleted_in_pieces(newsroom: Newsroom, make_older: MakeOlder) -> None:
+def test_many_images_are_deleted_in_batches(newsroom: Newsroom, make_older: MakeOlder) -> None:
     for shade in range(22):
         store_image(file(shade), "a.png", by=newsroom.author.pk)
     gone()

@@ -7,9 +7,9 @@ from django.db.backends.utils import CursorWrapper
 from delivery.monitoring import delivery_metrics
 from delivery.rules.reason import Reason, ReasonCode
 
-# Batches that are not done, or have missed deliveries that wait for a decision. A query uses the
-# index `batch_open` only if it repeats this condition word for word. `state = 'ready'` must not
-# imply it, because a claim would then read that whole index.
+# Batches that are not done, and batches whose missed deliveries wait for a decision. A query uses
+# the index `batch_open` only if it repeats this condition word for word. The condition `state =
+# 'ready'` must not imply this one: a claim would then read the whole index.
 IS_OPEN = """CASE WHEN batch.state = 'done' AND batch.missed = 0
                     THEN 'over' ELSE 'not over' END = 'not over'"""
 

@@ -19,7 +19,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
 LOCK_TIMEOUT, DEADLOCK, CANCELLED = "55P03", "40P01", "57014"
 # The server stopped, or the connection was lost. A failure to connect has no code.
 CONNECTION_LOST = (None, "57P01", "57P02", "57P03", "08000", "08003", "08006", "08P01")
-# Failures to connect that waiting does not change. They have no code, only these words.
+# Connection failures that waiting does not fix. They have no code, only these words.
 PERMANENT = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "not permitted to log in", "certificate"),
@@ -39,7 +39,7 @@ def _seconds(value: str) -> float:
 
 
 class Command(migrate.Command):
-    """Django's command with short waits for locks. Other sessions queue behind each."""
+    """Django's command with short waits for locks. Other sessions queue behind a wait."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
@@ -88,10 +88,7 @@ class Command(migrate.Command):
             options["verbosity"] = self._verbosity_of_retry
 
     def _try(self, *args: Any, **options: Any) -> str | None:
-        """Apply the missing migrations.
-
-        Return what the run waits for if it must try again.
-        """
+        """Apply the missing migrations. Return what blocks them if the run must try again."""
         self._wait: LockWait | None = None
         self._verbosity_of_retry = self._shown
         waiting_for = _("Waiting for another migrate to finish.")
@@ -138,7 +135,7 @@ class Command(migrate.Command):
                 return
 
     def _pause(self, reason: str) -> None:
-        """Print the reason and wait. Raise CommandError when the patience has ended."""
+        """Print the reason and wait. Raise CommandError when `--patience` is used up."""
         waited_s = time.monotonic() - self._since
         left_s = self._patience_s - waited_s
         if left_s <= 0:

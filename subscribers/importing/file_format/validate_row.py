@@ -1,4 +1,4 @@
-"""Validation of rows: whether they name a reader who can be mailed. Pure."""
+"""Check whether a row names a reader who can be mailed. Pure."""
 
 import re
 from typing import NamedTuple

@@ -19,7 +19,7 @@ from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, S
 ADMIN = "/admin/"
 AUTHORS, GROUPS = f"{ADMIN}newsletter_site/user/", f"{ADMIN}auth/group/"
 NEWSLETTER = f"{ADMIN}delivery/newsletter/1/"
-# One more than a page of a list holds.
+# One more than fit on a page of the list.
 ENTRIES = 101
 PERMISSIONS_TO_LOOK = ("view_user", "view_group", "view_logentry", "view_newsletter")
 
@@ -59,7 +59,7 @@ def _delete_some(page: Page) -> None:
 
 
 def things(operator: Any) -> tuple[Any, Group, LogEntry]:
-    """Create an author, a group and a log entry, each with the longest name."""
+    """Create an author, a group and a log entry with the longest possible names."""
     author = get_user_model().objects.create_user(
         LONGEST.upper(), password="a long password", email=LONGEST_ADDRESS,
         first_name=LONGEST, last_name=LONGEST, is_staff=True,
@@ -85,10 +85,7 @@ def things(operator: Any) -> tuple[Any, Group, LogEntry]:
 
 
 def addresses(operator: Any, author: Any, group: Group, entry: LogEntry) -> Pages:
-    """Return a page of each kind that an operator can open.
-
-    Pages that change something come last.
-    """
+    """Return one page of each kind for operators. Pages that change data come last."""
     request = RequestFactory().get("/")
     request.user = operator
     one_of = {type(one): one for one in (author, group, entry, Newsletter.objects.get_current())}
@@ -137,7 +134,7 @@ def operator() -> Any:
 
 
 def administration() -> dict[Any, Pages]:
-    """Return the users and their pages; some see and change less."""
+    """Return users with different permissions, and their pages."""
     who = operator()
     author, group, entry = things(who)
     nobody = get_user_model().objects.create_user(f"{LONGEST}-", is_staff=True)

@@ -1,4 +1,4 @@
-"""Calls are ended at their deadlines, and calls in time are left alone."""
+"""Calls are ended at their deadlines; other calls are not disturbed."""
 
 import threading
 import time
@@ -7,7 +7,7 @@ import pytest
 
 from delivery.postmark.call_deadlines import Deadlines
 
-# So long that a test that waits for it fails.
+# Long enough that a test that waits for it fails.
 LONG_S = 20.0
 
 
@@ -62,7 +62,7 @@ def test_an_earlier_deadline_does_not_wait_for_a_later_one() -> None:
     assert ended.wait(LONG_S)
 
 
-def test_failing_end_does_not_block_other_deadlines(
+def test_error_at_one_deadline_does_not_block_the_others(
     deadlines: Deadlines, caplog: pytest.LogCaptureFixture
 ) -> None:
     def breaks() -> None:

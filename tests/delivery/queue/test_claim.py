@@ -1,4 +1,4 @@
-"""Batches are claimed by one worker at a time, and never before they are due."""
+"""Each batch is claimed by one worker at a time, and only when it is due."""
 
 import uuid
 
@@ -22,12 +22,12 @@ def test_a_claimed_batch_is_not_given_to_a_second_worker(newsroom: Newsroom) -> 
     assert second is None
 
 
-def test_a_batch_that_another_is_claiming_is_passed_over(newsroom: Newsroom) -> None:
+def test_batch_being_claimed_by_another_worker_is_skipped(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4, batch_size=2)
     lower, higher = newsroom.batches(edition)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
-        # The lock is held until the other has its batch. A wait for the lock would never end.
+        # The lock is held until the other worker has its batch, so waiting for it would never end.
         claimed = Beside(taken).end()
     assert claimed.batch == higher.pk
 
@@ -39,7 +39,7 @@ def test_racing_workers_never_share_a_batch(newsroom: Newsroom) -> None:
     assert len(claimed) == len(set(claimed)) == 10
 
 
-def test_nothing_is_claimed_before_the_hold_is_over(newsroom: Newsroom) -> None:
+def test_nothing_is_claimed_before_the_hold_ends(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3, hold_s=600)
     assert claim(uuid.uuid4(), lease_s=30) is None
     assert newsroom.state(edition) == "held"
@@ -68,7 +68,7 @@ def test_released_batch_waits_unchanged(newsroom: Newsroom) -> None:
     assert newsroom.batch(edition).crashes == 0
 
 
-def test_a_claim_that_was_lost_cannot_be_released(newsroom: Newsroom) -> None:
+def test_lost_claim_cannot_be_released(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
     lost = taken()
     newsroom.let_time_pass(31)
@@ -77,7 +77,7 @@ def test_a_claim_that_was_lost_cannot_be_released(newsroom: Newsroom) -> None:
     assert not release(lost)
 
 
-def test_the_ceiling_on_copies_per_second_holds_over_all_workers(newsroom: Newsroom) -> None:
+def test_rate_limit_applies_to_all_workers_together(newsroom: Newsroom) -> None:
     newsroom.publish(readers=300, batch_size=100)
 
     # One second's copies may go at once. The next claim has to wait for its permit.
@@ -118,7 +118,7 @@ def test_an_audience_is_cut_into_batches(
     assert newsroom.counts(edition).waiting == edition.audience == readers
 
 
-def test_only_confirmed_readers_who_may_be_mailed_are_an_audience(newsroom: Newsroom) -> None:
+def test_audience_is_confirmed_readers_who_are_not_suppressed(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     Subscriber.objects.create(email="pending@example.net")
     Subscriber.objects.filter(email="reader0@example.net").update(state="bounced")

@@ -21,7 +21,7 @@ from tests.delivery.run_in_threads import Beside
 from tests.delivery.worker_steps import begun, taken
 
 
-def test_a_lease_that_still_runs_is_left_alone(newsroom: Newsroom) -> None:
+def test_batch_with_a_valid_lease_is_not_recovered(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
     assert claim(uuid.uuid4(), lease_s=30)
     assert newsroom.recover_expired_leases() == 0
@@ -38,7 +38,7 @@ def test_a_batch_that_was_claimed_and_never_called_waits_again(newsroom: Newsroo
     assert newsroom.outcomes(edition) == ["sent"] * 3
 
 
-def test_lost_batch_of_a_paused_edition_comes_back_paused(newsroom: Newsroom) -> None:
+def test_recovered_batch_of_a_paused_edition_is_paused(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     assert claim(uuid.uuid4(), lease_s=30)
     # Transactional mail is queued without the edition's lock, so a pause can miss a claimed batch.
@@ -50,11 +50,11 @@ def test_lost_batch_of_a_paused_edition_comes_back_paused(newsroom: Newsroom) ->
     assert newsroom.batch(edition).state == "paused"
 
 
-def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(newsroom: Newsroom) -> None:
+def test_copy_that_crashes_workers_is_found_by_halving_and_parked(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=8)
     poison = Delivery.objects.filter(issue=edition.issue_id).order_by("recipient")[5].recipient_id
 
-    # A worker that claims a batch with the poison in it crashes before its call.
+    # A worker that claims a batch with this copy crashes before its call.
     for _ in range(40):
         claimed = claim(uuid.uuid4(), lease_s=30)
         if claimed is None:
@@ -74,7 +74,7 @@ def test_a_poisonous_delivery_is_found_by_halving_and_parked_alone(newsroom: New
     assert newsroom.state(edition) == "needs_attention"
 
 
-def test_halves_start_without_the_crashes_of_the_whole(newsroom: Newsroom) -> None:
+def test_split_batches_start_with_no_crashes(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
     for _ in range(2):
         assert claim(uuid.uuid4(), lease_s=30)
@@ -166,13 +166,13 @@ def test_failing_recovery_does_not_block_others(newsroom: Newsroom) -> None:
     first = taken()
     assert claim(uuid.uuid4(), lease_s=31)
     newsroom.let_time_pass(32)
-    # One more than its column can hold.
+    # One more than the column's maximum.
     Batch.objects.filter(pk=first.batch).update(crashes=32_767)
     assert newsroom.recover_expired_leases() == 1
     assert [batch.state for batch in newsroom.batches(edition)] == ["claimed", "ready"]
 
 
-def test_locked_edition_costs_the_sweep_one_wait(newsroom: Newsroom) -> None:
+def test_sweep_waits_once_for_a_locked_edition(newsroom: Newsroom) -> None:
     locked = newsroom.publish(readers=MAX_BATCHES + 1, batch_size=1)
     other = newsroom.publish(readers=1, batch_size=100)
     while claim(uuid.uuid4(), lease_s=30):

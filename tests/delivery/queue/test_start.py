@@ -64,7 +64,7 @@ def test_deadline_counts_from_before_the_start_record(newsroom: Newsroom, settin
         Batch.objects.select_for_update().get()
         worker.start()
         newsroom.wait_for_a_backend_that_waits_for_a_lock()
-        # Its whole lease passes while it waits to record the start.
+        # The whole deadline passes while the worker waits to record the start.
         time.sleep(0.5)
     worker.join(timeout=30)
 
@@ -148,7 +148,9 @@ def test_a_reader_suppressed_after_publishing_counts_as_suppressed(newsroom: New
 
 # The order is send, then mark. A mark without evidence is looked up before any resend.
 @pytest.mark.parametrize("mark", [{"sent_at": Now()}, {"provider_message_id": "a-bare-id"}])
-def test_a_bare_mark_is_asked_about_first(newsroom: Newsroom, mark: dict[str, object]) -> None:
+def test_mark_without_evidence_is_looked_up_first(
+    newsroom: Newsroom, mark: dict[str, object]
+) -> None:
     edition = newsroom.publish(readers=3)
     key = changed(newsroom.copies(edition)[0], **mark)
     newsroom.deliver_all()
@@ -170,14 +172,14 @@ def test_id_without_time_is_never_resent_automatically(newsroom: Newsroom) -> No
     assert newsroom.sandbox.summary()["accepted"] == 0
 
 
-def test_marked_copies_are_asked_about_one_by_one(newsroom: Newsroom) -> None:
+def test_marked_copies_are_looked_up_one_by_one(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=10)
     newsroom.deliver_all()
     Delivery.objects.filter(issue=edition.issue_id).update(
         outcome="waiting", provider_message_id=None, evidence=None
     )
     Batch.objects.filter(edition=edition).update(state="ready", waiting=10, sent=0)
-    # Every other search fails. In one look-up they would never all succeed.
+    # Every other search fails, so a look-up of all copies together would never succeed.
     newsroom.sandbox.set_fault("search_503", every=2)
 
     for _ in range(6):
@@ -198,7 +200,7 @@ def test_recorded_acceptance_marks_without_an_alarm(newsroom: Newsroom) -> None:
     assert not Alarm.objects.exists()
 
 
-def test_a_call_is_not_put_on_record_inside_another_transaction(newsroom: Newsroom) -> None:
+def test_call_cannot_start_inside_another_transaction(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
     claimed = taken()
     # The call would start before the outer transaction commits or rolls back its record.
@@ -206,7 +208,7 @@ def test_a_call_is_not_put_on_record_inside_another_transaction(newsroom: Newsro
         start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
 
 
-def test_a_transaction_that_falls_silent_is_ended_by_the_server(newsroom: Newsroom) -> None:
+def test_server_ends_an_idle_transaction(newsroom: Newsroom) -> None:
     with short_transaction() as cursor:
         cursor.execute("SHOW idle_in_transaction_session_timeout")
         assert cursor.fetchone() == ("5s",)

@@ -71,7 +71,7 @@ def test_a_request_outside_a_transaction_is_refused(newsroom: Newsroom) -> None:
         request_mail(CONFIRMATION, 1, [(1, "ada@example.net")], ahead=True)
 
 
-def test_the_ledger_refuses_a_second_request_of_one_version(newsroom: Newsroom) -> None:
+def test_database_refuses_a_second_request_of_one_version(newsroom: Newsroom) -> None:
     people = sign_up(1)
     request(people)
     with pytest.raises(IntegrityError, match="delivery_pkey"):
@@ -107,12 +107,12 @@ def test_sign_ups_do_not_wait_for_one_another(newsroom: Newsroom) -> None:
     request([first])
     with transaction.atomic():
         request_mail(CONFIRMATION, 1, [(second.pk, second.email)], ahead=True)
-        # It ends before this transaction does, so it did not wait for it.
+        # The other request ends during this transaction, so it did not wait.
         Beside(lambda: request([third])).end()
     assert Delivery.objects.count() == 3
 
 
-def test_a_batch_number_that_is_taken_is_passed_over(newsroom: Newsroom) -> None:
+def test_batch_number_in_use_is_skipped(newsroom: Newsroom) -> None:
     people = sign_up(3)
     edition = request(people[:1])
     taken = Batch.objects.get().pk
@@ -121,7 +121,7 @@ def test_a_batch_number_that_is_taken_is_passed_over(newsroom: Newsroom) -> None
     assert Batch.objects.count() == 2
 
 
-def test_after_the_last_batch_number_comes_the_first_again(newsroom: Newsroom) -> None:
+def test_batch_numbers_start_again_after_the_last(newsroom: Newsroom) -> None:
     people = sign_up(2)
     draw_next(DRAWN_NUMBERS - 1)
     edition = request(people[:1])
@@ -181,7 +181,7 @@ def test_each_kind_has_its_tag_and_link(newsroom: Newsroom, kind: str, tag: str,
         assert "evil.example" not in part
 
 
-def test_mail_names_the_newsletter_as_it_is_when_it_goes(newsroom: Newsroom) -> None:
+def test_mail_uses_the_newsletter_name_at_sending_time(newsroom: Newsroom) -> None:
     first, second = sign_up(2)
     dispatcher = newsroom.dispatcher()
     Newsletter.objects.get_current()
@@ -209,7 +209,7 @@ def test_confirmations_go_before_a_huge_newsletter(newsroom: Newsroom, settings:
     assert Delivery.objects.filter(issue_id=CONFIRMATION_ISSUE, outcome="sent").count() == 30
 
 
-def test_imported_requests_take_turns_with_a_letter(newsroom: Newsroom, settings: object) -> None:
+def test_imported_requests_alternate_with_a_letter(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_BATCH_SIZE = 5  # type: ignore[attr-defined]
     letter = newsroom.publish(readers=50)
     imported = request(sign_up(200), ahead=False)
@@ -236,7 +236,7 @@ def test_a_request_to_a_paused_edition_waits_without_a_call(newsroom: Newsroom) 
 
 
 @pytest.mark.parametrize("end", ["cancelled", "closed"])
-def test_mail_on_request_never_ends(newsroom: Newsroom, end: str) -> None:
+def test_confirmation_edition_never_ends(newsroom: Newsroom, end: str) -> None:
     edition = request(sign_up(1))
     with pytest.raises(IntegrityError, match="mail_on_request_never_ends"):
         Edition.objects.filter(pk=edition.pk).update(control=end)
@@ -298,17 +298,19 @@ def test_until_empty_counts_the_requests_open_at_its_start(newsroom: Newsroom) -
 
 
 @pytest.mark.parametrize("reconciled", [False, True], ids=["look-up", "reconcile"])
-def test_a_confirmation_sent_unheard_is_found(newsroom: Newsroom, reconciled: bool) -> None:
+def test_unconfirmed_confirmation_mail_is_found_by_look_up(
+    newsroom: Newsroom, reconciled: bool
+) -> None:
     edition = request(sign_up(2))
     newsroom.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.deliver_all()
     assert load_counts(edition.pk).unknown == 2
     if reconciled:
-        # Under the tag of its kind.
+        # The search uses the tag of its kind.
         outcome = reconcile(CONFIRMATION_ISSUE, waits=False, report_progress=len)
         assert [report.recorded for report in outcome.reports] == [2]
     else:
-        # On the stream that it went over.
+        # The search uses the stream of the mail.
         newsroom.deliver_after(60)
     assert load_counts(edition.pk).sent == 2
     assert {copy.evidence for copy in newsroom.copies(edition)} == {"lookup"}

@@ -15,7 +15,7 @@ class KeptRows:
                 cursor.execute(f"CREATE TABLE kept_{table} AS TABLE {table}")
 
     def restore(self) -> None:
-        """Restore the tables, and lose all later changes."""
+        """Restore the tables and discard all later changes."""
         with connection.cursor() as cursor:
             cursor.execute(f"TRUNCATE {', '.join(TABLES)} CASCADE")
             for table in TABLES:

@@ -1,4 +1,4 @@
-"""Our record compared with the provider's: additions recorded, gaps reported."""
+"""Reconciling records copies that we lack and reports those the provider lacks."""
 
 import io
 import json
@@ -49,7 +49,7 @@ def reconcile(newsroom: Newsroom) -> Reconcile:
 
 
 def let_time_pass(newsroom: Newsroom, seconds: float) -> None:
-    """Move all records into the past by this time."""
+    """Move all records into the past by this duration."""
     newsroom.let_time_pass(seconds)
     with connection.cursor() as cursor:
         for moved in ("delivery.sent_at", "edition.unreconciled_since", "alarm.raised_at"):
@@ -88,7 +88,7 @@ def deliver_and_forget(newsroom: Newsroom) -> None:
 
 
 def accept(newsroom: Newsroom, edition: Edition, key: str) -> None:
-    """Make the provider accept a message for an edition that nobody here sent."""
+    """Make the provider accept a message that this database did not send."""
     answer = requests.post(
         f"{newsroom.sandbox.url}/email",
         json={
@@ -154,7 +154,7 @@ def test_accepted_failed_copy_is_recorded_as_sent(
     assert newsroom.copies(edition)[1].provider_message_id == given_up.provider_message_id
 
 
-def test_a_hit_is_believed_by_its_key_not_its_tag(newsroom: Newsroom, reconcile: Reconcile) -> None:
+def test_search_result_is_matched_by_key_not_tag(newsroom: Newsroom, reconcile: Reconcile) -> None:
     edition, other = newsroom.publish(2), newsroom.publish()
     stranger = DeliveryKey(other.issue_id, 1, newsroom.copies(other)[0].recipient_id)
     accept(newsroom, edition, str(stranger))
@@ -204,7 +204,7 @@ def test_unknown_version_is_reported_separately(newsroom: Newsroom, reconcile: R
     assert set(copies_by_key(newsroom).values()) == {1}
 
 
-def test_known_version_outside_the_walk_is_not_reported(
+def test_known_version_with_only_old_calls_is_not_reported(
     newsroom: Newsroom, reconcile: Reconcile
 ) -> None:
     first = newsroom.publish(3)
@@ -218,7 +218,7 @@ def test_known_version_outside_the_walk_is_not_reported(
 
 
 def forget_at_the_provider(newsroom: Newsroom) -> Edition:
-    """Deliver an edition, then lose it at the provider, which shows later mail."""
+    """Deliver an edition that the provider then forgets, while it shows later mail."""
     edition = newsroom.publish(3)
     newsroom.deliver_all()
     newsroom.sandbox.outbox.clear()
@@ -228,7 +228,9 @@ def forget_at_the_provider(newsroom: Newsroom) -> Edition:
     return edition
 
 
-def test_copies_that_are_not_shown_raise_an_alarm(newsroom: Newsroom, reconcile: Reconcile) -> None:
+def test_copies_missing_from_the_search_raise_an_alarm(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
     edition = forget_at_the_provider(newsroom)
     # The latest mail may not be in the search yet.
     assert reconcile()["missing"] == 0
@@ -249,7 +251,7 @@ def test_copies_that_are_not_shown_raise_an_alarm(newsroom: Newsroom, reconcile:
     assert not about & copies_by_key(newsroom).keys()
 
 
-def test_fresh_copies_that_are_not_shown_are_judged_later(
+def test_recent_copies_missing_from_the_search_are_checked_later(
     newsroom: Newsroom, reconcile: Reconcile
 ) -> None:
     edition = forget_at_the_provider(newsroom)
@@ -274,7 +276,7 @@ def test_fresh_copies_that_are_not_shown_are_judged_later(
     assert (answer["too_fresh"], answer["again_at"], answer["missing"]) == (0, None, 3)
 
 
-def test_a_run_that_waited_judges_the_whole_issue(
+def test_run_that_waited_checks_the_whole_issue(
     newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_RETRY_BASE_S = 0.01
@@ -320,7 +322,7 @@ def test_forgotten_editions_wait_unless_cancelled(newsroom: Newsroom, reconcile:
     assert newsroom.outcomes(edition) == ["withdrawn"] * 4
 
 
-def test_edition_with_second_copies_stays_stopped_after_reconciling(
+def test_edition_with_duplicate_copies_stays_stopped_after_reconciling(
     newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = 2
@@ -342,7 +344,7 @@ MARKS = [{"sent_at": "2026-01-01T00:00:00Z"}, {"provider_message_id": "a-bare-id
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_bare_mark_is_completed_from_the_provider(
+def test_mark_without_evidence_is_completed_from_the_provider(
     newsroom: Newsroom, reconcile: Reconcile, mark: dict[str, str]
 ) -> None:
     edition = newsroom.publish(2)
@@ -355,7 +357,9 @@ def test_bare_mark_is_completed_from_the_provider(
     newsroom.counts(edition)
 
 
-def test_a_bare_time_without_a_copy_is_cleared(newsroom: Newsroom, reconcile: Reconcile) -> None:
+def test_sent_time_without_a_provider_copy_is_cleared(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
     edition = newsroom.publish(2)
     key = changed(newsroom.copies(edition)[0], sent_at=Now())
     for _ in range(2):
@@ -391,7 +395,7 @@ def test_failed_search_proves_nothing_and_is_repeated(
     assert reconcile()["reconciled"] == 1
 
 
-def test_an_id_that_is_no_issues_is_refused(db: None) -> None:
+def test_invalid_issue_id_is_refused(db: None) -> None:
     for command, name, said in (
         ("reconcile", "17", "'17' is not the id of an issue"),
         ("reconcile", "00000000-0000-0000-0000-000000000000", "There is no issue"),
@@ -501,7 +505,7 @@ def test_failed_run_still_names_continuing_editions(
     asked = len(newsroom.sandbox.calls.newest_first())
     restored(newsroom)
     for _ in range(10):
-        # A call that met one fault does not count for the next.
+        # Each fault needs its own call.
         newsroom.sandbox.set_fault("search_503", nth=asked + 1)
 
     errors = io.StringIO()
@@ -514,7 +518,9 @@ def test_failed_run_still_names_continuing_editions(
     assert second.unreconciled_since is not None
 
 
-def test_a_reconciled_cancel_stays_a_cancel(newsroom: Newsroom, reconcile: Reconcile) -> None:
+def test_cancelled_edition_stays_cancelled_after_reconciling(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
     edition = newsroom.publish(3)
     deliver_and_forget(newsroom)
     database_identity.declare_restored()

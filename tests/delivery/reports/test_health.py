@@ -1,4 +1,4 @@
-"""The health of sending: what is read from the database, and its lines."""
+"""The health of sending: its values from the database, and its lines."""
 
 import json
 import uuid
@@ -172,7 +172,7 @@ def test_scheduled_edition_is_work_once_it_is_due(edition: Edition) -> None:
 
     Edition.objects.update(unreconciled_since=None, scheduled_for=Now() - timedelta(seconds=1))
     assert (read_health().work, load_open_newsletters()) == (True, [edition.pk])
-    # Until it is reconciled no worker starts it.
+    # No worker starts it before it is reconciled.
     Edition.objects.update(unreconciled_since=Now())
     assert (read_health().work, load_open_newsletters()) == (False, [edition.pk])
 
@@ -237,7 +237,7 @@ def test_failed_task_and_reduced_rate_are_read() -> None:
     assert (found.polled_at, found.poll_failures) == (NOW, 3)
     assert found.slowed_to_per_s is not None
     assert found.slowed_to_per_s < 200
-    # Without a worker for it, the time of its last success is still known.
+    # The time of the last success is known even without a worker.
     PeriodicTask.objects.update(due_at="2000-01-01T00:00:00Z")
     found = read_health()
     assert (found.polled_at, found.poll_failures) == (NOW, 0)

@@ -1,4 +1,4 @@
-"""The queue snapshot reads no ended batches, and shows every fault."""
+"""The queue snapshot reads only open batches, and shows every fault."""
 
 import json
 import uuid
@@ -26,14 +26,14 @@ def states() -> list[EditionState]:
     return [state_of(counts) for counts in now_standing().editions]
 
 
-def mail_that_was_requested() -> Batch:
+def requested_mail() -> Batch:
     with transaction.atomic():
         request_mail("confirmation", 1, [(1, "ada@example.net")], ahead=True)
     return Batch.objects.get(edition__kind="confirmation")
 
 
-def have_batches_that_are_over(edition: int, number: int) -> None:
-    """Add sent mails for past requests, one of them failed."""
+def add_finished_batches(edition: int, number: int) -> None:
+    """Add mails for past requests: one failed, the others were sent."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -56,7 +56,7 @@ def have_batches_that_are_over(edition: int, number: int) -> None:
 
 
 def rows_read_by(plan: dict[str, Any]) -> int:
-    """Count the rows that a plan's nodes read from tables and indexes, used or not."""
+    """Count the rows that a plan reads from tables and indexes, even discarded ones."""
     own = sum(
         plan.get(name, 0)
         for name in ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
@@ -79,15 +79,15 @@ def rows_read() -> int:
 
 
 def test_finished_mail_on_request_is_not_read_while_one_waits(newsroom: Newsroom) -> None:
-    batch = mail_that_was_requested()
-    have_batches_that_are_over(batch.edition_id, OVER)
+    batch = requested_mail()
+    add_finished_batches(batch.edition_id, OVER)
     assert states() == [EditionState.SENDING]
     assert rows_read() < 100
 
 
 def test_finished_transactional_mail_is_not_read(newsroom: Newsroom) -> None:
-    batch = mail_that_was_requested()
-    have_batches_that_are_over(batch.edition_id, OVER)
+    batch = requested_mail()
+    add_finished_batches(batch.edition_id, OVER)
     Batch.objects.filter(pk=batch.pk).update(state="done", waiting=0, sent=1)
     assert states() == []
     assert rows_read() < 100
@@ -112,7 +112,7 @@ def test_failed_test_letters_do_not_hide_an_issue_that_stopped(newsroom: Newsroo
         test.pk, test.issue_id, test.idempotency_key = None, uuid.uuid4(), None
         test.kind, test.title = Edition.Kind.TEST, f"Test letter {number}"
         test.save(force_insert=True)
-        have_batches_that_are_over(test.pk, 1)
+        add_finished_batches(test.pk, 1)
     assert states() == [EditionState.NEEDS_ATTENTION] * 2
 
 

@@ -1,4 +1,4 @@
-"""A settlement in words, for readable tables of decisions."""
+"""Write a settlement in words, so that tables of decisions are readable."""
 
 from collections.abc import Sequence
 

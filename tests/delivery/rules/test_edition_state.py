@@ -54,7 +54,7 @@ def test_unreconciled_paused_edition_needs_attention() -> None:
     assert f"./homing reconcile {paused.issue}" in waiting_sentence(paused)
 
 
-def test_the_books_balance_when_every_reader_is_counted_once() -> None:
+def test_counts_balance_if_every_reader_is_counted_once() -> None:
     outcomes = {"sent": 1, "suppressed": 2, "withdrawn": 3, "failed": 4, "unknown": 5, "waiting": 6}
     assert counts(audience=21, **outcomes).balanced
     assert not counts(audience=22, **outcomes).balanced
@@ -112,19 +112,19 @@ def test_the_state_of_an_edition(facts: dict[str, Any], state: str) -> None:
 
 
 @pytest.mark.parametrize("open_count", ["waiting", "unknown"])
-def test_nothing_open_ever_counts_as_succeeded(open_count: str) -> None:
+def test_open_edition_never_counts_as_succeeded(open_count: str) -> None:
     for control in ("running", "paused", "stopped"):
         for place in ("leased_batches", "queued_batches", "parked_batches", "paused_batches"):
             facts = {"control": control, open_count: 1, place: 1}
             assert state_of(counts(**facts)) is not EditionState.SUCCEEDED
 
 
-def test_every_state_has_words() -> None:
+def test_every_state_has_a_label() -> None:
     assert set(STATE_WORDS) == set(EditionState)
     assert str(STATE_WORDS[EditionState.NEEDS_ATTENTION]) == "needs attention"
 
 
-def test_every_audience_and_alarm_has_words() -> None:
+def test_every_audience_and_alarm_has_a_label() -> None:
     assert set(AUDIENCE_WORDS) == set(Edition.GoesTo)
     assert set(ALARM_WORDS) == set(Alarm.Kind)
 

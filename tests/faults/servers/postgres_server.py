@@ -22,7 +22,7 @@ from tests.database import remove_guard
 from tests.postgres_cluster import OwnCluster, remove
 
 TEMPLATE = "with_tables"
-# Losses when the machine stops do not matter here; losses when the server crashes do.
+# The data need not survive a crash of the machine, only a crash of the server.
 FORGETFUL = "\nfsync = off\nfull_page_writes = off\nlog_min_messages = fatal\n"
 # A proxy opens this server to every user of the machine, so it requires a password.
 WHO_MAY_COME_IN = "local all all scram-sha-256\n"
@@ -115,7 +115,7 @@ class OwnServer:
 
     @contextmanager
     def admin(self) -> Iterator[psycopg.Connection]:
-        """Open a session of the superuser, in none of the tests' databases."""
+        """Open a superuser session outside the databases of the tests."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             yield connection
 

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 PUBLISH, OPERATE, LOOK, WRITE = "publish_edition", "operate_sending", "view_issue", "write_draft"
 MANAGE = "manage_readers"
 
-# Every operation: the scope that its token is made for, and the permissions of which one is enough.
+# Each operation, with the scope of its token and its permissions. One of the permissions is enough.
 TABLE = {
     "publishIssue": ("publish", {PUBLISH}),
     "publishVersion": ("publish", {PUBLISH}),
@@ -69,7 +69,7 @@ BODIES: dict[str, Any] = {
 
 
 def operations() -> Iterator[tuple[str, str, str, dict[str, Any]]]:
-    """Each as name, method, address and what the document says of it."""
+    """Return the name, method, address and OpenAPI description of each operation."""
     for path, methods in document()["paths"].items():
         for method, operation in methods.items():
             yield operation["operationId"], method, path, operation
@@ -340,7 +340,7 @@ def test_an_internal_error_reveals_no_details(program: Program) -> None:
 
 
 def test_cookies_are_ignored(program: Program, settings: Any) -> None:
-    # With this setting, a session that is read is also sent back.
+    # With this setting Django returns a cookie for every session that it reads.
     settings.SESSION_SAVE_EVERY_REQUEST = True
     program.client.force_login(program.person)
     answer = program.get("/issues/")

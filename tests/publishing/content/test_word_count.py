@@ -13,13 +13,13 @@ TEXTS = {
     "": 0,
     " \n": 0,
     "Swifts leave.": 2,
-    # A reader finds a word there, or the fallback.
+    # A merge field counts as one word, or as its fallback.
     "Dear {{ name }}, they left.": 4,
     "Dear {{ name|dear old reader }}, they left.": 4,
     "{{ name }}": 1,
     "It is {{ name|nobody }}’s.": 3,
     "Write to {{ email }}, not to ada@posthouse.example.": 6,
-    # What leads somewhere is not read.
+    # URLs and links of the letter do not count.
     "See https://almanack.org/a-b/c?d=e here.": 2,
     "See the map (https://almanack.org/?who={{ email }}).": 3,
     "Leave ({{ unsubscribe_url }}) or read ({{ archive_url|nowhere }}).": 3,
@@ -71,7 +71,7 @@ def _draft(author, written: DraftFields):
 
 
 def _counted(window, author, written: DraftFields) -> tuple[int, int | None]:
-    """How many words the composer says a draft has, and how many the check."""
+    """Return the word counts in the composer and on the check sheet."""
     draft = _draft(author, written)
     page = window.get(f"/admin/newsletters/drafts/{draft.pk}/").words
     check = window.get(f"/admin/newsletters/drafts/{draft.pk}/check/").words

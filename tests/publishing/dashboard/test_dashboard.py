@@ -27,7 +27,7 @@ from tests.publishing.author_browser import Page, WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, in_doubt, sent
 from tests.publishing.preflight.context_factory import domain, records
-from tests.publishing.schedule_issue import its_time_came, tomorrow
+from tests.publishing.schedule_issue import make_edition_due, tomorrow
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -117,7 +117,7 @@ def test_a_due_issue_without_a_worker_is_reported(
     before = window.get(DESK)
     assert section(before, "need") == ""
 
-    its_time_came(edition)
+    make_edition_due(edition)
     page = window.get(DESK)
     assert section(page, "need")
     assert "Goes out" not in section(page, "issues")

@@ -21,7 +21,7 @@ CERTIFICATE = str(Path(__file__).parents[2] / "delivery" / "loopback.pem")
 DOMAIN = "almanack.example"
 SPF = "v=spf1 include:spf.mtasv.net ~all"
 LONG_AGO = 30.0
-# The certificates that everybody trusts; reading them estimate_duration 40 ms.
+# The public root certificates; reading them takes about 40 ms.
 TRUSTED = ssl.create_default_context(cafile=DEFAULT_CA_BUNDLE_PATH)
 
 
@@ -49,7 +49,7 @@ def here(names, site):
 
 
 def opener(names, **otherwise):
-    """One that may connect to loopback, where the tests' servers are."""
+    """Return an opener that may connect to the tests' servers on loopback."""
     return LinkOpener(
         names.known(),
         **{"is_allowed": lambda place: place.is_loopback, "trusted": TRUSTED, **otherwise},
@@ -114,7 +114,7 @@ def test_query_ends_at_its_deadline(names):
     names.silent = {DOMAIN}
 
     assert names.known().query(DOMAIN, "TXT", deadline=in_time(1.2)).status is DnsStatus.NO_ANSWER
-    assert len(names.asked) == 1  # in its own three seconds it would ask again
+    assert len(names.asked) == 1  # after its default of three seconds it would ask again
     assert names.known().query(DOMAIN, "TXT", deadline=in_time(-1)).status is DnsStatus.NO_ANSWER
     assert len(names.asked) == 1
 
@@ -160,7 +160,7 @@ def test_three_redirects_are_followed_and_a_fourth_is_not(here, opened):
     assert refused.is_dead
 
 
-def test_missing_host_is_dead_and_unanswered_host_is_unknown(opened, names):
+def test_missing_host_is_dead_and_silent_host_is_not_checked(opened, names):
     names.broken = {"silent.test"}
     with LocalWebServer() as closed:
         port = closed.port
@@ -175,7 +175,7 @@ def test_missing_host_is_dead_and_unanswered_host_is_unknown(opened, names):
 
 
 @pytest.mark.parametrize("path", ["/hang", "/drip"])
-def test_slow_server_is_cut_at_the_deadline(here, opened, site, path):
+def test_connection_to_a_slow_server_ends_at_the_deadline(here, opened, site, path):
     answer = opened(f"{here}{path}", within_s=0.7)
 
     assert answer.error is LinkError.TIMEOUT
@@ -228,7 +228,7 @@ def test_default_opener_rejects_every_notation_of_this_machine(names, site, host
 def test_redirect_is_checked_like_a_link(here, opened, names, site, onwards):
     names.records["inner.test", "A"] = ["127.0.0.2"]
     onwards = onwards.format(port=site.port, inner=f"http://inner.test:{site.port}/")
-    # The machine at .1 is outside in this test, the one at .2 is not.
+    # In this test only the machine at .1 is a public one; the machine at .2 is private.
     answer = opened(f"{here}/to?u={onwards}", is_allowed=lambda place: str(place) == "127.0.0.1")
 
     assert answer.error is LinkError.NOT_PUBLIC
@@ -281,7 +281,7 @@ def test_opening_links_is_bounded_and_returns_partial_results(here, names, site)
 
     assert found[f"{here}/404"].status == 404
     assert {found[address].error for address in slow if address in found} <= {LinkError.TIMEOUT}
-    # The dead one is asked twice. With more time the rest would have had its turn.
+    # The dead link is tried twice. With more time the other links would have been tried too.
     assert len(site.requests) <= 2 + CONCURRENCY
 
 

@@ -60,7 +60,7 @@ def shown(text):
     return "".join(re.sub(r"<[^>]*>", "", text).split())
 
 
-def test_heartbeats_and_a_running_hold_are_not_news(window, author, three_readers):
+def test_heartbeats_and_a_running_hold_change_no_part(window, author, three_readers):
     held = publish(author.pk, "k", letter(), hold_s=600).edition
     worker = WorkerHeartbeat.objects.create(id=held.issue_id, host="h", pid=1)
     before = Answer(window, held)
@@ -86,7 +86,7 @@ def test_heartbeats_and_a_running_hold_are_not_news(window, author, three_reader
     ],
     ids=["a copy went out", "paused", "delayed", "a copy bounced"],
 )
-def test_a_change_on_the_page_is_news(window, edition, news):
+def test_poll_returns_a_changed_part(window, edition, news):
     WorkerHeartbeat.objects.create(id=edition.issue_id, host="h", pid=1)
     before = Answer(window, edition)
     news(edition)
@@ -97,7 +97,7 @@ def test_a_change_on_the_page_is_news(window, edition, news):
     assert after.seen != before.seen
 
 
-def test_polls_slow_down_without_news(window, edition):
+def test_polls_slow_down_without_changes(window, edition):
     first = Answer(window, edition)
     known = f"&seen={first.seen}"
     pauses = [Answer(window, edition, f"{known}&same={n}").after_s for n in range(8)]
@@ -122,7 +122,7 @@ def test_polls_within_a_second_share_one_reading_of_the_counts(window, edition):
             Answer(window, edition, f"&page=0123456789abcde{number}&listed={listed}")
 
     about_counts = [query["sql"] for query in queries if "batch" in query["sql"]]
-    # At most one reading, if the first second ended meanwhile, with its queries about versions.
+    # At most one more reading, with its queries about versions, if the first second has ended.
     assert len(about_counts) <= 3
 
 

@@ -45,13 +45,13 @@ CORRECTED = letter("Swifts, corrected", "<p>Fourteen, not forty.</p>", "Fourteen
 
 @pytest.fixture
 def first(author, three_readers):
-    """Version 1, to Ada, Bram and Cleo."""
+    """Publish version 1 to Ada, Bram and Cleo."""
     return publish(author.pk, "first", letter(), hold_s=0).edition
 
 
 @pytest.fixture
 def correct(author, first):
-    """Publish a version of the issue of `first`, the next unless named."""
+    """Publish another version of the issue of `first`, by default version 2."""
 
     def publish_it(version=2, key="second", content=CORRECTED, **whom):
         return publish(
@@ -70,7 +70,7 @@ def called_back(edition):
 
 
 def readers_of(edition):
-    """Who has a delivery of this version, by name."""
+    """Return the names of the readers who have a delivery of this version."""
     return set(
         Delivery.objects.filter(issue=edition.issue_id, version=edition.version).values_list(
             "name", flat=True
@@ -115,7 +115,7 @@ def test_correction_for_reached_readers_needs_a_sent_earlier_copy(correct, first
     assert (edition.goes_to, edition.audience) == ("reached", 2)
 
 
-def test_who_was_reached_and_has_left_since_gets_no_correction(correct, first):
+def test_reached_reader_who_unsubscribed_gets_no_correction(correct, first):
     sent(first)
     leave(Subscriber.objects.get(name="Ada").pk)
 
@@ -142,7 +142,7 @@ def test_existing_version_sends_nothing_and_is_returned(author, correct, first, 
     assert (again.edition.pk, again.created) == (second.pk, False)
     assert Delivery.objects.count() == 6
     assert LogEntry.objects.count() == 2
-    # With other words it stays as it is, and the caller can tell.
+    # Other content does not change it, and the result says so.
     other = letter("Third thoughts")
     assert correct(2, "third", other).edition.title == "Swifts, corrected"
     assert not has_content(Edition.objects.get(version=2), other)
@@ -208,14 +208,14 @@ def test_correction_and_new_issue_cannot_share_a_key(author, correct, first):
 
 @pytest.fixture
 def stopped_half_way(first):
-    """Version 1 was cancelled: Ada has a copy, Bram's is unconfirmed, Cleo has none."""
+    """Cancel version 1: Ada has a copy, Bram's is unconfirmed, Cleo has none."""
     sent(first, "Ada")
     in_doubt(first, "Bram")
     cancelled(first)
     return first
 
 
-def test_unreached_leaves_out_readers_with_a_copy_or_in_doubt(correct, stopped_half_way):
+def test_unreached_excludes_sent_and_unconfirmed_copies(correct, stopped_half_way):
     SubscriberFactory(name="Dirk")
 
     edition = correct(goes_to="unreached").edition
@@ -224,7 +224,7 @@ def test_unreached_leaves_out_readers_with_a_copy_or_in_doubt(correct, stopped_h
     assert edition.audience == 2
 
 
-def test_who_was_not_reached_and_has_left_since_gets_nothing(correct, stopped_half_way):
+def test_unreached_reader_who_unsubscribed_gets_nothing(correct, stopped_half_way):
     leave(Subscriber.objects.get(name="Cleo").pk)
 
     assert readers_of(correct(goes_to="unreached").edition) == set()
@@ -284,14 +284,14 @@ def in_a_call(edition):
 
 
 def was_missed(edition):
-    """All tries of Cleo's copy are used up; nobody has decided about it."""
+    """Use up all tries of Cleo's copy, without a decision."""
     sent(edition, "Ada", "Bram")
     Delivery.objects.filter(name="Cleo").update(outcome="failed", missed=True, reason="Tries.")
     Batch.objects.filter(edition=edition).update(state="done", waiting=0, failed=1, missed=1)
 
 
 @pytest.mark.parametrize("becomes", [waits, in_a_call, was_missed])
-def test_the_unreached_wait_until_no_earlier_copy_can_go(correct, first, becomes):
+def test_unreached_audience_waits_until_no_earlier_copy_can_be_sent(correct, first, becomes):
     becomes(first)
 
     with pytest.raises(VersionRefusedError, match="version 1"):
@@ -352,7 +352,7 @@ def test_the_database_refuses_corrections_of_unreconciled_versions(stopped_half_
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_a_version_for_nobody_is_in_the_archive_alone(author, first, anybody, version):
+def test_version_for_nobody_appears_only_in_the_archive(author, first, anybody, version):
     sent(first)
     issue = {"issue": first.issue_id, "version": 2} if version == 2 else {}
 
@@ -397,7 +397,7 @@ def test_a_called_back_issue_keeps_its_address_without_renaming(author, first):
 
 
 def left(edition):
-    """Its copies are unconfirmed, and it was cancelled."""
+    """Cancel the edition while its copies are unconfirmed."""
     in_doubt(edition)
     cancelled(edition)
 
@@ -411,7 +411,7 @@ def refused(edition):
 
 
 @pytest.mark.parametrize("becomes", [sent, left, refused, waits])
-def test_an_address_stays_once_a_copy_may_have_left(correct, first, becomes):
+def test_archive_address_stays_once_a_copy_may_have_been_sent(correct, first, becomes):
     becomes(first)
 
     renamed = correct(content=RENAMED).edition

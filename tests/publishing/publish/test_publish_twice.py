@@ -22,9 +22,9 @@ ACCEPTED = "The newsletter issue has been accepted - emails will go out shortly.
 
 
 def published():
-    """How much there is of everything a publication makes."""
+    """Count the rows that a publication creates, by table."""
     return {
-        # Migrations seed the issues of mail on request; tests that empty tables take them away.
+        # Migrations add the issues of transactional mail. Tests that empty tables remove them.
         "Issue": Issue.objects.exclude(pk__in={*KIND_BY_ISSUE, TEST_ISSUE}).count(),
         **{
             model.__name__: model.objects.count()
@@ -150,7 +150,7 @@ def test_bad_key_gets_400_and_text_in_new_form(window, three_readers):
     assert window.post(**again).status == 303
 
 
-def test_key_keeps_its_letter_after_saved_response_expired(window, three_readers):
+def test_key_belongs_to_its_letter_after_the_saved_response_expired(window, three_readers):
     fields = window.open_form()
     window.post(**fields)
     PostedForm.objects.all().delete()

@@ -17,8 +17,8 @@ from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
 from tests.publishing.schedule_issue import (
     LISBON,
-    its_time_came,
     log_of,
+    make_edition_due,
     schedule,
     scheduled_time_in_zone,
     tomorrow,
@@ -118,7 +118,7 @@ def test_it_goes_out_once_at_its_new_time(
 ) -> None:
     assert scheduled_editions.move(waits.pk, later(), before=waits.scheduled_for)
     assert not start_due()
-    its_time_came(waits)
+    make_edition_due(waits)
     assert start_due()
     newsroom.deliver_all()
     assert newsroom.outcomes(waits) == ["sent", "sent"]
@@ -133,7 +133,7 @@ def test_started_and_due_issues_keep_their_time(newsroom: Newsroom, waits: Editi
         reschedule(waits, later(), record=lambda _: None)
 
     due = schedule(newsroom, title="Martins")
-    its_time_came(due)
+    make_edition_due(due)
     due.refresh_from_db()
     assert not scheduled_editions.move(due.pk, later(), before=due.scheduled_for)
     with pytest.raises(CannotDoThatError, match="its time has come"):

@@ -43,8 +43,8 @@ from tests.delivery.edition_factory import Newsroom
 from tests.publishing.author_browser import WindowOf, address
 from tests.publishing.schedule_issue import (
     LISBON,
-    its_time_came,
     log_of,
+    make_edition_due,
     schedule,
     scheduled_time_in_zone,
     status,
@@ -119,14 +119,14 @@ def test_database_requires_empty_audience_and_a_moment(newsroom: Newsroom) -> No
 def test_nobody_reads_it_before_it_has_started(newsroom: Newsroom, time_came: bool) -> None:
     edition = schedule(newsroom)
     if time_came:
-        its_time_came(edition)
+        make_edition_due(edition)
     anybody, letter = WindowOf(None), f"/archive/{edition.issue.slug}/"
     assert not public_editions().exists()
     for place in ("/archive/", "/archive/feed.xml", "/"):
         assert "Swifts" not in anybody.get(place).html
     assert anybody.get(letter).status == 404
 
-    its_time_came(edition)
+    make_edition_due(edition)
     start_due()
 
     assert public_editions().exists()
@@ -166,7 +166,7 @@ def test_at_its_time_it_goes_to_everyone_confirmed_then(
     edition = schedule(newsroom)
     newsroom.confirm(2, start=2)
     Subscriber.objects.filter(pk=leaver.pk).update(state="unsubscribed", unsubscribed_at=Now())
-    its_time_came(edition)
+    make_edition_due(edition)
 
     assert start_due()
     assert not start_due()
@@ -186,7 +186,7 @@ def test_at_its_time_it_goes_to_everyone_confirmed_then(
 def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
     newsroom.confirm(5)
     edition = schedule(newsroom)
-    its_time_came(edition)
+    make_edition_due(edition)
     with transaction.atomic():
         # Enqueuing waits for this lock of its edition.
         Edition.objects.select_for_update(no_key=True).get(pk=edition.pk)
@@ -202,7 +202,7 @@ def test_two_workers_start_it_once(newsroom: Newsroom) -> None:
 def test_worker_killed_before_enqueuing_leaves_the_issue_scheduled(newsroom: Newsroom) -> None:
     newsroom.confirm(5)
     edition = schedule(newsroom)
-    its_time_came(edition)
+    make_edition_due(edition)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK TABLE batch IN SHARE MODE")
         begun = beside(start_due)
@@ -226,8 +226,8 @@ def test_worker_killed_before_enqueuing_leaves_the_issue_scheduled(newsroom: New
 def test_one_that_cannot_start_keeps_no_other_from_its_time(newsroom: Newsroom) -> None:
     newsroom.confirm(1)
     stuck, fine = schedule(newsroom, title="Stuck"), schedule(newsroom, title="Fine")
-    its_time_came(stuck, ago_s=20)
-    its_time_came(fine)
+    make_edition_due(stuck, ago_s=20)
+    make_edition_due(fine)
     with connection.cursor() as cursor:
         cursor.execute(
             f"""
@@ -252,7 +252,7 @@ def test_it_is_sent_after_its_author_was_deleted(newsroom: Newsroom) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_admin_log")
     newsroom.author.delete()
-    its_time_came(edition)
+    make_edition_due(edition)
     assert start_due()
     assert counts(edition).audience == 1
 
@@ -268,7 +268,7 @@ def test_too_late_means_later_than_the_setting() -> None:
 def test_slightly_late_issue_is_sent_and_explains_the_delay(newsroom: Newsroom) -> None:
     newsroom.confirm(2)
     edition = schedule(newsroom)
-    its_time_came(edition, ago_s=12 * 60 + 10)
+    make_edition_due(edition, ago_s=12 * 60 + 10)
     assert start_due()
     assert status(edition).state is EditionState.SENDING
     assert "2 readers, 12 minutes late" in log_of(edition)[1]
@@ -280,7 +280,7 @@ def test_too_late_issue_is_published_but_paused(
 ) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    its_time_came(edition, ago_s=settings.SCHEDULE_LATE_S + 60)
+    make_edition_due(edition, ago_s=settings.SCHEDULE_LATE_S + 60)
     assert start_due()
 
     found = status(edition)
@@ -328,7 +328,7 @@ def test_it_is_called_off_before_its_time_and_stays_so(newsroom: Newsroom, name:
     newsroom.confirm(3)
     edition = schedule(newsroom)
     perform(name, edition, status(edition))
-    its_time_came(edition)
+    make_edition_due(edition)
     assert not start_due()
     assert start_scheduled.start_now(edition.pk) is None
     assert status(edition).state is EditionState.CANCELLED
@@ -340,7 +340,7 @@ def test_started_issue_cannot_be_called_back(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
     seen = status(edition)
-    its_time_came(edition)
+    make_edition_due(edition)
     start_due()
     with pytest.raises(CannotDoThatError, match="its state changed"):
         perform("call-back", edition, seen)
@@ -351,11 +351,11 @@ def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
     # However late it is, who sends it is not asked again.
-    its_time_came(edition, ago_s=90_000)
+    make_edition_due(edition, ago_s=90_000)
     perform("send-now", edition, status(edition))
     with pytest.raises(CannotDoThatError):
         perform("send-now", edition, status(edition))
-    its_time_came(edition)
+    make_edition_due(edition)
     assert not start_due()
     assert counts(edition).waiting == 3
     assert status(edition).state is EditionState.SENDING
@@ -367,7 +367,7 @@ def test_open_page_shows_the_audience_after_the_start(newsroom: Newsroom) -> Non
     page = progress_page(newsroom, edition)
     audiences = r'id="(?:audience|tab-all)"[^>]*>(?:\s*All <span class="small">)?(\d+)<'
     assert re.findall(audiences, page) == ["0", "0"]  # the sum and the tab
-    its_time_came(edition)
+    make_edition_due(edition)
     start_due()
     told = WindowOf(newsroom.author).client.get(
         address(edition), secure=True, headers={"HX-Request": "true"}
@@ -387,7 +387,7 @@ def test_scheduled_correction_goes_to_readers_reached_by_then(
     assert public_editions().get(issue=first.issue_id) == first
     newsroom.deliver_all()
     newsroom.confirm(1, start=4)
-    its_time_came(correction)
+    make_edition_due(correction)
     start_due()
     assert counts(correction).audience == 4
     assert Issue.objects.get(pk=first.issue_id).title == "Martins"
@@ -403,7 +403,7 @@ def test_a_scheduled_correction_keeps_whom_it_goes_to(
     newsroom.deliver_all()
     second = schedule(newsroom, issue=first.issue_id, version=2, goes_to=goes_to)
     newsroom.confirm(1, start=2)
-    its_time_came(second)
+    make_edition_due(second)
 
     assert start_due()
 
@@ -417,7 +417,7 @@ def test_scheduled_correction_starts_while_earlier_version_is_being_sent(
 ) -> None:
     first = newsroom.publish(4)
     correction = schedule(newsroom, issue=first.issue_id, version=2)
-    its_time_came(correction)
+    make_edition_due(correction)
     start_due()
     newsroom.deliver_all()
     assert counts(first).sent == counts(correction).sent == 4
@@ -441,7 +441,7 @@ def test_worker_waits_for_due_but_not_for_future_issues(
     schedule(newsroom)
     assert until_empty() == (1, 2, 2)
     due = schedule(newsroom, title="Martins")
-    its_time_came(due)
+    make_edition_due(due)
     assert until_empty() == (1, 2, 2)
     assert status(due).state is EditionState.SUCCEEDED
 
@@ -474,7 +474,7 @@ def test_a_script_schedules_and_asks_again_under_its_key(newsroom: Newsroom, tmp
     assert (answer["created"], answer["audience"]) == (True, 0)
     assert moment.words in said
     edition = Edition.objects.get(kind="newsletter")
-    its_time_came(edition)
+    make_edition_due(edition)
     Edition.objects.filter(pk=edition.pk).update(scheduled_for=moment.utc)
     perform("send-now", edition, status(edition))
     again, _ = told(*options)
@@ -502,7 +502,7 @@ def test_invalid_time_of_a_script_is_refused_with_sentence(
 def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> None:
     newsroom.confirm(2)
     edition = schedule(newsroom)
-    its_time_came(edition)
+    make_edition_due(edition)
     database_identity.check_identity()
     DatabaseIdentity.objects.update(database=1)
     # Not yet noticed: the statement itself looks.
@@ -552,7 +552,7 @@ def test_scheduled_issue_goes_out_once_after_reconciliation(
     Edition.objects.update(unreconciled_since=F("unreconciled_since") - timedelta(hours=1))
 
     call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
-    its_time_came(edition)
+    make_edition_due(edition)
 
     assert start_due()
     newsroom.deliver_all()
@@ -566,7 +566,7 @@ def test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled(
     first = newsroom.publish(1)
     newsroom.deliver_all()
     correction = schedule(newsroom, issue=first.issue_id, version=2, goes_to=goes_to)
-    its_time_came(correction)
+    make_edition_due(correction)
     Edition.objects.filter(pk=first.pk).update(control="cancelled")
     Edition.objects.update(unreconciled_since=Now())
     walked_first, walked_correction = load_editions(first.issue_id, retention_days=45)
@@ -595,7 +595,7 @@ def test_schedule_older_than_postmarks_memory_stays_unreconciled(
     with pytest.raises(SystemExit):
         call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
 
-    its_time_came(edition)
+    make_edition_due(edition)
     assert not start_due()
 
 

@@ -10,7 +10,7 @@ from postmark_sandbox.server import SandboxServer
 from tests.delivery.database_backup import backup_of
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.homing_installation import Installation
-from tests.publishing.schedule_issue import its_time_came, schedule
+from tests.publishing.schedule_issue import make_edition_due, schedule
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]
 
@@ -28,7 +28,7 @@ def test_issue_sent_after_the_backup_reaches_nobody_twice(database_url: str, set
     newsroom = Newsroom()
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    its_time_came(edition)
+    make_edition_due(edition)
     database_identity.check_identity()
     with SandboxServer() as provider, backup_of(database_url) as backup:
 

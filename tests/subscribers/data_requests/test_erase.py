@@ -56,7 +56,7 @@ NOBODY_IN_PARTICULAR = "reader1@example.net"
 
 @contextmanager
 def erasing_waits_for(newsroom: Newsroom, reader: Subscriber) -> Iterator[None]:
-    """Begin an erasure during the open transaction of this context."""
+    """Begin an erasure while the block's transaction is open."""
 
     with transaction.atomic():
         yield
@@ -66,7 +66,7 @@ def erasing_waits_for(newsroom: Newsroom, reader: Subscriber) -> Iterator[None]:
     assert tables_that_hold(reader.email) == []
 
 
-def somebody_with_a_past() -> Subscriber:
+def reader_with_history() -> Subscriber:
     """Make a reader with data in many tables."""
     reader = SubscriberFactory(email=ADDRESS, name=NAME)
     record_consent(
@@ -92,7 +92,7 @@ def somebody_with_a_past() -> Subscriber:
 
 @pytest.mark.django_db
 def test_erasure_removes_the_reader_everywhere_and_nobody_else() -> None:
-    reader = somebody_with_a_past()
+    reader = reader_with_history()
     leave(reader.pk)
     other = SubscriberFactory(email="miriam@posthouse.example.org")
     record_consent(other.pk, "asked", "form", request=1)
@@ -286,7 +286,7 @@ def test_erasure_includes_a_mail_that_is_being_requested(newsroom: Newsroom) -> 
 
 
 def test_erasure_does_not_wait_for_an_event_being_applied(newsroom: Newsroom) -> None:
-    """The worker locks the event and waits for the reader, whom the erasure locks."""
+    """The worker locks the event and waits for the reader that the erasure locked."""
     reader = newsroom.confirm(1)[0]
     event = event_inbox.store(an_event("Bounce", reader.email))
     assert event is not None
@@ -320,7 +320,7 @@ def test_an_erasure_is_all_or_nothing(newsroom: Newsroom) -> None:
 def an_event(
     kind: str, address: str, edition: Edition | None = None, reader: int = 0, number: int = 4711
 ) -> bytes:
-    """Make an event of Postmark about an address or a delivery."""
+    """Make a Postmark event about an address or a delivery."""
     copy, message, more = "", str(uuid.uuid4()), {"Metadata": {}}
     if edition is not None:
         sent = Delivery.objects.get(issue=edition.issue_id, recipient=reader)

@@ -10,20 +10,20 @@ one of two workers that claim at once gets the batch
     test_racing_workers_never_share_a_batch
 a batch that another worker is claiming is skipped, not waited for
     _claim_next: ORDER BY position, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
-    test_a_batch_that_another_is_claiming_is_passed_over
+    test_batch_being_claimed_by_another_worker_is_skipped
 only a batch that is ready is claimed for a call
     _claim_next: WHERE state «= 'ready' → IN ('ready', 'claimed')» AND due_at <= clock_timestamp()
     test_a_claimed_batch_is_not_given_to_a_second_worker
 nothing is claimed before it is due
     _claim_next: WHERE state = 'ready' «AND due_at <= clock_timestamp()» AND {provided}
-    test_nothing_is_claimed_before_the_hold_is_over
+    test_nothing_is_claimed_before_the_hold_ends
 a claim reads only the head of the queue, however long it is
     sql: DROP INDEX batch_open; CREATE INDEX batch_open ON batch
         (edition_id) WHERE state <> 'done' OR missed > 0
     test_a_call_reads_as_many_batches_however_many_wait
 a claim raises the epoch
     _claim: UPDATE batch SET state = %s«, epoch = epoch + 1»,
-    test_a_claim_that_was_lost_cannot_be_released
+    test_lost_claim_cannot_be_released
     test_worker_that_lost_its_claim_starts_no_call
     test_a_look_up_that_lost_its_claim_changes_nothing
 one of two workers looks up an unconfirmed batch
@@ -37,7 +37,7 @@ no look-up begins before it is due
     test_accepted_call_without_answer_is_found_once
 a batch is given back only under the claim's epoch
     release: WHERE id = %s AND state = 'claimed' AND «epoch = %s → (epoch = %s OR true)»
-    test_a_claim_that_was_lost_cannot_be_released
+    test_lost_claim_cannot_be_released
 a batch with a recorded call is not given back as unused
     release: WHERE id = %s «AND state = 'claimed'» AND epoch = %s
     test_a_batch_with_a_recorded_call_cannot_be_released
@@ -76,10 +76,10 @@ the attempt's record is committed before the first byte is sent
     test_an_attempt_is_committed_before_a_call
 transactions of the queue are outermost
     short_transaction: transaction.atomic(«durable=not _is_joined.get()»), connection
-    test_a_call_is_not_put_on_record_inside_another_transaction
+    test_call_cannot_start_inside_another_transaction
 a worker that freezes in a transaction does not keep its rows locked
     short_transaction: «cursor.execute → str»(f"SET LOCAL idle_in_transaction_session_timeout
-    test_a_transaction_that_falls_silent_is_ended_by_the_server
+    test_server_ends_an_idle_transaction
 consent is checked again when a call starts
     _still_to_send: else «readers.registered().no_longer_mailable(unmarked, claim.kind) → {}»
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
@@ -99,19 +99,19 @@ an erased reader gets nothing
 # --- Marks of an earlier sending ---
 a marked copy is not sent with the others
     _split_by_mark: (marked if «→ False and» has_mark
-    test_a_bare_mark_is_asked_about_first
+    test_mark_without_evidence_is_looked_up_first
 a provider's id marks a copy as sent before
     HAS_SENT_MARK: («provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR
     test_id_without_time_is_never_resent_automatically
 a time marks a copy as sent before
     HAS_SENT_MARK: (provider_message_id IS NOT NULL «OR sent_at IS NOT NULL» OR
-    test_a_bare_mark_is_asked_about_first
+    test_mark_without_evidence_is_looked_up_first
 evidence marks a copy as sent before
     HAS_SENT_MARK: sent_at IS NOT NULL «OR {_IS_PROVED}»)
     test_recorded_acceptance_marks_without_an_alarm
 a mark without evidence raises an alarm
     quarantine: «_raise_alarms(cursor, batch, edition, marked)»
-    test_a_bare_mark_is_asked_about_first
+    test_mark_without_evidence_is_looked_up_first
     test_a_marked_copy_is_asked_about_and_not_withdrawn
 a recorded acceptance raises no alarm about a mark
     _raise_alarms: «AND NOT {_IS_PROVED}»

@@ -1,4 +1,4 @@
-"""Guards in the database itself, which apply whatever the code does."""
+"""Guards of constraints and triggers in the database."""
 
 from tests.guards.notation import guards
 

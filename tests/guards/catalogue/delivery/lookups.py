@@ -53,7 +53,7 @@ a batch that cost two workers during their calls is halved
     test_batch_with_two_crashes_is_halved_and_parked
 a batch is suspected after two lost workers
     _recover_claimed: if crashes «< → <=» CRASHES_BEFORE_SUSPICION:
-    test_a_poisonous_delivery_is_found_by_halving_and_parked_alone
+    test_copy_that_crashes_workers_is_found_by_halving_and_parked
 further copies that a look-up finds become evidence
     after_lookup: decided.outcomes}«, duplicates=duplicates»)
     test_second_found_copy_is_reported_as_duplicate

@@ -105,7 +105,7 @@ later mail is searched before an edition continues
 a hit counts by its key and not by its tag
     ReconcileRound._walk: if key is None «or key.issue != self._issue» or key.version not in
         self._editions:
-    test_a_hit_is_believed_by_its_key_not_its_tag
+    test_search_result_is_matched_by_key_not_tag
 versions of an issue are kept apart
     ReconcileRound._walk: if key is None or key.issue != self._issue «or key.version not in
         self._editions»:
@@ -113,10 +113,10 @@ versions of an issue are kept apart
 a recorded copy that the search lacks raises an alarm
     ReconcileRound._look_up_missing: «record_findings.raise_not_at_provider_alarm(walked, key,
         recipient) → pass»
-    test_copies_that_are_not_shown_raise_an_alarm
+    test_copies_missing_from_the_search_raise_an_alarm
 a lagging search raises no alarm about missing copies
     ReconcileRound.run: last_accepted_at=«last[1] if last else» None
-    test_copies_that_are_not_shown_raise_an_alarm
+    test_copies_missing_from_the_search_raise_an_alarm
 a message counts as recorded only under its id
     compare: elif «row == ("sent", listed.message_id) → row[0] == "sent"»:
     test_message_matches_only_a_sent_row_with_its_id
@@ -125,7 +125,7 @@ messages of a version that only the provider knows are counted
     test_unknown_version_is_reported_separately
 a known version outside the scan is not reported
     ReconcileRound.run: «del self.report.unknown[version] → pass»
-    test_known_version_outside_the_walk_is_not_reported
+    test_known_version_with_only_old_calls_is_not_reported
 a version that only the provider knows waits for a decision
     Command.handle: or outcome.obstacles «or outcome.unknown» or
     test_unknown_version_is_reported_separately
@@ -140,7 +140,7 @@ a restore during the scan is reconciled anew
 an edition with second copies does not continue automatically
     end_reconciliation: if «second_acceptances(record).filter(
         raised_at__gte=record.unreconciled_since).exists() → False»:
-    test_edition_with_second_copies_stays_stopped_after_reconciling
+    test_edition_with_duplicate_copies_stays_stopped_after_reconciling
 an edition that a fault stopped stays stopped when reconciled
     end_reconciliation: control="stopped"«, control_reason=restored(record.issue).dumps()»
     test_reconciled_editions_keep_their_state

@@ -10,7 +10,7 @@ a locked row is left for later
     test_locked_row_is_left_for_later
 a list read while its copies are dropped does not end as complete
     outcome_page: «_require_kept(Edition.objects.filter(pk=edition))»
-    test_list_read_during_a_drop_aborts
+    test_reading_a_list_during_a_drop_aborts
 nothing is deleted while the provider may still be asked about it
     details_retention_days: «max(»int(settings.DETAILS_KEEP_DAYS)«, provider_retention_days())»
     test_details_outlast_the_providers_memory
@@ -35,7 +35,7 @@ a failing kind does not stop the others
     test_daily_task_logs_each_failure_and_retries
 an image that is in a letter again is not unused
     mark_unused: «→ NOT» (id = ANY(%s)) «= (unused_since IS NOT NULL) → AND unused_since IS NULL»
-    test_used_image_stays_even_if_it_was_unused_for_long
+    test_image_is_kept_if_a_letter_uses_it_again
 a repeated upload restarts an image's time
     store_image: «same.exclude(unused_since=None).update(unused_since=None)»
     test_repeated_upload_restarts_the_time
@@ -53,7 +53,7 @@ evidence of an edition with copies stays
 evidence of another issue stays when copies are dropped
     _delete_evidence: WHERE «edition.id = %s AND deliveries_dropped_at IS NOT NULL →
         %s::bigint IS NOT NULL»
-    test_evidence_added_meanwhile_goes_with_the_next_run
+    test_next_run_deletes_evidence_that_was_added_meanwhile
 nothing is dropped during a publication
     mark_dropped: «wait_for_enqueues()» lock_edition
     test_nothing_is_dropped_while_a_correction_is_published
@@ -102,7 +102,7 @@ a call without a recorded end counts by its deadline
     test_call_without_recorded_end_counts_by_its_deadline
 a correction is refused if it cannot reach all earlier recipients
     version_refusal: «reached_refusal(issue, version) → ""»
-    test_correction_to_reached_readers_is_refused_to_everyone_is_not
+    test_dropped_copies_block_corrections_only_to_reached_readers
 the database itself refuses it, whatever the code does
     sql: DROP TRIGGER who_was_reached_is_known ON edition
     test_database_refuses_a_correction_from_other_code
@@ -114,7 +114,7 @@ an event about a dropped copy does not revive an erased reader
     test_events_about_an_erased_reader_are_not_kept
 a restored backup does not reopen dropped copies
     _stop_open_editions: WHERE «deliveries_dropped_at IS NULL → true» AND EXISTS (SELECT FROM batch
-    test_restored_backup_does_not_reopen_it
+    test_restored_backup_does_not_reopen_dropped_editions
 the database itself holds: copies are dropped only of ended editions
     sql: ALTER TABLE edition DROP CONSTRAINT deliveries_are_dropped_only_of_ended_editions
     test_the_row_cannot_lie[deliveries_are_dropped_only_of_ended_editions]

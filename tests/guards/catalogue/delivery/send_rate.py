@@ -20,7 +20,7 @@ while the rate is limited no batch goes before its slot
     test_after_a_429_batches_wait_for_their_permit
 a slot is taken when it is due
     acquire_permit: FROM send_rate WHERE next_claim_at «<= clock_timestamp() → IS NOT NULL»
-    test_the_ceiling_on_copies_per_second_holds_over_all_workers
+    test_rate_limit_applies_to_all_workers_together
 one of many workers takes the slot
     acquire_permit: «FOR UPDATE SKIP LOCKED»") row
     test_one_slowed_worker_claims_per_permit
@@ -29,7 +29,7 @@ a slot that another worker is taking is not waited for
     test_a_turn_that_another_is_taking_is_not_waited_for
 a slot delays the next one by its size
     claim: «send_rate.consume_permit(cursor, permitted_per_s, claimed.waiting) → pass»
-    test_the_ceiling_on_copies_per_second_holds_over_all_workers
+    test_rate_limit_applies_to_all_workers_together
 the rate has a minimum
     after_too_fast: to_per_s=«max(rate / 2, floor) → rate / 2»
     test_it_never_falls_below_the_floor

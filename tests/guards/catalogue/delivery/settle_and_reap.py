@@ -81,7 +81,7 @@ a current lease is left alone
         statement that recovers one.
     _load_expired: «AND lease_until <= clock_timestamp()» AND id
     _EXPIRED: id = %s AND state = %s AND epoch = %s «AND lease_until <= clock_timestamp()»
-    test_a_lease_that_still_runs_is_left_alone
+    test_batch_with_a_valid_lease_is_not_recovered
 the reaper checks the epoch that it saw
     why: A batch claimed anew has a current lease.
     _EXPIRED: = %s AND «epoch = %s AND lease_until <= clock_timestamp() → (epoch = %s OR true)»
@@ -99,7 +99,7 @@ the reaper uses evidence that arrived after the worker was lost
     test_lease_reaper_applies_evidence_of_a_crashed_worker
 copies of a lost worker wait with the rest while their edition is held back
     _recover_claimed: "ready" «if control == "running" else "paused"»
-    test_lost_batch_of_a_paused_edition_comes_back_paused
+    test_recovered_batch_of_a_paused_edition_is_paused
 a lost call is looked up after its deadline, not before
     _recover_sending: coalesce(«deadline_at → started_at», lease_until) AS since
     test_a_lost_call_is_looked_up_from_its_deadline_on
@@ -108,16 +108,16 @@ the first look-up after a lost call waits for the quiet period
     test_a_lost_call_is_looked_up_from_its_deadline_on
 a worker lost before its call counts against the batch
     _recover_claimed: owner = NULL, lease_until = NULL«, crashes = crashes + 1» WHERE
-    test_a_poisonous_delivery_is_found_by_halving_and_parked_alone
+    test_copy_that_crashes_workers_is_found_by_halving_and_parked
 a worker lost during its call counts against the batch
     _recover_sending: «crashes = crashes + 1,» lookups = 0,
     test_a_copy_that_kills_workers_mid_call_is_parked
 a batch that cost two workers is halved
     _recover_claimed: «halve(cursor, lease.batch, lease.edition) → pass»
-    test_a_poisonous_delivery_is_found_by_halving_and_parked_alone
+    test_copy_that_crashes_workers_is_found_by_halving_and_parked
 halves start without the crashes of the whole
     halve: «cursor.execute("UPDATE batch SET crashes = 0 WHERE id = %s", [batch]) → pass»
-    test_halves_start_without_the_crashes_of_the_whole
+    test_split_batches_start_with_no_crashes
 one batch that cannot be recovered does not block the others
     _try_to_recover: except «DatabaseError → ZeroDivisionError»:
     test_failing_recovery_does_not_block_others

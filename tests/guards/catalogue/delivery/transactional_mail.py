@@ -11,7 +11,7 @@ two simultaneous first requests share one edition
     test_two_first_requests_at_once_share_one_edition
 a batch number that is taken is skipped
     _new_batch: «ON CONFLICT (id) DO NOTHING» RETURNING id
-    test_a_batch_number_that_is_taken_is_passed_over
+    test_batch_number_in_use_is_skipped
 split-off batches are numbered above all drawn numbers
     NEXT_BATCH_ID: THEN 0 ELSE «{DRAWN_NUMBERS} → 0» END
     test_split_batches_are_numbered_above_all_drawn_numbers
@@ -20,7 +20,7 @@ a sign-up's mail goes before every newsletter
     test_confirmations_go_before_a_huge_newsletter
 an import's mails alternate with a newsletter
     request_mail: «place if ahead else place + → 0 if ahead else 0 *» number
-    test_imported_requests_take_turns_with_a_letter
+    test_imported_requests_alternate_with_a_letter
 mail requeued for a held-back edition starts no call
     start.start_in: if «control != "running" → False»:
     test_a_request_to_a_paused_edition_waits_without_a_call
@@ -35,5 +35,5 @@ a refused transactional mail costs no confirmed reader the newsletter
     test_a_refused_transactional_mail_keeps_confirmed_readers
 the edition of transactional mail never ends
     sql: ALTER TABLE edition DROP CONSTRAINT mail_on_request_never_ends
-    test_mail_on_request_never_ends
+    test_confirmation_edition_never_ends
 """)

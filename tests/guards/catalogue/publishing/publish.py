@@ -81,7 +81,7 @@ of two authors who publish one version the second gets the first's
     test_concurrent_publication_waits_and_returns_the_first_edition
 an issue that may have been sent keeps its URL
     update_address: if issue.slug not in addresses and «not _is_address_fixed(issue) → True»:
-    test_an_address_stays_once_a_copy_may_have_left[sent]
+    test_archive_address_stays_once_a_copy_may_have_been_sent[sent]
 of two who rename a called-back issue the second gets the first's version
     publish: in (ONE_PER_KEY, ONE_PER_VERSION«, ADDRESS_STAYS»):
     test_renaming_a_called_back_issue_twice_publishes_once
@@ -91,17 +91,17 @@ publishing is complete or has no effect
 a correction goes only to readers confirmed now
     select_audience: «return confirmed() → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( Exists(
-    test_who_was_reached_and_has_left_since_gets_no_correction
+    test_reached_reader_who_unsubscribed_gets_no_correction
 a version for the unreached goes only to readers confirmed now
     select_audience: «return confirmed() → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( ~Exists(
-    test_who_was_not_reached_and_has_left_since_gets_nothing
+    test_unreached_reader_who_unsubscribed_gets_nothing
 a correction for the reached goes only to readers of an earlier copy
     select_audience: Exists(copies«.filter(outcome=Outcome.SENT)»)
     test_correction_for_reached_readers_needs_a_sent_earlier_copy
 a correction for the unreached skips sent and unconfirmed copies
     select_audience: Q(outcome__in=[«Outcome.SENT, Outcome.UNKNOWN»])
-    test_unreached_leaves_out_readers_with_a_copy_or_in_doubt
+    test_unreached_excludes_sent_and_unconfirmed_copies
 a correction for the unreached skips a copy with a time
     select_audience: «| Q(sent_at__isnull=False)»
     test_a_copy_with_a_mark_is_not_unreached[sent_at]
@@ -113,19 +113,19 @@ a correction for the unreached skips a copy with a recorded acceptance
     test_a_copy_with_a_mark_is_not_unreached[evidence]
 the unreached wait while a running version is still sent
     unreached_refusal: if «counts.control not in {"cancelled", "closed"} and not is_over → False»:
-    test_the_unreached_wait_until_no_earlier_copy_can_go[waits]
+    test_unreached_audience_waits_until_no_earlier_copy_can_be_sent[waits]
 the unreached wait until the calls of a cancelled version have ended
     unreached_refusal: if «counts.control in {"cancelled", "closed"} and counts.waiting → False»:
-    test_the_unreached_wait_until_no_earlier_copy_can_go[in_a_call]
+    test_unreached_audience_waits_until_no_earlier_copy_can_be_sent[in_a_call]
 the unreached wait for the decision about the missed
     unreached_refusal: counts.unknown «or counts.missed»
-    test_the_unreached_wait_until_no_earlier_copy_can_go[was_missed]
+    test_unreached_audience_waits_until_no_earlier_copy_can_be_sent[was_missed]
 a draft offers the unreached if copies are unconfirmed
     offers_reached: return self.is_correction «or self.unreached < self.everyone»
     test_draft_offers_unreached_readers_if_all_copies_are_unconfirmed
 a version for the unreached without readers has no copies
     enqueue_audience: if «edition.goes_to != NOBODY → True»:
-    test_a_version_for_nobody_is_in_the_archive_alone[2]
+    test_version_for_nobody_appears_only_in_the_archive[2]
 an audience is the confirmed readers who may be mailed
     confirmed: «state=Subscriber.State.CONFIRMED → state__isnull=False»)
     test_only_confirmed_readers_are_in_the_audience
