@@ -1,4 +1,4 @@
-"""Measurements of Homing's speed, each on a site of its own.
+"""Measurements of Homing's speed, each on a separate site.
 
 libpq reads missing options from the environment, and an address there overrides a socket folder. So
 this module clears them: a shell's settings never lead a benchmark to another database.

@@ -1,7 +1,7 @@
 """Work of the database between two moments, by its own counters.
 
 It counts bytes of write-ahead log and updated rows. The first change of a page after a checkpoint
-writes the whole page into the log, so callers check whether a checkpoint came in between.
+writes the whole page into the log. So callers check whether a checkpoint occurred in between.
 `tests/database_cost` uses it too.
 """
 

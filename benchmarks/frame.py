@@ -1,8 +1,8 @@
 """Measurements, targets and the tables that show them.
 
 A figure is the result of several runs, with its median and its spread. A target judges a ratio of
-two figures. Both are measured in turns within one run, round by round, because each alone varies
-with the machine and its other load.
+two figures. Both are measured alternately within one run, because each alone varies with the
+machine and its other load.
 """
 
 import argparse
@@ -71,8 +71,8 @@ class Target:
 class RowResult:
     """One row: its text, its targets and further figures.
 
-    `beside` holds the two sides of a ratio and the parts of a time. `notes` hold what the reader
-    needs to know about the figures. `name` is the row's name on the command line.
+    `beside` holds the two sides of a ratio and the parts of a time. `notes` explain the figures.
+    `name` is the row's name on the command line.
     """
 
     row: str
@@ -128,8 +128,8 @@ def in_turns(
 ) -> tuple[Measured, ...]:
     """Measure all sides once per round; return one figure each, in order.
 
-    An uncounted round warms the machine up. Every second round runs the sides backwards, so none of
-    them always comes first. A quick run has no warm-up.
+    An uncounted round warms the machine up. Every second round runs the sides in reverse order, so
+    no side is always first. A quick run has no warm-up.
     """
     runs: dict[str, list[float]] = {name: [] for name in sides}
     for number in range(1 if options.quick else 0, options.rounds + 1):

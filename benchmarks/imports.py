@@ -1,8 +1,8 @@
 """Import a list of readers by command and by upload, and measure each step.
 
-Each step is a process of its own. The list has duplicates, bad rows and quoted names. One import
-uses the command, with its full report and the file of rejects. The other uploads the file through
-the site's own WSGI application; a worker's step checks and imports it.
+Each step is a separate process. The list has duplicates, bad rows and quoted names. One import uses
+the command, with its full report and the file of rejects. The other uploads the file through the
+site's own WSGI application; a worker's step checks and imports it.
 
     python -m benchmarks.imports [--rows 1000000]
 

@@ -1,8 +1,8 @@
 """Send one issue to everyone and verify what the provider received.
 
-The worker or a yardstick runs as a process of its own. Its time excludes the start of Python: for
-the worker it runs from the first to the last attempt in the database. Before that lie only its
-first claims and their rendering, one batch per thread. After each run the provider must have
+The worker or a yardstick runs as a separate process. Its time excludes the start of Python: for the
+worker it runs from the first to the last attempt in the database. The time before that is spent on
+the first claims and their rendering, one batch per thread. After each run the provider must have
 received every reader's copy exactly once; a sender that loses copies is fast.
 """
 

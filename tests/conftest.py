@@ -1,6 +1,6 @@
 """Set up what every test needs: a fixed environment and a database.
 
-With DATABASE_URL set the tests use that server; without it, one of their own (postgres_cluster.py).
+If DATABASE_URL is set, the tests use that server. Otherwise they start one (postgres_cluster.py).
 Either way they run in a copy of a migrated template (database/template.py).
 """
 
@@ -95,10 +95,10 @@ if not os.environ.get("DATABASE_URL"):
 django.setup()
 
 
-# The same examples in every run, so that a property fails only after a change. Not quite the
-# same: Hypothesis also tries constants of the modules loaded so far.
-# `make proofs PROOFS=properties` draws more examples, and random ones.
-# There is no deadline, because the machine decides how long an example takes.
+# The same examples in every run, so that a property fails only after a change. The examples still
+# vary slightly, because Hypothesis also tries constants of loaded modules.  `make proofs
+# PROOFS=properties` draws more examples, and random ones. There is no deadline, because the machine
+# decides how long an example takes.
 PROPERTIES = hypothesis.settings(
     deadline=None, database=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -145,7 +145,8 @@ def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> It
     from tests.database.template import copied_database
 
     with ExitStack() as copy:
-        # Not for the whole run: a test without a database fixture must fail in any order.
+        # Database access is not allowed for the whole run: a test without a database fixture must
+        # fail in any order.
         with django_db_blocker.unblock():
             copy.enter_context(copied_database())
             remove_guard.take_out()

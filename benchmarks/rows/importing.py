@@ -1,11 +1,11 @@
 """How long does an import of 100,000 rows take, with its full report?
 
 The target is for the command: from its start, Python's included, to the last line of its report. It
-writes every rejected row to a file and confirms all readers. The further figures are for the desk:
-upload through the site's own WSGI application, then check and import by a worker's step, which also
-queues a confirmation mail to every reader. Every step is its own process, and the system reports
-its peak memory. Every round imports another list into a site that keeps the earlier ones. Each
-report is compared with the content of its list.
+writes every rejected row to a file and confirms all readers. The further figures are for the desk.
+The file is uploaded through the site's own WSGI application. Then a worker's step checks and
+imports it, and queues a confirmation mail to every reader. Every step is its own process, and the
+system reports its peak memory. Every round imports another list into a site that keeps the earlier
+ones. Each report is compared with the content of its list.
 """
 
 from benchmarks.frame import Measured, Options, RowResult, Target, run_alone, say, shown

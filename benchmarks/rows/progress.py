@@ -1,12 +1,12 @@
 """How long does the progress endpoint take at a million deliveries?
 
-Four real workers with defaults send to a million readers through a provider that takes 200 ms per
-call; they keep both cores of a small machine busy. A separate process requests the page's reading
-forty times a round through the site's own WSGI application. The time begins after the middleware,
-so it includes the session, the user and the permissions. The whole answer is a further figure.
-The target is for an unshared reading, with fresh counts. Pages that are open in the same web
-process share a reading within a second; that is a further figure.
-`benchmarks.studies.progress_pages` measures what open pages cost the workers.
+Four real workers with defaults send to a million readers, and the provider takes 200 ms per call.
+They keep both cores of a small machine busy. A separate process requests the page's reading forty
+times a round through the site's own WSGI application. The time begins after the middleware, so it
+includes the session, the user and the permissions. The whole answer is a further figure. The target
+is for an unshared reading, with fresh counts. Pages that are open in the same web process share a
+reading within a second; that is a further figure. `benchmarks.studies.progress_pages` measures what
+open pages cost the workers.
 """
 
 import statistics

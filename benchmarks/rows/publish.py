@@ -1,13 +1,12 @@
 """How long does it take to publish to a million readers?
 
-The time is that of one form, posted over HTTP to the deployed web server: from the first byte of
-the form to the last byte of the answer, which comes after the commit. The database gives the time
-to fill the queue: from the edition's row to the line of the audit trail, which is written when all
-copies exist.
-The baseline puts the same rows from a prepared table without keys into an empty table with a single
-`INSERT … SELECT` in its own transaction. Both tables have the same columns, keys, indexes, checks
-and fillfactor; the row verifies that. Both begin empty and after a checkpoint, in turns, and the
-new rows are counted each time.
+One form is posted over HTTP to the deployed web server. The time runs from the first byte of the
+form to the last byte of the answer, which comes after the commit. The database gives the time to
+fill the queue. It runs from the edition's row to the line of the audit trail, which is written when
+all copies exist. The baseline is a single `INSERT … SELECT` in its own transaction. It copies the
+same rows from a prepared table without keys into an empty table. Both tables have the same columns,
+keys, indexes, checks and fillfactor; the row verifies that. Both begin empty and after a
+checkpoint, in turns, and the new rows are counted each time.
 """
 
 import uuid

@@ -1,9 +1,9 @@
 """How long does it take to publish without table statistics?
 
 A restored dump has none. Two sites have the same readers and suppressions. One has
-statistics and the other never gets any. A form is posted to each in turn, over HTTP to the deployed
-web server, from its first byte to the last of the answer. Both begin with an empty queue and after
-a checkpoint.
+statistics and the other never gets any. A form is posted to each site in alternation, over HTTP to
+the deployed web server. The time runs from the first byte of the form to the last byte of the
+answer. Both begin with an empty queue and after a checkpoint.
 """
 
 import uuid

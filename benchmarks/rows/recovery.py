@@ -142,7 +142,7 @@ class Scene:
             "WHERE batch_id = ANY(%s) GROUP BY batch_id",
             [lost],
         ):
-            # A call that never arrived is repeated once, as an attempt of its own.
+            # A call that never arrived is repeated once, as a new attempt.
             took = (settled_at[batch] - deadline).total_seconds()
             (found if attempts == 1 else absent).append(took)
         assert len(found) == len(absent) == CALLS // 2, (found, absent)
@@ -163,7 +163,7 @@ class Scene:
         return [batch for (batch,) in rows]
 
     def _when_settled(self, lost: Sequence[int]) -> dict[int, datetime]:
-        """Return when each batch first had neither its lost call nor an unconfirmed copy."""
+        """Return when each batch first had no open lost call and no unconfirmed copy."""
         settled_at: dict[int, datetime] = {}
 
         def all_are() -> bool:

@@ -1,12 +1,12 @@
 """How much slower is a send while another session holds a snapshot open?
 
 A backup or a long report keeps VACUUM from removing old row versions from tables and indexes. Here
-a REPEATABLE READ transaction that has read the list, and has written, so it has a transaction id,
-stays open from before publishing until after the last copy. One real `deliver` with defaults sends
+a REPEATABLE READ transaction stays open from before publishing until after the last copy. It has
+read the list and has written, so it has a transaction id. One real `deliver` with defaults sends
 300,000 copies of a 2 kB letter through a provider that answers at once. Sends with and without the
 snapshot alternate on one site; its tables are vacuumed before each send and keep the deliveries of
 earlier sends. The time runs from the first to the last attempt in the database, and the provider
-counts every copy. Other programs disturb two sends by more than the snapshot costs, so there are
+counts every copy. Noise from other programs is larger than the effect of the snapshot, so there are
 twice as many rounds as elsewhere.
 """
 
@@ -61,7 +61,7 @@ def a_snapshot(site: Site) -> Iterator[None]:
         ).fetchone()
         assert row is not None
         yield
-        # It still sees its old rows, so VACUUM removed none of them.
+        # The transaction still sees its old rows, so VACUUM has not removed them.
         held = other.execute(
             "SELECT backend_xmin::text::bigint, backend_xid::text::bigint FROM pg_stat_activity "
             "WHERE pid = pg_backend_pid()"

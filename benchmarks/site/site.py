@@ -70,7 +70,7 @@ class Site:
 
     @contextmanager
     def running(self, *command: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
-        """Run a management command beside the block, and end it afterwards."""
+        """Run a management command during the block, and end it afterwards."""
         process = subprocess.Popen(
             [sys.executable, "manage.py", *command],
             cwd=ROOT,

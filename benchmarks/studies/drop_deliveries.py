@@ -1,8 +1,8 @@
 """Does dropping a million old copies slow down the issue being sent?
 
-One real `deliver` with defaults sends an issue to all readers, through a provider that answers at
-once and a PostgreSQL with full durability. Meanwhile the real `prune --copies-of` drops the copies
-of an older issue to as many readers. The study compares the rate during the drop with the rate
+One real `deliver` with defaults sends an issue to all readers. The provider answers at once, and
+PostgreSQL has full durability. Meanwhile the real `prune --copies-of` drops the copies of an older
+issue to the same number of readers. The study compares the rate during the drop with the rate
 before and after it, in the same run on one machine. Then it measures the disk space of a copy and
 verifies that freed pages are reused.
 
@@ -18,7 +18,7 @@ from typing import Any
 from benchmarks.frame import at_least_one, end_in_good_order
 from benchmarks.site.site import Site, a_site
 
-# As after a real send: the same rows, each with the same two versions.
+# The table is as after a real send: the same rows, each with two versions.
 SENT = """
     UPDATE delivery SET outcome = 'sent', sent_at = now() - interval '100 days', evidence = 'reply',
            provider_message_id = gen_random_uuid()::text WHERE outcome = 'waiting';

@@ -6,7 +6,7 @@ with the answer's ids, then a commit. It has one connection, one session, one th
 record of a call before it is made, so a kill during a call sends the batch again. It lacks
 unconfirmed copies, look-ups, a second check of consent, pausing and counts. Its transaction stays
 open during the call.
-It runs as a process of its own and prints the seconds from its first statement to its last commit:
+It runs as a separate process and prints the seconds from its first statement to its last commit:
 
     python -m benchmarks.yardsticks.bare_loop DATABASE_URL PROVIDER_URL READERS BATCH
 """

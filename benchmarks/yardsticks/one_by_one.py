@@ -2,7 +2,7 @@
 
 It commits after each row. The row is locked during its call, so two workers would not send it
 twice. Session and connection stay open. The messages are those of the other yardstick.
-It runs as a process of its own and prints the seconds from its first statement to its last commit:
+It runs as a separate process and prints the seconds from its first statement to its last commit:
 
     python -m benchmarks.yardsticks.one_by_one DATABASE_URL PROVIDER_URL READERS
 """

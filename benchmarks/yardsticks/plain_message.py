@@ -1,8 +1,8 @@
 """Messages of the yardsticks: like the worker's, but built in the simplest way.
 
-They have the same keys and headers, a body of the same length with the reader's name, an
-unsubscribe link per reader, and metadata to find the copy again. They have no other merge fields,
-no fallback for a missing name and no check of the address.
+They have the same keys and headers, and a body of the same length with the reader's name. Each has
+an unsubscribe link for its reader, and metadata to find the copy again. They have no other merge
+fields, no fallback for a missing name and no check of the address.
 """
 
 import base64

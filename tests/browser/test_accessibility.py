@@ -132,7 +132,7 @@ def test_page_that_waits_for_a_first_click_is_accessible(
 ) -> None:
     draft = begun(author)
     page = new_page(author)
-    # Otherwise it would poll automatically before it has been checked.
+    # Otherwise the page would poll before it has been checked.
     page.route("**/look-again.js", lambda route: route.abort())
     page.goto(at(draft, "publish/"))
     with psycopg.connect(database_url, autocommit=True) as others:
@@ -144,7 +144,7 @@ def test_page_that_waits_for_a_first_click_is_accessible(
 
 
 def test_error_pages_are_accessible(new_page: Windows, author: Any, client: Client) -> None:
-    """The pages with `DEBUG` off; with it on, Django shows its own."""
+    """`DEBUG` is off, because with it on Django shows its own error pages."""
     request = RequestFactory().get("/")
     client.force_login(author)
     answers = {

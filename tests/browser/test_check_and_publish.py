@@ -135,7 +135,7 @@ ZONES = ("Europe/Lisbon", "America/New_York")
 
 
 def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
-    """Return a zone and a time half an hour after its next clock change.
+    """Return a zone, and a local time half an hour after its next clock change.
 
     The time is written without the change.
     """
@@ -153,7 +153,7 @@ def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
     raise AssertionError("no clock changes within a year")
 
 
-# A site of its own, because a site caches the newsletter's zone for some seconds.
+# A separate site, because a site caches the newsletter's zone for some seconds.
 @HELD_IN_BATCHES
 def test_night_of_a_clock_change_is_scheduled_as_meant(new_page, author, readers, draft):
     zone, twice = night_of_a_change(clocks_go_back=True)
@@ -177,7 +177,7 @@ def test_night_of_a_clock_change_is_scheduled_as_meant(new_page, author, readers
     expect(page.locator("#when-at-error")).to_contain_text(f"does not exist in {other_zone}")
     assert not Edition.objects.exists()
 
-    # A time that occurs twice is asked about: she means the second.
+    # The page asks about a time that occurs twice. She chooses the second.
     page.get_by_label("Time zone").select_option(zone)
     page.get_by_label("Date and time").fill(f"{twice:%Y-%m-%dT%H:%M}")
     expect(hint).to_contain_text("This time occurs twice there")
@@ -187,7 +187,7 @@ def test_night_of_a_clock_change_is_scheduled_as_meant(new_page, author, readers
     page.get_by_role("radio", name=re.compile("^The second")).check()
     expect(hint).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")
 
-    # The question and the issue's page name both times, without her own clock's.
+    # The question and the issue's page show both times, but not the time of her own clock.
     page.get_by_role("button", name="Schedule…").click()
     dialog = page.get_by_role("dialog", name=f"Schedule it for {READERS} readers?")
     expect(dialog).to_contain_text(f"{twice:%H:%M} {zone} ({second:%H:%M} UTC)")

@@ -88,7 +88,7 @@ def test_issue_from_its_first_word_to_its_receipt(new_page, author, readers, sit
         publish_to(page, READERS, double_click=True)
         assert edition().audience == READERS
 
-        # Neither the back button nor the earlier tab publishes it again.
+        # The back button and the earlier tab do not publish it again.
         page.go_back()
         again = page.get_by_role("button", name=f"Publish to {READERS}…")
         if again.count():  # kept by the browser; a new request leads to the issue
@@ -156,7 +156,7 @@ def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, s
     publish_to(page, READERS)
     do(page, "Send now", f"Send to {READERS} readers now")
 
-    # The second call is in flight when she pauses: it ends, and no other begins.
+    # The second call is in flight when she pauses. It ends, and no other call begins.
     faults.set({"kind": "hold", "nth": 2, "moment": "before_accept"})
     with site.worker(**ONE_CALL_ONE_TRY):
         assert gate.wait_until(lambda: gate.held == 1, 60)
@@ -186,7 +186,7 @@ def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, s
     everybody_else = {one.email: 1 for one in readers if one.email != missed.address}
     assert copies_of(provider, edition()) == everybody_else
 
-    # The missed reader as a file, and then their copy: nobody else gets another.
+    # She downloads the list of missed readers and resends: only the missed reader gets a copy.
     page.reload()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download missed readers as CSV").click()
@@ -199,7 +199,7 @@ def test_pause_resume_send_to_missed_and_correction(new_page, author, readers, s
     succeeded(page, f"Succeeded. Postmark accepted {READERS} copies")
     assert copies_of(provider, edition()) == {**everybody_else, missed.address: 1}
 
-    # One reader leaves and one joins; the correction is for those who got the mistake.
+    # One reader unsubscribes and one joins. The correction goes to the readers who got the mistake.
     gone, stays = readers[0], readers[1:]
     leave.leave(gone.pk, How.ONE_CLICK, network="203.0.113.0/24")
     SubscriberFactory()
@@ -343,7 +343,7 @@ def test_issue_is_written_published_and_watched_without_scripts(
     expect(page.get_by_text(ACCEPTED)).to_be_visible()
     assert (edition().audience, edition().text_content) == (READERS, "My own words.")
 
-    # Neither the confirmation page nor a new request for it publishes again.
+    # The confirmation page and a new request for it do not publish again.
     page.go_back()
     again = page.get_by_role("button", name=f"Publish to {READERS}")
     if again.count():
@@ -358,7 +358,7 @@ def test_issue_is_written_published_and_watched_without_scripts(
     assert page.locator("meta[http-equiv=refresh]").count() == 0
     assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
 
-    # The readers as a file, and the receipt.
+    # She downloads the list of readers and the receipt.
     with page.expect_download() as download:
         page.get_by_role("link", name=f"Download {READERS} readers as CSV").click()
     with download.value.path().open(newline="") as file:

@@ -50,7 +50,7 @@ def write(page: Page, text: str = "Dear {{ name|reader }},\n\nthey have gone.") 
 
 
 def press(page: Page, *, editions: int = 1) -> None:
-    """Check and publish the form; expect that many editions afterwards."""
+    """Check and publish the form; expect this number of editions afterwards."""
     check(page)
     publish_to(page, READERS, double_click=True)
     assert Edition.objects.filter(kind="newsletter").count() == editions
@@ -94,7 +94,7 @@ def test_text_and_box_can_be_changed_after_going_back(form):
     assert edition().issue.unlisted
     assert edition().text_content == "Better words."
 
-    # The same form leads to the published issue; another text becomes a draft of its own.
+    # The same form leads to the published issue; another text becomes a new draft.
     back_to_the_form(form)
     expect(form.get_by_label("Unlisted")).to_be_checked()
     form.get_by_role("button", name="Check and publish").click()
@@ -176,7 +176,7 @@ def test_test_letter_opens_its_own_window_and_the_text_stays(form, site):
     form.get_by_label("Plain text").fill("They have gone.")
     field = form.get_by_label("Send a test to")
     field.fill("willa@elsewhere.example")
-    # Enter presses nothing: the nearest button would publish.
+    # The Enter key must press no button, because the nearest button would publish.
     field.press("Enter")
     form.get_by_label("Title and subject").press("Enter")
     assert not Edition.objects.exists()

@@ -120,7 +120,8 @@ def come_to_watch(windows: list[Page], edition: Edition) -> None:
 def nothing_moved(windows: list[Page], *, but_for: str = "") -> None:
     """Check that no page was reloaded and almost nothing on it moved.
 
-    `but_for` is a state that does not count on a narrow page: its other buttons take other room.
+    `but_for` is a state that does not count on a narrow page, because its buttons have another
+    size.
     """
     for page in windows:
         assert page.evaluate("window.notLoadedAgain")
@@ -240,7 +241,7 @@ def test_dialog_makes_page_inert_and_acts_once_on_double_click(desk, held):
     dialog = desk.get_by_role("dialog", name=f"Call back {READERS} copies?")
     expect(dialog.get_by_role("heading")).to_be_focused()
     assert faults_found_by_axe(desk) == []
-    # Every tab stop is within it, or the browser's own.
+    # Every tab stop is within the dialog or belongs to the browser.
     for _ in range(6):
         desk.keyboard.press("Tab")
         where = desk.evaluate(
@@ -352,7 +353,7 @@ def test_hidden_page_polls_seldom_and_at_once_when_shown(desk, going):
     soon = pause_in(first.value)
     assert soon < 60
     hide(desk, hidden=True)
-    # Its earlier pause is the last short one.
+    # The pause that is running is the last short one.
     with desk.expect_response(re.compile("hidden=1")) as seldom:
         desk.clock.run_for(round(1200 * soon))
     assert 54 <= pause_in(seldom.value) <= 66

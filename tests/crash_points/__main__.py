@@ -57,7 +57,7 @@ def main() -> int:
 
 
 def _play(chosen: argparse.Namespace, share: tuple[int, int], results: Connection) -> None:
-    """Play a share of the points in a process of its own."""
+    """Play a share of the points in a separate process."""
     with begun(own_database=True) as theatre:
         from tests.crash_points.scenarios import SCENARIOS, named
 

@@ -104,7 +104,7 @@ class Hands:
         return edition
 
     def ask_provider(self, question: str, *arguments: Any) -> Any:
-        """Call the provider without points, as no worker does this."""
+        """Call the provider without crash points, because this is not a worker's call."""
         with watch.looking_away():
             return self._provider.ask(question, *arguments)
 
@@ -149,7 +149,7 @@ class Hands:
         settle_call(lost.claim, lost.attempt, settlement, Attempt.Result.REFUSED)
 
     def a_backup_is_restored_that_lacks_a_call(self) -> None:
-        """Make and settle one call, then restore every row as before it."""
+        """Make and settle one call, then restore every row to its state before the call."""
         tables = ("batch", "delivery", "attempt", "evidence")
         with watch.looking_away(), connection.cursor() as cursor:
             backup = {}

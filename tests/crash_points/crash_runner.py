@@ -25,7 +25,7 @@ from tests.crash_points.scenarios import Scenario
 from tests.database.template import SEEDS
 from tests.delivery.edition_factory import Newsroom
 
-# Nothing in a scenario waits, so an act that takes this long is stuck.
+# No scenario waits, so an action that takes this long is stuck.
 LONGEST_ACT_S = 60
 # A live session holds this lock: getting it proves that the session has ended.
 ALIVE = 180926
@@ -54,7 +54,7 @@ class Theatre:
     def put_on(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
         """Run a scenario and kill it at `kills[0]`, then its recovery at `kills[1]`, ….
 
-        Then recover undisturbed. None instead of a point means: play to the end and number the
+        Then recover undisturbed. With None instead of a point, it plays to the end and numbers the
         points. The ending holds every broken promise.
         """
         stage = self._survivor.ask("prepare", scenario)

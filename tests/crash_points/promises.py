@@ -35,7 +35,7 @@ def always(accepted: Accepted) -> Iterator[str]:
 
 
 def in_the_end(hands: Hands, accepted: Accepted, leaves_out: frozenset[str]) -> Iterator[str]:
-    """Check after the last batch: every reader has one copy, or rightly none."""
+    """Check at the end: every reader has one copy, or none for a valid reason."""
     yield from always(accepted)
     if hands.publish().created:
         yield "posting the same form again published again"
@@ -65,7 +65,7 @@ def in_the_end(hands: Hands, accepted: Accepted, leaves_out: frozenset[str]) -> 
 def world(accepted: Accepted) -> Any:
     """Return all state that outlives a process, without names and times.
 
-    Two crashes are compared by it.
+    It serves to compare two crashes.
     """
     seen: list[Any] = [sorted(Counter(key.rpartition(".")[0] for key, _ in accepted).values())]
     for query in (

@@ -1,7 +1,7 @@
 """Provider of the crash points: the sandbox in a process behind a proxy.
 
-The proxy forwards every byte. On request it kills a process when the answer to its call has arrived
-from the sandbox, before it forwards a byte of it.
+The proxy forwards every byte. On request it kills a process whose answer has arrived from the
+sandbox, before it forwards a byte of it.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ PIECE = 65536
 
 
 class Proxy:
-    """Proxy of the sandbox, at an address of its own."""
+    """Proxy of the sandbox, at a separate address."""
 
     def __init__(self, sandbox_port: int) -> None:
         self._sandbox_port = sandbox_port

@@ -10,7 +10,7 @@ from tests.crash_points.actions import Hands
 # Longer than a lease with its call, and than any pause or look-up of these settings.
 A_LONG_WHILE_S = 2000.0
 ENDED = {EditionState.SUCCEEDED, EditionState.CANCELLED, EditionState.CLOSED}
-# Each round recovers, looks up or sends something; no scenario needs nearly as many.
+# Each round recovers, looks up or sends something. No scenario needs this many rounds.
 WHILES_AT_MOST = 12
 
 
@@ -21,7 +21,7 @@ class NeverDoneError(Exception):
 def recover(hands: Hands) -> None:
     """Let a worker run and time pass until nothing is open.
 
-    An author without an answer posts the form again. An operator fixes faults, resumes paused
+    An author who got no answer posts the form again. An operator fixes faults, resumes paused
     editions, reconciles a restored database, and decides on batches that wait for a decision.
     Nothing else happens.
     """

@@ -20,8 +20,8 @@ class Scenario:
     """Scenario: the actions, and the provider's faults.
 
     The edition is published before it begins, unless `is_published` is false. At the end every
-    reader has one copy. `leaves_out` names outcomes with which some readers may have none.
-    `settings` are Django's, for this scenario.
+    reader has one copy. `leaves_out` names outcomes of readers who may have no copy. `settings` are
+    Django's, for this scenario.
     """
 
     name: str
@@ -168,7 +168,7 @@ SCENARIOS = (
         2,
     ),
     Scenario("webhook-before-the-reply", (is_told_first, work), readers=2),
-    # The provider knows a call that the restored database does not.
+    # Let the provider know a call that the restored database does not know.
     Scenario("restored-backup", (RESTORED, work, notice, later, Hands.reconcile, work)),
     Scenario("account-fault", (work, set_right, resume, work), (NO_CREDITS,)),
     Scenario("pause-and-resume", (step, pause, sends_nothing, resume, work)),

@@ -13,7 +13,7 @@ LOGGING = {
 
 # Small enough for few points, large enough to halve a batch.
 DELIVERY_BATCH_SIZE = 3
-# Tests shift stored times instead of waiting. No real second may decide anything here.
+# Tests shift stored times instead of waiting. The result must not depend on real time.
 DELIVERY_HTTP_DEADLINE_S = 60.0
 DELIVERY_LEASE_S = 60.0
 DELIVERY_LOOKUP_AFTER_S = (60.0, 300.0)

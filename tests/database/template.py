@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "homing_tests_"
 # This schema has a copy of each table that holds rows after the migrations.
 SEEDS = "seed"
-# There is no database of this name.
+# No database has this name.
 NOWHERE = f"{PREFIX}nowhere"
 # Above this size emptying a table with TRUNCATE is cheaper than deleting its rows.
 LARGE_BYTES = 1_000_000
@@ -41,7 +41,7 @@ def key() -> str:
 
 
 def forget_given_database() -> None:
-    """Keep Django from the database in DATABASE_URL, which may hold real data."""
+    """Prevent Django from using DATABASE_URL's database, which may hold real data."""
     connection.settings_dict["NAME"] = NOWHERE
 
 
@@ -173,8 +173,7 @@ def set_ids_apart() -> None:
     """
     Let the ids of each table begin at another high number.
 
-    Otherwise it depends on the order of the tests whether an unknown id, or the id of a row in
-    another table, also belongs to a row.
+    Otherwise an unknown id could belong to a row, depending on the order of the tests.
     """
     with connection.cursor() as cursor:
         cursor.execute(

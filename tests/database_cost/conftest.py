@@ -9,8 +9,9 @@ from benchmarks.database_work import NO_CHECKPOINTS
 from tests.delivery.edition_factory import Newsroom
 from tests.faults.servers.postgres_server import FORGETFUL, OwnServer
 
-# As on a production server, except for the disk, and without checkpoints while it is counted: the
-# first change of a page after a checkpoint writes the whole page into the log.
+# The settings are those of a production server, except for the disk. No checkpoint may occur while
+# work is counted, because the first change of a page after a checkpoint writes the whole page into
+# the log.
 SERVER = {"full_page_writes": "on"} | NO_CHECKPOINTS
 
 

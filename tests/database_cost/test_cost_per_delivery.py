@@ -21,7 +21,7 @@ BATCHES = COPIES // 200
 # Two kilobytes, like an ordinary letter.
 LETTER = "<p>Dear {{ name|reader }}, the swifts have gone. </p>" + "<p>Nobody saw them.</p>" * 95
 
-# The settings of a migration for tables that change with every call: the most dead rows before a
+# A migration sets these limits for tables that change with every call: the most dead rows before a
 # vacuum, as a share of the table and in rows.
 FEW, SMALL = 500, 0.02
 CHANGING = ["batch", "attempt", "delivery", "evidence", "provider_event"]
@@ -70,8 +70,8 @@ def test_copy_is_one_hot_update_of_400_bytes_at_most(
     assert delivery.updated == COPIES
     assert delivery.hot >= 0.8 * COPIES
     # State and lease decide a batch's indexes, so its updates cannot be HOT.
-    # It is one row for two hundred copies: claimed, started, settled. If no call is free for a
-    # batch within a second, another claim follows.
+    # It is one row for two hundred copies: claimed, started, settled. If no call slot is free
+    # within a second, the batch is claimed again.
     assert 3 * BATCHES <= batch.updated <= 3 * BATCHES + 4
 
     for table in ("delivery", "batch"):

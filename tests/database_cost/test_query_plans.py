@@ -1,7 +1,7 @@
 """Every statement for sending a copy finds its rows by an index, with any history.
 
-The statements are the real ones. What the code sends is explained where it is sent, in the same
-state, over a long finished history, with current and with outdated statistics."""
+The statements are the real ones. Each statement is explained at the moment it is sent. The database
+has a long finished history, with current and with outdated statistics."""
 
 import json
 import uuid
@@ -122,7 +122,7 @@ def newsroom(
 
 
 class Explained:
-    """The statements that were sent about these tables, each with its plan."""
+    """The statements that used these tables, each with its plan."""
 
     def __init__(self, tables: Collection[str]) -> None:
         self._tables = tables
@@ -189,7 +189,7 @@ SHORT_INDEXES = {"batch_ready", "batch_unknown", "batch_leased", "batch_open"}
 def _is_unbounded(node: dict[str, Any]) -> bool:
     """Whether the scan is unbounded, however few rows the planner expects.
 
-    With statistics from before the table grew it expects one."""
+    With outdated statistics the planner expects one row."""
     return (
         "Index Cond" not in node and not node["limited"] and node["Index Name"] not in SHORT_INDEXES
     )
@@ -264,7 +264,7 @@ def test_sending_a_copy_never_scans_a_long_table(
     before = rows_read()
     with explained() as step:
         assert newsroom.step()
-    # Each of two hundred is read a few times: rendered, checked, settled.
+    # Each of 200 rows is read a few times: to render, check and settle it.
     assert rows_read() - before <= 200 * 12
     assert step.read_whole() == []
     assert ways_to_batches(step.plan_of(CLAIM)) == {"batch_ready", "batch_pkey"}

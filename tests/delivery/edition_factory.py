@@ -59,7 +59,7 @@ class Newsroom:
     def confirm(
         self, count: int, *, start: int = 0, addresses: Mapping[int, str] = MappingProxyType({})
     ) -> list[Subscriber]:
-        """Add this many confirmed readers, `reader0@example.net` and on, or `addresses`."""
+        """Add confirmed readers: a number (`reader0@example.net`, …) or `addresses`."""
         return Subscriber.objects.bulk_create(
             Subscriber(
                 email=addresses.get(number, f"reader{number}@example.net"),
@@ -118,14 +118,14 @@ class Newsroom:
     def let_time_pass(self, seconds: float) -> None:
         """Move every stored time into the past, as if `seconds` had passed.
 
-        Only the database's clock decides, and its past is in the rows."""
+        This is enough, because all times are compared with the database's clock."""
         with connection.cursor() as cursor:
             for table, columns in STORED_TIMES.items():
                 moved = ", ".join(f"{column} = {column} - %(span)s" for column in columns)
                 cursor.execute(f"UPDATE {table} SET {moved}", {"span": timedelta(seconds=seconds)})
 
     def wait_for_a_backend_that_waits_for_a_lock(self, sessions: int = 1, doing: str = "") -> None:
-        """Return once this many other sessions of this database wait for a lock.
+        """Wait until this number of other sessions of the database wait for a lock.
 
         `doing` is a part of their statement. The query uses a second connection, because this one
         is in a transaction."""

@@ -1,4 +1,4 @@
-"""Threads beside a test, each with a separate database connection."""
+"""Threads that run during a test, each with a separate database connection."""
 
 import threading
 from collections.abc import Callable
@@ -37,7 +37,7 @@ class Beside(Generic[T]):
 
 
 def at_once(count: int, do: Callable[[], T]) -> list[T]:
-    """Do it in this many threads at the same moment; return each result."""
+    """Do it in this number of threads at the same moment; return each result."""
     barrier = threading.Barrier(count, timeout=30)
 
     def one_of_them() -> T:

@@ -50,7 +50,7 @@ class Conversation:
         return bool(received)
 
     def write(self, data: bytes) -> None:
-        """Send `data`. A client that has left is no fault of the script."""
+        """Send `data`. A client that disconnects is not an error of the script."""
         try:
             self._sock.sendall(data)
         except OSError:
@@ -80,7 +80,7 @@ class Conversation:
         self._sock = context.wrap_socket(self._sock, server_side=True)
 
     def close(self) -> None:
-        """Close, orderly or not, depending on what the script did before."""
+        """Close the connection; after `reset` it is not an orderly close."""
         self._sock.close()
 
     def _closed_within(self, seconds: float) -> bool:
@@ -104,8 +104,8 @@ def _content_length(head: bytes) -> int:
 class ScriptedServer:
     """Plays one script for each connection, in order; another one fails the test.
 
-    `requests` are those that came in whole, `received` is every byte after TLS, `was_cut_off` is
-    set once a script saw its client leave."""
+    `requests` are the complete requests. `received` has every byte after TLS. `was_cut_off` is set
+    once a script saw its client disconnect."""
 
     def __init__(self, *scripts: Script, secure: bool = False) -> None:
         self.requests: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Constraints and the audit: each rule is broken past all code."""
+"""Constraints and the audit: each rule is broken directly in the database."""
 
 import pytest
 from django.db import IntegrityError, connection, transaction

@@ -50,7 +50,7 @@ class ServedSite:
         )
 
     def post_and_hang_up(self, path: str, body: bytes, **headers: str) -> str:
-        """Return the answer to a POST that ends after `body`, whatever it announced."""
+        """Return the answer to a POST that ends after `body`, before its stated length."""
         given = {**FROM_THE_PROXY, "Connection": "close", **headers}
         lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in given.items())]
         parts = urlsplit(self.url)
@@ -68,7 +68,7 @@ class ServedSite:
 def served_site(database_url: str, **settings: str) -> Iterator[ServedSite]:
     """Start a site with these settings in addition to the tests', and stop it.
 
-    The socket is bound here and handed over: early connections wait in its backlog.
+    This process binds the socket and passes it on, so early connections wait in its backlog.
     """
     with socket.create_server(("127.0.0.1", 0)) as listener:
         process = subprocess.Popen(

@@ -25,7 +25,7 @@ MANY = 100
 BURST = MOST_CONNECTIONS + 200
 ANNOUNCED = 100_000
 HOST = FROM_THE_PROXY["Host"]
-# These answer without the body: the caller shows no permission.
+# These answer before they read the body, because the caller has no permission.
 REFUSING = [
     "/api/v1/issues/",
     "/api/v1/imports/",

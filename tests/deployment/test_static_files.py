@@ -1,4 +1,4 @@
-"""Style sheets and scripts: cached once they are collected, and served anyway."""
+"""Style sheets and scripts are served, and cached once they are collected."""
 
 import re
 from pathlib import Path
@@ -78,7 +78,7 @@ def test_uncollected_file_is_served_under_its_own_name(
     assert b"".join(answer).startswith(b"/*")  # type: ignore[call-overload]
     assert "immutable" not in answer["Cache-Control"]
 
-    # Others were collected before this one existed.
+    # The other files were collected before this one existed.
     manifest = (collected / "staticfiles.json").read_text()
     without = re.sub(r'"homing\.css": "[^"]*", ?', "", manifest)
     assert without != manifest

@@ -1,1 +1,1 @@
-"""Drills: each alert fires by its fault and ends by the lines of the runbook."""
+"""Drills: a fault makes each alert fire, and the lines of the runbook end it."""

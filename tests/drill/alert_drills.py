@@ -1,8 +1,9 @@
 """Drills by alert: the fault, and repairs before or after the runbook's lines.
 
-A drill is a generator. It causes its fault and yields; the alert is awaited. Then it repairs what
-the runbook does not, and yields the values of the runbook's capitals. The lines are run and the end
-of the alert is awaited. The code after the second yield cleans up.
+A drill is a generator. It causes its fault and yields; the caller waits for the alert. Then it
+makes the repairs that the runbook leaves out. It yields the values for the words in capitals in the
+runbook. The lines are run and the end of the alert is awaited. The code after the second yield
+cleans up.
 """
 
 import os

@@ -39,10 +39,10 @@ PROMETHEUS = ROOT / "deploy" / "prometheus"
 RULES: dict[str, Any] = yaml.safe_load((PROMETHEUS / "alerts.yml").read_text())
 ALERTS = [rule["alert"] for rule in RULES["groups"][0]["rules"]]
 
-# Settings of the processes beside the defaults. The call deadline and the lease are longer than a
-# sixtieth, for a busy machine; the pauses between tries and look-ups are a sixtieth. The list has
-# twenty readers, batches have two, and two bounces exceed the limit. Faults last longer than ten
-# tries take.
+# Settings of the processes that differ from the defaults. The pauses between tries and look-ups are
+# a sixtieth of the defaults. The call deadline and the lease are longer, because the machine may be
+# busy.  The list has twenty readers, batches have two, and two bounces exceed the limit. Faults
+# last longer than ten tries take.
 SETTINGS = {
     "DELIVERY_HTTP_DEADLINE_S": "3",
     "DELIVERY_LEASE_S": "2",
@@ -255,7 +255,7 @@ class Stage:
             elif line_text.startswith("./homing deliver"):
                 self.start_worker()
             elif line_text.startswith("./homing "):
-                # Lines that search may return an exit code; it is no fault.
+                # Lines that search may return an exit code, which is not an error.
                 with suppress(RuntimeError):
                     self.manage(*line_text.split()[1:])
             else:

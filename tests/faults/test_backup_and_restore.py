@@ -1,6 +1,6 @@
 """The drill of docs/restore.md: a backup taken mid-send sends nothing twice.
 
-It uses the page's own commands, two servers and real workers, with calls in flight when the backup
+It uses the page's own commands, two servers and real workers. Calls are in flight when the backup
 is taken and when the server is lost.
 """
 

@@ -30,7 +30,7 @@ def test_frozen_between_claim_and_record_of_the_call(stage: Stage) -> None:
         frozen.freeze()
     stage.the_rest_goes_out()
 
-    # Its claim is lost without a message; it continues with the next queued batch.
+    # The worker loses its claim without a message and continues with the next queued batch.
     later = stage.newsroom.publish()
     frozen.signal(signal.SIGCONT)
     eventually(lambda: stage.newsroom.outcomes(later) == ["sent"] * READERS, "it continued")
@@ -104,7 +104,7 @@ def test_frozen_while_settling(stage: Stage) -> None:
         frozen.freeze()
     stage.the_rest_goes_out()
 
-    # The server had ended its session; over a new one it learns that it is too late.
+    # The server has ended its session. In a new session the worker finds that it is too late.
     woken(frozen, "claim was lost")
 
     stage.all_got_one(edition, READERS)

@@ -49,7 +49,7 @@ def test_migration_names_lock_holders_without_their_statements(
 
 
 def test_settings_of_a_migration_end_with_it(stage: Stage, migrates: Migrates) -> None:
-    # One session is the guard's; all else uses the other.
+    # One session is for the guard; everything else uses the other session.
     with stage.behind_a_pooler(2) as url:
         migrates().end()
         with (

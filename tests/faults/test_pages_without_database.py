@@ -103,7 +103,7 @@ def test_hanging_database_does_not_hang_probes(server: OwnServer, here: str) -> 
         assert time.monotonic() - began < TIMEOUT_S + 5
         first = asking()
         assert ask("ready") == (503, AWAY)
-        # At any frequency, no second probe hangs beside the first.
+        # However often it is probed, at most one probe hangs.
         assert asking() == first
         assert len(first) == 1
     eventually(lambda: ask("ready")[0] == 200, "the probe succeeds again")
@@ -119,7 +119,7 @@ def test_database_that_refuses_connections_is_not_ready(server: OwnServer, here:
 
 
 MANY = MAX_CONCURRENT_REQUESTS + 12
-# Far longer than a refusal takes, and short enough to end a test that sees none.
+# Far longer than a refusal takes, and short enough to end a test without a refusal.
 REFUSED_WITHIN_S = 30
 
 

@@ -1,7 +1,7 @@
 """Behind PgBouncer in transaction mode: sessions are lent per transaction.
 
-There are fewer sessions than clients. A client meets what another left on a session, and loses what
-it left itself. So Homing must use no session state and no start-up options.
+There are fewer sessions than clients. A client sees the session state that another client left, and
+loses its own. So Homing must use no session state and no start-up options.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -68,7 +68,7 @@ def test_nothing_is_left_on_a_session_of_the_pooler(stage: Stage) -> None:
     with stage.server.admin() as admin:
         # Another zone than Django's, so that Django must set it on its connections.
         admin.execute(f"ALTER DATABASE {stage.database} SET timezone = 'Asia/Tokyo'")
-    # One session for all, so that the next client meets what was left on it.
+    # One session for all clients, so that the next client sees the state left on it.
     with (
         stage.behind_a_pooler(1) as url,
         psycopg.connect(url, autocommit=True, prepare_threshold=None) as stranger,

@@ -134,7 +134,7 @@ def test_signal_during_the_start_leaves_nothing_behind(stage: Stage) -> None:
         # Signals at intervals of the start: from before Python runs to well after the first claim.
         worker.ends_within(dice.uniform(0, 1))
         code = worker.stop()
-        # Before it waits for signals it holds nothing, and ends as any program does.
+        # A worker that does not wait for signals yet holds no batch, and ends like any program.
         assert code == 0 or (code == -signal.SIGTERM and "is running" not in worker.output)
         assert nothing_held()
         connection.close()

@@ -28,7 +28,7 @@ from tests.newsletter_site.migrating.releases import Release, releases
 ROOT = Path(__file__).resolve().parents[2]
 READERS = 120
 PASSWORD = "swifts sleep while they fly"
-# Calls are held until a test releases them, however long the machine needs.
+# Calls are held until a test releases them, because the machine may be slow.
 SETTINGS = TIMES | {
     # A release may lack the settings of the tests.
     "DJANGO_SETTINGS_MODULE": "newsletter_site.settings",
@@ -72,7 +72,7 @@ MADE_UP = "tests.faults.next_release.settings"
     ids=lambda release: release.name if release else "to a made-up release",
 )
 def upgrade(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Upgrade:
-    """Yield an upgrade from the code of a release, unpacked in a folder of its own."""
+    """Yield an upgrade from the code of a release, unpacked in a separate folder."""
     release: Release | None = request.param
     if release is None:
         return Upgrade(ROOT, MADE_UP)

@@ -1,8 +1,8 @@
 """
 Run pytest repeatedly, each time in a fork that has not imported Homing.
 
-Each guard needs a process that has not imported the code without it. Most of the start of a process
-is spent on libraries such as Django, so this process imports them once and forks for each run.
+Each guard needs a process that has not imported the code without it. A process spends most of its
+start on libraries such as Django. So this process imports them once and forks for each run.
 Requests come on stdin, one line of JSON each.
 """
 
@@ -68,7 +68,7 @@ def main() -> None:
 
 def _run(wish: dict[str, Any]) -> None:
     """Run pytest in this process, write the result to a file, and exit."""
-    # A session of its own, so that child processes can be killed with it.
+    # A separate session, so that child processes can be killed with it.
     os.setsid()
     said = os.open(wish["said"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -81,7 +81,7 @@ def _run(wish: dict[str, Any]) -> None:
         pytest.main(wish["arguments"], plugins=[recorder])
     finally:
         # An error after the last test, such as a file that a failed test left open, changes no
-        # result. Threads that a test left behind are not waited for.
+        # result. Do not wait for threads that a test left behind.
         sys.stdout.flush()
         Path(wish["result"]).write_text(json.dumps(recorder.cases))
         os._exit(0)

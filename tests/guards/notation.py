@@ -69,10 +69,10 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Guard:
     """
-    One guard, named by what it promises, and the tests that must fail without it.
+    One guard with its promise, and the tests that must fail without it.
 
-    Several `changes` are a guard and the one that covers for it, which `why` explains. `sql` takes
-    a guard out of the database.
+    Several `changes` are a guard and a second one that would hide its loss; `why` explains it.
+    `sql` takes a guard out of the database.
     """
 
     promise: str

@@ -2,7 +2,7 @@
 The product's source as tokens, and the scopes that can hold a guard.
 
 Tokens are words and signs. A comparison ignores whitespace, comments, quotes and the comma before a
-closing bracket, so text matches in any layout, in Python and in SQL inside a string.
+closing bracket. So text matches in any layout, in Python and in SQL inside a string.
 """
 
 import ast
@@ -116,7 +116,7 @@ class Source:
         return self._found(self._line, words, scope)
 
     def renamed(self, words: Sequence[str], scope: Scope | None = None) -> Iterator[int]:
-        """Where these words are with other names, each name consistently another one."""
+        """Where these words are under other names, if each name is consistently renamed."""
         for first in self._found(self._shapes, shape(words), scope):
             there = self._words[first : first + len(words)]
             pairs = set(zip(words, there, strict=True))

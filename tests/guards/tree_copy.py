@@ -1,8 +1,8 @@
 """
 A copy of the tree in which guards are taken out, one at a time.
 
-Nothing is ever changed in the tree itself. Each run of pytest copies a migrated database for itself
-(tests/database), so a guard in the database is taken out of that copy alone.
+Nothing is ever changed in the tree itself. Each run of pytest has its own copy of a migrated
+database (tests/database). So a guard in the database is removed only from that copy.
 """
 
 import contextlib

@@ -40,8 +40,8 @@ def read(cases: Iterable[Case], seconds: float = 0.0) -> Run:
     """
     Judge the results of the tests.
 
-    A failure counts only in the body of a test: not in its collection or set-up, not a time-out,
-    and not an error that only shows broken code.
+    A failure counts only in the body of a test. A failed collection or set-up, a time-out, and an
+    error that only shows broken code do not count.
     """
     failed: list[str] = []
     unfit: set[str] = set()

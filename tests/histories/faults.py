@@ -7,7 +7,8 @@ from typing import Any
 
 # The network holds the call until the history releases it, after the caller has given up.
 HELD = "held"
-# Long enough for one small request on one machine. The caller of a held call gives up then.
+# Long enough for one small request on one machine. After this time the caller of a held call gives
+# up.
 GIVES_UP_AFTER_S = 0.08
 
 _TO_IS_WRONG = "Invalid 'To' address: 'reader'."

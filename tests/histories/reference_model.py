@@ -1,4 +1,4 @@
-"""Model of what the provider has, what was done, and what must be true of both.
+"""Model of the provider's messages and of all actions, with the rules for both.
 
 It knows every call on the wire and every message that the provider keeps. It never asks the code
 under test. Times are true times.
@@ -92,7 +92,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Recorded state of one delivery; `evidence` holds the ids kept beside it."""
+    """Recorded state of one delivery; `evidence` holds its recorded provider ids."""
 
     key: str
     outcome: str
@@ -118,7 +118,7 @@ class Truth:
     gone: dict[int, set[str]] = field(default_factory=dict)
     # The provider's final refusals of a key: `inactive` or `refused`.
     judged: dict[str, set[str]] = field(default_factory=dict)
-    # Keys that an author chose to resend, whatever happened before.
+    # Keys that an author chose to resend.
     risked: set[str] = field(default_factory=set)
     # Copies that the provider reported by webhook.
     reported: set[str] = field(default_factory=set)
@@ -204,8 +204,8 @@ class Truth:
     def was_hidden_absence(self, copy: Copy) -> bool:
         """Return whether the provider's silence about a copy was undetectable.
 
-        This is the remaining risk: either it was accepted after the last look-up, or the search
-        lagged beyond the schedule and no later acceptance could show that.
+        This is the remaining risk. Either the copy was accepted after the last look-up, or the
+        search lagged beyond the schedule and no later acceptance could show that.
         """
         if copy.key in self.risked:
             return True

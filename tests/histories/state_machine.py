@@ -39,7 +39,7 @@ LONGEST_REST = 80
 HOUR_S = 3600.0
 
 a_worker = st.integers(0, WORKERS - 2)
-# Half of them leave the provider's state unconfirmed, where duplicates could appear.
+# Half of the faults leave the provider's state unconfirmed, so duplicates could appear.
 a_fault = st.one_of(
     st.sampled_from([HELD, HELD, "accepted, then closed", "the first accepted, then closed"]),
     st.sampled_from([fault for fault in OF_A_CALL if fault != "none"]),
@@ -56,7 +56,7 @@ PEOPLE_DO = (
     *["pause", "ask again", "resend unconfirmed", "send to missed"] * 2,
     *["send now", "call back", "cancel", "close"],
 )
-# As on the desk: all look-ups of the schedule but one count as made.
+# As on the desk, all look-ups of the schedule except one count as made.
 ask_again = functools.partial(control.ask_again, silences=len(LOOKUP_AFTER_S) - 1)
 ACTIONS: Mapping[str, Callable[[int], int | None]] = {
     "resume": control.resume,

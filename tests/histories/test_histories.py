@@ -19,7 +19,7 @@ from tests.histories.state_machine import Histories
 ASKED = {"histories": 10, "steps": 30, "seed": 1789, "replay": "", "as_drawn": False}
 ASKED |= json.loads(os.environ.get("HOMING_HISTORIES", "{}"))
 HISTORIES = int(ASKED["histories"])
-# Print progress and change the seed after this many histories.
+# The number of histories after which progress is printed and the seed changes.
 AT_A_TIME = 100
 
 

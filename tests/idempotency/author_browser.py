@@ -1,4 +1,4 @@
-"""A window of an author's browser, as far as the printing site needs one."""
+"""A window of an author's browser, for the printing site."""
 
 from __future__ import annotations
 

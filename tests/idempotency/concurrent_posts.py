@@ -11,19 +11,19 @@ from django.db import connection
 
 from tests.idempotency.one_form_site import FIRST_GATE
 
-# Long enough for any machine: it ends a test that hangs, and decides nothing else.
+# Long enough for any machine. It only ends a test that hangs.
 PATIENCE_S = 60
 
 
 @dataclass
 class Onlooker:
-    """A connection of its own that sees who waits, and opens and closes the gates."""
+    """A separate connection that counts the waiting posts, and opens and closes gates."""
 
     db: psycopg.Connection[Any]
     closed: set[int] = field(default_factory=set)
 
     def one(self, sql: str, *params: Any) -> Any:
-        """Return the one value that a statement gives."""
+        """Return the single value of a statement."""
         row = self.db.execute(sql, params).fetchone()
         assert row is not None
         return row[0]
@@ -76,7 +76,7 @@ class Onlooker:
 
 
 class Posts:
-    """Posts that run at the same time, each with a database connection of its own."""
+    """Posts that run at the same time, each with a separate database connection."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=32)

@@ -1,4 +1,4 @@
-"""Authors who are signed in, and what the tests of races need."""
+"""Fixtures: signed-in authors, concurrent posts and gates."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def window(sign_in: Callable[[], Window]) -> Window:
 
 @pytest.fixture
 def onlooker(leaflets: None, database_url: str) -> Iterator[Onlooker]:
-    """Someone who watches the database."""
+    """Open a connection that observes the database."""
     with psycopg.connect(database_url, autocommit=True) as db:
         yield Onlooker(db)
 
@@ -66,7 +66,7 @@ def posts(onlooker: Onlooker) -> Iterator[Posts]:
 
 @pytest.fixture
 def during_work(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], None]:
-    """Say what else happens during the work of the printing site."""
+    """Set a function that also runs during the work of the printing site."""
 
     def set_to(action: Callable[..., Any]) -> None:
         monkeypatch.setattr(one_form_site, "during_work", action)

@@ -1,8 +1,8 @@
 """
 A site with one form that is safe to retry: an author has a leaflet printed.
 
-Each piece of work leaves a row in the table `leaflet`, so a test can count them. What else
-happens during the work is up to the test (`during_work`).
+Each piece of work leaves a row in the table `leaflet`, so a test can count them. A test can add an
+action during the work (`during_work`).
 """
 
 from collections.abc import Callable
@@ -86,7 +86,7 @@ def _bad_key(request: HttpRequest, reason: str) -> HttpResponse:
     invalid_key=_bad_key,
 )
 def print_leaflet(request: HttpRequest, form: LeafletForm, key: str, **where: str) -> HttpResponse:
-    """Print a leaflet once for each author and key, for good."""
+    """Print a leaflet once for each author and key."""
     content = (form.cleaned_data["title"], form.cleaned_data["text"])
     with connection.cursor() as cursor:
         cursor.execute(

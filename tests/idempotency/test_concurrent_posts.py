@@ -129,8 +129,8 @@ def test_a_post_waits_at_most_the_limit(window, posts, onlooker, during_work, se
 def test_consecutive_failures_do_not_extend_the_wait(
     window, posts, onlooker, during_work, settings
 ):
-    # The first takes two thirds of the wait, and so does the second: each wait alone is short
-    # enough, both together are not. Time is what this is about, so the database's clock runs.
+    # The first and the second post each take two thirds of the allowed wait. One wait is short
+    # enough; both together are not. This test is about time, so the database's clock runs.
     settings.IDEMPOTENCY_WAIT_S = 3
     work = FailingWork(True, True, True, True)
     during_work(work)
@@ -169,8 +169,8 @@ def test_concurrent_other_content_waits_and_gets_422(window, posts, onlooker, du
 
 
 def test_without_a_slot_a_saved_response_is_replayed(window, posts, onlooker, monkeypatch):
-    # The post has looked for a saved answer and found none. Before it asks for a slot another one
-    # commits, and those who waited for that one still hold the slots. A form that takes long to
+    # The post has looked for a saved answer and found none. Before it asks for a slot, another post
+    # commits. The posts that waited for that one still hold the slots. A form that takes long to
     # validate gives the test the time for it.
     slow = [True]
 
@@ -190,6 +190,6 @@ def test_without_a_slot_a_saved_response_is_replayed(window, posts, onlooker, mo
 
 
 def take_all_slots(onlooker, author, key):
-    """Hold every slot at a key, as the first post and three that wait do."""
+    """Hold every slot of a key, as one running and three waiting posts do."""
     for number in slot_locks(author.pk, key):
         onlooker.one("SELECT pg_advisory_lock(%s)::text", number)

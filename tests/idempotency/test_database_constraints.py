@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def insert():
-    """Write one row by hand, whole unless a column is given otherwise."""
+    """Insert one valid row with SQL; `columns` replace values."""
     author = get_user_model().objects.create_user(username="author")
 
     def run(**columns: object) -> None:

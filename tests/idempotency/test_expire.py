@@ -1,4 +1,4 @@
-"""Old answers are forgotten, and only those."""
+"""Only old answers are deleted."""
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -16,7 +16,7 @@ def author():
 
 
 def remember(author, key: str, age: str) -> None:
-    """Put a row into the table that was made so long ago, by the database's clock."""
+    """Insert a row of this age, by the database's clock."""
     PostedForm.objects.create(user=author, idempotency_key=key, request_fingerprint=b"")
     with connection.cursor() as cursor:
         cursor.execute(

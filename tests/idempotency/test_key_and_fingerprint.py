@@ -115,7 +115,7 @@ def test_ignored_fields_do_not_change_the_fingerprint():
 
 
 def test_a_file_counts_by_name_and_content(settings):
-    # A page that takes files, as a site of others may have; our own has one, and a handler.
+    # A page that accepts uploads, as on another site. Our own upload page has a special handler.
     settings.FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
 
     def picture(name: str, content: bytes) -> SimpleUploadedFile:

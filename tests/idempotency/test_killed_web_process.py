@@ -49,7 +49,7 @@ class WebProcess:
 
 @pytest.fixture
 def web_process(window, database_url) -> Iterator[Callable[[str], WebProcess]]:
-    """Start web processes that post the form of the one author, and leave none behind."""
+    """Start web processes that post the author's form; end them with the test."""
     started = []
 
     def start(hold: str) -> WebProcess:

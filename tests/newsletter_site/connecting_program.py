@@ -1,7 +1,8 @@
 """A program that uses the embedded PostgreSQL, as a web process or a worker would.
 
-The tests start it, talk to it over its pipes, and end or kill it. It reads one JSON object a line
-and answers each with one JSON value a line; at the end of its input it exits like any program.
+The tests start it, talk to it over its pipes, and end or kill it. Each line of its input is a JSON
+object, and it answers with a JSON value on one line. At the end of its input it exits like any
+program.
 """
 
 import json
@@ -34,7 +35,7 @@ def answer(do: str, **arguments: Any) -> Any:
 
 
 def sql(text: str, alias: str = "one") -> Any:
-    """Run a statement; its first row, or the error's text after hanging up."""
+    """Run a statement; return its first row, or disconnect and return the error."""
     from django.db import OperationalError, connections
 
     try:
@@ -53,7 +54,7 @@ def hang_up() -> None:
 
 
 def fork() -> int:
-    """Fork a child that ends the ordinary way; its exit code."""
+    """Fork a child that ends normally; return its exit code."""
     child = os.fork()
     if child == 0:
         sys.exit(0)
@@ -61,7 +62,7 @@ def fork() -> int:
 
 
 def fork_and_stay() -> int:
-    """Fork a child that never connects and waits to be killed; its process id."""
+    """Fork a child that never connects and never ends; return its process id."""
     is_there, says_so = os.pipe()
     child = os.fork()
     if child == 0:
@@ -75,7 +76,7 @@ def fork_and_stay() -> int:
 
 
 def cycle(times: int) -> list[Any]:
-    """Arrive and leave again, many times; what each query answered."""
+    """Connect and disconnect many times; return the result of each query."""
     from django.db import connections
 
     from newsletter_site.embedded_postgres import usage
@@ -89,7 +90,7 @@ def cycle(times: int) -> list[Any]:
 
 
 def become(uid: int, gid: int) -> int:
-    """Give root away and be a normal user from here on."""
+    """Give up root permanently and become a normal user."""
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)

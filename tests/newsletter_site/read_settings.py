@@ -1,4 +1,4 @@
-"""Reads the settings afresh under an environment of the test's own."""
+"""Read the settings again, under an environment that a test sets."""
 
 import os
 import runpy
@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = ROOT / "newsletter_site" / "settings.py"
 
-# What an operator sets at least.
+# The variables that an operator must set.
 REAL = {
     "DATABASE_URL": "postgres://homing:hunter2@db.example.org:5432/homing",
     "SECRET_KEY": "a long random text that nobody knows, of fifty characters and more",

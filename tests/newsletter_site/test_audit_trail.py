@@ -38,7 +38,7 @@ def test_publishing_cancelling_importing_erasing_and_permissions_all_leave_their
     issue = Edition.objects.get(issue__title__startswith="Swifts").issue_id
     asked = window.get(f"{FORM}{issue}/cancel/").form_with("csrfmiddlewaretoken").fields
     assert window.post(f"{FORM}{issue}/cancel/", **asked).status in {302, 303}
-    # Nobody has it: the words are a draft again.
+    # No reader got the letter, so it is a draft again.
     assert new_lines() == [
         ("ola began the draft Swifts leave without saying goodbye.", "draft"),
         ("ola cancelled Swifts leave without saying goodbye.", "issue"),

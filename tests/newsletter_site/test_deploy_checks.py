@@ -1,4 +1,4 @@
-"""What `check --deploy` says of settings that work, and would be regretted."""
+"""Warnings of `check --deploy` about settings that work but are unsafe."""
 
 from typing import Any
 

@@ -17,18 +17,18 @@ from tests.publishing.content_factory import letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-# A form from elsewhere may come in here, and why.
+# Addresses that accept forms of other sites, with the reason.
 TAKES_FORMS_FROM_ELSEWHERE = {
-    "webhooks/postmark/",  # a password of its own
+    "webhooks/postmark/",  # has a separate password
     "webhooks/postmark",
     "unsubscribe/<str:token>/",  # one-click, RFC 8058: the token is the permission
     "unsubscribe/<str:token>",
-    "subscriptions/embedded/",  # opens our own form, filled in, and does nothing
+    "subscriptions/embedded/",  # opens our own form with the values and changes nothing
 }
 # Probes and metrics: no cookies are read, and nothing is done (newsletter_site/operating/).
 OPERATING = {"health/live/", "health/ready/", "health/workers/", "metrics"}
 API = "api/v1/"
-# A letter as it will arrive: its styles are in its elements. Its frame runs nothing.
+# The page shows a letter as it will arrive, with inline styles. Its frame runs nothing.
 LETTERS = {
     "admin/newsletters/preview/",
     "admin/newsletters/drafts/<uuid:draft>/preview/",
@@ -39,7 +39,7 @@ LETTERS = {
 
 @pytest.fixture
 def people() -> dict[str, Client]:
-    """Nobody, somebody who may do nothing, and somebody who may do everything."""
+    """Clients: signed out, without permissions, and with all permissions."""
     users = get_user_model().objects
     clients = {name: Client(raise_request_exception=False) for name in ("nobody", "ines", "ola")}
     clients["ines"].force_login(users.create_user("ines", is_staff=True))
@@ -49,7 +49,7 @@ def people() -> dict[str, Client]:
 
 @pytest.fixture
 def addresses(people: dict[str, Client]) -> list[Address]:
-    """Every address, with an issue and a draft that are there."""
+    """Every address, with an existing issue and draft."""
     ola = get_user_model().objects.get(username="ola")
     publish(ola.pk, "a key", letter(), hold_s=0)
     edition = Edition.objects.get()
@@ -70,7 +70,7 @@ def test_every_form_needs_its_csrf_token(people: Any) -> None:
         for one in every_address()
     }
     taken = {route for route, answer in answers.items() if answer.status_code != 403}
-    # It gives the form back, and there is none without its link.
+    # It returns the form, and without its link there is no form.
     taken.remove("subscriptions/confirm/")
     assert answers["subscriptions/confirm/"].status_code >= 400
     of_the_api = {route for route in taken if route.startswith(API)}
@@ -107,7 +107,7 @@ def test_every_answer_has_its_policy_headers(people: Any, addresses: Any) -> Non
             assert told["Referrer-Policy"] in {"same-origin", "no-referrer"}, (name, one)
             assert told["Cross-Origin-Opener-Policy"] == "same-origin", (name, one)
             assert "camera=()" in told["Permissions-Policy"], (name, one)
-            # Other names of the operator's below this one are theirs to decide about.
+            # The operator decides about other names below this domain.
             assert told["Strict-Transport-Security"] == "max-age=31536000", (name, one)
 
 
@@ -133,7 +133,7 @@ ELSEWHERE = ("https://evil.example/", "//evil.example", "/\\evil.example", "java
 
 
 def test_no_address_redirects_to_another_site(people: Any, addresses: Any) -> None:
-    """Each is asked with one of them in turn, and the login with all."""
+    """Each address gets one of these targets, in rotation. The sign-in page gets all."""
     turn = itertools.cycle(ELSEWHERE)
     for name, client in people.items():
         for one in addresses:

@@ -58,7 +58,7 @@ def test_a_checkouts_secret_key_is_created_once_and_private(
     assert len(first) >= 50
     kept = tmp_path / "data" / "secret_key"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    # Others may at most pass through, as the embedded PostgreSQL's user does.
+    # Other users may only pass through the folder, as the embedded PostgreSQL's user does.
     assert kept.parent.stat().st_mode & 0o066 == 0
     assert [path.name for path in kept.parent.iterdir()] == ["secret_key"]
 
@@ -131,7 +131,7 @@ AN_ADDRESS = "an address such as https://letter.example.org"
 ONE_ADDRESS = "one address such as Homing <letter@example.org>, at most 255 characters"
 SECONDS = "a number of seconds, such as 30 or 0.5"
 
-# Variables and what is wrong for them, by what is expected.
+# Variables with wrong values, by the expected kind of value.
 MISTAKES: dict[str, list[tuple[str, ...]]] = {
     YES_OR_NO: [("DEBUG", "maybe"), ("TRUST_PROXY", "2")],
     AN_ADDRESS: [
@@ -156,7 +156,7 @@ MISTAKES: dict[str, list[tuple[str, ...]]] = {
         ("DELIVERY_HTTP_DEADLINE_S", "0"),
         ("DELIVERY_LEASE_S", "0.05"),
     ],
-    # The last is more milliseconds than PostgreSQL takes for a timeout.
+    # The last value exceeds PostgreSQL's maximum for a time-out in milliseconds.
     "a number of seconds of at least 0.05 and at most 300, such as 30 or 0.5": [
         ("IDEMPOTENCY_WAIT_S", "0", "301", "2147484")
     ],

@@ -29,7 +29,7 @@ Kind = Literal["comment", "docstring", "string", "marked", "unmarked", "prose"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One text of a file: where it begins, what it is, and what it says."""
+    """One text of a file, with its line and its kind."""
 
     path: str
     line: int
@@ -54,7 +54,7 @@ def _single(path: Path) -> tuple[str, list[str], list[str]]:
 
 
 def _is_made(name: str) -> bool:
-    """Whether a folder holds what programs made, such as an environment."""
+    """Whether programs generated a folder, such as an environment."""
     return name.startswith(".") or name in {"__pycache__", "staticfiles"}
 
 

@@ -24,7 +24,7 @@ WORKERS = 4
 KILL_EVERY_S = 1.0
 SHARE_CUT = 0.05
 SAY_EVERY = 10
-# Among this many calls, each kind of fault surely occurs.
+# In this number of calls, each kind of fault certainly occurs.
 ENOUGH_CALLS = 500
 
 
@@ -96,7 +96,7 @@ def _run(wish: Wish, weather: Weather) -> Finding:
         f"{SHARE_CUT:.0%} of calls cut off after acceptance, {weather.refused:.0%} refused with "
         f"429, the search {late_s} s late"
     )
-    # A refused call cannot be cut off too, so more of the others are.
+    # A refused call cannot be cut off as well, so a larger share of the other calls is cut off.
     cut = SHARE_CUT / (1 - weather.refused)
     faults = (
         f"refuse_429:probability={weather.refused},seed={wish.seed}",

@@ -2,8 +2,8 @@
 Measure how long a small issue takes while a huge one is being sent.
 
 The time runs from the commit of its publishing to its last settled copy, by the database's clock.
-The provider takes the same time for every call. One run measures the small issue alone, then beside
-the huge one, with the same settings.
+The provider takes the same time for every call. One run measures the small issue alone, then
+together with the huge one, with the same settings.
 """
 
 import statistics
@@ -31,7 +31,7 @@ PATIENCE_S = 120
 
 
 def run(wish: Wish) -> Finding:
-    """Publish the small issue repeatedly, alone and then beside the large one."""
+    """Publish the small issue repeatedly, alone and then with the large one."""
     many = wish.readers_or(READERS, READERS_QUICK)
     rounds = ROUNDS_QUICK if wish.quick else ROUNDS
     finding = Finding(

@@ -1,5 +1,5 @@
 """
-The whole stack under load, and then each part of it restarted in turn.
+The whole stack under load, and then with a restart of each part.
 
 PostgreSQL, PgBouncer in transaction mode, two web servers behind a proxy, four workers: what the
 compose file starts, as plain processes. A large issue is sent while visitors sign up, repeat the
@@ -47,7 +47,7 @@ POOL_SIZE = 40
 BETWEEN_RESTARTS_S = 8.0
 BETWEEN_RESTARTS_QUICK_S = 1.0
 PATIENCE_S = 75
-# Shorter than the defaults, so that what a killed worker held is settled within the run.
+# Shorter than the defaults, so that the batches of a killed worker are settled within the run.
 SETTINGS = {
     "DELIVERY_HTTP_DEADLINE_S": "10",
     "DELIVERY_LEASE_S": "5",
@@ -267,7 +267,7 @@ def _load(
     tries = 0
 
     def is_calm_after(what: str) -> bool:
-        """Whether no request failed for some seconds; none may be given up."""
+        """Whether no request failed for some seconds; no visitor may give up."""
         nonlocal tries
         threading.Event().wait(between_s)
         counted = visitors.mark()

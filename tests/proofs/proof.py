@@ -28,7 +28,7 @@ class Wish:
 
 @dataclass(slots=True)
 class Finding:
-    """The result of a proof: what it did, its figures and its failures."""
+    """The result of a proof: its summary, its figures and its failures."""
 
     what: str
     figures: list[str] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Finding:
         return not self.short
 
     def expect(self, so: bool, otherwise: str) -> None:
-        """Record the failure `otherwise` unless `so` is true."""
+        """Record the failure `otherwise` unless the condition `so` is true."""
         if not so:
             self.short.append(otherwise)
 

@@ -64,7 +64,7 @@ def slow_clients(count: int, folder: Path, **environment: str) -> Iterator[Probe
         yield probes
     finally:
         ended.set()
-        web.end()  # which ends the connections of those who still send
+        web.end()  # which ends the connections of clients that still send
         for thread in threads:
             thread.join(PATIENCE_S)
 

@@ -1,7 +1,7 @@
 """
-Stop a thousand workers at random moments, and look for what they leave behind.
+Stop a thousand workers at random moments, and check that nothing is left.
 
-The storm of tests/faults/, longer and over a server as durable as in production.
+The stop signals of tests/faults/, for longer and with a server as durable as in production.
 """
 
 import time
@@ -19,13 +19,13 @@ SIGNALS_QUICK = 20
 READERS = 50_000
 # About the copies that are sent while the next edition is being published.
 RESERVE = 20_000
-# Small and slow: many calls to be stopped in, and few copies in each.
+# Calls are slow and have few copies, so that many signals hit a call.
 BATCH = 20
 LATENCY_S = 0.1
 
 
 def run(wish: Wish) -> Finding:
-    """Stop the workers, look at what is left, and let one last worker finish."""
+    """Stop the workers, check what is left, and let one last worker finish."""
     signals = SIGNALS_QUICK if wish.quick else SIGNALS
     finding = Finding(
         f"{number(signals)} SIGTERMs and SIGINTs at random instants, {AT_ONCE} workers under load"

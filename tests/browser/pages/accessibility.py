@@ -19,7 +19,7 @@ RUN_AXE = """async () => {
 }"""
 DESKTOP = ViewportSize(width=1280, height=720)
 NARROWEST = ViewportSize(width=320, height=640)
-# They contain no place for a line break, and the address has the maximum length.
+# The texts cannot be broken into lines, and the address has the maximum length.
 LONGEST = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
 LONGEST_ADDRESS = f"{'w' * 64}@{'posthouse' * 6}.{'x' * 60}.{'y' * 60}.example.org"
 FOCUSABLE = (
@@ -93,7 +93,7 @@ def out_of_reach_of_the_keyboard(page: Page) -> list[str]:
     """List visible controls that Tab does not reach or that show no focus."""
     controls: list[str] = page.locator(FOCUSABLE).evaluate_all(NUMBER_THE_CONTROLS)
     page.evaluate(RECORD_STOPS)
-    # Frames have tab stops of their own.
+    # Frames have separate tab stops.
     for _ in range(len(controls) + 10):
         page.keyboard.press("Tab")
     stops = set(page.evaluate("[...window.stops]"))
@@ -115,5 +115,5 @@ def faults_of(page: Page) -> dict[str, object]:
 
 
 def content(page: Page) -> str:
-    """Return the document without parts that change or that only scripts use."""
+    """Return the document without parts that vary or that only scripts use."""
     return VOLATILE.sub("", page.content())

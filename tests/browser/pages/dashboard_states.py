@@ -76,7 +76,7 @@ def busy(author: Any) -> None:
 
 
 def a_year(author: Any) -> None:
-    """Create twenty-six issues, each with more readers than the one before."""
+    """Create 26 issues, each with more readers than the previous one."""
     _a_worker_is_there()
     for number in range(26):
         _readers(7 if number % 5 else 1)

@@ -32,7 +32,7 @@ DESK = "/admin/newsletters/"
 TOKEN = "a" * 32
 LINK = "https://weatherbooks.org/1911"
 PLAIN = DraftFields("A moth at the lamp", "", MARKDOWN, "Dear all,\n\na moth.", "")
-# It contains no place for a line break, and every part is wrong.
+# It cannot be broken into lines, and every part has an error.
 LONG = DraftFields(
     LONGEST * 2, LONGEST * 2, MARKDOWN, f"# {LONGEST}\n\n`{LONGEST * 3}` {{{{ no }}}}", ""
 )

@@ -290,7 +290,7 @@ def what_is_left(editions: list[Edition]) -> dict[str, list[Any]]:
     return left
 
 
-# Opt-in times during the build are compared with that moment.
+# Times after a reader's opt-in are compared relative to it.
 AFTER_OPT_IN = """
     CREATE FUNCTION pg_temp.after_opt_in(opt_in bigint, moment timestamptz) RETURNS text
     LANGUAGE sql STABLE AS $$

@@ -70,7 +70,7 @@ def provider(
                 asked.dumps.append(query)
                 answer = dump(query)
                 if not isinstance(answer, bytes):
-                    # In pieces, and then the connection is cut.
+                    # The answer arrives in pieces, and then the connection is cut.
                     for piece in answer:
                         talk.write(piece)
                     return
@@ -150,7 +150,7 @@ def test_later_polls_overlap_the_previous_one_slightly(settings: Any) -> None:
         due_again()
         polling.poll(never)
     since = datetime.fromisoformat(asked.bounces[1]["fromdate"])
-    # For clocks that differ, and late entries of the provider's lists.
+    # A margin for differing clocks and late entries of the provider's lists.
     assert since <= to_eastern(last_success_at - timedelta(hours=1))
     assert since >= to_eastern(last_success_at - timedelta(days=1))
     day = datetime.fromisoformat(asked.dumps[1]["fromdate"])
@@ -223,7 +223,7 @@ def test_a_worker_that_lost_its_lease_takes_nothing_more_in(settings: Any) -> No
 
 
 def test_entry_without_a_time_is_skipped(settings: Any) -> None:
-    """It could not be compared with known entries, and would seem new each time."""
+    """An entry without a time cannot be compared, so it would seem new each time."""
     with provider(settings, dump=lambda _: listing(entry("ada@example.net", CreatedAt=None))):
         polling.poll(never)
     assert not ProviderEvent.objects.exists()
@@ -257,7 +257,7 @@ def test_lease_is_extended_while_a_list_is_read(settings: Any) -> None:
 
 
 KNOWN = 3_500
-# Not read, but long, so that few entries make a long list.
+# This field is not read. It is long, so that a few entries make a long list.
 NOTE = b"n" * 5_000
 # At its beginning, in its middle and at its end.
 NEW = (0, KNOWN // 2, KNOWN + 2)

@@ -172,7 +172,7 @@ def test_the_event_of_a_settled_copy_writes_nothing_more(newsroom: Newsroom) -> 
     edition = newsroom.publish(readers=1)
     newsroom.deliver_all()
     row = Delivery.objects.get(issue=edition.issue_id)
-    # It does not even need the edition's lock, which another session holds here.
+    # It does not need the edition's lock, which another session holds here.
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         body = event(key_of(edition, row.recipient_id), row.provider_message_id)
@@ -196,7 +196,7 @@ def test_the_same_event_again_or_at_once_is_one(in_doubt: Edition, newsroom: New
 
 def test_worker_applies_stored_events(in_doubt: Edition, newsroom: Newsroom) -> None:
     body = orjson.dumps(event(key_of(in_doubt, newsroom.recipients(in_doubt)[0]), "m-1"))
-    # As left by a web process that was killed in between.
+    # The event is in the state that a killed web process leaves.
     event_inbox.store(body)
     assert newsroom.outcomes(in_doubt) == ["unknown"] * 3
     event_inbox.apply_pending()
@@ -291,7 +291,7 @@ def test_webhooks_settle_a_lost_answer(newsroom: Newsroom, site: WebSite, settin
         newsroom.deliver_all()
         _wait_for_the_webhooks(provider)
 
-        # Some came during the call and are applied when it is settled.
+        # Some events arrived during the call and are applied when it is settled.
         assert newsroom.outcomes(edition) == ["sent"] * 20
         assert newsroom.state(edition) == "succeeded"
         assert provider.sandbox.summary()["accepted"] == 20

@@ -225,7 +225,7 @@ DRIPPING_IN_CHUNKS = slowly(CHUNKED, b"1\r\n \r\n" * 200)
 def test_the_deadline_ends_an_endless_answer(client: Client, script: Script, secure: bool) -> None:
     with ScriptedServer(script, secure=secure) as server:
         answer = send(trusting(client(server.url)), within_s=SHORT_S)
-        # Not only our deadline: the server sees a closed connection.
+        # The server must also see a closed connection.
         assert server.was_cut_off.wait(PATIENCE_S)
     assert unanswered_because(answer) == "Postmark's answer was not complete before the deadline."
     assert len(server.requests) == 1
@@ -255,7 +255,7 @@ def test_sending_may_outlast_connecting(client: Client, monkeypatch: pytest.Monk
 
 
 class DeadlinesThatComeTooLate(Deadlines):
-    """Deadlines that come after they were cancelled, like one that was under way."""
+    """Deadlines that end a call after they were cancelled, as in a race."""
 
     def __init__(self) -> None:
         super().__init__(now_s)
@@ -314,7 +314,7 @@ def user_timeouts_of_sockets_connected_to(url: str) -> list[int]:
     timeouts = []
     for entry in Path("/dev/fd").iterdir():
         # Only sockets are checked. Other descriptors, such as a browser's pipes, are not ours. A
-        # socket of another family, such as the database's, names its peer otherwise.
+        # socket of another family, such as the database's, has another form of peer name.
         with suppress(OSError):
             if stat.S_ISSOCK(os.fstat(int(entry.name)).st_mode):
                 with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as sock:
@@ -415,7 +415,7 @@ def test_the_client_never_repeats_a_call(client: Client, refusal: str) -> None:
 
 
 def test_non_200_answer_closes_the_connection(client: Client) -> None:
-    # The real answer follows an interim one, and would be read as that of the next call.
+    # The real answer follows the interim one. It would be read as the answer to the next call.
     with ScriptedServer(answering(http("103 Early"), GOOD), answering(http("429 Slow"))) as server:
         sender = client(server.url)
         assert isinstance(send(sender), Unanswered | RejectedForAll)

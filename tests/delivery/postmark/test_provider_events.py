@@ -152,7 +152,8 @@ def test_event_texts_fit_the_tables_and_are_printable() -> None:
 
 @pytest.mark.parametrize("inactive", [False, "true", 1, None])
 def test_address_is_inactive_only_if_the_event_states_it(inactive: object) -> None:
-    # The type's number proves nothing: samples show complaints with that of a SpamNotification.
+    # The type's number is not reliable: samples show complaints with the number of a
+    # SpamNotification.
     event = parse_event(BOUNCE | {"Type": "SoftBounce", "TypeCode": 1, "Inactive": inactive})
     assert isinstance(event, Bounced)
     assert event.meaning is BounceMeaning.COUNTED

@@ -19,7 +19,7 @@ from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
 from tests.delivery.worker_steps import begun, taken
 
-# Each with a word of its sentence that names the remedy.
+# Each fault, with a word of its sentence that names the fix.
 FAULTS = [
     ("unauthorized_401", {}, "POSTMARK_SERVER_TOKEN"),
     ("whole_422", {"code": 400}, "FROM_EMAIL"),
@@ -165,7 +165,7 @@ def test_stop_and_start_do_not_deadlock(newsroom: Newsroom) -> None:
         return "stopped"
 
     # The start holds its batch and waits in its last check. The stop holds the edition and waits
-    # for that batch. Then the start refers to the edition, and one of them has to be first.
+    # for that batch. Then the start needs the edition, so the two could deadlock.
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("LOCK TABLE subscriber IN ACCESS EXCLUSIVE MODE")
         starting = Beside(

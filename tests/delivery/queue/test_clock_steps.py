@@ -1,7 +1,7 @@
 """The database's clock steps by an hour in either direction: safety holds.
 
-Timeliness may suffer. A clock that steps forward is the same as stored times that all lie further
-back, and the other way round, so the stored times are moved."""
+Timeliness may suffer. The tests move the stored times. Moving them back has the same effect as a
+clock that steps forward, and the reverse."""
 
 import uuid
 
@@ -46,7 +46,7 @@ def test_a_clock_step_leaves_everyone_one_copy(newsroom: Newsroom, step: float, 
 
 
 def test_a_step_forward_does_not_make_three_look_ups_one(newsroom: Newsroom) -> None:
-    """The search lags, and by the stepped clock the whole schedule has passed."""
+    """The search lags. According to the changed clock, the whole schedule has passed."""
     edition = newsroom.publish(readers=3)
     newsroom.sandbox.set_fault("search_delay", seconds=3600)
     newsroom.sandbox.set_fault("accept_then_close")

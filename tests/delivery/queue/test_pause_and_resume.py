@@ -119,7 +119,7 @@ def test_empty_claimed_batch_passes_the_probe_on(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
     held = taken()
     Batch.objects.filter(pk=held.batch).update(state="claimed")
-    # Probing when it starts, which its claim does not know yet.
+    # The batch is a probe when it starts, but its claim does not know that yet.
     Edition.objects.filter(pk=edition.pk).update(probing=True)
     Batch.objects.filter(edition=edition, state="ready").update(state="paused")
     leave_all_of(Batch.objects.get(pk=held.batch))

@@ -182,7 +182,7 @@ def test_after_a_429_batches_wait_for_their_permit(newsroom: Newsroom, settings:
     without_growth(slowed_to_per_s=10)
     newsroom.let_time_pass(2)
 
-    # Ten copies per second are left, so the next five hundred wait accordingly.
+    # The rate is ten copies per second, so the next 500 copies wait for 50 seconds.
     assert take() is not None
     assert take() is None
     newsroom.let_time_pass(25)
@@ -267,7 +267,7 @@ def test_a_turn_that_another_is_taking_is_not_waited_for(newsroom: Newsroom) -> 
     ensure_row()
     with short_transaction() as cursor:
         assert acquire_permit(cursor, ceiling_per_s=1_000.0) is not None
-        # The permit is held until the other has its answer. A wait for it would never end.
+        # The permit is locked until the other worker has its answer. A wait for it would never end.
         assert Beside(lambda: claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0)).end() is None
     assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None
 
@@ -287,7 +287,7 @@ def test_frozen_worker_loses_its_permit(newsroom: Newsroom) -> None:
 
     frozen = Beside(frozen_worker)
     assert is_frozen.wait(30)
-    # This waits for the row, until the server ends the idle session.
+    # This statement waits for the row until the server ends the idle session.
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM send_rate FOR UPDATE")
     assert claim(uuid.uuid4(), lease_s=30, rate_per_s=1_000.0) is not None

@@ -21,7 +21,7 @@ from tests.delivery.worker_steps import copies_by_key, taken
 
 
 def restored_identity() -> None:
-    """Store what a backup brings along: the identity of another database."""
+    """Store the identity of another database, as a restored backup contains it."""
     DatabaseIdentity.objects.update(database=1)
 
 

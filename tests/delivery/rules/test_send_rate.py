@@ -44,7 +44,7 @@ def limit(pace: float | None) -> float:
         # It halves again and again, while every call is refused at once.
         (1_000, 0, [], 500),
         (1_000, 0, [0], 250),
-        # After one doubling it is back at its former value, which a refusal halves.
+        # After one doubling the rate is back at its former value, and a refusal halves it.
         (1_000, 0, [2], 500),
         (1_000, 0, [1], 500 * 2**0.5 / 2),
         # Without a ceiling the measured rate is halved.

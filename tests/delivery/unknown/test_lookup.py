@@ -22,7 +22,7 @@ from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside, at_once
 from tests.delivery.worker_steps import asked, begun, changed, taken, unheard
 
-# The ways in which a call is accepted without its worker learning of it.
+# The ways in which a call is accepted and its worker gets no answer.
 ACCEPTED_UNHEARD = ["accept_then_500", "accept_then_truncate", "accept_then_wrong_length"]
 
 
@@ -216,7 +216,8 @@ def test_locked_unknown_batch_is_skipped(newsroom: Newsroom) -> None:
     lower, higher = newsroom.batches(edition)
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
-        # The lock is held until the other has its batch. A wait for the lock would never end.
+        # The lock is held until the other worker has its batch. A wait for the lock would never
+        # end.
         claimed = Beside(lambda: claim_lookup(uuid.uuid4(), lease_s=30)).end()
     assert claimed is not None
     assert claimed.batch == higher.pk

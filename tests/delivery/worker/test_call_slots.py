@@ -142,7 +142,7 @@ def test_rendered_batch_gets_its_slot_before_new_claims() -> None:
     assert comes(hangs)
     with waits_for(lambda is_stopping: comes_while(ready, is_stopping)) as got:
         hangs.release()
-        # This thread tries before the waiting one has woken up.
+        # This thread tries to get the slot before the waiting thread wakes up.
         assert calls.admit_claim(lambda: bool(got)) is None
     assert got == [True]
 
@@ -152,7 +152,7 @@ def comes_while(place: Slot, is_stopping: Callable[[], bool]) -> bool:
 
 
 def told(event: threading.Event, is_stopping: Callable[[], bool]) -> Callable[[], bool]:
-    """Do the same, and set the event as soon as it is called."""
+    """Call the function, and set an event first."""
 
     def asked() -> bool:
         event.set()
@@ -195,7 +195,7 @@ def run(worker: Worker) -> None:
 
 @contextmanager
 def running(worker: Worker, provider: SandboxServer) -> Iterator[None]:
-    """Run a worker beside the block; stop it when its calls are answered."""
+    """Run a worker during the block; stop it when its calls are answered."""
     thread = threading.Thread(target=run, args=[worker])
     thread.start()
     try:
@@ -217,8 +217,8 @@ def test_a_stopping_worker_only_ends_its_calls(provider: SandboxServer, worker: 
 
 
 def test_a_batch_claimed_ahead_is_given_back(provider: SandboxServer, worker: Worker) -> None:
-    # The first call is quick, and the next two hang. Each of the two rules stops the second call
-    # that the other one admitted.
+    # The first call is quick, and the next two hang. Each of the two rules refuses the second call
+    # that the other rule allows.
     for _ in range(2):
         provider.sandbox.set_fault("hold", moment="before_accept", nth=2)
     with running(worker, provider):

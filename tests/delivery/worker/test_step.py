@@ -57,7 +57,7 @@ def test_calls_and_look_ups_take_turns(newsroom: Newsroom, settings: object) -> 
     hands = dispatcher(threading.Lock())
     hands.step()
     hands.step()
-    # Neither has to wait until the other is finished.
+    # The two do not wait for each other.
     assert "sent" in newsroom.outcomes(in_line)
     assert "unknown" not in newsroom.outcomes(doubtful)
     assert "waiting" in newsroom.outcomes(in_line)

@@ -157,7 +157,7 @@ def test_forked_process_starts_without_deadlines() -> None:
     number = deadlines.add(20, lambda: os.write(tells, b"the parent's"))
     child = os.fork()
     if not child:
-        # The test itself must not act in here.
+        # The child must not return into the test.
         try:
             passed_s = 20
             ended = threading.Event()

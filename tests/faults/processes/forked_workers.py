@@ -1,7 +1,7 @@
 """Workers that are started and killed many times: real `deliver` processes.
 
-child_processes.py forks them. It has loaded all code, so a worker that is killed after a second or
-two has spent that time at work.
+child_processes.py forks them. The fork server has loaded all code, so a worker that is killed after
+a second or two has worked in that time.
 """
 
 import contextlib

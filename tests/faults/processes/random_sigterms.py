@@ -1,6 +1,6 @@
 """Workers that get SIGTERM at random moments, one after another, under load.
 
-Moments are seeded; the machine decides what the worker is doing then.
+Moments are seeded, but what the worker is doing at a moment depends on the machine.
 """
 
 import os
@@ -59,7 +59,7 @@ def blow(
         else:
             pid = running.popleft()
             goal = sandbox.outbox.counts()["accepted"] + dice.randrange(MOST_COPIES)
-            # Not long: all may be busy stopping.
+            # A short wait, because all workers may be stopping.
             sandbox.gate.wait_until(
                 lambda goal=goal: sandbox.outbox.counts()["accepted"] >= goal, LONGEST_WAIT_S
             )

@@ -1,7 +1,7 @@
 """PostgreSQL proxy that cuts a connection at an exact point.
 
-It reads the traffic, so a test can lose a statement before the server has it, or the answer after
-the server has executed it. Then the client cannot know whether it was executed.
+It reads the traffic. So a test can lose a statement before the server has it, or the answer after
+the statement was executed. Then the client cannot know whether it was executed.
 """
 
 import random

@@ -17,7 +17,7 @@ from tests.installed_programs import program
 
 PORT = 6432
 
-# Without `server_reset_query`, a client meets everything that another left on the session.
+# Without `server_reset_query`, a client sees the session state that another client left.
 CONFIGURATION = """
 [databases]
 * = host={socket_dir} port={port} password={password}

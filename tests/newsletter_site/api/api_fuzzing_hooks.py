@@ -18,7 +18,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.meta import TestPhase
 from schemathesis.generation.modes import GenerationMode
 
-# By the name in an address, the ids that there are.
+# The existing ids, by their name in an address.
 PLACES: dict[str, list[str]] = json.loads(os.environ.get("FUZZ_PLACES", "{}"))
 KEY = "Idempotency-Key"
 
@@ -29,7 +29,7 @@ CALLS: Counter[tuple[str, ParameterLocation]] = Counter()
 
 @schemathesis.hook
 def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
-    """Three of four calls go where something is, under a key that no other call has."""
+    """Three of four calls use an existing id and a new key."""
     number = _counted(case, ParameterLocation.PATH)
     if number is not None:
         # Left alone, the fuzzer repeats one action, which may be refused everywhere.
@@ -56,7 +56,7 @@ def _counted(case: Any, part: ParameterLocation) -> int | None:
     """
     Return the number of this good call; None for each fourth and for bad calls.
 
-    A call is good if this part is as the document allows, and no other call led to it.
+    A call is good if this part is valid according to the document, and no other call led to it.
     """
     component = case.meta.components.get(part) if case.meta else None
     if component is None or component.mode is not GenerationMode.POSITIVE:

@@ -20,7 +20,7 @@ from tests import postgres_cluster
 pytestmark = pytest.mark.process
 
 IMPORTED, DOUBLES, REJECTED = 5060, 64, 17
-# The sandbox says of these that Postmark sends them nothing, and refuses those.
+# The sandbox suppresses some addresses and refuses others.
 INACTIVE = ("inactive+lock@bounce.example", "inactive+weir@bounce.example")
 INVALID = ("invalid+gatehouse@bounce.example",)
 
@@ -68,7 +68,7 @@ def processes_of(folder: Path) -> list[str]:
         try:
             if mark in (process / "environ").read_bytes().split(b"\0"):
                 found.append((process / "cmdline").read_text().replace("\0", " "))
-        except OSError:  # It has ended, or belongs to another user.
+        except OSError:  # The process has ended, or belongs to another user.
             continue
     return found
 

@@ -71,10 +71,10 @@ def test_the_next_connection_restarts_a_killed_server(data_dir: Path, program: S
     following = program(data_dir, durable=True)
     assert following.query("SELECT answer FROM kept") == 42
     assert server_pid(data_dir) != killed
-    # The one who was connected loses that connection, and the next one works.
+    # The connected program loses its connection, and its next connection works.
     assert "error" in user.ask("sql", text="SELECT answer FROM kept")
     assert user.query("SELECT answer FROM kept") == 42
-    # So does one who has no connection meanwhile.
+    # So does a program without a connection.
     user.ask("hang_up")
     os.kill(server_pid(data_dir), signal.SIGKILL)
     assert user.query("SELECT answer FROM kept") == 42
@@ -88,7 +88,8 @@ def test_a_start_waits_for_children_of_a_killed_server(data_dir: Path, program: 
     user = program(data_dir, durable=True)
     child = user.query("SELECT pg_backend_pid()")
     following = program(data_dir, durable=True)
-    os.kill(child, signal.SIGSTOP)  # A child that cannot go holds the memory of its server.
+    # A child process that cannot end keeps the server's shared memory in use.
+    os.kill(child, signal.SIGSTOP)
     try:
         os.kill(server_pid(data_dir), signal.SIGKILL)
         following.tell("sql", text="SELECT 1")

@@ -154,7 +154,7 @@ def test_in_development_error_messages_are_redacted(shape: str) -> None:
     assert "hunter2" not in said
     assert "ada@example.org" not in said
     assert "[secret]" in said
-    # A quotation that begins somewhere takes none of the places with it.
+    # An opening quotation mark must not hide the places after it.
     assert "test_log_format.py" in said
     assert "and then Ada" in said
 

@@ -163,7 +163,7 @@ def test_lines_outside_requests_have_no_request_fields(author: Any, lines: Lines
     window = browser()
     window.force_login(author)
     window.get(f"/admin/newsletters/{uuid.uuid4()}/", secure=True)
-    # The web server refuses it before Django is asked, in a thread that answered another.
+    # The web server refuses it before Django, in a thread that answered another request.
     logging.getLogger("a web server").warning("this is no request by HTTP's rules")
     answered, refused = lines()[-2:]
     assert answered["issue"]

@@ -1,5 +1,5 @@
 """
-Find changes that are unsafe beside workers of the previous release.
+Find changes that are unsafe while workers of the previous release run.
 
 Old code reads and writes every table of its release. So a migration must not remove or rename
 parts of them, change their meaning, or refuse old code's values. A statement must not lock a table
@@ -23,7 +23,7 @@ from django.db.models.functions import Now
 
 LATER = "take it away a release later"
 
-# Nothing in the database, or only what is there in an instant and hurts nobody's old code.
+# Operations that do not change the database, or are instant and safe for old code.
 HARMLESS = (
     django.AlterModelOptions,
     django.AlterModelManagers,
@@ -51,7 +51,7 @@ WHAT_TO_DO: Mapping[type[Operation], str] = {
 
 @dataclass(frozen=True, slots=True)
 class UnsafeOperation:
-    """Something that old code or busy tables would feel, and what to do instead."""
+    """A change that breaks old code or blocks busy tables, and what to do instead."""
 
     migration: str
     operation: str
@@ -61,8 +61,8 @@ class UnsafeOperation:
         return f"{self.migration}: {self.operation}: {self.instead}"
 
 
-# (migration, operation) as in an UnsafeOperation → why it is allowed. A line that excuses nothing
-# fails the test.
+# (migration, operation) as in an UnsafeOperation → why it is allowed. An exception that is not
+# needed fails the test.
 EXCEPTIONS: Mapping[tuple[str, str], str] = {}
 
 
@@ -164,7 +164,7 @@ def _advice_on(
     if isinstance(operation, django.RemoveConstraint):
         model = state.models[migration.app_label, operation.model_name_lower]
         what = model.get_constraint_by_name(operation.name)
-        # A rule that is gone refuses nothing to anybody.
+        # Removing a constraint cannot refuse a value.
         return "" if isinstance(what, CheckConstraint) else f"old code relies on it; {LATER}"
     if isinstance(operation, postgres.ValidateConstraint):
         return "" if operation.name not in not_valid else "validate it in a later migration"
@@ -181,7 +181,7 @@ def _advice_on(
 
 def _advice_on_new(field: Field[Any, Any]) -> str:
     if field.many_to_many:
-        return ""  # A table of its own.
+        return ""  # A separate table.
     if isinstance(field, GeneratedField):
         return "the whole table is written anew; fill an ordinary column"
     if field.unique or getattr(field, "db_index", False):

@@ -1,4 +1,4 @@
-"""The states of the tables that were released, from which an upgrade may begin."""
+"""The releases from which an upgrade may begin, with the states of their tables."""
 
 import json
 from dataclasses import dataclass

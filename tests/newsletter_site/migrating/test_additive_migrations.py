@@ -151,7 +151,7 @@ FELT: list[tuple[Any, str]] = [
     (alter("state", models.CharField(max_length=10)), "still writes nothing"),
     (alter("state", models.CharField(max_length=5, null=True)), "longer would be refused"),
     (alter("reason", models.CharField(max_length=5)), "longer would be refused"),
-    # An ON CONFLICT that names what is no longer unique is an error, row or no row.
+    # An ON CONFLICT on columns that are no longer unique is an error, even without rows.
     (migrations.RemoveConstraint("batch", "one_of_each_state"), "relies on it"),
     (alter("left", models.IntegerField()), "leaves that column out"),
     (alter("left", models.IntegerField(null=True)), "leaves that column out"),

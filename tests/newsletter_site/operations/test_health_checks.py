@@ -1,4 +1,4 @@
-"""/health/ and `manage.py health`: what is well, what is not, and who may ask."""
+"""/health/ and `manage.py health`: their checks, and access to them."""
 
 import json
 import socket
@@ -15,7 +15,7 @@ from delivery.monitoring import worker_heartbeat
 from newsletter_site.operations.health.checks import find_pending_migrations
 
 CHECKS = ("live", "ready", "workers")
-# What a load balancer sends, and names that are not this site's.
+# Host names that a load balancer sends, and names of other sites.
 HOSTS = ("10.0.0.7", "[fd00::7]:8000", "somebody.else.example", "not a host")
 
 pytestmark = pytest.mark.django_db(transaction=True)

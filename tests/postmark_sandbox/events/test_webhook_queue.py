@@ -1,4 +1,4 @@
-"""Webhooks: what is posted when, with which credentials, and what is retried."""
+"""Webhooks: their times, credentials and retries."""
 
 from base64 import b64encode
 

@@ -60,7 +60,7 @@ def test_a_readers_own_unsubscribe_and_a_complaint_cannot_be_lifted(
     body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
     entry = caller.post("/message-streams/broadcast/suppressions/delete", body).json
     assert entry["Suppressions"][0]["Status"] == status
-    # The account's own suppression replaces neither.
+    # The account's own suppression does not replace the two others.
     if status == "Failed":
         caller.post("/message-streams/broadcast/suppressions", body)
         assert listed(caller) == {"a@example.net": (reason, origin)}

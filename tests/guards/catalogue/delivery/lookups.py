@@ -1,4 +1,4 @@
-"""Guards of look-ups: acceptances are found, silence is believed late."""
+"""Guards of look-ups: acceptances are found; an empty search proves nothing early."""
 
 from tests.guards.notation import guards
 

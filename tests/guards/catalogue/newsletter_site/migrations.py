@@ -1,4 +1,4 @@
-"""Guards of `migrate` beside workers: short lock waits, one run, whole steps."""
+"""Guards of `migrate` while workers run: short lock waits, one run, whole steps."""
 
 from tests.guards.notation import guards
 
