@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from ninja.params.functions import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-LARGEST_NUMBER = 2**63 - 1  # what a bigint holds
+LARGEST_NUMBER = 2**63 - 1  # the range of a bigint
 
 
 def _only_digits(given: Any) -> Any:

@@ -39,7 +39,7 @@ def bound() -> dict[str, Any]:
 
 @contextmanager
 def scope() -> Iterator[None]:
-    """Unbind at the end what was bound inside."""
+    """Unbind at the end the ids that were bound inside."""
     before = get_contextvars()
     try:
         yield

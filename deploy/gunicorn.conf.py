@@ -43,7 +43,7 @@ forwarder_headers = ""
 
 
 def worker_exit(server: Any, worker: Any) -> None:
-    """Save what a stopped process has counted."""
+    """Save the counts of a stopped process."""
     # Imported late: Django must be set up.
     from newsletter_site.operations.metrics.flush_metrics import flush_at_exit
 

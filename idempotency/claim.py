@@ -51,7 +51,7 @@ def claim(
     _set_statement_timeout(timeout_before)
     if inserted:
         return None
-    # A new statement sees what was committed meanwhile. If there is no row, it has expired.
+    # A new statement sees rows that were committed meanwhile. If there is no row, it has expired.
     return _require_earlier(user_id, key, fingerprints)
 
 

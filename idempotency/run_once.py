@@ -113,7 +113,7 @@ def _work(
                     "Return an HttpResponse with its whole body."
                 )
             if isinstance(response, SimpleTemplateResponse):
-                response.render()  # in the transaction, so that it shows what is committed
+                response.render()  # in the transaction, so that it shows the committed state
             messages = captured.unread(response)
     finally:
         used_csrf_token = bool(request.META.get(_TOKEN_WAS_READ))

@@ -74,7 +74,7 @@ class Environment:
         return _seconds(name, self.text(name, str(default)), least, most)
 
     def seconds_list(self, name: str, default: str) -> tuple[float, ...]:
-        """Return comma-separated seconds, each greater than the one before."""
+        """Return comma-separated seconds, each greater than the previous one."""
         found = self.text(name, default)
         times = tuple(_seconds(name, part.strip()) for part in found.split(","))
         if list(times) != sorted(set(times)):

@@ -1,4 +1,4 @@
-"""Locks of `migrate`: one run at a time, and what a migration waits for."""
+"""Locks of `migrate`: one run at a time, and the sessions that block a migration."""
 
 import logging
 import threading
@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 logger = logging.getLogger(__name__)
 
-# An arbitrary number that nothing else in this database uses.
+# An arbitrary lock number; no other code in this database uses it.
 ONE_RUN = 1_752_395_011
 
 # transaction_timeout is new in PostgreSQL 17, so only settings that this server has are changed.
@@ -142,7 +142,7 @@ def watch_locks(
     every_s: float,
     longest_wait_s: float,
 ) -> Iterator[None]:
-    """Watch during the block what the migrations wait for, on a connection of its own.
+    """Watch on a separate connection which sessions block migrations.
 
     `on_wait` gets each wait. A statement that waits longer than `longest_wait_s` is cancelled; a
     wait for a lock times out before that.

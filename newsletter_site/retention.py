@@ -68,7 +68,7 @@ class RetentionRule:
 
     @property
     def what(self) -> str:
-        """Return what the rule deletes, for people."""
+        """Return the label of the rows that the rule deletes."""
         return str(WHAT[self.name])
 
 

@@ -101,7 +101,7 @@ MIDDLEWARE = [
     "newsletter_site.logs.requests.RequestLogging",
     "newsletter_site.operations.ops_middleware.OperationsMiddleware",
     "newsletter_site.operations.metrics.site_metrics.RequestMetrics",
-    # Outside the rest: API calls get neither redirects nor pages.
+    # Outside the other middleware: API calls get no redirects and no pages.
     "newsletter_site.api.api_middleware.ApiBoundary",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",

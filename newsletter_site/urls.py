@@ -18,7 +18,7 @@ from publishing.images.images_view import serve_image
 handler400 = "newsletter_site.middleware.error_pages.bad_request"
 handler500 = "newsletter_site.middleware.error_pages.server_error"
 
-# Browsers request this name whatever a page says.
+# Browsers request this name even if a page names another icon.
 favicon = cache_control(public=True, max_age=86_400)(
     RedirectView.as_view(url=f"{settings.STATIC_URL}favicon.svg")
 )

@@ -22,7 +22,7 @@ from gunicorn.http.parser import RequestParser
 from gunicorn.http.unreader import SocketUnreader
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
-# The event loop buffers this many bytes of a request: a letter of usual length.
+# The bytes of a request that the event loop buffers: a letter of usual length.
 BUFFERED = 128 * 1024
 # Threads that may wait for the rest of a request. The last one is only for full buffers.
 READERS = 3

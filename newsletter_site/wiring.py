@@ -17,7 +17,7 @@ from subscribers.signup import expire_unconfirmed
 
 
 def register_hooks() -> None:
-    """Register the hooks, and the tasks that a worker runs besides delivery."""
+    """Register the hooks, and the tasks that a worker runs in addition to delivery."""
     readers.register(RegisteredReaders())
     register_task(
         "requests for a record", data_request.answer_requests, data_request.has_waiting_requests

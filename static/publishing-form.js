@@ -1,5 +1,5 @@
 // Keeps the text and its key for this entry of the tab's history. Without it, a browser that goes back could put
-// old text into a form with a new key, and pressing the button again would publish a second issue.
+// old text into a form with a new key. Pressing the button again would then publish a second issue.
 const PREFIX = "homing-letter:";
 
 for (const form of document.querySelectorAll("form[data-once]")) {

@@ -62,7 +62,7 @@ MARK_REFUSED = """
 
 
 class RegisteredReaders:
-    """Implements `delivery.hooks.readers.Readers`; `newsletter_site` registers it."""
+    """The hooks of `delivery.hooks.readers.Readers`; `newsletter_site` registers them."""
 
     apply_events = staticmethod(apply_events)
     reserve_ids = staticmethod(reserve_ids)

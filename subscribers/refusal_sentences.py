@@ -57,7 +57,7 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     # Another field of a reader (reader_values.py)
     "field_too_long": _("“{field}” has {length} characters. At most {longest} are allowed."),
     "field_control_characters": _("“{field}” contains invisible control characters. Remove them."),
-    # A reader whom neither an import nor the API adds
+    # A reader whom imports and the API refuse to add
     "reader_unsubscribed": _("This reader unsubscribed. An import cannot resubscribe them."),
     "reader_bounced": _("Mail to this reader bounced."),
     "reader_complained": _("This reader marked a letter as spam."),

@@ -75,6 +75,6 @@ def test_broken_audit_fails_the_run() -> None:
     ):
         found = audit.verdict(exit_code, output, errors)
         assert (found.said, found.is_good) == (audit.Said.BROKEN, False)
-    # The run has this step and no way around its answer.
+    # The run has this step and cannot ignore its result.
     run = (PATH.parent / "run").read_text()
     assert 'step "Audit of the production packages" .venv/bin/python .ci/audit.py\n' in run

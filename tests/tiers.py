@@ -20,7 +20,7 @@ TESTS = ROOT / "tests"
 PROCESS_FOLDERS = ("browser", "crash_points", "deployment", "faults")
 # The tests of the package `api` are in the folders of these packages.
 USERS_OF_API = {"newsletter_site", "publishing", "subscribers"}
-# Folders of templates that are named after what they show, with their packages.
+# Folders of templates that are not named after a package, with their packages.
 TEMPLATES_OF = {
     "admin": "newsletter_site",
     "archive": "publishing",

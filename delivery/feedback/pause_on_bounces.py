@@ -1,4 +1,4 @@
-"""Pauses a newsletter with too many bounces or complaints since its last resume.
+"""Pause a newsletter with too many bounces or complaints since its last resume.
 
 Confirmations never pause, because invented addresses in the sign-up form must not stop them."""
 

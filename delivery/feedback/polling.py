@@ -1,4 +1,4 @@
-"""Polls the provider's bounces and suppression lists, because webhooks get lost."""
+"""Poll the provider's bounces and suppression lists, because webhooks get lost."""
 
 import logging
 import uuid
@@ -95,7 +95,8 @@ class _PollRun:
                 oldest_at = page.oldest_at
                 if not page.events or offset + PAGE_SIZE >= page.total:
                     return new
-            # A search shows at most this many. The rest is older than the last one shown.
+            # The maximum number of results that a search shows. The rest is older than the last one
+            # shown.
             earlier = oldest_at + timedelta(seconds=1) if oldest_at is not None else None
             if earlier is None or (until is not None and to_eastern(earlier) >= to_eastern(until)):
                 raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=BOUNCES))
@@ -154,6 +155,6 @@ class _PollRun:
         return len(stored)
 
     def _extend_lease(self, *, lease_s: float = LEASE_S) -> None:
-        """Raise `TaskInterruptedError` to stop. Workers apply later what is stored."""
+        """Raise `TaskInterruptedError` to stop. Workers apply the stored events later."""
         if self._is_stopping() or not periodic_tasks.extend_lease(self._lease, lease_s=lease_s):
             raise TaskInterruptedError

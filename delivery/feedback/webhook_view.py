@@ -23,13 +23,13 @@ logger = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_TRACE_LENGTH = 100
-# The most digits of a length that are read, because Python refuses thousands of them.
+# The maximum number of digits in a length, because Python refuses thousands of them.
 MAX_DIGITS = 18
 
 
 @method_decorator(csrf_exempt, name="dispatch")
 class PostmarkWebhook(View):
-    """Stores one event per POST. Exempt from CSRF, because a password protects it."""
+    """Store one event per POST. Exempt from CSRF, because a password protects it."""
 
     http_method_names = ["post"]
 

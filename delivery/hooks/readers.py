@@ -42,8 +42,7 @@ class Readers(Protocol):
     def reserve_ids(self) -> None:
         """Skip ids that a database may have used after its backup.
 
-        The key of a copy sent in between contains such an id, which must not become another
-        reader's."""
+        The key of a copy sent in between contains such an id, so another reader must not get it."""
 
 
 _registered: list[Readers] = []

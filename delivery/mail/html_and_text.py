@@ -1,4 +1,4 @@
-"""Composes the two parts of a mail from an author's content, with merge fields."""
+"""Compose the two parts of a mail from an author's content, with merge fields."""
 
 import re
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ _END_OF_BODY = re.compile(r"</\s*body\s*>", re.IGNORECASE)
 # For normalised letters, in which every tag is complete.
 _HEADING = re.compile(r"<h1\b")
 _TAG = re.compile(r"<[^>]*>")
-# An inbox shows this many characters beside the subject. Blanks follow a shorter preview text, so
-# that the inbox does not show the first words of the letter after it.
+# An inbox shows at most this many characters after the subject. Blanks follow a shorter preview
+# text, so that the inbox does not show the first words of the letter after it.
 INBOX_PREVIEW_LENGTH = 140
 _BLANK = "&#8199;&#847; "
 _ROOTED_URL = re.compile(r"""(\b(?:src|href)\s*=\s*["'])/(?!/)""", re.IGNORECASE)

@@ -21,7 +21,7 @@ BODY_FIELDS = (*TITLE_FIELDS, "unsubscribe_url", "archive_url")
 # long run of them. It begins with literal braces, to which the search can skip.
 FIELD_PATTERN = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
 MAX_SHOWN_LENGTH = 40
-# A text with more unknown fields was written for another program.
+# A text with more unknown fields is probably meant for another program.
 MAX_UNKNOWN_FIELDS = 20
 
 
@@ -34,7 +34,7 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnknownField:
-    """An unknown field, the one that was probably meant, if any, and the allowed ones."""
+    """An unknown field, the field that was probably meant, and the allowed fields."""
 
     name: str
     meant: str | None

@@ -1,4 +1,4 @@
-"""Renders each reader's message for Postmark. Retries differ only in attempt id."""
+"""Render each reader's message for Postmark. Retries differ only in attempt id."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Recipient(NamedTuple):
 
 
 class Renderer:
-    """Renders the messages of one edition, with the newsletter's current settings.
+    """A renderer for the messages of one edition, with current settings.
 
     It is the same for sending and for previews. Transactional mail belongs to no list (RFC 2369,
     RFC 2919)."""

@@ -47,7 +47,7 @@ class Attempt(models.Model):
             models.Index(name="attempt_of_batch", fields=["batch_id"]),
             # Finds the old attempts to delete.
             models.Index(name="attempt_by_age", fields=["started_at", "id"]),
-            # Finds what was accepted later on this stream, to judge an empty look-up.
+            # Finds later accepted mail on this stream, to judge an empty look-up.
             models.Index(
                 name="attempt_accepted_later",
                 fields=["stream", "started_at"],

@@ -7,8 +7,8 @@ from django.db.models.functions import Now
 class Evidence(models.Model):
     """A fact from the provider that a delivery was accepted. Rows are only added.
 
-    The first acceptance is on the delivery's own row, because a row here for each would double the
-    writes."""
+    The first acceptance is in the delivery's row, because a row here for each delivery would double
+    the writes."""
 
     class Source(models.TextChoices):
         REPLY = "reply"

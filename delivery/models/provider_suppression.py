@@ -34,7 +34,7 @@ class SuppressionChange(models.Model):
     """A change that we request from the provider.
 
     It is written in the transaction that caused it and sent afterwards. It is kept forever, because
-    the provider reports it back like any other change. Only an address's latest one is sent."""
+    the provider later reports it like any other change. Only an address's latest one is sent."""
 
     class Change(models.TextChoices):
         SUPPRESS = "suppress", "mail this address no more"

@@ -28,7 +28,7 @@ def count_deliveries(by_outcome: Mapping[str, int]) -> None:
 class Phase(StrEnum):
     """The parts of a step in order. `wait` is for a free call slot.
 
-    A claim that finds no batch is not counted, nor is the part in which a step failed."""
+    Claims that find no batch and phases that fail are not counted."""
 
     CLAIM = "claim"
     RENDER = "render"

@@ -68,6 +68,6 @@ def active_workers() -> QuerySet[WorkerHeartbeat]:
 
 def remove_worker(worker: uuid.UUID) -> None:
     """Record that a worker has stopped."""
-    # One statement, because the ORM's delete() would open a transaction around it.
+    # This is SQL, because the ORM's delete() would open a transaction.
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM worker WHERE id = %s", [worker])

@@ -1,4 +1,4 @@
-"""Ends calls at their deadlines, with one thread for all calls of a process."""
+"""End calls at their deadlines, with one thread for all calls of a process."""
 
 import itertools
 import logging
@@ -17,8 +17,8 @@ class Deadlines:
         self._now_s = now_s
         self._numbers = itertools.count()
         self._begin()
-        # The parent's deadlines belong to its calls. Its lock may be held by a thread that does
-        # not exist in the child.
+        # The parent's deadlines belong to its calls. A thread that does not exist in the child may
+        # hold its lock.
         os.register_at_fork(after_in_child=self._begin)
 
     def _begin(self) -> None:

@@ -40,9 +40,10 @@ from delivery.rules.reason import Reason, ReasonCode
 
 _BATCH = "/email/batch"
 CONNECT_TIMEOUT_S = 10.0
-# A worker reads the stream's setting when it starts, and must also start without an answer.
+# A worker reads the stream's setting when it starts. It must also start if Postmark does not
+# answer.
 STREAM_CHECK_TIMEOUT_S = 5.0
-# The most results on a page of the search. A batch has at most as many messages.
+# The most results on a page of the search. The maximum number of messages in a batch.
 PAGE_SIZE = 500
 # Postmark's limit for `count + offset`.
 MAX_SEARCH_RESULTS = 10_000
@@ -91,8 +92,8 @@ class _Call:
         with self.lock:
             self.over = True
             if self.sock is not None:
-                # Not `self.sock.shutdown`: that of an SSLSocket takes the TLS layer from under the
-                # thread that reads, which then meets None instead of an end of file.
+                # `self.sock.shutdown` of an SSLSocket would remove the TLS layer while another
+                # thread reads. The thread would then fail on None instead of an end of file.
                 with contextlib.suppress(OSError):
                     socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
 
@@ -345,8 +346,8 @@ class Postmark:
                 if len(content) > MAX_RESPONSE_BYTES:
                     return Unanswered(Reason.of(ReasonCode.RESPONSE_TOO_LONG))
             if response.status_code != HTTPStatus.OK:
-                # An interim response (1xx) or a proxy's page may be followed by the real one, which
-                # would be read as the response to the next call on this connection.
+                # The real response may follow an interim one (1xx) or a proxy's page. On this
+                # connection it would be read as the response to the next call.
                 self._session.close()
             return RawResponse(response.status_code, response.headers, content)
         except TooLateToStartError:

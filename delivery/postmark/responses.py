@@ -37,7 +37,7 @@ INACTIVE = 406
 TOO_MANY_MESSAGES = 410
 RATE_LIMIT = 429
 
-# The provider's texts have no bound, but the tables and pages need one.
+# The provider's texts have no maximum length, but the tables and pages need one.
 MAX_TEXT_LENGTH = 300
 MAX_MESSAGE_ID_LENGTH = 100
 
@@ -46,7 +46,7 @@ BOUNCES = "bounces"
 SUPPRESSION_LIST = "suppression_list"
 SUPPRESSION_CHANGE = "suppression_change"
 
-# A reader's address is kept only in their delivery, where erasure finds it.
+# Only the reader's delivery contains the address, so that an erasure finds it.
 _ADDRESS = re.compile(r"[^\s'\"<>]*@[^\s'\"<>]*")
 _ABOUT_THE_RECIPIENT = re.compile(r"^(Invalid|Error parsing)\s+'(To|Cc|Bcc)'", re.IGNORECASE)
 _ABOUT_THE_SENDER = re.compile(r"^(Invalid|Error parsing)\s+'(From|Reply-?To)'", re.IGNORECASE)
@@ -117,7 +117,7 @@ def parse_time(value: object) -> datetime | None:
 
 
 def parse_message_id(value: object) -> str | None:
-    """Return a provider's id that the tables can hold; None for anything else."""
+    """Return a provider's id that fits the tables; None for anything else."""
     if isinstance(value, str) and 0 < len(value) <= MAX_MESSAGE_ID_LENGTH and value.isprintable():
         return value
     return None

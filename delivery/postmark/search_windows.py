@@ -1,7 +1,8 @@
 """Time windows for a search with more results than can be paged through. Pure.
 
 Postmark reads `fromdate` and `todate` as US Eastern time, both inclusive, to the second (API
-documentation, “Messages API”). One hour in autumn happens twice, so neighbours share a border."""
+documentation, “Messages API”). One hour in autumn happens twice, so adjacent windows share a
+border."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Reads a stream's suppression list entry by entry, because it may have 500 MB.
+"""Read a stream's suppression list entry by entry, because it may have 500 MB.
 
 Postmark does not page it. Source: Postmark's API documentation, “Suppressions”."""
 
@@ -26,7 +26,7 @@ def iter_suppressions(dump: IO[bytes], stream: str) -> Iterator[tuple[AddressSup
             parsed = _parse_entry(entry, stream)
             if parsed is not None:
                 yield parsed
-    # Python refuses a number of thousands of digits, from within the library's C code.
+    # Python refuses numbers with thousands of digits; the error comes from the library's C code.
     except (ijson.JSONError, ValueError):
         raise UnreadableDumpError from None
 

@@ -67,7 +67,7 @@ def _claim_next(worker: UUID, lease_s: float, *, provided: str = "true") -> Clai
 
 
 def claim_lookup(worker: UUID, *, lease_s: float) -> Claim | None:
-    """Claim the next unknown batch with a due look-up; None if there is none."""
+    """Claim the next unknown batch with a due look-up; None if no look-up is due."""
     return _claim(
         """
         SELECT id FROM batch
@@ -118,7 +118,7 @@ def release(claim: Claim) -> bool:
 
 
 def next_due_at() -> datetime | None:
-    """Find when the next batch is due or a lease ends; None if there is neither."""
+    """Find when the next batch is due or a lease ends; None if nothing is queued."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -69,8 +69,8 @@ def pause_after_restore(cursor: CursorWrapper, edition: int) -> None:
 def resume(edition: int) -> bool:
     """Resume a stopped or paused edition.
 
-    False if it was neither, or is not reconciled yet. After a fault one batch goes first, as a
-    probe. The rest follows once the provider has judged it."""
+    Returns False if it was not running or paused, or is not reconciled yet. After a fault one batch
+    goes first, as a probe. The rest follows once the provider has judged it."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         cursor.execute(
@@ -171,7 +171,7 @@ def call_back(edition: int) -> int | None:
     reconciled."""
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
-        # A restored database does not know what was sent after its backup.
+        # A restored database does not know which copies were sent after its backup.
         cursor.execute(
             f"""
             SELECT held_until > clock_timestamp() AND unreconciled_since IS NULL
@@ -188,7 +188,7 @@ def call_back(edition: int) -> int | None:
             control_reason=Reason.of(ReasonCode.CALLED_BACK).dumps(),
             reason=ReasonCode.EDITION_CALLED_BACK,
         )
-        # Read after the batches were withdrawn, when no further call can start.
+        # Read after the batches are withdrawn, because then no further call can start.
         cursor.execute(
             f"""
             SELECT EXISTS (SELECT FROM attempt WHERE edition_id = %(edition)s)
@@ -207,7 +207,7 @@ def cancel(edition: int) -> int | None:
     """End an edition; return how many deliveries were withdrawn at once.
 
     Returns None if it had ended. Calls in flight finish and look-ups continue. `settle.py`
-    withdraws what was not accepted."""
+    withdraws the copies that were not accepted."""
     with short_transaction() as cursor:
         lock_edition(cursor, edition)
         return _cancel(cursor, edition, control_reason="", reason=ReasonCode.EDITION_CANCELLED)

@@ -1,4 +1,4 @@
-"""Enqueues one delivery for each reader of an edition, in batches."""
+"""Enqueue one delivery for each reader of an edition, in batches."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) 
     rows, parameters = audience.order_by().query.sql_with_params()
     first = first_batch_id(edition.pk)
     with connection.cursor() as cursor:
-        # A separate statement, because the next one must see who was erased while this one waited.
+        # A separate statement, so that the next one sees readers who were erased during the wait.
         cursor.execute(LOCK_ENQUEUE)
         with without_nested_loops(cursor):
             cursor.execute(

@@ -1,4 +1,4 @@
-"""Enqueues test letters, and loads those that were sent."""
+"""Enqueue test letters, and load those that were sent."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
 from delivery.reader_fields import FIELD_NAMES
 
-# Far enough that two restores of one database do not skip to the same number.
+# So large that two restores of one database do not skip to the same number.
 NUMBERS_SKIPPED = 1_000
 RANDOM_SKIPS = 1_000
 

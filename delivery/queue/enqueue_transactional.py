@@ -1,4 +1,4 @@
-"""Enqueues transactional mail in the transaction of the request for it."""
+"""Enqueue transactional mail in the transaction of the request for it."""
 
 import hashlib
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Records the provider's acceptances, and updates outcomes and counts by them.
+"""Record the provider's acceptances, and update outcomes and counts.
 
-A settled delivery holds its first acceptance itself. Every other one is evidence: a webhook before
-the reply, a reply after the claim was lost, a second copy. The order of evidence does not matter.
+A settled delivery holds its first acceptance itself. All others are evidence: a webhook before the
+reply, a reply after the claim was lost, a second copy. The order of evidence does not matter.
 
 A settling worker locks its batch and not the edition, so the batch is locked here too. Deliveries
 are found by their whole key in sub-queries, because a join may scan an index if statistics are
@@ -144,9 +144,9 @@ def _log_contradictions(cursor: CursorWrapper, edition: int, values: dict[str, A
 def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> int:
     """Raise an alarm for every second copy of these deliveries.
 
-    Stops the edition if an alarm is new, and returns how many are. A delivery with n accepted
-    copies has n - 1 alarms, so a repeated acceptance raises no alarm. The caller has locked the
-    edition."""
+    Stop the edition if an alarm is new, and return the number of new alarms. A delivery with n
+    accepted copies has n - 1 alarms, so a repeated acceptance raises no alarm. The caller has
+    locked the edition."""
     cursor.execute(
         f"""
         SELECT recipient_id, max(provider_message_id), array_agg(message_id ORDER BY seen.id)

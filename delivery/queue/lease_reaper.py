@@ -1,4 +1,4 @@
-"""Recovers the batches of crashed workers. Every worker sweeps, without a leader.
+"""Recover the batches of crashed workers. Every worker sweeps, without a leader.
 
 Every statement repeats the state, the epoch and the lease it saw, so a worker that settles in
 between wins."""
@@ -128,7 +128,7 @@ def _recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
                 )
                 recovered = bool(cursor.rowcount)
         if recovered:
-            # Evidence that came meanwhile was left to the former holder of the batch.
+            # Evidence that arrived meanwhile was left for the former holder of the batch.
             unapplied = unapplied_evidence(cursor, lease.batch)
             if unapplied:
                 apply_evidence(cursor, lease.edition, unapplied)

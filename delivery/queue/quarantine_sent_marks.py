@@ -1,6 +1,6 @@
-"""Quarantines waiting deliveries that may have been sent, and has them looked up.
+"""Quarantine waiting deliveries that may have been sent, so they are looked up.
 
-The order is always send, then mark. A mark without a settled delivery breaks it, and so does an
+The order is always send, then mark. Two cases break it: a mark without a settled delivery, and an
 acceptance after the claim was lost (docs/decisions/0006). Only the first raises an alarm."""
 
 import logging

@@ -55,7 +55,7 @@ def ensure_row() -> None:
 
 
 def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> float | None:
-    """Take the permit to claim a batch; None if it is not due or another takes it.
+    """Take the permit to claim a batch; None if it is not due or taken.
 
     The row stays locked until the caller's transaction ends. A slowdown that has ended is deleted.
     Returns copies per second, infinite without a limit."""
@@ -102,7 +102,7 @@ def slow_down(
             "clock_timestamp() + make_interval(secs => %s))",
             [quiet_s(retry_after_s)],
         )
-        # The row is locked now, so the second of two workers reads what the first has written.
+        # The row is locked now, so a second worker reads the values that the first has written.
         cursor.execute(
             f"""
             SELECT {SLOWDOWN_COLUMNS} FROM send_rate

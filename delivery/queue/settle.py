@@ -1,4 +1,4 @@
-"""Settles a batch: writes the outcomes in one transaction, guarded by the epoch.
+"""Settle a batch: write the outcomes in one transaction, guarded by the epoch.
 
 A worker that lost its claim changes no outcome here. Its results are kept as evidence."""
 
@@ -68,7 +68,7 @@ def settle_call(
 
 
 def settle_lookup(claim: Claim, settlement: Settlement) -> bool:
-    """Write what a look-up found. False if the claim was lost meanwhile."""
+    """Write the result of a look-up. False if the claim was lost meanwhile."""
 
     def count_found(cursor: CursorWrapper) -> None:
         if claim.attempt is not None:
@@ -94,8 +94,8 @@ def _settle(
     """Settle in a separate transaction.
 
     Returns False and changes nothing if the guard fails.
-    Later evidence and probing are read once the batch's row is locked, so that neither is missed.
-    If there is either, everything is repeated under the edition's lock."""
+    Later evidence and probing are read once the batch's row is locked, so that both are noticed. If
+    one is found, everything is repeated under the edition's lock."""
 
     def settle_in(cursor: CursorWrapper, locked_control: str | None) -> bool:
         control = locked_control or "running"
@@ -174,7 +174,7 @@ _SINCE = """CASE WHEN %(newly_unknown)s THEN clock_timestamp()
 _IS_OPEN = "waiting + %(waiting)s + unknown + %(unknown)s > 0"
 
 # One statement, because state and counts must always agree. A batch without open deliveries is
-# done, whatever the settlement named as next.
+# done, even if the settlement names another step.
 _CHANGE_BATCH = f"""
     UPDATE batch SET
         state = CASE WHEN {_IS_OPEN} THEN %(state)s ELSE 'done' END,
@@ -215,7 +215,8 @@ def _change_deliveries(
     if refused:
         readers.registered().mark_refused(refused, claim.kind)
     if control == "cancelled":
-        # The edition ended during the call or look-up, so what was not accepted is withdrawn.
+        # The edition ended during the call or look-up, so copies that were not accepted are
+        # withdrawn.
         if settlement.next is not Next.LOOK_UP:
             quarantine_marked(cursor, claim.edition, batch=claim.batch)
             withdraw_waiting(cursor, claim.edition, batch=claim.batch)

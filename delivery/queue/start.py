@@ -1,4 +1,4 @@
-"""Starts the call for a claimed batch: commits the attempt before a byte is sent.
+"""Start the call for a claimed batch: commit the attempt before a byte is sent.
 
 It makes the last check of every delivery: whether it may be mailed, and whether it was sent
 already."""
@@ -105,7 +105,7 @@ def _need(lock: bool) -> None:
 def _split_by_mark(cursor: CursorWrapper, claim: Claim) -> tuple[list[int], list[int]]:
     """Return the waiting recipients without and with a mark of having been sent.
 
-    An unknown delivery in a batch that is to be sent was put there by hand. It counts as marked."""
+    An unknown delivery in such a batch was put there manually. It counts as marked."""
     cursor.execute(
         f"""
         SELECT recipient_id, outcome = 'unknown', {HAS_SENT_MARK} FROM delivery
@@ -176,7 +176,7 @@ def _still_to_send(cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int])
 
 
 def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
-    """Find whether a test letter may not be sent; the verdicts are as for readers.
+    """Return the verdict if a test letter may not be sent, as for readers.
 
     Only its address counts: it may be suppressed or erased."""
     cursor.execute(

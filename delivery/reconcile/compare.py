@@ -52,8 +52,9 @@ class SearchCoverage:
     """The mail that the provider's search shows on a walk that began at `walked_at`.
 
     Mail accepted before `since` is no longer kept, and mail accepted after `until` may not be
-    indexed yet. If the search does not show the mail accepted last (`shows_later_mail` is false),
-    it covers only mail older than the newest it did show. Times are by the database's clock."""
+    indexed yet. If the search does not show the mail accepted last, `shows_later_mail` is false.
+    Then it covers only mail older than the newest that it shows. Times are by the database's
+    clock."""
 
     walked_at: datetime
     last_lookup_after_s: float

@@ -1,4 +1,4 @@
-"""Detects a restored database: its stored identity differs from the server's.
+"""Detect a restored database: its stored identity differs from the server's.
 
 No batch can be claimed until it is reconciled (docs/decisions/0012-a-restored-backup.md)."""
 
@@ -23,7 +23,7 @@ from delivery.tasks.periodic_tasks import make_due
 logger = logging.getLogger(__name__)
 
 # Workers may hold claims from before the restore, with epochs that this database would use again.
-# No batch is claimed this many times between a backup and its restore.
+# More claims than any batch gets between a backup and its restore.
 EPOCH_GAP = 1_000_000
 
 

@@ -1,4 +1,4 @@
-"""Loads editions to reconcile, and records what the provider shows.
+"""Load editions to reconcile, and record the acceptances that the provider shows.
 
 It never sends, and never marks a delivery as not sent. A leased batch is left to its worker, which
 finds the evidence."""

@@ -82,7 +82,7 @@ class RoundReport:
 
 
 class ReconcileRound:
-    """Reconciles the editions of one issue on one stream."""
+    """A round that reconciles the editions of one issue on one stream."""
 
     def __init__(
         self,
@@ -278,7 +278,7 @@ class ReconcileRound:
             last_lookup_after_s=self._last_lookup_after_s,
         )
         was_all_shown = self._shown >= self._total or self._look_up_open(walked)
-        # An ended edition sends no more copies, so what can no longer be known stays as it is.
+        # An ended edition sends no more copies, so unknown results may stay unknown.
         obstacle = find_obstacle(
             coverage,
             was_all_shown=was_all_shown or walked.has_ended,

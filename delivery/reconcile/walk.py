@@ -1,4 +1,4 @@
-"""Reads all messages that the provider shows under one tag, by page, with retries."""
+"""Read all messages that the provider shows under one tag, by page, with retries."""
 
 import logging
 import random

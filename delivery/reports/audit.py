@@ -134,7 +134,7 @@ class AuditRule(Enum):
         """
 
 
-# For each rule: what must hold, and what was found instead.
+# For each rule: its sentence, and the sentence about a violation.
 SENTENCES: Mapping[AuditRule, Promise] = {
     AuditRule.COUNTS_ADD_UP: _(
         "Broken: the counts of an edition must add up to its audience. Edition {edition}: audience "

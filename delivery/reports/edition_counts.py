@@ -36,7 +36,7 @@ def load_open_newsletters() -> list[int]:
 def load_held_transactional() -> list[int]:
     """Load the ids of transactional editions that may need a decision.
 
-    Those that are simply being sent are left out, because there is nearly always one, with many
+    Editions that are being sent normally are left out: there is nearly always one, with many
     batches."""
     return _ids(
         "kind <> 'newsletter' AND (control <> 'running' OR unreconciled_since IS NOT NULL OR EXISTS"

@@ -120,7 +120,7 @@ Clock = Callable[[datetime], str]
 
 
 class HealthLine(NamedTuple):
-    """One line: its subject, its state in a few words, and more sentences."""
+    """One line: its subject, a short state, and more sentences."""
 
     name: str
     glyph: str

@@ -86,7 +86,7 @@ TASKS = f"""
 
 @dataclass(frozen=True, slots=True)
 class QueueSnapshot:
-    """What waits, since when (ages in seconds, or None), and what is wrong.
+    """The waiting work with its age (in seconds, or None), and the faults.
 
     `editions` are the counts of at most `MAX_EDITIONS` open editions, from their open batches,
     which is enough for their state. `newest` are the whole counts of the newest `MAX_NAMED`

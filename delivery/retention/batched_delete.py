@@ -1,4 +1,4 @@
-"""Deletion of old rows in short transactions along an index, not delaying calls."""
+"""Delete old rows in short transactions along an index, without delaying calls."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -19,7 +19,7 @@ from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
 from delivery.queue.short_transaction import lock_edition
 from delivery.retention.batched_delete import short_delete
 
-# Deliveries in one transaction, few enough to delay no one else.
+# The deliveries in one transaction, few enough not to delay other sessions.
 DELIVERIES_AT_ONCE = 2_000
 
 
@@ -194,8 +194,8 @@ def delete_deliveries(edition: int, *, batch_size: int = DELIVERIES_AT_ONCE) -> 
             batches = [row[0] for row in cursor.fetchall()]
             if not batches:
                 break
-            # The statement itself checks the mark. By `ctid`, so that only these batches are
-            # read, whatever the statistics say.
+            # The statement itself checks the mark. By `ctid`, so that only these batches are read,
+            # even with outdated statistics.
             cursor.execute(
                 """
                 DELETE FROM delivery WHERE ctid = ANY (ARRAY(

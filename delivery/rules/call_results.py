@@ -22,7 +22,7 @@ class Unanswered(WithReason):
 
 
 class RejectedForAll(WithReason):
-    """A refusal of the account, a setting or the content, so of every message."""
+    """A refusal of the account, a setting or the content, which affects every message."""
 
 
 MessageResult = Sent | Suppressed | Failed | Deferred | Unanswered | RejectedForAll

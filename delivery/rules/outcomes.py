@@ -33,7 +33,7 @@ class Withdrawn(WithReason):
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Its address was refused for good (`refused`), all tries failed, or it is parked."""
+    """All tries failed, the copy is parked, or its address was `refused` permanently."""
 
     reason: Reason
     refused: bool = False

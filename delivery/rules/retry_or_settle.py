@@ -1,4 +1,4 @@
-"""Decides what happens to a batch after a call, a look-up or a crash. Pure.
+"""Decide what happens to a batch after a call, a look-up or a crash. Pure.
 
 The caller passes the random number (`jitter`, from 0 to 1) and the times of the database."""
 
@@ -31,7 +31,7 @@ SHORTEST_PAUSE_S = 0.02
 # The part of the time between two look-ups that must pass. A late one should not delay the next.
 PUNCTUAL = 0.9
 
-# A batch held by this many crashed workers in a row is suspected of crashing them.
+# After this number of crashed workers in a row, their batch is suspected as the cause.
 CRASHES_BEFORE_SUSPICION = 2
 
 
@@ -48,7 +48,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class AttemptCounters:
-    """Counters of a batch: tries that count, crashes, look-ups; in a row the others."""
+    """Counters of a batch: tries, crashes, look-ups, and events in a row."""
 
     tries: int = 0
     deferrals: int = 0
@@ -75,7 +75,7 @@ def after_call(
     policy: Policy,
 ) -> Settlement:
     """Decide what follows the result of a call for `recipients`, in that order."""
-    # A call that was not judged uses up no try, however long an outage lasts.
+    # A call without a judgement does not use up a try, even in a long outage.
     try_again = _put_off(Next.TRY_AGAIN, history, jitter, policy)
     match result:
         case Answered(messages):
@@ -106,7 +106,7 @@ def after_call(
 
 
 def fail_instead_of_waiting(settlement: Settlement, recipients: Sequence[int]) -> Settlement:
-    """Fail at once what would wait for a decision, because test letters get none."""
+    """Fail deliveries that would wait for a decision, as test letters get none."""
     if settlement.next is not Next.WAIT_FOR_DECISION:
         return settlement
     reason = settlement.stop_edition or settlement.reason or Reason.of(ReasonCode.NOT_FOUND_HELD)

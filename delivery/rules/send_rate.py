@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 
 # The time in which a reduced rate doubles. At a provider's true limit about one call in this time
-# is refused. With a much longer time, calls refused by chance would decide the rate. With one of
-# twenty refused, a rate that doubles in a minute ends at the floor, one that doubles in two seconds
-# at some thousands per second.
+# is refused. With a much longer time, calls refused by chance would decide the rate. If one call in
+# 20 is refused, a rate that doubles in a minute falls to the floor. A rate that doubles in two
+# seconds settles at some thousands per second.
 DOUBLES_IN_S = 2.0
 
 # The rate is reduced to at least the refused rate divided by this: six doublings back.
@@ -15,7 +15,7 @@ SLOWED_TO_A = 64.0
 # It is never halved below this, because the pause after a batch is fixed at its claim.
 SLOWEST_PER_S = 100.0
 
-# Without a ceiling a slowdown ends at this many times the refused rate.
+# Without a ceiling, a slowdown ends at the refused rate times this factor.
 FORGOTTEN_AT = 2.0
 
 # After a 429 no worker calls for this time, or the time that the provider asked for.
@@ -29,8 +29,9 @@ MOST_DOUBLINGS = 64.0
 class Slowdown:
     """The result of the last 429. Rates are copies per second over all workers.
 
-    `too_fast_per_s` is the fastest refused rate since the last slowdown ended, `to_per_s` the rate
-    after the last refusal, `for_s` the seconds since then, negative after a clock change."""
+    `too_fast_per_s` is the fastest refused rate since the last slowdown ended. `to_per_s` is the
+    rate after the last refusal. `for_s` is the seconds since then, negative after a clock
+    change."""
 
     too_fast_per_s: float
     to_per_s: float

@@ -1,4 +1,4 @@
-"""Work that workers do besides sending. Several workers may run a task at once."""
+"""Work that workers do apart from sending. Several workers may run a task at once."""
 
 import logging
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Looks up unknown deliveries at the provider, and settles them."""
+"""Look up unknown deliveries at the provider, and settle them."""
 
 import dataclasses
 import logging
@@ -131,7 +131,7 @@ def look_up(
         convincing=convincing,
         forgotten=context.is_forgotten,
         jitter=jitter,
-        # A cancelled edition is never resent, whatever the policy. Absent copies are withdrawn, so
+        # A cancelled edition is never resent, under any policy. Absent copies are withdrawn, so
         # that no decision is left.
         policy=dataclasses.replace(
             policy,

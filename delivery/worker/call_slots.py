@@ -1,4 +1,4 @@
-"""Limits how many calls one worker makes at the same time.
+"""Limit how many calls one worker makes at the same time.
 
 There are more threads than calls. While every call waits for its answer, other threads prepare and
 settle batches. This helps only while calls are quick. A batch claimed ahead of a slow call would be
@@ -56,7 +56,7 @@ class CallSlots:
         return slot
 
     def record_call(self, seconds: float) -> None:
-        """Record how many seconds a call took, whatever its result."""
+        """Record the seconds that a call took, after any result."""
         with self.may_claim:
             was_quick, self.is_quick = self.is_quick, seconds <= QUICK_S
             if self.is_quick and not was_quick:

@@ -1,4 +1,4 @@
-"""Logs a database outage once when it begins and once when it ends.
+"""Log a database outage once when it begins and once when it ends.
 
 Dozens of errors a minute from every thread would hide that they have one cause."""
 

@@ -59,7 +59,7 @@ class Worker:
         self._outage_log = OutageLog()
 
     def stop(self) -> None:
-        """Claim no more, release what has not started, and let calls in flight finish."""
+        """Stop claiming, release batches that have not started, finish calls in flight."""
         self._stopping.set()
 
     def stop_on_signals(self) -> None:
@@ -106,7 +106,8 @@ class Worker:
             self._run_duty(metrics_storage.flush)
 
     def _run_duties(self, until: Callable[[], bool]) -> None:
-        """Run every duty in turn until stopped. A failed duty does not block the others."""
+        """Run the duties one after another until stopped. A failed duty does not block the
+        others."""
         duties: tuple[Callable[[], object], ...] = (
             self._check_identity,
             self._beat,

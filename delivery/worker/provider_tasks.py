@@ -1,4 +1,4 @@
-"""Polls the provider, and sends it suppression changes, in a separate thread."""
+"""Poll the provider, and send it suppression changes, in a separate thread."""
 
 import threading
 from collections.abc import Callable
@@ -20,5 +20,5 @@ def _work(is_stopping: Callable[[], bool]) -> bool:
     return False
 
 
-# Due while this worker runs one of the tasks, so that the worker finishes the task.
+# This is also due while this worker runs one of the tasks, so that it finishes the task.
 PROVIDER_TASKS = BackgroundTask("provider tasks", _work, _is_busy.is_set)

@@ -1,4 +1,4 @@
-"""Retries a write of results that only this worker knows, while its claim lasts.
+"""Retry a write of results that only this worker knows, while its claim lasts.
 
 Every write repeats the claim's epoch, so a retry does no harm. Without a retry the batch would need
 a look-up."""
@@ -28,8 +28,8 @@ def is_transient(error: Error) -> bool:
 
     Others are a restart, a deadlock, a full disk. An error about data is not one, because the same
     batch would cause it again. Class 25 belongs here, although the driver calls it an internal
-    error: a session idle in a transaction for too long (25P03), a database that takes no writes
-    (25006); see PostgreSQL, appendix A. An internal error without a code is psycopg's own and means
+    error. It includes a session idle in a transaction for too long (25P03) and a read-only database
+    (25006). See PostgreSQL, appendix A. An internal error without a code is psycopg's own and means
     a cut connection."""
     if isinstance(error, OperationalError | InterfaceError):
         return True
@@ -63,8 +63,8 @@ def retry_write(
 ) -> Result:
     """Do `write`, and repeat it while the database has a temporary fault.
 
-    Returns its result. At `until_s`, a reading of `now_s()`, the last error is raised, or sooner if
-    the worker is stopping. `what` names the write in the log."""
+    Returns its result. Raises the last error at `until_s`, a reading of `now_s()`, or sooner if the
+    worker is stopping. `what` names the write in the log."""
     failures = 0
     while True:
         try:

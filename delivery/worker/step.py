@@ -40,7 +40,7 @@ RENDERERS_KEPT = 8
 
 
 class Dispatcher:
-    """Does one worker's steps, with one instance for each thread."""
+    """The steps of one worker, with one instance for each thread."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ class Dispatcher:
             raise
 
     def _put_back(self, claimed: Claim, attempt: uuid.UUID) -> None:
-        """Put back a batch of which nothing was sent, with or without an attempt.
+        """Put back a batch without sent copies, with or without an attempt.
 
         It must not look as if it had crashed its worker."""
         if release(claimed):

@@ -1,4 +1,4 @@
-"""Ensure that nothing else uses the demo's folder and database.
+"""Ensure that no other process uses the demo's folder and database.
 
 The counts would be wrong.
 """

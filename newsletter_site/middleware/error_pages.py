@@ -44,7 +44,7 @@ _WITHOUT_REPLY = (psycopg.OperationalError, psycopg.InterfaceError, psycopg.Inte
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 400 (handler400), with a page of its own for unknown host names."""
+    """Answer 400 (handler400), with a special page for unknown host names."""
     if not isinstance(exception, DisallowedHost):
         return defaults.bad_request(request, exception)
     logger.warning("a request was refused: its host name is not among ALLOWED_HOSTS")

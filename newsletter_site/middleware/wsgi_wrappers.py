@@ -68,7 +68,7 @@ def refuse_truncated_bodies(application: WSGIApplication) -> WSGIApplication:
 
 
 def ignore_charset(application: WSGIApplication) -> WSGIApplication:
-    """Read forms as UTF-8 whatever charset a request names.
+    """Read forms as UTF-8, even if a request names another charset.
 
     Django would refuse or fail.
     """

@@ -30,7 +30,7 @@ def address_of(event: dict[str, Any]) -> str:
 
 
 def plan(event: dict[str, Any], rules: list[FaultRule]) -> list[PlannedEvent]:
-    """Return what is posted for one event that all of these rules hit.
+    """Return the posts for one event that all of these rules match.
 
     The plan has the event itself, perhaps later or again, and perhaps other events.
     """
@@ -63,7 +63,7 @@ def shuffled(waiting: list[Any], random: Random) -> list[Any]:
 
 
 def delivery_fields(address: str) -> dict[str, Any]:
-    """Return the fields of a `Delivery` beside stream, message, tag and metadata."""
+    """Return the fields of a `Delivery` except stream, message, tag and metadata."""
     return {
         "RecordType": "Delivery",
         "Recipient": address,

@@ -48,7 +48,7 @@ LOOKS = {
 
 
 def show(sandbox: Sandbox, request: Request) -> Response:
-    """Handle `GET /`: the list, newest first, and one message beside it."""
+    """Handle `GET /`: the list, newest first, with one message next to it."""
     query, outbox = request.query, sandbox.outbox
     text, page = query.get("q", ""), query.get("page", "")
     number = max(int(page), 1) if page.isascii() and page.isdigit() and len(page) < 9 else 1

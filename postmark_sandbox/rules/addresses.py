@@ -20,7 +20,7 @@ PLAIN = re.compile(
 # A name with any of these characters must be a quoted string.
 PUNCTUATION = frozenset('()<>[]:;@\\,."')
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-# Text between commas that are neither in a quoted string nor in angle brackets.
+# Text between commas. Commas in a quoted string or in angle brackets do not count.
 PIECE = re.compile(
     r"""(?:"(?:[^"\\]|\\.)*"?|<(?:"(?:[^"\\]|\\.)*"?|[^>"])*>?|[^,"<])+""", re.DOTALL
 )

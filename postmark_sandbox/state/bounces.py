@@ -11,7 +11,7 @@ from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.state.outbox import Message
 from postmark_sandbox.times import eastern_text, now_ns
 
-# Postmark's ids do not fit into 32 bits; neither do these.
+# Like Postmark's ids, these do not fit into 32 bits.
 FIRST_ID = 692_560_173_000_000_000
 
 

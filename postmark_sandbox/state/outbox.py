@@ -1,7 +1,8 @@
 """Accepted messages, until the inbox is emptied, and their search.
 
 Messages are numbered in the order of acceptance. Their content is stored once per request,
-compressed, beside the search index. The MessageID is the number as a UUID, so it needs no index.
+compressed, outside the search index. The MessageID is the number as a UUID, so it needs no
+index.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""The facts that the composer shows beside the letter: reader, size, and problems."""
+"""The facts that the composer shows next to the letter: reader, size, problems."""
 
 from dataclasses import dataclass, replace
 

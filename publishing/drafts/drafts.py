@@ -107,7 +107,7 @@ def save_html_form(
 def copy(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """Create a draft under a key, beside any other; it is published if the key was."""
+    """Create another draft under a key; it counts as published if the key was used."""
     with transaction.atomic():
         _lock_key(author, key)
         made = Edition.objects.filter(author_id=author, idempotency_key=key).first()
@@ -173,7 +173,7 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
             .exclude(**asdict(fields))
             .update(revision=F("revision") + 1, saved_by=by, saved_at=Now(), **asdict(fields))
         )
-        # The update locks the row until the end, so this reads what was written.
+        # The update locks the row until the end, so this reads the written values.
         present = load_draft(pk=draft)
         if present is None:
             return SaveResult(None)

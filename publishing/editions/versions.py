@@ -20,7 +20,7 @@ from subscribers.confirmed_readers import confirmed
 
 
 class VersionRefusedError(Exception):
-    """The version neither exists nor is the next, or it cannot go to those readers."""
+    """The version does not exist and is not the next, or has invalid recipients."""
 
 
 def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:

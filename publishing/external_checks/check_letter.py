@@ -16,7 +16,7 @@ CONCURRENCY = 8
 
 def check_letter(domain: str, links: Sequence[str]) -> None:
     """
-    Check what has no fresh result, and save it outside a transaction.
+    Check links and records without a fresh result, and save outside a transaction.
 
     `domain` may be empty.
     """

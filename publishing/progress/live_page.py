@@ -19,7 +19,7 @@ _PARAMETERS = ("seen", "same", "page", "hidden", "listed")
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A poll: the page's name, tags of what it shows, polls without news."""
+    """A poll: the page's name, tags of its content, and the polls without changes."""
 
     page: str
     seen: str
@@ -70,5 +70,5 @@ def next_poll(
 
 
 def tag_of(parts: str) -> str:
-    """Return a short tag of what a page shows."""
+    """Return a short tag of a page's content."""
     return hashlib.sha256(parts.encode()).hexdigest()[:16]

@@ -156,7 +156,7 @@ def _succeeded(counts: EditionCounts) -> str:
 
 
 def _none_lost(counts: EditionCounts) -> str:
-    """Say that a stop lost no reader, unless any copy failed for whatever reason."""
+    """Say that a stop lost no reader, unless a copy failed."""
     if counts.control != "stopped" or counts.failed:
         return ""
     return _("Sending is paused. No copy was marked as failed.")

@@ -219,7 +219,7 @@ def _form_with_errors(request: HttpRequest, form: ConfirmForm, _key: str) -> Htt
 
 
 def _already_published(request: HttpRequest, form: ConfirmForm, _key: str) -> HttpResponse:
-    """Answer 422: show what was published and how to continue from it."""
+    """Answer 422: show the published issue, and how to continue."""
     found = get_draft_or_404(form.draft.pk)
     edition = found.edition
     return desk_page(

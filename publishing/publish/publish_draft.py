@@ -41,7 +41,7 @@ class Confirmation:
 
 
 class DraftChangedError(Exception):
-    """The draft or its version is no longer what the author confirmed."""
+    """The draft or its version has changed since the author confirmed it."""
 
 
 class PublishedByOtherError(Exception):

@@ -1,4 +1,4 @@
-"""The text beside the buttons by which readers consent. Earlier texts stay stored."""
+"""The text next to the buttons for consent. Earlier texts stay stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers as a CSV file, for the desk and the command line."""
+"""Write readers as a CSV file, for the desk and the command line."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime

@@ -1,7 +1,7 @@
 """
 Imports under a lease, one chunk at a time.
 
-The counts are the checkpoint: the next process reads the file again and skips as many rows.
+The counts are the checkpoint: the next process reads the file again and skips the counted rows.
 """
 
 import logging

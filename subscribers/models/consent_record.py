@@ -36,7 +36,7 @@ class How(models.TextChoices):
 
 
 class ConsentWording(models.Model):
-    """The text beside a button, as shown. It is stored once and never changed."""
+    """The text next to the button, as shown. It is stored once and never changed."""
 
     id = models.BigAutoField(primary_key=True)
     text_hash = models.BinaryField()

@@ -6,7 +6,7 @@ from django.db.models.functions import Lower, Now
 
 from subscribers.models.constraints import checks, unconstrained_key
 
-# RFC 5321 4.5.3.1.3: a path has 256 octets, of which two are its angle brackets.
+# RFC 5321 4.5.3.1.3: a path has at most 256 octets, two of them for the angle brackets.
 LONGEST_ADDRESS = 254
 
 

@@ -21,7 +21,7 @@ from subscribers.data_requests.erase import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
 
-# After this many bounced copies within this many days the address counts as bounced.
+# An address counts as bounced after this number of bounced copies in this number of days.
 SOFT_BOUNCES = 5
 WITHIN_DAYS = 30
 

@@ -89,7 +89,7 @@ def test_typed_time_selects_schedule_until_now_is_chosen(desk, draft):
     assert Edition.objects.get().control == "running"
 
 
-def test_time_beside_now_is_refused_without_scripts(new_page, author, readers, draft):
+def test_send_now_with_a_time_is_refused_without_scripts(new_page, author, readers, draft):
     page = new_page(author, java_script_enabled=False)
     page.goto(at(draft, "check/"))
     page.get_by_label("Date and time").fill(tomorrow("UTC").local)

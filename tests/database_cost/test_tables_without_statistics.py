@@ -107,7 +107,7 @@ def test_no_audience_is_read_by_a_nested_loop(
     assert [sql for sql, plan in sent.plans if "Nested Loop" in kinds(plan)] == []
 
 
-def test_publishing_leaves_the_planner_as_it_was(sent_issue: Edition) -> None:
+def test_publishing_restores_the_planner_settings(sent_issue: Edition) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         to_everyone(sent_issue)
         cursor.execute("SHOW enable_nestloop")

@@ -80,7 +80,7 @@ class Conversation:
         self._sock = context.wrap_socket(self._sock, server_side=True)
 
     def close(self) -> None:
-        """Close the connection; after `reset` it is not an orderly close."""
+        """Close the connection; orderly, unless the script has called `reset`."""
         self._sock.close()
 
     def _closed_within(self, seconds: float) -> bool:
@@ -102,7 +102,7 @@ def _content_length(head: bytes) -> int:
 
 
 class ScriptedServer:
-    """Plays one script for each connection, in order; another one fails the test.
+    """A server with one script per connection, in order; one more fails the test.
 
     `requests` are the complete requests. `received` has every byte after TLS. `was_cut_off` is set
     once a script saw its client disconnect."""

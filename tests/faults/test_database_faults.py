@@ -183,7 +183,9 @@ def test_connection_cut_at_one_statement_loses_no_copy(stage: Stage, proxy: Cutt
     assert not Evidence.objects.exclude(provider_message_id__in=known).exists()
 
 
-def test_cut_while_reading_counts_is_no_failure(stage: Stage, proxy: CuttingProxy) -> None:
+def test_connection_cut_while_reading_counts_fails_nothing(
+    stage: Stage, proxy: CuttingProxy
+) -> None:
     cut = proxy.cut(b"sum(missed)", after=GOOD_BYE, answer=True)
 
     ended_well(stage.worker("--until-empty", url=stage.proxied(proxy)))

@@ -18,7 +18,7 @@ class Window:
 
     def another(self, **options: Any) -> Window:
         """
-        Open another window: the same session, nothing else in common.
+        Open another window with the same session.
 
         An exception in the view shows as 500. (Django's client would raise it, and in another
         thread's request as well.)

@@ -2,8 +2,8 @@
 A web process for tests: `python -m tests.idempotency.web_process HOLD`.
 
 It reads the author's session from its input, posts the form of the printing site, and holds the
-claim: `idle` says "claimed" and does nothing between two statements, `at the gate` is in the
-middle of a statement that waits for the test's gate.
+claim. `idle` prints "claimed" and waits between two statements. `at the gate` is in the middle of a
+statement that waits for the test's gate.
 """
 
 import json

@@ -21,7 +21,7 @@ LETTER = {
 
 @dataclass
 class Form:
-    """A form as a page holds it: where it leads, and what every field says."""
+    """A form of a page: its action and its fields."""
 
     action: str
     enctype: str = ""
@@ -44,7 +44,7 @@ class Page:
 
     @property
     def html(self) -> str:
-        """The source in one line, without the line breaks beside tags, which mean nothing."""
+        """The source in one line, without line breaks next to tags."""
         return re.sub(r"\s*\n\s*", " ", re.sub(r"\s*\n\s*(?=<)|(?<=>)\s*\n\s*", "", self.source))
 
     @property
@@ -81,7 +81,7 @@ class _FormReader(HTMLParser):
         if tag == "form":
             self.forms.append(Form(given.get("action", ""), given.get("enctype", "")))
         elif tag == "input" and given.get("type") in _CHOSEN and "checked" not in given:
-            pass  # a browser sends what was chosen alone
+            pass  # a browser sends only the chosen value
         elif tag == "input" and "name" in given:
             self.forms[-1].fields[given["name"]] = given.get("value", "")
         elif tag == "textarea" and "name" in given:
@@ -112,7 +112,7 @@ class WindowOf:
             self.client.force_login(self.author)
 
     def another(self) -> WindowOf:
-        """Another window: the same session, and nothing else in common."""
+        """Another window with the same session."""
         other = WindowOf(None)
         other.author = self.author
         other.client.cookies["sessionid"] = self.client.cookies["sessionid"].value

@@ -18,7 +18,7 @@ from tests.subscribers.factories import SubscriberFactory
 
 @pytest.fixture
 def new_author(transactional_db: None) -> Callable[..., Any]:
-    """Make somebody who may sign in, and by default publish."""
+    """Create a user who may sign in and, by default, publish."""
 
     def make(username: str = "edith", *permissions: str, **facts: Any) -> Any:
         author = get_user_model().objects.create_user(

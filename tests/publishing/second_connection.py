@@ -1,4 +1,4 @@
-"""Calls on their own connections: several at once, or one behind a lock."""
+"""Calls on separate connections: several at once, or one that waits for a lock."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor

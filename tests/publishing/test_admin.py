@@ -1,4 +1,4 @@
-"""The Django admin in the desk's dress: one newsletter, a log that nobody edits."""
+"""The Django admin in the desk's design: one newsletter and a read-only log."""
 
 import re
 from pathlib import Path

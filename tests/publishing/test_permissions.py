@@ -33,7 +33,7 @@ def _each(app: str, names: str, groups: set[str]) -> dict[str, set[str]]:
     return {f"{app}:{name}": groups for name in names.split()}
 
 
-# Every address of the desk by name, and the groups whose people get past its door.
+# Every address of the desk by name, and the groups that may open it.
 OPEN_TO = {
     **_each("desk", "publish listing reschedule approve_draft publish_draft", PUBLISHING),
     **_each(
@@ -79,7 +79,7 @@ def groups(transactional_db):
 
 @pytest.fixture
 def somebody_in(groups):
-    """Make somebody who is in these groups alone."""
+    """Create a user who is only in these groups."""
 
     def make(*names, username=None):
         person = get_user_model().objects.create_user(

@@ -1,4 +1,4 @@
-"""What breaks off on its way, or comes in pieces, is not taken for a shorter one."""
+"""Truncated and chunked bodies are not mistaken for shorter ones."""
 
 import json
 from typing import Any
@@ -39,7 +39,7 @@ def posted(
         **{
             "Cookie": "; ".join(f"{name}={one.value}" for name, one in cookies.items()),
             "Origin": "https://letter.example.org",
-            # As the script of the desk does; the fields may be out of reach.
+            # As the script of the desk does. The fields may be unreadable.
             "X-CSRFToken": cookies["csrftoken"].value,
             "Content-Type": kind,
             "Content-Length": str(length),
@@ -60,7 +60,7 @@ def test_half_a_letter_is_never_published(
     with served_site(database_url) as site:
         answer = posted(site, window, FORM, half, kind, len(whole))
         assert answer.startswith("HTTP/1.1 400")
-        # An empty form would be refused too, for want of a key.
+        # An empty form would also be refused, because it has no key.
         assert "was cut off" in answer
         assert editions() == 0
 
@@ -88,7 +88,7 @@ def test_truncated_call_is_refused_and_can_be_retried(
     database_url: str, author: Any, three_readers: list[Subscriber]
 ) -> None:
     token = Program(author).token
-    # It can be read as it came: only its length tells that more was said.
+    # The part that arrived is readable. Only the stated length shows that it is incomplete.
     came = json.dumps(SWIFTS).encode()
 
     def call(length: int) -> str:
@@ -128,7 +128,7 @@ def test_foreign_form_is_refused_but_one_click_unsubscribe_works(
 def test_chunked_body_of_a_call_without_body_is_refused(
     database_url: str, author: Any, three_readers: list[Subscriber]
 ) -> None:
-    """Django takes such a call, of untold length, for one without a body."""
+    """Django treats a request without a length as one without a body."""
     program = Program(author)
     made = program.post("/issues/", {**SWIFTS, "hold_s": 3600}).json()
 

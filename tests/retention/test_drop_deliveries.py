@@ -343,7 +343,7 @@ class TestTheCommand:
         assert json.loads(last) == {"copies": 5}
         assert json.loads(command("--copies-of", str(old.issue_id))[-1]) == {"copies": 0}
 
-    def test_it_explains_what_it_cannot_do(self, db: None) -> None:
+    def test_command_explains_why_it_refuses(self, db: None) -> None:
         for arguments, words in (
             (("--copies-of", "nothing"), "not the id of an issue"),
             (("--version", "1"), "--copies-of"),
@@ -413,7 +413,7 @@ class TestEventsAfterDropping:
         assert event is not None
         assert event_inbox.apply(event)
 
-    def test_bounce_reaches_its_reader_whatever_address_it_names(self, old: Edition) -> None:
+    def test_bounce_is_applied_to_its_reader_under_any_address(self, old: Edition) -> None:
         copy = rows_of(old)[0]
         drop(old)
 

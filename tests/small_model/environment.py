@@ -8,8 +8,8 @@ from tests.small_model.worker import Steps, ended, requeued
 def provider_steps(state: State, variant: Variant) -> Steps:
     """Return the provider's steps.
 
-    A call whose bytes are under way may be accepted or refused for now until its deadline, even if
-    no caller waits. Bytes that have not arrived by then are lost.
+    A call whose bytes are under way may be accepted or deferred until its deadline, even if no
+    caller waits. Bytes that have not arrived by then are lost.
     """
 
     def then(what: str, call: Call) -> tuple[Step, State]:

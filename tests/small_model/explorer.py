@@ -1,7 +1,7 @@
 """Explorer that visits every reachable state, nearest first, and checks it.
 
-It knows nothing of delivery. A machine is a first state, a function that returns the possible next
-steps, and the promises of every step and of the end.
+It is independent of delivery. A machine has a first state, a function for the possible next steps,
+and promises for every step and for the end.
 """
 
 from collections import defaultdict
@@ -17,8 +17,9 @@ class Machine(Generic[S]):
     """State machine to explore.
 
     `promise` returns the sentence that a step (before, after) breaks, or "". `key` makes states
-    equal that differ only in names. `prompt` says which steps happen automatically, and `last` the
-    one that happens only if no other does. With these steps alone every state must reach its `end`.
+    equal that differ only in names. `prompt` says which steps happen automatically. `last` is the
+    step that happens only if no other does. With these steps alone every state must reach its
+    `end`.
     """
 
     first: S

@@ -17,7 +17,7 @@ from tests.subscribers.factories import (
 pytestmark = pytest.mark.django_db
 
 
-def test_an_address_is_unique_whatever_its_case() -> None:
+def test_address_is_unique_in_any_letter_case() -> None:
     SubscriberFactory(email="Ada@example.org")
     with pytest.raises(IntegrityError, match="one_subscriber_per_address"):
         SubscriberFactory(email="aDA@example.org")

@@ -1,4 +1,4 @@
-"""Writes the outcomes of deliveries and the counts of their batch."""
+"""Write the outcomes of deliveries and the counts of their batch."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ COUNT_ROWS = ", ".join(
 
 
 def _count_by_outcome(outcomes: Mapping[int, Outcome]) -> Counter[str]:
-    # By type, because a batch has hundreds of outcomes of a few types.
+    # Grouped by type, because a batch has hundreds of outcomes of a few types.
     types = Counter(map(type, outcomes.values()))
     return Counter({_NAMES[one]: number for one, number in types.items()})
 

@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's command, safe beside workers and web processes."""
+"""`manage.py migrate`: Django's command, safe while workers and web processes run."""
 
 import time
 from contextlib import ExitStack

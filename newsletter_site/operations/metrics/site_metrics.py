@@ -44,7 +44,7 @@ def count_sign_in(result: SignInResult) -> None:
 def observe_request(route: str, status: int, seconds: float) -> None:
     """Count an answered request.
 
-    503 is a class of its own, because it is not the page's error.
+    503 is a separate class, because it is not the page's error.
     """
     status_class = UNAVAILABLE if status == 503 else f"{status // 100}xx"
     metrics_buffer.add(REQUESTS, route=route, status=status_class)

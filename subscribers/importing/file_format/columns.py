@@ -127,7 +127,7 @@ def layout_of(
     mapped = _mapped_columns(mapping, header or first, width)
     by_hand = {field: [at for at, to in mapped if to == field] for _, field in mapped}
     taken = {column for column, _ in mapped}
-    # A mapped column needs neither a header nor addresses.
+    # A mapped column needs no header and no addresses.
     words = ["" if at in taken else field for at, field in enumerate(header)]
     if EMAIL in by_hand:
         address: int | None = max(by_hand[EMAIL], key=lambda column: _addresses(sample, column))

@@ -13,7 +13,7 @@ _CUT = LONGEST_LINE + 1
 
 
 class HashingReader(io.RawIOBase):
-    """Reader with a position of its own; closing it leaves the file open."""
+    """Reader with a separate position; closing it leaves the file open."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()

@@ -204,9 +204,7 @@ def test_worker_applies_stored_events(in_doubt: Edition, newsroom: Newsroom) -> 
     assert newsroom.outcomes(in_doubt) == ["sent", "unknown", "unknown"]
 
 
-def test_an_event_that_is_being_applied_is_left_alone(
-    in_doubt: Edition, newsroom: Newsroom
-) -> None:
+def test_event_being_applied_is_skipped(in_doubt: Edition, newsroom: Newsroom) -> None:
     kept = event_inbox.store(b"{}")
     assert kept is not None
     other = connection.copy()

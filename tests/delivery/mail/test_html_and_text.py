@@ -117,7 +117,7 @@ def test_unclosed_document_still_gets_its_footer(document: str) -> None:
     assert uses_field(mail(document).html, "unsubscribe_url")
 
 
-def test_hidden_preheader_comes_first_followed_by_blanks() -> None:
+def test_mail_begins_with_the_hidden_preheader_and_blanks() -> None:
     html = mail("<p>First words.</p>", preheader='For {{ name|"you" }} & <all>').html
     words = "".join(read(html[html.index("<body") :]).words)
     hidden = re.search(r'<div style="display:none;[^"]*">(.*?)</div>', html)

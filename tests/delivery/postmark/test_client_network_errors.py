@@ -452,7 +452,7 @@ def test_broken_kept_connection_leaves_the_call_unanswered(client: Client) -> No
     assert server.connections == 1
 
 
-def test_proxies_and_passwords_of_the_environment_are_left_alone(
+def test_proxies_and_passwords_of_the_environment_are_ignored(
     client: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     netrc = tmp_path / "netrc"
@@ -469,7 +469,7 @@ def test_proxies_and_passwords_of_the_environment_are_left_alone(
     assert b"authorization" not in server.requests[0].lower()
 
 
-def test_a_batch_is_posted_as_it_is_with_the_token(client: Client) -> None:
+def test_batch_is_posted_unchanged_with_the_token(client: Client) -> None:
     content = '[{"Subject": "Ebbe och flöde"}]'.encode()
     with ScriptedServer(answering(GOOD)) as server:
         send(client(server.url), content=content)

@@ -98,12 +98,12 @@ def test_pages_are_counted_by_what_they_list(provider: Mock, client: Postmark) -
     assert keys(search(client)) == ["key.7"]
 
 
-def test_a_search_that_hides_results_is_no_information(provider: Mock, client: Postmark) -> None:
+def test_search_that_hides_results_proves_nothing(provider: Mock, client: Postmark) -> None:
     answer_with(provider, 3, numbers_on(1, 2))
     assert isinstance(search(client), SearchFailed)
 
 
-def test_a_search_beyond_all_pages_is_no_information(provider: Mock, client: Postmark) -> None:
+def test_search_beyond_all_pages_proves_nothing(provider: Mock, client: Postmark) -> None:
     page = numbers_on(1, 500)
     answer_with(provider, 10_001, *[page] * 20)
     assert isinstance(search(client), SearchFailed)
@@ -111,7 +111,9 @@ def test_a_search_beyond_all_pages_is_no_information(provider: Mock, client: Pos
 
 
 @pytest.mark.parametrize("status", [401, 422, 429, 500, 503])
-def test_one_failed_page_is_no_information(provider: Mock, client: Postmark, status: int) -> None:
+def test_search_with_a_failed_page_proves_nothing(
+    provider: Mock, client: Postmark, status: int
+) -> None:
     answer_with(provider, 501, numbers_on(1, 500))
     provider.get(SEARCH_URL, json=error(701), status=status, headers={"Retry-After": "17"})
     answer = search(client)
@@ -232,7 +234,7 @@ def test_a_search_by_delivery_compares_that_field() -> None:
 
 
 @pytest.mark.parametrize("status", [201, 302, 401, 404, 429, 500])
-def test_another_status_than_200_is_no_information(status: int) -> None:
+def test_search_status_other_than_200_proves_nothing(status: int) -> None:
     answer = page(messages(listed(1)), status=status)
     assert isinstance(answer, SearchFailed)
     assert answer.retry_after_s == 9.0

@@ -65,7 +65,7 @@ CHANGE = {
         ("NotYetInvented", BounceMeaning.NOTED),
     ],
 )
-def test_a_type_of_bounce_means_what_its_name_says(kind: str, meaning: BounceMeaning) -> None:
+def test_bounce_types_have_the_meaning_of_their_name(kind: str, meaning: BounceMeaning) -> None:
     bounced = Bounced(address="", at=None, bounce=None, kind=kind, inactive=False)
     assert bounced.meaning is meaning
     # An address that Postmark made inactive is dead, unless the type is more specific.
@@ -108,13 +108,15 @@ def test_a_complaint_is_one_by_its_record_type() -> None:
         ("NotYetInvented", "Recipient", BounceMeaning.NOTED),
     ],
 )
-def test_a_suppression_means_what_it_says(reason: str, origin: str, meaning: BounceMeaning) -> None:
+def test_suppression_reasons_have_their_meaning(
+    reason: str, origin: str, meaning: BounceMeaning
+) -> None:
     event = parse_event(CHANGE | {"SuppressionReason": reason, "Origin": origin})
     assert isinstance(event, AddressSuppressed)
     assert event.meaning is meaning
 
 
-def test_a_reactivation_is_no_suppression() -> None:
+def test_reactivation_is_not_a_suppression() -> None:
     event = parse_event(CHANGE | {"SuppressSending": False, "SuppressionReason": None})
     assert isinstance(event, AddressReactivated)
 

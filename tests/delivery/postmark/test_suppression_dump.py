@@ -115,7 +115,7 @@ def test_entries_before_a_truncation_are_yielded() -> None:
     ],
 )
 @pytest.mark.parametrize("size", [1024, 64 * 1024])
-def test_anything_else_is_no_suppression_list(content: bytes, size: int) -> None:
+def test_unexpected_answers_are_not_a_suppression_list(content: bytes, size: int) -> None:
     assert not is_whole(content, size)
 
 

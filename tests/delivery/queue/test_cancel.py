@@ -38,7 +38,7 @@ def test_a_batch_claimed_before_a_cancel_does_not_start(newsroom: Newsroom) -> N
     assert newsroom.outcomes(edition) == ["withdrawn"] * 2
 
 
-def test_a_call_in_flight_ends_as_it_would_have(newsroom: Newsroom) -> None:
+def test_call_in_flight_ends_normally(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     in_the_air = Call()
     assert control.cancel(edition.pk) == 1

@@ -131,7 +131,7 @@ def test_sweep_skips_a_batch_claimed_meanwhile(newsroom: Newsroom) -> None:
     assert newsroom.batch(edition).state == "claimed"
 
 
-def test_batch_released_during_a_sweep_is_no_crash(newsroom: Newsroom) -> None:
+def test_batch_released_during_a_sweep_counts_no_crash(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     claimed = taken()
     newsroom.let_time_pass(31)
@@ -143,7 +143,7 @@ def test_batch_released_during_a_sweep_is_no_crash(newsroom: Newsroom) -> None:
     assert newsroom.batch(edition).crashes == 0
 
 
-def test_a_call_settled_while_the_sweep_looks_is_no_crash(newsroom: Newsroom) -> None:
+def test_call_settled_during_a_sweep_counts_no_crash(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     claimed, attempt, (recipient,) = begun()
     unanswered = Settlement(

@@ -166,7 +166,7 @@ def test_single_too_fast_message_also_slows_down(newsroom: Newsroom) -> None:
 
 
 @pytest.mark.parametrize("fault", ["maintenance_503", "bad_gateway_502_html"])
-def test_no_other_trouble_is_taken_for_a_question_of_pace(newsroom: Newsroom, fault: str) -> None:
+def test_other_faults_do_not_reduce_the_send_rate(newsroom: Newsroom, fault: str) -> None:
     edition = newsroom.publish(readers=3)
     newsroom.sandbox.set_fault(fault, calls=1)
     newsroom.deliver_all()

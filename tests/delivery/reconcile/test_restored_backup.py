@@ -83,7 +83,9 @@ def test_the_log_names_the_known_database_and_the_present_one(
 
 
 @pytest.mark.parametrize("hidden", [{"system_identifier": ""}, {"timeline": ""}])
-def test_hidden_identity_field_is_no_difference(newsroom: Newsroom, hidden: dict[str, str]) -> None:
+def test_hidden_identity_field_is_not_a_difference(
+    newsroom: Newsroom, hidden: dict[str, str]
+) -> None:
     newsroom.publish(3)
     database_identity.check_identity()
     told = DatabaseIdentity.objects.values_list("system_identifier", "timeline").get()

@@ -85,11 +85,11 @@ def test_reason_of_a_newer_version_is_kept() -> None:
 
 
 @pytest.mark.parametrize("text", ["Written by hand.", "[1]", "{}", "7"])
-def test_other_text_is_shown_as_it_is(text: str) -> None:
+def test_unknown_text_is_shown_unchanged(text: str) -> None:
     assert reason_sentence(Reason.loads(text)) == text
 
 
-def test_empty_column_is_no_reason() -> None:
+def test_empty_column_is_not_a_reason() -> None:
     assert Reason.loads("") is None
     assert Reason.loads(None) is None
     assert reason_sentence(None) == ""

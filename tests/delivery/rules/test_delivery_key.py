@@ -41,7 +41,7 @@ def test_every_key_fits_and_is_read_back(issue: uuid.UUID, version: int, recipie
         str(ISSUE) + ".2.731",
     ],
 )
-def test_anything_else_is_no_key(text: str) -> None:
+def test_other_texts_are_not_a_key(text: str) -> None:
     assert read(text) is None
 
 

@@ -269,7 +269,7 @@ def test_earlier_mail_that_is_shown_confirms_no_silence(newsroom: Newsroom) -> N
     assert load_lookup_context(doubtful).witness is None
 
 
-def test_a_search_by_key_that_fails_is_no_information(newsroom: Newsroom) -> None:
+def test_failed_search_by_key_proves_nothing(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     Delivery.objects.update(sent_at=edition.published_at)
     newsroom.step()

@@ -19,12 +19,12 @@ LEFT_S = st.floats(-1000, 1000)
 
 
 @given(jitter=JITTER, left_s=LEFT_S)
-def test_the_second_try_comes_at_once_and_always(jitter: float, left_s: float) -> None:
+def test_second_try_always_follows_at_once(jitter: float, left_s: float) -> None:
     assert pause_after(1, jitter, left_s) == 0
 
 
 @given(failures=FAILURES, jitter=JITTER, left_s=st.floats(-1000, 0))
-def test_without_time_left_there_is_no_third(failures: int, jitter: float, left_s: float) -> None:
+def test_no_third_try_without_time_left(failures: int, jitter: float, left_s: float) -> None:
     assert pause_after(failures + 1, jitter, left_s) is None
 
 
@@ -102,7 +102,7 @@ def test_a_worker_that_stops_has_less_patience_but_some(stops: bool) -> None:
 
 
 @pytest.mark.django_db
-def test_the_last_error_is_raised_when_the_time_is_over() -> None:
+def test_last_error_is_raised_when_the_time_has_ended() -> None:
     last = OperationalError("the last")
     with pytest.raises(OperationalError, match="the last"):
         retry_write(

@@ -43,7 +43,7 @@ def odd_data_dir(data_dir: Path) -> Iterator[Path]:
     postgres_cluster.remove(folder)
 
 
-def test_only_a_socket_in_a_private_folder_whatever_the_environment(
+def test_server_uses_only_a_private_socket_in_any_environment(
     data_dir: Path, program: Start
 ) -> None:
     user = program(data_dir, **LEAKING)

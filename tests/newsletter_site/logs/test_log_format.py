@@ -179,7 +179,7 @@ def test_an_unformattable_line_logs_only_its_place() -> None:
     assert "Ada" not in stream.getvalue()
 
 
-def test_gunicorns_lines_have_neither_path_nor_visitor() -> None:
+def test_gunicorn_log_lines_contain_no_path_and_no_visitor() -> None:
     def of_gunicorn(message: str, *arguments: object) -> str:
         record = logging.LogRecord("gunicorn.error", logging.ERROR, "", 1, message, arguments, None)
         made = json.loads(LineFormatter(shape="json", words=False, secrets=[]).format(record))

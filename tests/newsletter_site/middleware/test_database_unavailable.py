@@ -40,7 +40,7 @@ def set_for_the_session(setting: str) -> None:
 
 
 def a_session_was_ended() -> bool:
-    """End sessions that wait for a lock. Needs autocommit: a transaction sees old ones."""
+    """End sessions that wait for a lock. In a transaction the list would be outdated."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(pg_terminate_backend(pid)) > 0 FROM pg_stat_activity"

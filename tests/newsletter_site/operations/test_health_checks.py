@@ -129,7 +129,7 @@ def test_a_database_that_is_further_than_the_code_is_ready(client: Client) -> No
         cursor.execute("DELETE FROM django_migrations WHERE id = %s", [row])
 
 
-def test_a_probe_is_answered_whatever_name_it_asks_for(client: Client) -> None:
+def test_probe_is_answered_under_any_host_name(client: Client) -> None:
     a_worker()
     for host in HOSTS:
         for check in CHECKS:

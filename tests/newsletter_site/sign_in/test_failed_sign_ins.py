@@ -23,7 +23,7 @@ RIGHT = "a long password"
 
 
 class CountedHasher(MD5PasswordHasher):
-    """Counts how often a password was hashed; verifying one hashes it."""
+    """A hasher that counts its calls; verifying a password also hashes it."""
 
     hashed = 0
 

@@ -28,7 +28,7 @@ from tests.postmark_sandbox.caller import ATTEMPT, Caller, a_message, messages
         ("reset", {}, ConnectionResetError, 0),
     ],
 )
-def test_broken_call_accepts_what_its_fault_says(
+def test_broken_call_accepts_the_messages_that_its_fault_names(
     caller: Caller, kind: str, settings: dict[str, Any], breaks: Any, accepted: int
 ) -> None:
     caller.fault(kind, **settings)

@@ -49,7 +49,9 @@ def test_reordering_windows_follow_one_another(posting: Caller, receiver: Receiv
 
 
 @pytest.mark.parametrize("kind", ["webhook_delay", "webhook_very_late"])
-def test_late_event_is_overtaken_by_others(posting: Caller, receiver: Receiver, kind: str) -> None:
+def test_other_events_arrive_before_a_late_event(
+    posting: Caller, receiver: Receiver, kind: str
+) -> None:
     posting.fault(kind, seconds=600)
     posting.send(*messages(3))
     assert readers(receiver, 2) == ["2", "3"]
@@ -58,7 +60,7 @@ def test_late_event_is_overtaken_by_others(posting: Caller, receiver: Receiver, 
     assert readers(receiver, 3) == ["2", "3", "1"]
 
 
-def test_event_about_unknown_message_is_posted_beside_the_true_one(
+def test_event_about_unknown_message_is_posted_in_addition(
     posting: Caller, receiver: Receiver
 ) -> None:
     posting.fault("webhook_unknown_message", path="Bounce", seed=7)

@@ -1,4 +1,4 @@
-"""A program publishes through the API: once for a key, however often it asks."""
+"""A program publishes through the API once per key, even if it repeats calls."""
 
 import json
 import uuid
@@ -139,7 +139,8 @@ def test_a_correction_is_the_next_version(
     assert answer.status_code == 201
     assert versions_of(uuid.UUID(issue)).count() == 2
 
-    # It is there already: the same words are answered, others are refused, nothing is sent.
+    # The version exists. The same text gets the first answer, other text is refused, and nothing is
+    # sent.
     again = program.post(f"/issues/{issue}/versions/", {**SWIFTS, "version": 2, "text": "Back."})
     assert (again.status_code, again.json()["created"]) == (200, False)
     other = program.post(f"/issues/{issue}/versions/", {**SWIFTS, "version": 2})
@@ -220,7 +221,7 @@ def test_api_call_runs_each_edition_action_once(
     assert (paused.status_code, paused.json()["state"]) == (200, "paused")
     assert paused.json()["done"] == "Paused. 3 copies wait until you resume."
     assert program.post(f"{address}/resume/?version=1").json()["state"] == "held"
-    # The earlier call again: it is answered as it was, and nothing is paused once more.
+    # The earlier call again gets its first answer, and nothing is paused again.
     assert program.post(f"{address}/pause/?version=1", key="p").content == paused.content
     assert program.get(f"{address}/").json()["state"] == "held"
     lines = LogEntry.objects.filter(object_id=str(edition.issue_id)).order_by("pk")

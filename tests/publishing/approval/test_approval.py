@@ -71,7 +71,8 @@ def test_without_the_setting_one_person_can_publish(author, basil, three_readers
     ):
         Edition.objects.filter(pk=edition.pk).update(approved_by=author.pk)
 
-    # Once it takes two, it is still answered, and the next version is refused.
+    # Once approval is required, the earlier call still gets its answer. The next version is
+    # refused.
     Newsletter.objects.update(second_person=True)
     again = publish(author.pk, "key", letter(), hold_s=0, approved_by=author.pk)
     assert (again.created, again.edition) == (False, edition)
@@ -217,7 +218,7 @@ def test_unseen_version_is_not_approved(two, author, basil, draft):
 
     with pytest.raises(CannotApproveError, match="changed after you opened"):
         approve(draft.pk, basil.pk, seen)
-    # Nor such as are an issue by now.
+    # A published draft cannot be approved either.
     edition = publish(basil.pk, "key", letter(), hold_s=0, approved_by=author.pk).edition
     Draft.objects.filter(pk=draft.pk).update(edition=edition)
     with pytest.raises(CannotApproveError):

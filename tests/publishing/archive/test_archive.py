@@ -94,7 +94,7 @@ ATTACKS = [
     "<base href='https://spy.example/alert(1)'>",
     "<img src='data:image/svg+xml,<svg onload=alert(1)>'>",
     "<template><img src=x onerror=alert(1)></template>",
-    # Becomes active when the control character is removed.
+    # This becomes active when the control character is removed.
     "<a href='java&#7;script:alert(1)'>x</a><img src='ht&#11;tp://spy.example/'>",
 ]
 

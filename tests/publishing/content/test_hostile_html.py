@@ -1,4 +1,4 @@
-"""Every parser of what authors write takes time that grows as the letter does."""
+"""Every parser of authors' texts takes linear time."""
 
 import gc
 import time
@@ -123,7 +123,7 @@ def _seconds(parse: Callable[[str], object], letter: str) -> float:
 
 
 def _grows_too_fast(parse: Callable[[Any], object], short: Any, long: Any) -> bool:
-    """Whether it does in each of five tries; another process may disturb one."""
+    """Whether time grows faster in all of five tries; another process may disturb one."""
     return all(
         _seconds(parse, long) > MOST_GROWTH * max(_seconds(parse, short), FLOOR_S) for _ in range(5)
     )
@@ -180,7 +180,7 @@ def test_only_the_first_unknown_fields_are_named() -> None:
     ]
 
 
-def test_an_address_is_read_as_it_was_written() -> None:
+def test_address_is_parsed_in_its_written_form() -> None:
     letter = ParsedLetter("""<a href='/?a=1&copy=2&amp;b="{{ name|"x" }}'>it&amp;s</a>""")
 
     assert letter.links == [Link('/?a=1&copy=2&b="{{ name|"x" }}', "it&s")]

@@ -1,4 +1,4 @@
-"""The preheader: beside the subject in inboxes, under the title in the archive."""
+"""The preheader: next to the subject in inboxes, under the title in the archive."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Drafts: begun once, saved over what they were made from, and never lost."""
+"""Drafts: created once, saved over the version they come from, never lost."""
 
 import re
 import uuid
@@ -72,7 +72,7 @@ class TestSaving:
         assert answer.changed
         assert (answer.draft.revision, answer.draft.letter) == (2, "Two.")
         assert answer.draft.saved_by == ines
-        # The same words change nothing, from whichever revision.
+        # The same text changes nothing, even from an older revision.
         for revision in (0, 1, 2):
             again = drafts.save(draft.pk, revision, wording("Two."), by=author.pk)
             assert again.is_saved
@@ -102,7 +102,7 @@ class TestTheNextVersionOfAnIssue:
         assert following.fields == draft.fields
         assert following.issue_id == edition.issue_id
 
-    def test_finished_html_comes_back_as_html_with_its_own_text(self, author):
+    def test_restored_html_draft_keeps_its_html_and_plain_text(self, author):
         edition = publish(author.pk, fresh_key(), letter(text="My own words."), hold_s=0).edition
 
         following = drafts.open_for_issue(author.pk, edition.issue_id)
@@ -122,7 +122,7 @@ class TestTheNextVersionOfAnIssue:
 
 
 class TestAtTheSameMoment:
-    """Two calls, each on a connection of its own."""
+    """Two calls, each on a separate connection."""
 
     def test_second_save_from_one_revision_is_a_conflict(self, author):
         draft = begun(author)

@@ -1,4 +1,4 @@
-"""A name server on loopback that says what a test wrote into it."""
+"""A name server on loopback with the answers that a test sets."""
 
 from __future__ import annotations
 

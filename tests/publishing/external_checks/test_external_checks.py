@@ -92,7 +92,7 @@ def test_domain_lookup_returns_spf_dkim_return_path_and_dmarc(names):
     assert (silent.is_known, silent.dmarc.status) == (False, DnsStatus.NO_ANSWER)
 
 
-def test_no_such_name_no_record_and_no_answer_differ(names):
+def test_missing_name_missing_record_and_no_answer_differ(names):
     names.records = {("there.example", "A"): ["192.0.2.1"]}
     names.silent = {"silent.example"}
     names.broken = {"broken.example"}
@@ -259,7 +259,7 @@ def test_connection_goes_to_the_checked_address(here, opened, names, site):
 
 
 @pytest.mark.parametrize("address", ["http://", "http://[::1", "http://a:b/", "ftp://a.test/", "x"])
-def test_link_that_is_no_web_url_has_a_result(opened, address):
+def test_link_without_a_web_url_has_a_result(opened, address):
     answer = opened(address)
 
     assert answer.error is LinkError.NOT_A_WEB_URL

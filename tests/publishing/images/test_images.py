@@ -1,4 +1,4 @@
-"""Pictures of letters: made fit for mail, kept once, shown to everybody."""
+"""Images of letters: prepared for mail, kept once, shown to everybody."""
 
 import io
 import json
@@ -275,7 +275,7 @@ class TestKeptAndShown:
         told, page = (upload(window, picture(size=(42, 30)), script=way) for way in (True, False))
 
         assert (told.status_code, page.status_code) == (429, 429)
-        # One that is there already takes no room, and others have an hour of their own.
+        # An image that is already stored takes no space. Another user has a separate hourly limit.
         assert upload(window, picture(size=(40, 30))).status_code == 200
         other = WindowOf(new_author("otto", "write_draft"))
         assert upload(other, picture(size=(42, 30))).status_code == 200

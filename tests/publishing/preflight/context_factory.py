@@ -1,4 +1,4 @@
-"""A context in which everything is well; a test names what is not."""
+"""A context without findings; a test names the differences."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -138,7 +138,7 @@ def test_other_images_are_checked_if_the_site_is_unreachable():
         for src in ("/pictures", "https://localhost")
     )
 
-    # The first letter has no problem of its own.
+    # The first letter has no special problem.
     assert own == ["Readers cannot reach this site"]
     assert other == ["Readers cannot load 1 image", *own]
 
@@ -291,7 +291,7 @@ def test_dkim_key_that_was_not_found_is_unknown():
     assert (findings["advice"], len(findings["unknown"])) == ([], 1)
 
 
-def test_empty_dkim_key_is_no_key():
+def test_empty_dkim_key_counts_as_missing():
     nothing = ["k=rsa; p=", "k=rsa; p=;", "k=rsa; p= ", "p = ; k=rsa", "v=DKIM1; p=\t;",
                "n=p=MIGf; p=", ""]  # fmt: skip
     assert [text for text in nothing if domain(dkim=records(text)).has_dkim_key] == []

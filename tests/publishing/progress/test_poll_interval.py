@@ -62,7 +62,7 @@ def test_long_sends_have_longer_but_limited_pauses():
     # Needs a decision.
     assert asks(**PAUSED) == 10
     assert asks(control="stopped", control_reason=because(), queued_batches=0) == 10
-    # Was being sent at the end.
+    # The edition was being sent when the readings ended.
     assert asks(control="cancelled", sent=900, unknown=100, waiting=0, next_lookup_at=NOW) > 0
 
 

@@ -176,7 +176,7 @@ def test_a_reader_outside_the_audience_is_found_and_marked(window, edition):
     assert "Not in the audience" in page.words
 
 
-def test_a_search_is_neither_a_pattern_nor_markup(window, edition):
+def test_search_text_is_not_a_pattern_or_markup(window, edition):
     for text in ("%", "_da", "a%00da", "<b>", "x" * 999):
         page = window.get(address(edition, f"?q={text}"))
         assert page.status == 200

@@ -35,7 +35,7 @@ def first(window, three_readers):
 
 @pytest.fixture
 def corrected(first):
-    """Version 1 after its three copies went out."""
+    """Version 1 after its three copies were sent."""
     sent(first)
     return first
 
@@ -107,7 +107,7 @@ def test_after_restore_correction_for_unreached_readers_is_stopped(window, first
     assert "whom no version has reached: not available" in composer.words
     assert 'value="unreached" checked' in composer.html
     refusal = f"Run `./homing reconcile {first.issue_id}` first"
-    assert composer.words.count(refusal) == 3  # at both choices, and beside the button
+    assert composer.words.count(refusal) == 3  # at both choices, and next to the button
     draft = open_for_issue(window.author.pk, first.issue_id)
     sheet = window.get(f"{FORM}drafts/{draft.pk}/check/")
     assert refusal in sheet.words

@@ -142,7 +142,7 @@ def test_two_too_long_parts_return_complete_with_their_errors(window):
 
 
 def to_the_check_sheet(window, **changes):
-    """Press the button of the form as its author filled it in; the answer."""
+    """Press the button of the form as the author filled it in; return the answer."""
     form = window.get().form_with("title")
     fields = {**form.fields, **LETTER, "then": "check", **changes}
     return fields, window.post(form.action, **fields)

@@ -1,4 +1,4 @@
-"""From a draft to a published edition: looked at, asked once, published once."""
+"""From a draft to a published edition: checked, confirmed, published once."""
 
 import cProfile
 from dataclasses import replace
@@ -151,7 +151,7 @@ def test_where_publishing_takes_two_a_request_renders_the_letter_once(
 
 
 def renderings(request, *, status: int) -> int:
-    """How often Markdown is rendered while a request is answered, with that status."""
+    """Return how often Markdown is rendered for a request that gets this status."""
     with cProfile.Profile() as calls:
         page = request()
     assert page.status == status
@@ -324,7 +324,7 @@ def test_press_on_changed_text_shows_the_sheet_again(window, author, draft, thre
 def test_text_changed_between_check_and_claim_is_not_published(
     window, author, draft, three_readers
 ):
-    """The press has been looked at and waits for its slot; meanwhile somebody saves."""
+    """The post has been validated and waits for its slot. Meanwhile somebody saves."""
     fields = sheet(window, draft)
     with transaction.atomic():
         Draft.objects.select_for_update().get(pk=draft.pk)

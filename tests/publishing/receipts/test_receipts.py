@@ -192,7 +192,7 @@ def test_erasing_a_reader_keeps_the_receipt_valid(window, done):
     assert "match this receipt" in page.words
 
 
-def test_later_proof_is_shown_beside_the_receipt(window, edition):
+def test_later_evidence_is_shown_with_the_receipt(window, edition):
     sent(edition, "Ada", "Bram")
     in_doubt(edition, "Cleo")
     Batch.objects.update(state="parked")

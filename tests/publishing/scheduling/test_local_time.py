@@ -162,7 +162,7 @@ any_zone = st.one_of(st.sampled_from(CHANGING), st.sampled_from(sorted(known_zon
 def test_every_moment_survives_a_round_trip(at: datetime, zone: str) -> None:
     said = scheduled_time_in_zone(at, zone)
     if said.utc.astimezone(ZoneInfo(zone)).second:
-        return  # clocks of before the railway
+        return  # local mean time, before time zones
     found = parse_scheduled_time(said.local, zone, fold_choice(said), now=at - timedelta(hours=1))
     assert found == said
     assert f"{found.utc.astimezone(ZoneInfo(zone)):{LOCAL}}" == said.local
@@ -198,7 +198,7 @@ def test_without_a_word_it_means_now() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("when", [{}, {"when": "now"}])
-def test_time_beside_now_is_refused(when: dict[str, str]) -> None:
+def test_send_now_with_a_time_is_refused(when: dict[str, str]) -> None:
     both = form(**when, at="2026-09-24T07:00", zone=LISBON)
     assert not both.is_valid()
     assert both.errors == {"at": [TIME_AND_NOW]}
@@ -231,7 +231,7 @@ def test_each_error_is_at_its_field(field: str, posted: dict[str, str]) -> None:
 
 
 @pytest.mark.django_db
-def test_a_form_whose_time_comes_twice_offers_both() -> None:
+def test_form_offers_both_times_if_an_hour_repeats() -> None:
     twice = form(when="at", at="2026-10-25T01:30", zone=LISBON)
     assert not twice.is_valid()
     assert [choice.words for choice in twice.choices] == [

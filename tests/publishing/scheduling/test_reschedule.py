@@ -102,7 +102,7 @@ def test_a_tab_with_an_older_time_is_refused(window: WindowOf, waits: Edition) -
         ({"zone": "Europe/Atlantis"}, "is not a time zone"),
     ],
 )
-def test_an_impossible_time_is_refused_beside_its_field(
+def test_impossible_time_is_refused_next_to_its_field(
     window: WindowOf, waits: Edition, changes: dict[str, str], sentence: str
 ) -> None:
     before = time_of(waits)

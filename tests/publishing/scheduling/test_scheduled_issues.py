@@ -173,7 +173,7 @@ def test_at_its_time_it_goes_to_everyone_confirmed_then(
 
     edition.refresh_from_db()
     assert (edition.control, edition.audience) == ("running", 3)
-    # No hold on top: the time until then was one.
+    # There is no hold, because the author had the time until then.
     assert edition.held_until == edition.published_at
     newsroom.deliver_all()
     assert counts(edition).sent == 3
@@ -350,7 +350,7 @@ def test_started_issue_cannot_be_called_back(newsroom: Newsroom) -> None:
 def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    # However late it is, who sends it is not asked again.
+    # Even if it is late, the author's permission is not checked again.
     make_edition_due(edition, ago_s=90_000)
     perform("send-now", edition, status(edition))
     with pytest.raises(CannotDoThatError):
@@ -505,7 +505,7 @@ def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> 
     make_edition_due(edition)
     database_identity.check_identity()
     DatabaseIdentity.objects.update(database=1)
-    # Not yet noticed: the statement itself looks.
+    # No worker has noticed the restore; the statement itself checks for it.
     assert not start_due()
     assert start_scheduled.start_now(edition.pk) is None
     assert not scheduled_editions.cancel(edition.pk, called_back=False)
@@ -591,7 +591,7 @@ def test_schedule_older_than_postmarks_memory_stays_unreconciled(
         unreconciled_since=F("unreconciled_since") - timedelta(hours=1),
     )
 
-    # The copies that Postmark has forgotten may have gone out.
+    # The copies that Postmark no longer shows may have been sent.
     with pytest.raises(SystemExit):
         call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
 

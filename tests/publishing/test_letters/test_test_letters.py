@@ -126,7 +126,7 @@ def test_it_is_one_marked_mail_to_that_address(window, three_readers, worker, pr
     assert re.search(r"\d\d:\d\d:\d\d", page.words)
     assert TO in page.words
     assert window.get(f"{TEST}4711/").status == 404
-    # It is in no list of issues, in no archive and in no trail.
+    # It does not appear in lists of issues, the archive or the activity log.
     assert not newest_editions().exists()
     assert not LogEntry.objects.exists()
     for lists in (f"{FORM}issues/", "/archive/"):
@@ -204,7 +204,7 @@ def test_pressing_again_during_the_first_press_sends_one_test(window, settings):
     def press():
         return window.another().post(TEST, **form())
 
-    with transaction.atomic():  # the first press is at work until this row is let go
+    with transaction.atomic():  # the first post is running until this row is unlocked
         get_user_model().objects.select_for_update().get(pk=window.author.pk)
         first = beside(press)
         wait_until_somebody_waits()
@@ -277,7 +277,7 @@ def test_stored_fingerprints_reveal_no_address_without_the_secret_key(window):
         (form(**COMPOSED) | {"letter": "a\n" * 150_000}, "letter"),
     ],
 )
-def test_a_flaw_is_named_and_every_word_comes_back(window, posted, field):
+def test_error_is_named_and_all_text_is_kept(window, posted, field):
     page = window.post(TEST, **posted)
 
     assert page.status == 200
@@ -300,7 +300,7 @@ def test_tests_per_hour_are_limited(window, new_author, settings):
     said = window.client.post(TEST, form(idempotency_key="fourth"), secure=True, headers=JSON)
     assert said.status_code == 429
     assert sent_as_tests().count() == 2
-    # The same form again is the answer it had, and others have an hour of their own.
+    # The same form gets its first answer again. Another author has a separate hourly limit.
     assert window.post(TEST, **form(idempotency_key="0")).status == 303
     other = WindowOf(new_author("otto", "write_draft"))
     assert other.post(TEST, **form()).status == 303
@@ -357,7 +357,7 @@ def test_its_page_links_to_its_draft(window, author, is_a_script):
 
     assert f'href="{composer}">Back to the letter</a>' in page.html
     assert f'href="{address}">Refresh</a>' in page.html
-    # Looked at later, when the draft is thrown away, it leads to nothing that is not there.
+    # After the draft is deleted, its page has no link to the draft.
     draft.delete()
     for named in (address, f"{address.partition('?')[0]}?draft=../../log/"):
         page = window.get(named)
@@ -625,7 +625,7 @@ def test_test_form_older_than_session_returns_with_text(window, words):
     again = answer.form_with("title").fields
     assert {name: again[name] for name in words} == words
     assert again["test_email"] == TO
-    # Perhaps a test of these words went under it already.
+    # A test of this text may have been sent under this key.
     assert again["idempotency_key"] == "a form"
     assert not sent_as_tests()
 

@@ -91,7 +91,7 @@ def reader_with_history() -> Subscriber:
 
 
 @pytest.mark.django_db
-def test_erasure_removes_the_reader_everywhere_and_nobody_else() -> None:
+def test_erasure_removes_only_this_reader_everywhere() -> None:
     reader = reader_with_history()
     leave(reader.pk)
     other = SubscriberFactory(email="miriam@posthouse.example.org")

@@ -173,7 +173,7 @@ def test_pages_of_readers_have_no_gaps_or_duplicates(operator: Client) -> None:
         seen += [cell.partition("</a>")[0].rpartition(">")[2] for cell in cells]
         before = page.partition('" rel="next"')[0].rpartition('href="')[2]
         address = READERS + before if 'rel="next"' in page else None
-        SubscriberFactory()  # Somebody comes meanwhile, and disturbs nobody's place.
+        SubscriberFactory()  # A reader who joins meanwhile does not shift the page.
 
     assert len(seen) == len(set(seen)) == 120
     assert set(seen) == everybody

@@ -16,7 +16,7 @@ from subscribers.importing.run import ONE_AT_A_TIME
 from tests.freeze_process import freeze
 
 ROOT = Path(__file__).resolve().parents[3]
-PATIENCE_S = 60  # ends a test that hangs, and decides nothing else
+PATIENCE_S = 60  # only ends a test that hangs
 
 
 def _heed_ctrl_c() -> None:

@@ -131,7 +131,7 @@ def test_an_earlier_link_shows_a_later_confirmation(ada: Subscriber) -> None:
 
 
 @pytest.mark.parametrize("state", GONE)
-def test_a_gone_reader_comes_back_with_a_new_link(state: str) -> None:
+def test_reader_who_left_returns_with_a_new_link(state: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state)
     sign_up()
     press(reader)

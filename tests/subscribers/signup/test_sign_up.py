@@ -138,7 +138,7 @@ def test_mails_per_day_are_limited_without_a_different_answer(
 
 
 class TestTheNetwork:
-    """Sign-ups per network and hour are limited, whatever the addresses."""
+    """Sign-ups per network and hour are limited, for any addresses."""
 
     @pytest.fixture(autouse=True)
     def _few(self, settings: LazySettings, _no_limit_of_the_network: None) -> None:

@@ -285,7 +285,7 @@ def test_an_import_is_not_an_opt_in(ann: Subscriber) -> None:
     assert state_of(ann) == "unsubscribed"
 
 
-def test_unblocking_keeps_what_others_reported(ann: Subscriber) -> None:
+def test_unblocking_does_not_lift_later_provider_reports(ann: Subscriber) -> None:
     """A late event has the same effect as one before the block."""
     assert manual_suppression.block(ann.pk)
     assert manual_suppression.unblock(ann.pk)

@@ -1,4 +1,4 @@
-"""Needs a short exclusive lock on the table that every claim reads."""
+"""A change that needs a short exclusive lock on the table that every claim reads."""
 
 from django.db import migrations, models
 

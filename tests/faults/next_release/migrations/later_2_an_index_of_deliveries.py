@@ -1,4 +1,4 @@
-"""Is built while other sessions write."""
+"""An index that is built while other sessions write."""
 
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models

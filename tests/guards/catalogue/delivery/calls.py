@@ -79,7 +79,7 @@ unacknowledged bytes do not outlive the deadline
     test_bytes_that_were_never_acknowledged_do_not_outlive_the_deadline
 proxies and passwords of the environment are ignored
     Postmark.__init__: «self._session.trust_env = False» adapter
-    test_proxies_and_passwords_of_the_environment_are_left_alone
+    test_proxies_and_passwords_of_the_environment_are_ignored
 
 # --- Its answer ---
 an answer of another length than the call does not count
@@ -149,7 +149,7 @@ one thread of a worker looks up while the others continue
 # --- Searching ---
 an incomplete search gives no information
     Postmark.search: if «listed < total → False»:
-    test_a_search_that_hides_results_is_no_information
+    test_search_that_hides_results_proves_nothing
 a full page of a search is followed by another, whatever the total is
     Postmark.search: if «page.listed < PAGE_SIZE → listed >= total»: break
     test_full_page_is_followed_by_another
@@ -158,7 +158,7 @@ a search names the stream
     test_a_search_names_the_stream
 a failed page makes the whole search give no information
     Postmark.search: if isinstance(page, SearchFailed): «return page → break»
-    test_one_failed_page_is_no_information
+    test_search_with_a_failed_page_proves_nothing
 a search hit counts for the key that it bears
     parse_search: if «metadata.get(field_name) != value → False»:
     test_results_with_another_value_are_ignored

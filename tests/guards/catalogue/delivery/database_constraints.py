@@ -118,7 +118,7 @@ the database itself holds: a key is 1 to 49 printable ascii characters
 # --- Readers ---
 the database itself holds: one subscriber per address
     sql: ALTER TABLE subscriber DROP CONSTRAINT one_subscriber_per_address
-    test_an_address_is_unique_whatever_its_case
+    test_address_is_unique_in_any_letter_case
 the database itself holds: one suppression per address
     sql: ALTER TABLE suppression DROP CONSTRAINT one_suppression_per_address
     test_an_address_is_suppressed_once

@@ -77,7 +77,7 @@ a repeated event is recognised
     test_the_same_event_again_or_at_once_is_one
 an event that is being applied is left to its process
     _lock: pending.select_for_update(«skip_locked=True»)
-    test_an_event_that_is_being_applied_is_left_alone
+    test_event_being_applied_is_skipped
 an event that cannot be applied is finally set aside
     _load_pending: WHERE applied_at IS NULL AND failures < «→ 1000 +» %s
     test_failing_event_is_quarantined_without_blocking_others

@@ -62,7 +62,7 @@ results about other deliveries change nothing
     test_results_of_other_deliveries_are_ignored
 an unconfirmed batch without an attempt is looked up by delivery keys
     _search: if isinstance(result, SearchFailed): «return result → continue»
-    test_a_search_by_key_that_fails_is_no_information
+    test_failed_search_by_key_proves_nothing
 evidence is found at the next look-up
     why: A process that ends a lease applies the recorded evidence.
     _search: for each in «context.kept → ()»}

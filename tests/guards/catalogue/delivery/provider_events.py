@@ -42,7 +42,7 @@ a suppression list is never held in memory completely
     test_a_long_list_is_taken_in_and_never_held_whole
 an answer without a list is not taken for an empty list
     _events: «if not is_there: raise UnreadableDumpError»
-    test_anything_else_is_no_suppression_list
+    test_unexpected_answers_are_not_a_suppression_list
 a stopping worker does not wait for the end of a list
     _PollRun._download.write: «if self._is_stopping(): raise TaskInterruptedError» try:
     test_stopping_worker_does_not_finish_a_list
@@ -88,10 +88,10 @@ the earlier of two unsubscribe times is kept
     test_the_earlier_time_of_unsubscribing_stays
 an old event does not undo an operator's unblock
     _suppress: held.lifted_by_id IS NULL «AND excluded.reason <> → OR excluded.reason =» %s
-    test_unblocking_keeps_what_others_reported
+    test_unblocking_does_not_lift_later_provider_reports
 an unblock lifts only the operator's own block
     _suppress: OR («held.lifted_by_id IS NULL → false» AND excluded.reason <> %s)
-    test_unblocking_keeps_what_others_reported
+    test_unblocking_does_not_lift_later_provider_reports
 a bounce without a number is stored once
     _keep_bounce: WHERE «%(bounce)s::text IS NOT NULL → true» OR NOT EXISTS (
     test_a_bounce_without_an_id_is_stored_once

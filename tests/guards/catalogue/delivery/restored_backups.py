@@ -26,7 +26,7 @@ a changed timeline means another database
     test_another_database_gives_out_no_batch
 a value that the server does not report is no difference
     DIFFERS: «AND stored.timeline <> '' AND this.timeline <> ''»)
-    test_hidden_identity_field_is_no_difference
+    test_hidden_identity_field_is_not_a_difference
 a correction for some readers waits until earlier versions are reconciled
     reached_refusal: if «unreconciled → False»:
     test_after_a_restore_a_correction_waits_for_its_reconciliation[noticed-unreached]

@@ -108,7 +108,7 @@ the database itself refuses it, whatever the code does
     test_database_refuses_a_correction_from_other_code
 an event about a dropped copy reaches its reader
     exists_or_dropped: return delivery(key).exists() «or is_dropped(key)»
-    test_bounce_reaches_its_reader_whatever_address_it_names
+    test_bounce_is_applied_to_its_reader_under_any_address
 an event about a dropped copy does not revive an erased reader
     _delete_if_erased: is_erased = «readers.registered().reader_at(address_key) is None → False»
     test_events_about_an_erased_reader_are_not_kept

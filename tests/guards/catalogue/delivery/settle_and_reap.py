@@ -89,11 +89,11 @@ the reaper checks the epoch that it saw
 the reaper checks the state that it saw
     why: A settled or returned batch has no lease.
     _EXPIRED: «→ (» state = %s «→ OR true)» AND epoch = %s «AND lease_until <= clock_timestamp()»
-    test_batch_released_during_a_sweep_is_no_crash
+    test_batch_released_during_a_sweep_counts_no_crash
 a call that its worker settled meanwhile is no crash
     _recover_sending: expired_id = batch.id AND «{_EXPIRED} → batch.id = %s AND %s::text IS NOT
         NULL AND %s::bigint IS NOT NULL»
-    test_a_call_settled_while_the_sweep_looks_is_no_crash
+    test_call_settled_during_a_sweep_counts_no_crash
 the reaper uses evidence that arrived after the worker was lost
     _recover: unapplied «= unapplied_evidence(cursor, lease.batch) → : list[int] = []»
     test_lease_reaper_applies_evidence_of_a_crashed_worker

@@ -67,7 +67,7 @@ an address with letters beyond ASCII is redacted
     test_paths_are_not_logged
 the log has neither URL nor visitor where gunicorn gives them
     hide_paths: if «record.name == "gunicorn.error" → False»:
-    test_gunicorns_lines_have_neither_path_nor_visitor
+    test_gunicorn_log_lines_contain_no_path_and_no_visitor
 only a trusted proxy sets a request's id
     id_of: request.headers.get(HEADER, "") «if settings.TRUST_PROXY else ""»
     test_only_a_trusted_proxy_can_set_the_request_id

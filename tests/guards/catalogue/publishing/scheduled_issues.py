@@ -9,7 +9,7 @@ a scheduled issue is started once
     test_started_issue_cannot_be_called_back
 a time beside “now” is questioned
     ScheduleForm.clean: if «found.get("at") → False»:
-    test_time_beside_now_is_refused
+    test_send_now_with_a_time_is_refused
 the start and its audience are one transaction
     _start_in_time: «with short_transaction → from django.db import connection¶with
         connection.cursor»

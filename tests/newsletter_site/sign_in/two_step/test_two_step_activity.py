@@ -39,7 +39,7 @@ def last_line() -> LogEntry:
 
 
 @pytest.mark.parametrize("typed", ["{}{}", "{}-{}", " {} {} "])
-def test_an_app_code_is_not_taken_for_a_recovery_code(codes: list[str], typed: str) -> None:
+def test_app_code_is_not_accepted_as_a_recovery_code(codes: list[str], typed: str) -> None:
     code = code_now()
     assert Browser().sign_in(typed.format(code[:3], code[3:])).status_code == 302
     assert "recovery" not in plain_sentence_of(last_line())

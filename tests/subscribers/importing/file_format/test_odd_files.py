@@ -96,7 +96,7 @@ class TestTheDelimiter:
         ("rows", "delimiter"),
         [
             (["email;name"], "semicolons"),
-            # Neither known words far down nor one line with many addresses decide.
+            # Known words far down and one line with many addresses do not decide.
             ([f"r{number}@example.org;to|to|to" for number in range(30)], "semicolons"),
             (
                 ["ada@example.org;Ada", "bob@example.org;Bob", f"c@x.org;x,{'s@x.org,' * 5}"],
@@ -269,7 +269,7 @@ class TestAddressesAsTheyAreCopied:
             ('"Ada Whitlock" <ada@example.org>', "", "Ada Whitlock"),
             ("'Ada' < mailto:ada@example.org >", "", "Ada"),
             ("mailto:ada@example.org", "", ""),
-            ("A. W. <ada@example.org>", "Ada", "Ada"),  # a name of its own goes first
+            ("A. W. <ada@example.org>", "Ada", "Ada"),  # a column for the full name comes first
         ],
     )
     def test_address_and_name_are_taken_out(self, copied: str, column: str, name: str) -> None:
