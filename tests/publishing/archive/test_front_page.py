@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.utils.translation import override
 
 from delivery.models import Newsletter
 from publishing.content.edition_content import Content
@@ -27,6 +28,11 @@ def test_name_and_tagline_are_shown_and_escaped() -> None:
 
     assert "<title>Hedge &lt;b&gt;&amp; Gate&lt;/b&gt;</title>" in page
     assert "On &lt;i&gt;birds&lt;/i&gt;" in page
+
+
+def test_page_names_the_language_it_is_shown_in() -> None:
+    with override("de"):
+        assert '<html lang="de">' in front_page()
 
 
 def test_the_form_has_two_labelled_fields_and_one_button() -> None:
