@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from django.db import connection
 
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import periodic_tasks
 from delivery.tasks.background_tasks import BackgroundTask
 from newsletter_site.retention import prune
@@ -50,7 +51,8 @@ def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
             )
         )
     except BaseException:
-        periodic_tasks.fail(lease, "It failed. See the log.", again_in_s=RETRY_AFTER_S)
+        reason = Reason.of(ReasonCode.BROKE_OFF)
+        periodic_tasks.fail(lease, reason.dumps(), again_in_s=RETRY_AFTER_S)
         raise
     deleted = {pruned.rule.name: pruned.number for pruned in done if pruned.number}
     if deleted:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, override
 
 from delivery.interface import together
 from delivery.models import Edition
@@ -117,7 +117,8 @@ def drop_old_copies() -> Iterator[int]:
     first_error: Exception | None = None
     for edition in [] if days is None else drop_deliveries.load_due(days=days):
         try:
-            _mark_dropped(Edition.objects.get(pk=edition), days or 0)
+            with override("en"):  # as all log lines
+                _mark_dropped(Edition.objects.get(pk=edition), days or 0)
         except CannotDropError as error:
             logger.warning("the copies of edition %d stay: %s", edition, str(error))
         except Exception as error:  # noqa: BLE001 -- raised after the other editions

@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
+from django.utils.translation import get_language, override
 
 from delivery.feedback import event_inbox
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence, ProviderEvent
@@ -31,6 +32,7 @@ from publishing.editions.status import dropped_sentence
 from publishing.editions.versions import VersionRefusedError, plan_version
 from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
 from publishing.publish.publish import publish
+from publishing.receipts import drop_old_deliveries
 from publishing.receipts.drop_old_deliveries import (
     CannotDropError,
     drop_copies,
@@ -201,6 +203,22 @@ class TestDroppingRefused:
         assert rows_of(old).count() == 4
         lines = LineFormatter(shape="lines", words=False, secrets=[])
         assert f"stay: {stays.value}" in "".join(map(lines.format, caplog.records))
+
+    def test_log_line_is_english_in_every_language(
+        self,
+        old: Edition,
+        settings: Any,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        def refuse(*args: object) -> None:
+            raise CannotDropError(get_language())
+
+        settings.DELIVERIES_KEEP_DAYS = 50
+        monkeypatch.setattr(drop_old_deliveries, "_mark_dropped", refuse)
+        with override("de"):
+            assert sum(drop_old_copies()) == 0
+        assert caplog.messages == [f"the copies of edition {old.pk} stay: en"]
 
     def test_call_without_recorded_end_counts_by_its_deadline(self, old: Edition) -> None:
         attempt = Attempt.objects.filter(edition=old)[:1].get()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from io import StringIO
 from typing import Any
+from unittest.mock import Mock
 
 import psycopg
 import pytest
@@ -29,6 +30,8 @@ from delivery.monitoring.worker_heartbeat import beat
 from delivery.reports.audit import find_violations
 from delivery.retention.batched_delete import OldRows, short_delete
 from delivery.retention.expire_details import old_attempts
+from delivery.rules.reason import Reason, ReasonCode
+from delivery.tasks import periodic_tasks
 from idempotency.models import PostedForm
 from newsletter_site import daily_prune, retention
 from newsletter_site.models import ApiToken
@@ -429,3 +432,12 @@ def test_counter_is_shown_during_deletion_and_cleared() -> None:
     text = shown()
     assert "1 deleted: expired sessions" in text
     assert text.endswith("\r\x1b[K")
+
+
+def test_failed_task_stores_the_code_of_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    periodic_tasks.ensure_exists("prune", due_in_s=0)
+    monkeypatch.setattr(daily_prune, "prune", Mock(side_effect=ZeroDivisionError))
+    with pytest.raises(ZeroDivisionError):
+        daily_prune.prune_if_due(lambda: False)
+    reason = Reason.loads(PeriodicTask.objects.get(name="prune").last_error)
+    assert reason == Reason.of(ReasonCode.BROKE_OFF)

@@ -107,7 +107,7 @@ def _check_workers(host: str) -> CheckResult:
             )
         last = activity.last_heard_at.astimezone(UTC)
         reason = sentence.format(n=ACTIVE_WITHIN_S, time=f"{last:%Y-%m-%d %H:%M:%S} UTC")
-    return CheckResult(reason, (f"this host is {host}",) if host else ())
+    return CheckResult(reason, (_("this host is {host}").format(host=host),) if host else ())
 
 
 def migrations_result(pending: tuple[str, ...]) -> CheckResult:
@@ -119,7 +119,9 @@ def migrations_result(pending: tuple[str, ...]) -> CheckResult:
         "{n} migrations are not applied. Apply them before this version serves visitors.",
         len(pending),
     ).format(n=len(pending))
-    return CheckResult(reason, tuple(f"not applied: {name}" for name in pending))
+    return CheckResult(
+        reason, tuple(_("not applied: {name}").format(name=name) for name in pending)
+    )
 
 
 def no_answer(error: NoAnswerError) -> CheckResult:
