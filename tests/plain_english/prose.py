@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from html.parser import HTMLParser
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -22,7 +23,7 @@ SKIPPED = ("static/vendor/", "requirements/", "LICENSE", "migrations/")
 MARKS = frozenset(
     {"_", "gettext", "gettext_lazy", "gettext_noop", "ngettext", "ngettext_lazy", "pgettext"}
 )
-VISIBLE_ATTRIBUTES = ("title", "aria-label", "placeholder", "alt", "label")
+VISIBLE_ATTRIBUTES = ("title", "aria-label", "aria-description", "placeholder", "alt", "label")
 
 Kind = Literal["comment", "docstring", "string", "marked", "unmarked", "prose"]
 
@@ -73,8 +74,10 @@ def texts_of(path: str) -> tuple[Text, ...]:
             texts = script_texts(path, source)
         case ".md":
             texts = markdown_texts(path, source)
-        case ".yml" | ".conf" | ".toml" | ".service" | ".sh":
-            texts = hash_comments(path, source)
+        case ".yml" | ".conf" | ".toml" | ".service" | ".socket" | ".target" | ".sh":
+            texts = chain(hash_comments(path, source), named_values(path, source))
+        case ".json" if path.startswith("deploy/"):
+            texts = named_values(path, source)
         case _ if Path(path).name in {"Makefile", "Dockerfile", "run"}:
             texts = hash_comments(path, source)
         case _:
@@ -109,6 +112,10 @@ def _strings(node: ast.AST, *, marked: bool) -> Iterator[tuple[ast.expr, bool]]:
         isinstance(node, ast.Constant) and isinstance(node.value, str)
     ):
         yield node, marked
+        if isinstance(node, ast.JoinedStr):
+            for part in node.values:
+                if isinstance(part, ast.FormattedValue):
+                    yield from _strings(part.value, marked=False)
         return
     if isinstance(node, ast.Call):
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
@@ -140,9 +147,16 @@ def hash_comments(path: str, source: str, found: dict[int, str] | None = None) -
         found = {
             number: match[1]
             for number, line in enumerate(source.splitlines(), 1)
-            if (match := re.match(r"\s*(#.*)", line))
+            if (match := re.search(r"(?:^|\s)(#.*)", line))
         }
     yield from _joined(path, {n: re.sub(r"^[#!:\s-]+", "", words) for n, words in found.items()})
+
+
+def named_values(path: str, source: str) -> Iterator[Text]:
+    """Read the titles and descriptions in settings of other programs."""
+    named = r'\b(?:title|summary|description|Description)"?\s*[:=]\s*"?(\w[^"\n]*)'
+    for match in re.finditer(named, source):
+        yield Text(path, source.count("\n", 0, match.start()) + 1, "prose", match[1])
 
 
 def _joined(path: str, lines: dict[int, str]) -> Iterator[Text]:
@@ -214,7 +228,9 @@ def _plural_forms(inside: list[Token]) -> Iterator[str]:
 
 
 def _plain(html: str) -> str:
-    return re.sub(r"<[^>]*>", "", html)
+    shown = rf' (?:{"|".join(VISIBLE_ATTRIBUTES)})="([^"]*)"'
+    attributes = re.findall(shown, html)
+    return " ".join([re.sub(r"<[^>]*>", "", html), *attributes])
 
 
 def _tag_texts(path: str, token: Token, name: str) -> Iterator[Text]:
@@ -261,6 +277,10 @@ class _PageText(HTMLParser):
             shown.append(given.get("content"))
         for words in shown:
             self._keep(words or "")
+
+    def handle_comment(self, data: str) -> None:
+        if not re.match(r"\[if|<!\[", data):  # Outlook's conditions hold markup.
+            self._found.append(Text(self._path, self.getpos()[0], "comment", data))
 
     def handle_endtag(self, tag: str) -> None:
         self._silent -= tag in {"script", "style", "code", "kbd", "pre"}

@@ -3,13 +3,16 @@
 import pytest
 
 from tests.plain_english.prose import (
+    REPOSITORY,
     Text,
+    hash_comments,
     markdown_texts,
+    named_values,
     python_texts,
     script_texts,
     template_texts,
 )
-from tests.plain_english.rules import RULES, all_findings, check
+from tests.plain_english.rules import ALLOWED, RULES, all_findings, check
 
 # One sentence for each rule, in the order of RULES.
 PLANTED = (
@@ -52,6 +55,10 @@ def test_each_rule_finds_its_planted_sentence(rule, sentence):
         (python_texts, "a.py", "claimed = 1\n# A claim goes\n# on here.\n"),
         (python_texts, "a.py", 'words = _("The claim goes " "on.")\n'),
         (python_texts, "a.py", 'words = f"The claim {name} goes on."\n'),
+        (python_texts, "a.py", """words = f"{name or 'The claim goes on.'}"\n"""),
+        (hash_comments, "a.yml", "one: 1  # It goes on.\n"),
+        (named_values, "a.yml", "summary: It goes on.\n"),
+        (named_values, "a.json", '{"title": "It goes on"}\n'),
         (template_texts, "a.html", "<p>The claim\n goes on.</p>"),
         (template_texts, "a.html", '<p title="It goes on">{{ name }}</p>'),
         (template_texts, "a.html", '{% translate "It goes on." %}'),
@@ -61,6 +68,12 @@ def test_each_rule_finds_its_planted_sentence(rule, sentence):
             "{% blocktranslate %}It\n goes <b>on</b>.{% endblocktranslate %}",
         ),
         (template_texts, "a.html", "{% comment %}It goes on.{% endcomment %}"),
+        (template_texts, "a.html", "<!-- It goes on. -->"),
+        (
+            template_texts,
+            "a.html",
+            '{% blocktranslate %}<a title="It goes on">One</a>{% endblocktranslate %}',
+        ),
         (script_texts, "a.js", "// It goes on.\n"),
         (script_texts, "a.js", 'const words = "It goes on.";\n'),
         (markdown_texts, "a.md", "# Title\n\nThe claim goes\non.\n"),
@@ -83,6 +96,10 @@ def test_long_sentences_of_pages_are_found():
     assert list(check(reader))
     assert not list(check(author))
     assert list(check(Text(author.path, 1, "marked", sentence * 2)))
+
+
+def test_each_exception_names_a_file_and_its_reason():
+    assert all(reason and (REPOSITORY / path).exists() for path, _, reason in ALLOWED)
 
 
 def test_every_text_of_the_repository_is_plain():

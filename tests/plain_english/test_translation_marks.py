@@ -45,6 +45,9 @@ def test_marked_text_in_a_template_is_accepted(source):
         'help = _("Run it.") + "Then stop it."',
         "words = f\"{name}: {_('One letter')}\"",
         """sentence = f"{_('Held.')} {reason}\"""",
+        'messages.error(request, "Nothing was sent.")',
+        'raise NoReceiptError("The copies were deleted.")',
+        'fail(lease, "It failed. See the log.")',
     ],
 )
 def test_unmarked_text_in_python_is_found(source):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator
 
@@ -43,11 +44,15 @@ ENGLISH_ONLY = (
     "subscribers/api/",
 )
 # A call that hands its texts to a program, or to programmers only.
-_NOT_SHOWN = re.compile(
-    r"^(log|logger|debug|info|warning|error|exception|critical|execute|compile|SQL|RunSQL|fail"
-    r"|Literal|TypeVar|getLogger|assert_never|\w+Error|\w+Exception)$"
+_NOT_SHOWN = re.compile(r"^(execute|compile|SQL|RunSQL|Literal|TypeVar|getLogger|assert_never)$")
+_LOG_CALLS = frozenset({"debug", "info", "warning", "error", "exception", "critical", "log"})
+# Besides the built-in ones. The messages of other exceptions are for people.
+_ERRORS_FOR_PROGRAMMERS = frozenset(
+    {
+        *("BrokenClaimError", "CannotBeReplayedError", "ImproperlyConfigured"),
+        *("TransactionManagementError", "TruncatedBodyError", "WrongIsolationError"),
+    }
 )
-_SHOWN_ERRORS = frozenset({"ValidationError", "CommandError"})
 
 
 def unmarked_texts(path: str) -> Iterator[tuple[int, str]]:
@@ -75,13 +80,22 @@ def unmarked_in_python(source: str) -> Iterator[tuple[int, str]]:
 def _strings_for_people(node: ast.AST) -> Iterator[ast.expr]:
     if isinstance(node, ast.Call):
         name = getattr(node.func, "id", getattr(node.func, "attr", ""))
-        if name in MARKS or (_NOT_SHOWN.match(name) and name not in _SHOWN_ERRORS):
+        if name in MARKS or _is_not_shown(node.func, name):
             return
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Constant | ast.JoinedStr):
             yield child
         elif not (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
             yield from _strings_for_people(child)
+
+
+def _is_not_shown(called: ast.expr, name: str) -> bool:
+    if name in _LOG_CALLS:
+        return getattr(getattr(called, "value", None), "id", "") in {"log", "logger"}
+    built_in = isinstance(error := getattr(builtins, name, None), type) and issubclass(
+        error, BaseException
+    )
+    return built_in or name in _ERRORS_FOR_PROGRAMMERS or bool(_NOT_SHOWN.match(name))
 
 
 def _marks_in_f_strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
