@@ -53,7 +53,7 @@ def check_webhook_credentials(**kwargs: Any) -> Iterable[CheckMessage]:
             _("{setting} is set and {other} is not, so every webhook event is refused.").format(
                 setting=there, other=missing[0]
             ),
-            hint=_("Set both as in the address of Postmark's webhooks, or set neither."),
+            hint=_("Set both to the values in the webhook address, or set neither."),
             id="delivery.W003",
         )
 
@@ -65,9 +65,9 @@ def check_last_lookup_is_after_deadline(**kwargs: Any) -> Iterable[CheckMessage]
     if last < settings.DELIVERY_HTTP_DEADLINE_S:
         yield Advice(
             _(
-                "The last of DELIVERY_LOOKUP_AFTER_S is {last} s, before a call's deadline of "
-                "{deadline} s (DELIVERY_HTTP_DEADLINE_S). A copy that Postmark accepts in between "
-                "would be sent twice."
+                "The last value of DELIVERY_LOOKUP_AFTER_S, {last} s, is before the call deadline "
+                "of {deadline} s (DELIVERY_HTTP_DEADLINE_S). A copy that Postmark accepts in "
+                "between would be sent twice."
             ).format(last=f"{last:g}", deadline=f"{settings.DELIVERY_HTTP_DEADLINE_S:g}"),
             hint=_("Set the last look-up several minutes after the deadline."),
             id="delivery.W002",

@@ -32,7 +32,7 @@ MAX_PAUSE_S = 0.5
 # What each rule deletes, for people.
 WHAT = {
     "answers": gettext_lazy("saved responses to posted forms"),
-    "pending": gettext_lazy("unconfirmed sign-ups with their data"),
+    "pending": gettext_lazy("pending sign-ups with their data"),
     "files": gettext_lazy("uploaded files that were not imported"),
     "calls": gettext_lazy("calls to Postmark"),
     "events": gettext_lazy("applied events of Postmark’s webhooks"),

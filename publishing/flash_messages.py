@@ -23,7 +23,7 @@ NONE_LEFT = gettext_lazy(
     "This version goes to nobody: no reader of an earlier version is still confirmed."
 )
 ALL_REACHED = gettext_lazy(
-    "This version goes to nobody: every confirmed reader got an earlier version."
+    "This version goes to nobody: every confirmed reader was already sent an earlier one."
 )
 # The tags name the subject of a message, so a replay leads to the same page as the first answer.
 # `until` is when the message is outdated: after the first copies have `left`, or when all copies

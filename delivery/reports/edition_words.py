@@ -22,7 +22,7 @@ STATE_WORDS: Mapping[EditionState, Promise] = {
 AUDIENCE_WORDS: Mapping[str, Promise] = {
     "everyone": _("all confirmed readers"),
     "reached": _("readers who were sent an earlier version"),
-    "unreached": _("readers whom no version has reached"),
+    "unreached": _("readers who were not sent an earlier version"),
     "nobody": _("nobody (archive only)"),
 }
 

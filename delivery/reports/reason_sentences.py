@@ -91,8 +91,8 @@ SENTENCES: Mapping[str, Promise] = {
         "Postmark's search does not show it yet. It is too early to conclude anything."
     ),
     Code.NOT_FOUND_HELD: _(
-        "Postmark did not answer, and its search does not show these copies. Homing may not resend "
-        "them automatically. An author must decide whether to resend them."
+        "Postmark did not answer, and its search does not show these copies. The settings do not "
+        "let Homing resend them automatically. An author must decide whether to resend them."
     ),
     Code.NOT_FOUND_RESENT: _(
         "Postmark did not answer and does not have these copies. Homing sends them again."

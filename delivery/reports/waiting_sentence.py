@@ -21,7 +21,7 @@ _GOES_OUT: Mapping[str, Promise] = {
         "Goes out on {time} to readers who were sent an earlier version and are still confirmed."
     ),
     "unreached": gettext_lazy(
-        "Goes out on {time} to confirmed readers whom no version has reached by then."
+        "Goes out on {time} to confirmed readers who were not sent an earlier version by then."
     ),
     "nobody": gettext_lazy("Appears in the archive on {time}. It is not mailed."),
 }
@@ -33,7 +33,8 @@ _STARTS_NOW: Mapping[str, Promise] = {
         "It was due on {time}. A worker starts it now, to readers who were sent an earlier version."
     ),
     "unreached": gettext_lazy(
-        "It was due on {time}. A worker starts it now, to readers whom no version has reached."
+        "It was due on {time}. A worker starts it now, to readers who were not sent an "
+        "earlier version."
     ),
     "nobody": gettext_lazy("It was due on {time}. A worker puts it into the archive now."),
 }
@@ -188,8 +189,8 @@ def _ended(counts: EditionCounts, zone: tzinfo) -> str:
         return ""
     if counts.parked_batches and not (counts.queued_batches or counts.leased_batches):
         return ngettext(
-            "{n} copy stays unconfirmed: there is no proof whether Postmark accepted it.",
-            "{n} copies stay unconfirmed: there is no proof whether Postmark accepted them.",
+            "{n} copy stays unconfirmed: nothing shows whether Postmark accepted it.",
+            "{n} copies stay unconfirmed: nothing shows whether Postmark accepted them.",
             counts.unknown,
         ).format(n=digits(counts.unknown))
     asking = ngettext(

@@ -215,9 +215,10 @@ def _question(action: str, status: EditionStatus, readers_now: int) -> list[str]
         case _:
             return [
                 ngettext(
-                    "Homing resends up to {n} copy: only without proof that Postmark has it.",
-                    "Homing resends up to {n} copies: only those without proof that Postmark has "
-                    "them.",
+                    "Homing resends up to {n} copy. It skips copies that Postmark is known "
+                    "to have.",
+                    "Homing resends up to {n} copies. It skips copies that Postmark is known "
+                    "to have.",
                     undecided,
                 ).format(n=digits(undecided)),
                 _("A reader who did get the first copy gets a second one."),
@@ -326,7 +327,7 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[str]:
                 _("Its text is kept."),
             ]
         case "call-back":
-            return [_("Called back. It reached nobody. Its text is kept.")]
+            return [_("Called back. It was sent to nobody. Its text is kept.")]
         case "cancel" if "withdrawn" in numbers:
             return [
                 ngettext(
@@ -338,7 +339,7 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[str]:
                 _are_unconfirmed(numbers["unknown"]),
             ]
         case "cancel":
-            return [_("Cancelled. It reached nobody. Its text is kept.")]
+            return [_("Cancelled. It was sent to nobody. Its text is kept.")]
         case "close":
             missed, unknown = numbers["missed"], numbers["unknown"]
             return [_("Closed."), _missed(missed), _stay_unconfirmed(unknown)]

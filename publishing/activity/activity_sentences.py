@@ -123,7 +123,7 @@ _TEXTS: Mapping[str, Promise] = {
     "unlist": gettext_lazy("{who} made {thing} unlisted."),
     "acknowledge_alarms": gettext_lazy("{who} acknowledged the alarms of {thing}."),
     "drop_copies": gettext_lazy("{who} deleted the copies of {thing}."),
-    "begin_draft": gettext_lazy("{who} began the draft {thing}."),
+    "begin_draft": gettext_lazy("{who} started the draft {thing}."),
     "continue_draft": gettext_lazy(
         "{who} continued the draft {thing}, which somebody else had saved."
     ),
@@ -139,11 +139,11 @@ _TEXTS: Mapping[str, Promise] = {
     "erase": gettext_lazy("{who} erased {thing}."),
     "download_data": gettext_lazy("{who} downloaded the data of {thing}."),
     "set_up_two_step": gettext_lazy("{who} set up two-step sign-in for {thing}."),
-    "remove_two_step": gettext_lazy("{who} switched off two-step sign-in for {thing}."),
+    "remove_two_step": gettext_lazy("{who} turned off two-step sign-in for {thing}."),
     "remove_two_step_by_operator": gettext_lazy(
-        "An operator switched off two-step sign-in for {thing}."
+        "An operator turned off two-step sign-in for {thing}."
     ),
-    "new_recovery_codes": gettext_lazy("{who} made new recovery codes for {thing}."),
+    "new_recovery_codes": gettext_lazy("{who} created new recovery codes for {thing}."),
     "forget_failures": gettext_lazy("An operator reset the failed sign-ins of {thing}."),
     "revoke_token": gettext_lazy("{who} revoked {thing}."),
 }
@@ -253,7 +253,7 @@ def _made_token(params: Params) -> ActivitySentence:
     if days is not None:
         text = ngettext("It expires after {n} day.", "It expires after {n} days.", days)
         more.append((text, {"n": digits(days)}))
-    return _said(_("{who} made {thing}."), *more)
+    return _said(_("{who} created {thing}."), *more)
 
 
 def _approved(params: Params) -> ActivitySentence:

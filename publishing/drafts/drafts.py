@@ -150,10 +150,10 @@ def keep_signed_out(
         if still_open.filter(created_by=author, revision=1).count() >= MOST_UNTOUCHED:
             raise TooManyUntouchedError(
                 ngettext(
-                    "You already have {n} draft that was saved only once. Homing makes no new "
-                    "draft while you are signed out.",
-                    "You already have {n} drafts that were saved only once. Homing makes no new "
-                    "draft while you are signed out.",
+                    "You already have {n} draft that was saved only once, so Homing created no "
+                    "new one.",
+                    "You already have {n} drafts that were saved only once, so Homing created "
+                    "no new one.",
                     MOST_UNTOUCHED,
                 ).format(n=MOST_UNTOUCHED)
             )

@@ -104,16 +104,16 @@ def unreached_refusal(issue: uuid.UUID, version: int) -> str:
         if counts.control in {"cancelled", "closed"} and counts.waiting:
             return ngettext(
                 "{n} copy of version {version} is still being sent. Wait until it is settled, then "
-                "publish to those whom no version has reached.",
+                "publish to those who were not sent an earlier version.",
                 "{n} copies of version {version} are still being sent. Wait until they are "
-                "settled, then publish to those whom no version has reached.",
+                "settled, then publish to those who were not sent an earlier version.",
                 counts.waiting,
             ).format(n=digits(counts.waiting), version=counts.version)
         is_over = not (counts.waiting or counts.unknown or counts.missed)
         if counts.control not in {"cancelled", "closed"} and not is_over:
             return _(
                 "Copies of version {version} may still be sent. Cancel or close that version "
-                "before you publish to those whom no version has reached."
+                "before you publish to those who were not sent an earlier version."
             ).format(version=counts.version)
     return ""
 
@@ -243,7 +243,7 @@ def audience_choices(plan: VersionPlan | None, everyone: int) -> list[AudienceCh
     unknown = plan.unknown_reached
     if unknown:
         reached = _("Only those who were sent an earlier version: not available")
-        unreached = _("Only those whom no version has reached: not available")
+        unreached = _("Only those who were not sent an earlier version: not available")
     else:
         reached = ngettext(
             "Only those who were sent an earlier version: {n} confirmed reader",
@@ -251,8 +251,8 @@ def audience_choices(plan: VersionPlan | None, everyone: int) -> list[AudienceCh
             plan.reached,
         ).format(n=digits(plan.reached))
         unreached = ngettext(
-            "Only those whom no version has reached: {n} confirmed reader",
-            "Only those whom no version has reached: {n} confirmed readers",
+            "Only those who were not sent an earlier version: {n} confirmed reader",
+            "Only those who were not sent an earlier version: {n} confirmed readers",
             plan.unreached,
         ).format(n=digits(plan.unreached))
     later = _("Readers who are sent an earlier version after this moment are not included.")
@@ -279,8 +279,8 @@ def _what_is_left(counts: EditionCounts, goes_to: str) -> list[str]:
     sentences = []
     if counts.waiting:
         text = ngettext(
-            "Version {version} is still being sent: {n} copy is waiting.",
-            "Version {version} is still being sent: {n} copies are waiting.",
+            "Version {version} is not finished: {n} copy is queued or being sent.",
+            "Version {version} is not finished: {n} copies are queued or being sent.",
             counts.waiting,
         )
         if goes_to_everyone:

@@ -22,8 +22,9 @@ class FindingText(NamedTuple):
 
 _NO_WORKER = _("No worker is running")
 _RETURN_PATH = _(
-    "SPF then passes only for Postmark's domain, which does not count for yours. Set a return path "
-    "at Postmark, usually pm-bounces. Ignore this if yours has another name. Checked: {at}."
+    "SPF then passes only for Postmark's domain, not for yours. Set a return path "
+    "at Postmark, usually pm-bounces. Ignore this if your return path has another name. "
+    "Checked: {at}."
 )
 
 TEXTS = {

@@ -24,7 +24,7 @@ def how_far(status: EditionStatus) -> str:
     """Say how much of a version was sent, or why nothing was."""
     counts = status.counts
     if not counts.has_started:
-        return status.reason() or _("It reached nobody")
+        return status.reason() or _("Sent to nobody")
     if counts.goes_to == "nobody":
         return _("Not mailed: archive only")
     return _("{sent} of {audience} sent").format(
@@ -94,9 +94,11 @@ def _did_not_get_it(number: int) -> str:
 def _cancelled(counts: EditionCounts) -> str:
     if not (counts.sent or counts.unknown or counts.waiting):
         done = _("Called back.") if counts.is_called_back else _("Cancelled.")
-        return " ".join((done, _("It reached nobody. Its text is kept for the next version.")))
+        return " ".join((done, _("It was sent to nobody. Its text is kept for the next version.")))
     reached = ngettext(
-        "Cancelled. It reached {n} reader.", "Cancelled. It reached {n} readers.", counts.sent
+        "Cancelled. It was sent to {n} reader.",
+        "Cancelled. It was sent to {n} readers.",
+        counts.sent,
     ).format(n=digits(counts.sent))
     return f"{reached} {_did_not_get_it(_without(counts))}"
 
@@ -115,7 +117,7 @@ _WENT_TO_NOBODY = {
         "This version went to nobody: no reader of an earlier one was still confirmed."
     ),
     "unreached": gettext_lazy(
-        "This version went to nobody: an earlier one had reached every confirmed reader."
+        "This version went to nobody: every confirmed reader was already sent an earlier one."
     ),
     "nobody": ARCHIVE_ONLY,
 }

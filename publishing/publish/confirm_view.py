@@ -138,10 +138,10 @@ def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
     if moment:
         if edition.goes_to == NOBODY:
             sentence = _(
-                "The newsletter issue has been accepted. It appears in the archive {time}."
+                "The newsletter issue has been accepted. It appears in the archive on {time}."
             )
         else:
-            sentence = _("The newsletter issue has been accepted. It goes out {time}.")
+            sentence = _("The newsletter issue has been accepted. It goes out on {time}.")
         messages.success(request, sentence.format(time=moment.words), extra_tags=tag)
         return
     if edition.goes_to == NOBODY:

@@ -29,13 +29,13 @@ def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
     if name == "desk:test" and may_write:
         sentence = _(
             "This form is older than your current session. Nothing was sent. Your text is here, "
-            "unchanged. Press again."
+            "unchanged. Press the button again."
         )
         return test_letter_view.form_again(request, sentence, status=403)
     if name in COMPOSER and may_write:
         sentence = _(
             "This form is older than your current session. Nothing was saved. Your text is here, "
-            "unchanged. Press again."
+            "unchanged. Press the button again."
         )
         return composer_view.form_again(request, notice=sentence, status=403)
     if name == "subscribers:sign_up":
@@ -45,6 +45,6 @@ def csrf_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
         return confirm_view.link_page(request, must_press_again=True)
     sentence = _(
         "This form is older than your current session. Nothing was changed. Go back, reload the "
-        "page and press again."
+        "page and press the button again."
     )
     return render(request, "403.html", {"exception": sentence}, status=403)

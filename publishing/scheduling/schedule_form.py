@@ -24,7 +24,7 @@ class RescheduleForm(forms.Form):
         ),
     )
     zone = forms.CharField(required=False, label=_("Time zone"), widget=forms.Select)
-    which = forms.CharField(required=False, label=_("Which of the two"))
+    which = forms.CharField(required=False, label=_("Which one"))
 
     moment: ScheduledTime | None = None
     choices: tuple[ScheduledTime, ...] = ()

@@ -183,7 +183,7 @@ def form_again(request: HttpRequest, sentence: str, *, status: int) -> HttpRespo
 
 
 def _still_working(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
-    sentence = _("Your earlier click is still being processed. Press again.")
+    sentence = _("Your earlier click is still being processed. Press the button again.")
     return form_again(request, sentence, status=200)
 
 

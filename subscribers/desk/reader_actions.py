@@ -64,8 +64,8 @@ _UNBLOCK = Action(
     label=_("Unblock this address"),
     heading=_("Unblock this address?"),
     question=_(
-        "This ends the block and changes nothing else. The reader’s state stays the same, and "
-        "so does everything Postmark reported about the address."
+        "This ends the block. The reader’s state and Postmark’s reports about the address stay "
+        "as they are."
     ),
     button=_("Unblock this address"),
     done_message=_("Unblocked. The reader’s state did not change."),

@@ -45,7 +45,7 @@ HIDDEN: Mapping[str, StrPromise] = {
 }
 STATUSES: Mapping[Status, StrPromise] = {
     Status.SUBSCRIBED: gettext_lazy("Subscribed: {n}"),
-    Status.UNCONFIRMED: gettext_lazy("Unconfirmed, added as pending: {n}"),
+    Status.UNCONFIRMED: gettext_lazy("Not confirmed, added as pending: {n}"),
     Status.UNSUBSCRIBED: gettext_lazy("Unsubscribed, suppressed: {n}"),
     Status.BOUNCED: gettext_lazy("Bounced, suppressed: {n}"),
     Status.COMPLAINED: gettext_lazy("Complained, suppressed: {n}"),

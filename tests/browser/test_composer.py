@@ -166,7 +166,9 @@ def test_copy_whose_answer_was_lost_can_be_saved_again(writing, draft):
     copy = writing.get_by_role("button", name="Save mine as a copy")
     writing.route("**/drafts/", arrives_and_its_answer_does_not)
     copy.click()
-    expect(writing.get_by_role("alert")).to_have_text("The copy could not be saved. Press again.")
+    expect(writing.get_by_role("alert")).to_have_text(
+        "The copy could not be saved. Press the button again."
+    )
     expect(writing.get_by_text("Both versions are kept.")).to_be_visible()
     writing.unroute_all()
     letter(writing).fill("Mine, and more.")
@@ -254,7 +256,7 @@ def test_text_written_signed_out_is_saved_after_signing_in(writing):
     assert Draft.objects.get().letter == LETTER
 
     with writing.context.expect_page() as opened:
-        writing.get_by_role("link", name="Sign in in a new tab").click()
+        writing.get_by_role("link", name="Open the sign-in page").click()
     sign_in(opened.value)
     opened.value.wait_for_url(lambda url: "/login/" not in url)
     writing.bring_to_front()
@@ -268,7 +270,7 @@ def test_cleared_cookies_show_the_way_to_sign_in(writing):
     letter(writing).fill("Written without a cookie.")
 
     expect(writing.get_by_text("You are signed out. Your text is kept")).to_be_visible()
-    expect(writing.get_by_role("link", name="Sign in in a new tab")).to_be_visible()
+    expect(writing.get_by_role("link", name="Open the sign-in page")).to_be_visible()
     assert Draft.objects.get().letter == LETTER
 
 

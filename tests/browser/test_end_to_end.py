@@ -102,7 +102,7 @@ def test_issue_from_its_first_word_to_its_receipt(new_page, author, readers, sit
 
         # During the hold nothing is sent, although a worker is running. She calls it back.
         do(page, "Call back", f"Call back {READERS} copies")
-        expect(page.locator(".lede")).to_contain_text("Called back. It reached nobody")
+        expect(page.locator(".lede")).to_contain_text("Called back. It was sent to nobody")
         page.get_by_role("link", name="Open the draft").click()
         expect(page.get_by_label("Letter, in")).to_have_value(draft.letter)
         assert edition().control == "cancelled"

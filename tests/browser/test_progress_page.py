@@ -260,7 +260,7 @@ def test_dialog_makes_page_inert_and_acts_once_on_double_click(desk, held):
 
     link.click()
     dialog.get_by_role("button", name="Call back").dblclick()
-    expect(desk.locator(".lede")).to_contain_text("Called back. It reached nobody")
+    expect(desk.locator(".lede")).to_contain_text("Called back. It was sent to nobody")
     expect(desk.get_by_text("The issue is a draft again, with all its content.")).to_be_visible()
     expect(desk.get_by_text("nothing to call back")).to_have_count(0)
     expect(desk.locator(".head .acts .btn:visible")).to_have_count(0)

@@ -40,7 +40,7 @@ def test_publishing_cancelling_importing_erasing_and_permissions_all_leave_their
     assert window.post(f"{FORM}{issue}/cancel/", **asked).status in {302, 303}
     # No reader got the letter, so it is a draft again.
     assert new_lines() == [
-        ("ola began the draft Swifts leave without saying goodbye.", "draft"),
+        ("ola started the draft Swifts leave without saying goodbye.", "draft"),
         ("ola cancelled Swifts leave without saying goodbye.", "issue"),
     ]
 

@@ -59,7 +59,7 @@ class TestBeginning:
         assert first.draft.pk == again.draft.pk
         assert not other.is_saved
         assert Draft.objects.get().letter == "They have gone."
-        assert plain_sentence_of(LogEntry.objects.get()) == "Edith Marlow began the draft Swifts."
+        assert plain_sentence_of(LogEntry.objects.get()) == "Edith Marlow started the draft Swifts."
 
 
 class TestSaving:

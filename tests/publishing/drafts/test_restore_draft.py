@@ -137,7 +137,7 @@ def test_cancelling_makes_no_draft_if_a_reader_may_have_it(window, author, three
 
     assert Edition.objects.get().control == "cancelled"
     assert not Draft.objects.exists()
-    assert "reached nobody" not in window.get(answer.answer["Location"]).words
+    assert "It was sent to nobody" not in window.get(answer.answer["Location"]).words
 
 
 @pytest.mark.usefixtures("held", "three_readers")

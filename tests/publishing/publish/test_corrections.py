@@ -480,8 +480,8 @@ def test_warning_names_an_earlier_version_still_being_sent(correct, first):
     everyone, reached = (
         overlap_warnings(first.issue_id, 2, whom) for whom in ("everyone", "reached")
     )
-    assert "2 copies are waiting" in everyone[0]
-    assert "2 copies are waiting" in reached[0]
+    assert "2 copies are queued or being sent" in everyone[0]
+    assert "2 copies are queued or being sent" in reached[0]
     assert everyone != reached
 
     in_doubt(first, "Bram")

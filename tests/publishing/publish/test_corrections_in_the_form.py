@@ -104,7 +104,7 @@ def test_after_restore_correction_for_unreached_readers_is_stopped(window, first
 
     composer = window.get(f"{FORM}write/?issue={first.issue_id}")
 
-    assert "whom no version has reached: not available" in composer.words
+    assert "who were not sent an earlier version: not available" in composer.words
     assert 'value="unreached" checked' in composer.html
     refusal = f"Run `./homing reconcile {first.issue_id}` first"
     assert composer.words.count(refusal) == 3  # at both choices, and next to the button

@@ -96,13 +96,13 @@ def test_unreached_readers_get_the_next_version_after_cancel(window, author, thr
     page = window.get(f"{FORM}write/?issue={first.issue_id}")
     fields = page.form_with("goes_to").fields
     assert fields["goes_to"] == "unreached"
-    assert "Only those whom no version has reached: 2 confirmed readers" in page.words
+    assert "Only those who were not sent an earlier version: 2 confirmed readers" in page.words
 
     window.post(f"{FORM}drafts/", **fields, then="check")
     draft = Draft.objects.get()
     check = window.get(at(draft, "check")).words
-    assert "Readers 2 confirmed readers who got no earlier version" in check
-    assert "Earlier versions confirmed readers who were sent one: 1; who were not: 2" in check
+    assert "Readers 2 confirmed readers who were not sent an earlier version" in check
+    assert "Earlier versions sent to confirmed readers: 1; not sent to: 2" in check
     window.post(FORM, **sheet(window, draft))
     second = Delivery.objects.filter(version=2)
     assert {copy.name for copy in second} == {"Bram", "Cleo"}

@@ -318,10 +318,10 @@ def test_the_page_shows_the_product_and_the_statuses(window: WindowOf) -> None:
     for words in (
         "Format Kit subscribers: UTF-8, commas, with a header, LF",
         "Status: “state”",
-        "Statuses Subscribed: 2; Unconfirmed, added as pending: 1; ",
+        "Statuses Subscribed: 2; Not confirmed, added as pending: 1; ",
         "Unsubscribed, suppressed: 1; Bounced, suppressed: 1; Complained, suppressed: 1",
         "bounced in the file: 1, complained in the file: 1, unsubscribed in the file: 1",
-        "Readers whose status is unconfirmed still get a confirmation email.",
+        "Readers who are not confirmed in the file still get a confirmation email.",
     ):
         assert words in window.get(address).words
     assert not Suppression.objects.exists()

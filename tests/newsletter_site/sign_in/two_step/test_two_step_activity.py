@@ -29,8 +29,8 @@ def test_every_change_is_in_the_activity_log(codes: list[str]) -> None:
         f"edith signed in to edith{network}",
         "edith set up two-step sign-in for edith.",
         f"edith signed in to edith{network} A recovery code was used.",
-        "edith made new recovery codes for edith.",
-        "edith switched off two-step sign-in for edith.",
+        "edith created new recovery codes for edith.",
+        "edith turned off two-step sign-in for edith.",
     ]
 
 
@@ -58,7 +58,7 @@ def test_operators_commands_are_in_the_activity_log(
     call_command("remove_second_factor", "edith")
     assert last_line().object_repr == "edith"
     assert plain_sentence_of(last_line()) == (
-        "An operator switched off two-step sign-in for edith. This was done on the command line."
+        "An operator turned off two-step sign-in for edith. This was done on the command line."
     )
     assert not window.is_signed_in
     assert Browser().sign_in().status_code == 302
