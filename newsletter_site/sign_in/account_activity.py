@@ -16,6 +16,8 @@ logger = logging.getLogger(__name__)
 
 def find_author(username: str) -> Any:
     """Return the author with this user name. Raises `CommandError`."""
+    # Bytes that are not UTF-8 arrive as unpaired surrogates, which PostgreSQL cannot read.
+    username = username.encode(errors="replace").decode()
     author = get_user_model().objects.filter(username=username).first()
     if author is None:
         raise CommandError(
