@@ -11,7 +11,7 @@ FIELD = "idempotency_key"
 HEADER = "Idempotency-Key"
 LONGEST_KEY = 49
 
-# No space at either end: headers drop it and fields keep it, so one key would become two.
+# No space at the ends: headers drop it and fields keep it, so one key would become two.
 KEY_PATTERN = r"^[!-~]([ -~]{0,47}[!-~])?$"
 
 

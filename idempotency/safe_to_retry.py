@@ -39,9 +39,9 @@ def safe_to_retry(
     """Make a view safe to retry.
 
     The same form posted again does nothing and gets the same response. The view is called as
-    `view(request, form, key, …)` with a valid form, inside the transaction that also holds the
-    claim and the saved response. A response of 200 to 399 is committed and saved. Any other
-    response or an exception rolls everything back and frees the key.
+    `view(request, form, key, …)` with a valid form. The same transaction holds the claim and the
+    saved response. A response of 200 to 399 is committed and saved. Any other response or an
+    exception rolls everything back and frees the key.
 
     form               called with request.POST and request.FILES; validated before the claim
     fields             names of the posted fields and files that are compared

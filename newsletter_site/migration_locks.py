@@ -144,8 +144,8 @@ def watch_locks(
 ) -> Iterator[None]:
     """Watch on a separate connection which sessions block migrations.
 
-    `on_wait` gets each wait. A statement that waits longer than `longest_wait_s` is cancelled; a
-    wait for a lock times out before that.
+    `on_wait` gets each wait. A wait for a lock has a shorter time-out. Any statement that waits
+    longer than `longest_wait_s` is cancelled.
     """
     onlooker = connection.copy()
     onlooker.inc_thread_sharing()

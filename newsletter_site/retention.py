@@ -137,8 +137,8 @@ def prune(
 ) -> list[Pruned]:
     """Delete all data that is old enough. It must not be called in a transaction.
 
-    After each piece, `on_progress` gets the rule and its number so far, `pause` gets the seconds to
-    wait, and `may_continue` is asked. If a rule fails or waits too long, the others still run.
+    After each piece, `on_progress` gets the rule and its number so far. `pause` gets the seconds to
+    wait, and `may_continue` decides. If a rule fails or waits too long, the others still run.
     """
     if transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("Each piece needs its own transaction.")

@@ -36,7 +36,7 @@ TAKEN_WITHIN_S = 30.0
 SLOW_TAKERS = 3
 # The unread rest of a request is discarded for this long. Closing at once would lose the response.
 LINGER_S = 10.0
-# With this many connections a process accepts no more, far below the usual 1,024 open files.
+# A process accepts at most this number of connections, far below the usual 1,024 open files.
 MOST_CONNECTIONS = 400
 # Above this number, connections that have been idle for `IDLE_S` are closed, the oldest first.
 MANY_CONNECTIONS = 300

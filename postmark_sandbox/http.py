@@ -14,7 +14,7 @@ JSON = "application/json; charset=utf-8"
 TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 POST_TIMEOUT_S = 10.0
-# Postmark follows 3xx responses up to this many times.
+# The maximum number of 3xx responses that Postmark follows.
 REDIRECTS = Retry(10, connect=0, read=0, other=0, raise_on_redirect=False)
 # Connections stay open between posts, until the webhook queue stops.
 POOL = PoolManager(timeout=POST_TIMEOUT_S)

@@ -26,8 +26,8 @@ ALL_REACHED = gettext_lazy(
     "This version goes to nobody: every confirmed reader was already sent an earlier one."
 )
 # The tags name the subject of a message, so a replay leads to the same page as the first answer.
-# `until` is when the message is outdated: after the first copies have `left`, or when all copies
-# are settled (`at_rest`).
+# `until` says when the message is outdated: once a copy was sent (`left`), or once all copies are
+# settled (`at_rest`).
 UNTIL_LEFT, UNTIL_AT_REST = "until:left", "until:at_rest"
 
 

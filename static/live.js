@@ -1,5 +1,5 @@
 // Keep an open page up to date with htmx. The server sends the changes and the time of the next poll
-// (publishing/progress/live_page.py). This script does what htmx has no attribute for: poll when the page
+// (publishing/progress/live_page.py). htmx has no attribute for the tasks of this script: poll when the page
 // becomes visible, report failures, keep the focus, and count down a hold.
 const page = document.getElementById("live");
 const LONGEST_S = 60;

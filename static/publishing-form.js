@@ -28,7 +28,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
       if (name in words) put(form.elements[name], words[name]);
     }
   } else {
-    // Nothing is kept for the old key, and the page may hold text that belongs to its own key.
+    // The old key needs no copy. The page may have text that belongs to its own key.
     history.replaceState({ key: key.value }, "");
   }
 

@@ -1,7 +1,8 @@
 """
 Limits of requests for mail: per reader and day, and per network and hour.
 
-A form that returns too fast is not refused, because browsers fill in forms. It gets fewer attempts.
+A form that returns too fast is not refused, because browsers can fill in forms. It gets fewer
+attempts.
 """
 
 from collections.abc import Sequence

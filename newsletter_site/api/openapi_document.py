@@ -38,8 +38,8 @@ _HEADERS: dict[str, Any] = {
     },
 }
 
-# For each operation that creates something: the parameter and the value that name the new resource,
-# and the operations that take it.
+# For each operation that creates a resource: the parameter and the value that name it, and the
+# operations that use it.
 _LINKS = {
     "publishIssue": (
         "issue",

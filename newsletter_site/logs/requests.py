@@ -76,7 +76,7 @@ class BindAuthor(MiddlewareMixin):
         user = request.user
 
         def bind_and_return() -> Any:
-            # Only when the page needs the user: that costs a query, and most pages do not.
+            # Only if the page needs the user, because this costs a query.
             if user.is_authenticated:
                 log_context.bind(author=user.pk)
             return user

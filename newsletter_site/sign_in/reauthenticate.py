@@ -35,7 +35,7 @@ def identity_error(request: HttpRequest) -> str:
         checked = two_step_devices.check(author, password_or_code)
         if checked.is_right:
             return ""
-        # The attempt counts during a pause too, because it was checked as a password.
+        # The attempt also counts during a pause, because it was checked as a password.
         if checked.wait_s:
             error = pause_sentence(checked.wait_s)
     count_failure(request, name)

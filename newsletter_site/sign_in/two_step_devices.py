@@ -25,8 +25,8 @@ from subscribers.record_activity import record_activity
 
 RECOVERY_CODES = 10
 SETUP_EXPIRES = timedelta(minutes=15)
-# The pause after a wrong code doubles up to 2 ** 10 s, so that a stranger cannot lock the owner out
-# for years.
+# The pause after a wrong code doubles up to 2 ** 10 s. Otherwise a stranger could lock the owner
+# out for years.
 _LONGEST_PAUSE_AFTER = 11
 # Characters that look alike are left out. A code has 60 bits, so its hash cannot be guessed.
 _ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"

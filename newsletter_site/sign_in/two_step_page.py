@@ -20,7 +20,7 @@ from newsletter_site.sign_in import two_step_devices
 from newsletter_site.sign_in.reauthenticate import identity_error
 from newsletter_site.sign_in.two_step_devices import pause_sentence
 
-# The pending device and the session hash of its set-up: its secret is shown in this session only.
+# The pending device, and the hash of the only session that shows its secret.
 _PENDING = "two-step.pending"
 
 

@@ -85,7 +85,7 @@ def create_token(
     if expires_days is not None:
         new.expires_at = cast("Any", Now()) + timedelta(days=expires_days)
     with transaction.atomic():
-        # Ignore a second post: after an error the server would write the row into its log.
+        # Ignore a second post, because after an error the server would log the row.
         ApiToken.objects.bulk_create([new], ignore_conflicts=True)
         row = ApiToken.objects.filter(hash=hash_token(token)).first()
         if row is None:

@@ -19,7 +19,7 @@ from postmark_sandbox.state.webhooks import CATCH_ALL_ID, WebhookList
 
 # Postmark waits this number of minutes; the sandbox waits the same number of seconds.
 WAITS_S = (1.0, 5.0, 10.0, 10.0, 10.0, 15.0)
-# After this many lost events of one type in a row, Postmark stops posting that type.
+# After this number of lost events of one type in a row, Postmark stops posting the type.
 PAUSED_AFTER = 10
 
 
@@ -48,7 +48,7 @@ class WebhookQueue:
         self._events: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
         # A heap of posts that are due, late or to be retried.
         self._pending: list[_Post] = []
-        # The active shuffle rule and its posts, until there are enough or its time is up.
+        # The active shuffle rule and its posts, until there are enough or its time has ended.
         self._window: FaultRule | None = None
         self._window_due = 0.0
         self._mixed: list[_Post] = []
@@ -80,7 +80,7 @@ class WebhookQueue:
             self._changed.notify_all()
 
     def hurry(self) -> int:
-        """Post everything that is late, to be shuffled or to be retried; return how many."""
+        """Post all late, shuffled and retried events now; return how many."""
         with self._changed:
             late = self.waiting
             self._close_window()

@@ -16,7 +16,8 @@ KEPT_FIELDS = ("MessageStream", "ServerID", "MessageID", "Tag", "Metadata")
 class PlannedEvent:
     """Event with the delays of its posts.
 
-    The rule, if any, makes the event wait for others, which are then posted in another order.
+    The rule, if any, makes the event wait for other events. They are then posted in another
+    order.
     """
 
     event: dict[str, Any]
@@ -32,7 +33,7 @@ def address_of(event: dict[str, Any]) -> str:
 def plan(event: dict[str, Any], rules: list[FaultRule]) -> list[PlannedEvent]:
     """Return the posts for one event that all of these rules match.
 
-    The plan has the event itself, perhaps later or again, and perhaps other events.
+    The plan contains the event, possibly late or repeated, and possibly other events.
     """
     itself = PlannedEvent(event)
     others = []
@@ -54,7 +55,7 @@ def plan(event: dict[str, Any], rules: list[FaultRule]) -> list[PlannedEvent]:
 
 
 def shuffled(waiting: list[Any], random: Random) -> list[Any]:
-    """Return a random other order; the same one only if there is a single item."""
+    """Return another random order; a single item stays."""
     mixed = list(waiting)
     random.shuffle(mixed)
     if all(one is other for one, other in zip(mixed, waiting, strict=True)):

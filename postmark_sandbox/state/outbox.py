@@ -25,8 +25,8 @@ from postmark_sandbox.times import now_ns
 class StoredRequest:
     """Accepted messages of one request, with its compressed `body`.
 
-    `first`: the number of its first message. `unreported_by`: the fault that kept the caller from
-    learning that it was accepted.
+    `first`: the number of its first message. `unreported_by`: the fault that hid the acceptance
+    from the caller.
     """
 
     first: int
@@ -149,7 +149,7 @@ class Outbox:
                 reached.add(address if folded == address else folded)
 
     def mark_unreported(self, stored: StoredRequest, fault: str) -> None:
-        """Record that the caller did not learn that these messages were accepted."""
+        """Record that a fault hid the acceptance of these messages from the caller."""
         with self._lock:
             stored.unreported_by = fault
             self._unreported += stored.size

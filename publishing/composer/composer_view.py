@@ -218,12 +218,12 @@ def composer_page(
 
 
 def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpResponse:
-    """Show the posted fields in the composer again, and why nothing was saved."""
+    """Show the posted fields in the composer again, with the reason for the refusal."""
     key = read_key(request.POST.getlist(FIELD), None)
     named = draft_in_url(request)
     draft = drafts.load_draft(pk=named) if named else None
     if draft is not None:
-        # A save from this page must not look as if it was based on the newest revision.
+        # A save from this page must not count as based on the newest revision.
         draft.revision = parse_revision(request.POST.get("revision"))
     return composer_page(
         request,

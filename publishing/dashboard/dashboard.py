@@ -81,7 +81,7 @@ class Viewer:
 
 
 def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
-    """Return what the desk shows to this user; parts that they may not see are empty."""
+    """Return the desk for this user; parts without permission are empty."""
     newsletter = Newsletter.objects.get_current()
     zone = newsletter.zone
     open_ones = load_open_newsletters() if viewer.looks else []
@@ -143,7 +143,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
 
 
 def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
-    """Return what is being sent, the contents to compare, and the time."""
+    """Return the editions being sent, the contents to compare, and the time."""
     open_ones = load_open_newsletters()
     counts = load_all_counts(open_ones) if open_ones else []
     statuses = [status_from_counts(one) for one in counts]

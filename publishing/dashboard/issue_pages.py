@@ -21,7 +21,7 @@ from publishing.progress.issue_list import newest_editions, older_than
 Titled = TypeVar("Titled", Draft, Edition)
 
 PAGE = 12
-# The number of drafts above the other issues; a tab of their own lists all.
+# The number of drafts above the other issues; a separate tab lists all.
 DRAFTS_BESIDE = 3
 LONGEST_SEARCH = 200
 
@@ -108,7 +108,7 @@ def _drafts(search: IssueSearch) -> QuerySet[Draft]:
     last = parse_id(search.before)
     if last is None:
         return drafts
-    # If the last draft was saved again meanwhile, the page starts after its new place.
+    # If the last draft was saved again meanwhile, the page starts after its new position.
     at = Draft.objects.filter(pk=last).values("saved_at")[:1]
     return drafts.filter(Q(saved_at__lt=at) | Q(saved_at=at, pk__lt=last))
 

@@ -79,7 +79,7 @@ def scale_of(numbers: Sequence[int]) -> tuple[int, int, int]:
 
 
 def _change(points: Sequence[Point]) -> str:
-    """Compare the last number with the one before it and with the first."""
+    """Compare the last number with the previous and the first number."""
     last, before, first = points[-1], points[-2], points[0]
     same = list(takewhile(lambda point: point.readers == last.readers, reversed(points[:-1])))
     since = same[-1] if same else before

@@ -54,5 +54,5 @@ def title_of(status: EditionStatus) -> str:
 
 
 def page_contents(sending: Sequence[Sending], *, needs: int) -> str:
-    """Return what the desk shows apart from numbers; an open page compares it."""
+    """Return the desk's content without numbers; an open page compares it."""
     return " ".join([*(str(one.progress.counts.edition) for one in sending), f"needs-{needs}"])

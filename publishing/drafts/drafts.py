@@ -18,7 +18,7 @@ from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_
 from publishing.editions.versions import default_goes_to, versions_of
 from publishing.models import Draft, Issue
 
-# With this many drafts that were saved only once, a signed-out author gets no further draft.
+# The maximum of drafts that were saved only once for an author who was signed out.
 MOST_UNTOUCHED = 20
 
 
@@ -96,7 +96,7 @@ def save_html_form(
         result = create(author, key, fields, issue=issue)
         found = result.draft
         if found and (found.key, found.html_form_revision) == (key, found.revision):
-            # A draft that already holds these fields, or was published, stays as it is.
+            # A draft that already has these fields, or was published, is unchanged.
             result = save(found.pk, found.revision, fields, by=author)
         if result.draft and result.changed:
             saved = Draft.objects.filter(pk=result.draft.pk)
@@ -227,7 +227,7 @@ def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
 
 
 def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
-    """Return the fields that made this edition: those `posted`, if they match it."""
+    """Return the fields of this edition: the `posted` ones, if they match it."""
     return replace(
         posted if _makes(posted, edition) else _words_behind(edition),
         goes_to=edition.goes_to,

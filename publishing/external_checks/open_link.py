@@ -1,7 +1,7 @@
 """
 Open one link for its HTTP status, without server-side request forgery.
 
-Every address of the host is checked, and the connection goes to exactly the checked address, so DNS
+Every address of the host is checked. The connection goes to exactly the checked address, so DNS
 cannot change it in between. Each redirect is checked again. Only the head of a response is read,
 and a request carries no cookie, password or referrer.
 """

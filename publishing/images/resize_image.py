@@ -147,7 +147,7 @@ def _too_many_pixels(pixels: int, most: int) -> UnusableImageError:
 
 
 def _is_one_scan(jpeg: bytes) -> bool:
-    """Return whether one scan has all components; then lines can be decoded singly."""
+    """Return whether one scan has all components, so lines can be decoded one by one."""
     at, components = 2, 0
     while jpeg[at] == 0xFF:
         marker = jpeg[at + 1]

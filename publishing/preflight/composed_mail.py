@@ -16,7 +16,7 @@ from publishing.preflight.link_address import looks_public
 
 GMAIL_CUTS_AT = 102 * KB
 _NEARLY = 0.9
-# The plain text of a longer letter may be outdated if it has less than half the words.
+# If the plain text has less than half the words of the letter, it may be outdated.
 _MIN_WORDS_TO_COMPARE = 60
 
 

@@ -1,5 +1,5 @@
 """
-Check what surrounds the letter: readers, test letters, workers, other editions.
+Check the context of the letter: readers, test letters, workers, other editions.
 
 Pure.
 """

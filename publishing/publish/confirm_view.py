@@ -167,7 +167,7 @@ def _confirm_page(
             "moment": when.moment,
             "starts": checked.context.now + timedelta(seconds=settings.PUBLISH_HOLD_S),
             "posted": posted if when.moment else [("when", "now")],
-            # Finished HTML is posted to the URL of its form, which has no field for a time.
+            # Finished HTML is posted to the URL of its form, and that form has no field for a time.
             "is_html_form": checked.draft.format == Draft.Format.HTML and when.moment is None,
             "html_form_fields": _html_form_fields(checked),
             "archived": archive_sentence(unlisted=is_to_be_unlisted(checked.draft, checked.plan)),
@@ -204,7 +204,7 @@ def lead_to_edition(request: HttpRequest, error: PublishedByOtherError) -> HttpR
 
 
 def show_refusal(request: HttpRequest, draft: Draft, refusal: str) -> HttpResponse:
-    """Show the check sheet of the present draft, with why nothing was published."""
+    """Show the check sheet of the current draft, with the reason for the refusal."""
     if draft.edition is not None:
         messages.warning(request, refusal)
         return see_other(progress_url(draft.edition))

@@ -255,7 +255,7 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
         if content is not None or revision:
             if draft is None:
                 raise DraftChangedError(str(DELETED))
-            # No draft has an empty hash, so fields that differ from the draft publish nothing.
+            # No draft has an empty hash. So fields that differ from the draft publish nothing.
             confirmed = Confirmation(
                 revision or draft.revision,
                 content.sha256 if content else b"",

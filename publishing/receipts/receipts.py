@@ -78,7 +78,7 @@ def _make_receipt(edition: Edition) -> Receipt:
         if status.counts.deliveries_dropped_at is not None:
             raise NoReceiptError(_("There is no receipt, and the copies were deleted."))
         fields = _receipt_fields(edition, status, _recount_and_compare(edition, status))
-    # Outside the snapshot: within it, the receipt of a concurrent caller would be an error.
+    # Outside the snapshot, because inside it a concurrent caller's receipt causes an error.
     Receipt.objects.bulk_create([sign_receipt(fields, edition)], ignore_conflicts=True)
     return Receipt.objects.get(edition=edition.pk)
 

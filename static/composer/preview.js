@@ -40,7 +40,7 @@ export class Preview {
   }
 
   load() {
-    // Before the first save of a next version, show the text of the version before it.
+    // Before the first save of a next version, show the text of the previous version.
     const { id, preview } = this.form.dataset;
     const address = id ? `${this.form.getAttribute("action")}preview/?part=` : preview;
     if (!address) return;

@@ -93,7 +93,7 @@ function panels(form) {
     const panel = led?.closest("[data-panel]");
     if (!panel) return;
     form.querySelector(`[data-panel-of=${panel.dataset.panel}]`).click();
-    // The field, or the one that is shown in its place.
+    // The field, or the element that is shown instead of it.
     [led, ...panel.querySelectorAll("textarea")].find((field) => field.offsetParent)?.focus();
   };
   addEventListener("hashchange", open);

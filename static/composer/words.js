@@ -1,11 +1,11 @@
-// Reads what is written in the form as one value, and writes it back.
+// Reads the form's fields as one value, and writes them back.
 const NAMES = ["title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted"];
 
 export function wordsOf(form) {
   return gathered(form, (field) => (field.type === "checkbox" ? (field.checked ? "on" : "") : field.value));
 }
 
-// As the server delivered the page, without what was typed before the scripts started.
+// The page's initial values, without text that was typed before the scripts started.
 export function wordsDelivered(form) {
   return gathered(form, (field) => {
     if (field instanceof RadioNodeList) return [...field].find((choice) => choice.defaultChecked)?.value ?? "";

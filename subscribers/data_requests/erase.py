@@ -34,7 +34,7 @@ def erase(subscriber_id: int) -> bool:
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
-        # The transaction that locked the row until now may have queued a mail or a change.
+        # The transaction that had locked the row may have queued a mail or a change.
         anonymise_recipient(subscriber_id, key)
         delete_provider_data(key)
     if erased:

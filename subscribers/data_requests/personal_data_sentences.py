@@ -55,7 +55,7 @@ OUTCOMES: Mapping[str, StrPromise] = {
     "withdrawn": gettext_lazy("Not sent: it was withdrawn before sending."),
     "failed": gettext_lazy("Not sent: it failed."),
 }
-# A newer release may have recorded a code that this one does not know; it is shown as it is.
+# A newer release may have recorded an unknown code, which is shown unchanged.
 ACTS: Mapping[str, StrPromise] = {
     Act.ASKED: gettext_lazy("Signed up"),
     Act.CONFIRMED: gettext_lazy("Confirmed by the reader"),

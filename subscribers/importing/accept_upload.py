@@ -30,7 +30,7 @@ def statement(*, confirmed: bool = False, where: str = "", importer: Any = None)
 
 
 def existing_imports() -> QuerySet[SubscriberImport]:
-    """Select the imports that the same content leads back to: all but expired ones."""
+    """Select the imports that count for the same content: all except expired ones."""
     return SubscriberImport.objects.exclude(state=State.EXPIRED)
 
 

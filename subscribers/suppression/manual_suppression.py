@@ -33,7 +33,7 @@ def block(subscriber_id: int) -> bool:
 
 
 def unblock(subscriber_id: int) -> bool:
-    """End an operator's block of this reader's address. False if there is none."""
+    """End an operator's block of this reader's address; False without a block."""
     with transaction.atomic():
         reader = Subscriber.objects.select_for_update().filter(id=subscriber_id).first()
         if reader is None:
@@ -59,7 +59,7 @@ def _remaining_reason(reader: Subscriber, blocked: Suppression) -> Reason | None
     reasons = reported_reasons(reader)
     opted_in_since = reader.opt_in is not None and reader.opt_in.at >= blocked.at
     if blocked.reason != Reason.MANUAL and not opted_in_since:
-        # The reason existed before the block, perhaps before a reader had the address.
+        # The reason existed before the block, maybe even before a reader had the address.
         reasons.append(Reason(blocked.reason))
     return max(reasons, key=_BY_GRAVITY.index, default=None)
 

@@ -250,7 +250,7 @@ def _columns_by_header(header: list[str], address: int, sample: Rows) -> Map[str
     if full:
         found[NAME.name] = full
     elif name and len(halves) == 1:
-        # “Nom, Prénom”: next to a first or last name, “name” is the other half, unless it has both.
+        # “Nom, Prénom”: next to a first or last name, “name” is the other part, unless it has both.
         if _holds(sample, name[0], halves[0]):
             found[NAME.name] = name
         else:

@@ -56,7 +56,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """How a file is read, stored as JSON. import_sentences.py words its codes."""
+    """How a file is read, stored as JSON. import_sentences.py has its texts."""
 
     encoding: str = ""
     delimiter: str = ""
@@ -129,7 +129,7 @@ class ReaderFile:
         layout, top = self._layout, max(self._layout.header_line, self._separator_line)
         width, address, status = layout.width, layout.address, layout.status
         delimiter = DELIMITERS[self._delimiter].removesuffix("s")
-        # A fast path: a field is hardly ever in two columns, and a file may have millions of rows.
+        # A fast path: a field is rarely in two columns, and a file may have millions of rows.
         singles = [columns[0] for columns in layout.fields if len(columns) == 1]
         are_single = len(singles) == len(layout.fields)
         for record in records(lines_of(reader, self._encoding), self._delimiter):

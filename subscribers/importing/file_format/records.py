@@ -74,7 +74,7 @@ def _quoted(
 
     fields = next(csv.reader(wanted(), delimiter=delimiter, skipinitialspace=True, strict=True))
     if any("@" in field and _spans_lines(field) for field in fields):
-        # This is probably not one field but the rows of other readers, who would be lost.
+        # This is probably not one field, but several rows. Their readers would be lost.
         raise _OtherRowsInsideError
     return fields
 

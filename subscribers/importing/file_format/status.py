@@ -362,7 +362,7 @@ def _product_of(named: frozenset[str], filename: str) -> _Product:
             silence=_RENAMED if is_dated else Status.UNCONFIRMED,
             hidden="mailchimp_renamed",
         )
-    # Other lists have first names, too: then it must not have what Kit lacks.
+    # Other lists have first names too, so the file must not have columns that Kit lacks.
     may_be_kit = named >= {"firstname", "emailaddress", "createdat"} or not (
         "lastname" in named or named & _PLACES
     )
