@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest
+from django.utils.functional import Promise
 from ninja.security.base import AuthBase
 
 from api.problem import ProblemError, ProblemType
@@ -22,7 +23,7 @@ class Scope:
     """A scope of tokens. The token's owner needs one of `permissions`."""
 
     name: str
-    description: str
+    description: Promise
     permissions: tuple[str, ...]
 
     def is_allowed_for(self, user: Any) -> bool:

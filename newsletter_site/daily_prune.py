@@ -57,9 +57,9 @@ def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
     deleted = {pruned.rule.name: pruned.number for pruned in done if pruned.number}
     if deleted:
         logger.info("old rows were deleted: %s", deleted)
-    errors = [f"{pruned.rule.what}: {pruned.error}" for pruned in done if pruned.error]
-    if errors:
-        periodic_tasks.fail(lease, "; ".join(errors), again_in_s=RETRY_AFTER_S)
+    if failed := [pruned.rule.name for pruned in done if pruned.error]:
+        reason = Reason.of(ReasonCode.OLD_DATA_KEPT, rules=failed)
+        periodic_tasks.fail(lease, reason.dumps(), again_in_s=RETRY_AFTER_S)
     elif all(pruned.is_complete for pruned in done):
         periodic_tasks.finish(lease, again_in_s=EVERY_S)
     else:

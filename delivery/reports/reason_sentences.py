@@ -262,6 +262,12 @@ def _second_copy(params: Params) -> str:
     ).format(recipient=params["recipient"], message_ids=", ".join(params["message_ids"]))
 
 
+def _old_data_kept(params: Params) -> str:
+    return gettext("Some old data could not be deleted: {rules}. The log shows the errors.").format(
+        rules=", ".join(params["rules"])
+    )
+
+
 # Sentences that cannot be made by filling in parameters.
 RENDERERS: Mapping[str, Callable[[Params], str]] = {
     Code.TRIES_USED_UP: _tries_used_up,
@@ -270,4 +276,5 @@ RENDERERS: Mapping[str, Callable[[Params], str]] = {
     Code.COMPLAINT_RATE: _complaint_rate,
     Code.STARTED_LATE: _started_late,
     Code.SECOND_COPY: _second_copy,
+    Code.OLD_DATA_KEPT: _old_data_kept,
 }

@@ -48,6 +48,7 @@ class ReasonCode(StrEnum):
     QUERY_INCOMPLETE = auto()  # subject
     NO_ROOM_FOR_LIST = auto()  # error
     BROKE_OFF = auto()
+    OLD_DATA_KEPT = auto()  # rules, the names that `prune` prints
     LOOKUP_LAGS = auto()
     NOT_FOUND = auto()
     NOT_FOUND_YET = auto()

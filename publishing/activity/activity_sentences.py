@@ -18,6 +18,7 @@ from delivery.reports.edition_words import audience_words
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.display_name import called
 from publishing.outcome_labels import outcome_label
+from subscribers.data_requests.personal_data_sentences import STATES
 
 Params = Mapping[str, Any]
 # A text with the placeholders {who}, {thing} and those of its parameters.
@@ -222,11 +223,13 @@ def _downloaded_readers(params: Params) -> ActivitySentence:
 
 
 def _downloaded_list(params: Params) -> ActivitySentence:
-    if not params["state"]:
+    state = params["state"]
+    if not state:
         return _said(_("{who} downloaded the list of readers as CSV."))
+    label = STATES.get(state)
     return _said(
         _("{who} downloaded the list of readers with the state “{state}” as CSV."),
-        state=params["state"],
+        state=label.short if label else state,
     )
 
 

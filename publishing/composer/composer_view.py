@@ -26,6 +26,7 @@ from publishing.desk_access import desk_page, may_write, sees_readers, user_id_o
 from publishing.display_name import called
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import (
+    COMPARED,
     fields_to_compare,
     form_values,
     is_html_form,
@@ -90,8 +91,10 @@ def write(request: HttpRequest) -> HttpResponse:
         preview = f"{reverse('desk:next_version_preview')}?issue={issue}&part="
         fields = drafts.fields_for_next_version(issue)
         return composer_page(request, fields, issue=issue, preview=preview)
-    except (ValueError, Issue.DoesNotExist) as error:
+    except ValueError as error:
         raise Http404(str(error)) from None
+    except Issue.DoesNotExist:
+        raise Http404(_("There is no issue {issue}.").format(issue=issue)) from None
 
 
 @keep_when_signed_out
@@ -315,7 +318,12 @@ def _conflict(request: HttpRequest, draft: Draft, fields: DraftFields) -> HttpRe
             "heading": heading,
             "progress": progress,
             "other_heading": other_heading,
-            "parts": diff_fields(fields_to_compare(present), fields_to_compare(fields)),
+            "parts": [
+                (COMPARED[name], lines)
+                for name, lines in diff_fields(
+                    fields_to_compare(present), fields_to_compare(fields)
+                ).items()
+            ],
             "fields": form_values(fields),
             "copy_key": fresh_key(),
             "writer": sign_writer(request.user),

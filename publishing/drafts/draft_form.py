@@ -62,16 +62,28 @@ def form_values(fields: DraftFields) -> dict[str, str]:
     return dict(zip(FIELDS, values, strict=True))
 
 
+# The labels on the page that compares two drafts.
+COMPARED = {
+    "title": gettext_lazy("Title"),
+    "preheader": gettext_lazy("Preview text"),
+    "format": gettext_lazy("Written in"),
+    "letter": gettext_lazy("Letter"),
+    "text": gettext_lazy("Plain text"),
+    "goes_to": gettext_lazy("Goes to"),
+    "listing": gettext_lazy("Listing"),
+}
+
+
 def fields_to_compare(fields: DraftFields) -> dict[str, str]:
-    """Return the values by their labels on the page that compares two drafts."""
+    """Return the values that the page compares, by the keys of `COMPARED`."""
     return {
-        _("Title"): fields.title,
-        _("Preview text"): fields.preheader,
-        _("Written in"): "HTML" if fields.format == HTML else "Markdown",
-        _("Letter"): fields.letter,
-        _("Plain text"): fields.text or _("automatic"),
-        _("Goes to"): audience_words(fields.goes_to),
-        _("Listing"): _("unlisted") if fields.unlisted else _("listed"),
+        "title": fields.title,
+        "preheader": fields.preheader,
+        "format": "HTML" if fields.format == HTML else "Markdown",
+        "letter": fields.letter,
+        "text": fields.text or _("automatic"),
+        "goes_to": audience_words(fields.goes_to),
+        "listing": _("unlisted") if fields.unlisted else _("listed"),
     }
 
 

@@ -202,7 +202,7 @@ def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpRe
             "under_key": under_key,
             "earlier": earlier,
             "status": status,
-            "parts": _differences(earlier, asked.content) if earlier else {},
+            "parts": _differences(earlier, asked.content) if earlier else [],
             "other_heading": _name_earlier(status),
             "elsewhere": earlier
             and has_content(earlier, asked.content)
@@ -218,11 +218,13 @@ def _name_earlier(status: EditionStatus | None) -> str:
     return _("Already published") if status.counts.has_started else _("Already scheduled")
 
 
-def _differences(earlier: Edition, posted: Content) -> dict[str, list[LinePair | None]]:
+def _differences(earlier: Edition, posted: Content) -> list[tuple[str, list[LinePair | None]]]:
     labels = (_("Title"), _("Preview text"), _("HTML"), _("Plain text"))
-    published = [getattr(earlier, name) for name in WRITTEN_FIELDS]
+    label_of = dict(zip(WRITTEN_FIELDS, labels, strict=True))
+    published = {name: getattr(earlier, name) for name in WRITTEN_FIELDS}
     words = (posted.title, posted.preheader, posted.html, posted.text)
-    return diff_fields(*(dict(zip(labels, side, strict=True)) for side in (published, words)))
+    differing = diff_fields(published, dict(zip(WRITTEN_FIELDS, words, strict=True)))
+    return [(label_of[name], lines) for name, lines in differing.items()]
 
 
 def _still_working(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:

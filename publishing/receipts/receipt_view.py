@@ -13,6 +13,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.humanise import duration
 from delivery.models import Edition, Newsletter
+from delivery.reports.edition_words import STATE_WORDS
+from delivery.rules.edition_state import EditionState
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
 from publishing.editions.edition_name import edition_from_url, progress_url
@@ -45,9 +47,28 @@ NOTES = {
     "sent": gettext_lazy("each with Postmark’s message id"),
     "unknown": gettext_lazy("no proof came, and no more look-ups were made"),
     "failed": gettext_lazy("not sent; each reader’s page gives the reason"),
-    "suppressed": gettext_lazy("may not be mailed: they bounced or marked a letter as spam before"),
+    "suppressed": gettext_lazy(
+        "must not be mailed: they bounced or marked a letter as spam before"
+    ),
     "withdrawn": gettext_lazy("stopped or unsubscribed before sending"),
     "waiting": "",
+}
+FIELDS = {
+    "format": gettext_lazy("Format"),
+    "issue": gettext_lazy("Issue"),
+    "version": gettext_lazy("Version"),
+    "title": gettext_lazy("Title"),
+    "state": gettext_lazy("State"),
+    "content_sha256": gettext_lazy("Content (SHA-256)"),
+    "audience_sha256": gettext_lazy("Audience (SHA-256)"),
+    "audience": gettext_lazy("Audience"),
+    "message_ids": gettext_lazy("Message IDs"),
+    "published_at": gettext_lazy("Published at"),
+    "first_copy_at": gettext_lazy("First copy at"),
+    "last_copy_at": gettext_lazy("Last copy at"),
+    "ended_at": gettext_lazy("Ended at"),
+    "published_by": gettext_lazy("Published by"),
+    "approved_by": gettext_lazy("Approved by"),
 }
 TIMES = ("published_at", "first_copy_at", "last_copy_at", "ended_at")
 
@@ -86,7 +107,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "fields": {"message_ids": 0, **fields},
             "outcomes": {"audience": sum(outcomes.values()), **outcomes},
             "times": times,
-            "ended_as": status.words if state == status.state else state.replace("_", " "),
+            "ended_as": status.words if state == status.state else _value_label("state", state),
             "took": _took(times["first_copy_at"], times["last_copy_at"]),
             "bar": parts_of(outcomes),
             "label": label_of(outcomes, sum(outcomes.values())),
@@ -158,8 +179,22 @@ def _check(given: Receipt) -> dict[str, Any]:
     return result | {
         "title": plain_title(edition),
         "dropped": dropped_sentence(edition.deliveries_dropped_at),
-        "differs": [] if today is None else diff_receipts(fields, today),
+        "differs": [
+            (_field_label(name), _value_label(name, then), _value_label(name, now))
+            for name, then, now in ([] if today is None else diff_receipts(fields, today))
+        ],
     }
+
+
+def _field_label(name: str) -> str:
+    """Return the label of a receipt's field; its key if a newer release wrote it."""
+    return str(FIELDS[name]) if name in FIELDS else outcome_label(name)
+
+
+def _value_label(name: str, value: Any) -> Any:
+    if name == "state" and isinstance(value, str):
+        return str(STATE_WORDS[EditionState(value)]) if value in STATE_WORDS else value
+    return value
 
 
 def _edition_named_in(fields: Mapping[str, Any]) -> Edition | None:

@@ -236,10 +236,10 @@ def parse_receipt(pasted: str) -> Receipt:
 
 
 def diff_receipts(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return the fields that differ: name, one value, the other value."""
+    """Return the fields that differ: its key, one value, the other value."""
     flat, beside = _flatten(one), _flatten(other)
     return [
-        (name.replace("_", " "), flat.get(name), beside.get(name))
+        (name, flat.get(name), beside.get(name))
         for name in sorted(flat.keys() | beside.keys())
         if flat.get(name) != beside.get(name)
     ]

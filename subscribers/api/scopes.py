@@ -1,8 +1,10 @@
 """The scopes of tokens for calls about readers."""
 
+from django.utils.translation import gettext_lazy as _
+
 from api.bearer import Scope
 from subscribers.permissions import MANAGE
 
-READERS = Scope("readers", "Seeing, adding, unsubscribing and erasing readers", (MANAGE,))
-IMPORTS = Scope("imports", "Importing lists of readers", (MANAGE,))
+READERS = Scope("readers", _("Seeing, adding, unsubscribing and erasing readers"), (MANAGE,))
+IMPORTS = Scope("imports", _("Importing lists of readers"), (MANAGE,))
 SCOPES = (READERS, IMPORTS)

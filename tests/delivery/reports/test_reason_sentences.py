@@ -27,6 +27,7 @@ PARAMS = {
     "percent": 3.04,
     "recipient": 7,
     "remedy": Remedy.TOKEN,
+    "rules": ["events", "looks"],
     "scheduled_for": NOON.isoformat(),
     "sent": 2,
     "started_at": NOON.isoformat(),

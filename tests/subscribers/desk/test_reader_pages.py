@@ -223,7 +223,7 @@ def test_the_file_contains_all_matching_readers(operator: Client) -> None:
     assert gone["since"]
     assert (
         plain_sentence_of(LogEntry.objects.latest("pk"))
-        == "Edith Marlow downloaded the list of readers with the state “unsubscribed” as CSV."
+        == "Edith Marlow downloaded the list of readers with the state “Unsubscribed” as CSV."
     )
 
 
