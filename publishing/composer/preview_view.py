@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_POST, require_safe
 
@@ -40,11 +41,16 @@ def draft_preview(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @xframe_options_sameorigin
 def next_version_preview(request: HttpRequest) -> HttpResponse:
     """Render the newest version of an issue, from which the next one starts."""
+    if "issue" not in request.GET:
+        raise Http404(_("The address names no issue. Add ?issue= and the id of an issue."))
     try:
-        issue = Issue.objects.get(pk=parse_issue_id(request.GET.get("issue", "")))
-        fields = drafts.fields_for_next_version(issue.pk)
-    except (ValueError, Issue.DoesNotExist) as error:
+        number = parse_issue_id(request.GET["issue"])
+        issue = Issue.objects.get(pk=number)
+        fields = drafts.fields_for_next_version(number)
+    except ValueError as error:
         raise Http404(str(error)) from None
+    except Issue.DoesNotExist:
+        raise Http404(_("There is no issue {issue}.").format(issue=number)) from None
     return _render(request, fields, slug=issue.slug)
 
 
