@@ -4,7 +4,12 @@ import uuid
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import (
+    BaseCommand,
+    CommandError,
+    CommandParser,
+    DjangoHelpFormatter,
+)
 from django.utils.translation import gettext as _
 
 from delivery.models import Edition
@@ -12,11 +17,16 @@ from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.status import NoSuchEditionError, load_edition
 
 
+class _HelpFormatter(DjangoHelpFormatter):
+    show_last = DjangoHelpFormatter.show_last - {"--version"}
+
+
 class VersionedCommand(BaseCommand):
     """A command whose `--version` is an edition's version, not Django's."""
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        parser = super().create_parser(prog_name, subcommand, conflict_handler="resolve", **kwargs)
+        kwargs = {"conflict_handler": "resolve", "formatter_class": _HelpFormatter, **kwargs}
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
         # argparse accepts no lazy text, so `help` is marked with `gettext_noop`.
         parser.description = _(self.help)
         return parser

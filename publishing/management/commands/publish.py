@@ -51,7 +51,7 @@ class Command(VersionedCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--title", required=True, help=_("the title, which becomes the subject")
+            "--title", required=True, help=_("required: the title, which becomes the subject")
         )
         parser.add_argument(
             "--preheader",
@@ -59,8 +59,14 @@ class Command(VersionedCommand):
             metavar="TEXT",
             help=_("the text beside the subject in an inbox (default: the letter's first words)"),
         )
-        parser.add_argument("--html-file", type=Path, help=_("the HTML, in UTF-8"))
-        parser.add_argument("--text-file", type=Path, help=_("the plain text, in UTF-8"))
+        parser.add_argument(
+            "--html-file", type=Path, help=_("the HTML, in UTF-8; required without --text-file")
+        )
+        parser.add_argument(
+            "--text-file",
+            type=Path,
+            help=_("the plain text, in UTF-8; required without --html-file"),
+        )
         parser.add_argument("--issue", metavar="ID", help=_("the issue that gets a new version"))
         parser.add_argument(
             "--version",
@@ -93,7 +99,6 @@ class Command(VersionedCommand):
             default=str(settings.PUBLISH_HOLD_S),
             help=_("seconds before sending starts (default: PUBLISH_HOLD_S, now %(default)s)"),
         )
-
         parser.add_argument(
             "--at",
             metavar="TIME",
@@ -107,12 +112,12 @@ class Command(VersionedCommand):
             help=_("the zone of that time, such as Europe/Lisbon (default: the newsletter's)"),
         )
         parser.add_argument(
+            "--first", action="store_true", help=_("the first moment, if the time occurs twice")
+        )
+        parser.add_argument(
             "--second",
             action="store_true",
             help=_("the second moment, if the clocks go back and the time occurs twice"),
-        )
-        parser.add_argument(
-            "--first", action="store_true", help=_("the first moment, if the time occurs twice")
         )
 
     def handle(self, *args: Any, **options: Any) -> None:

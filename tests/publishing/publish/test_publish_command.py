@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from delivery.models import Delivery, Edition
 from publishing.editions.versions import overlap_warnings
+from publishing.management.commands.publish import Command
 from publishing.publish.publish import publish
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, sent
@@ -150,3 +151,13 @@ def test_a_correction_that_cannot_be_published_is_refused(first, text, arguments
     with pytest.raises(CommandError, match=named):
         correct(first, text, *arguments)
     assert Edition.objects.count() == 1
+
+
+def test_help_lists_options_beside_those_they_need() -> None:
+    parser = Command().create_parser("homing", "publish")
+
+    listed = [line.split()[0] for line in parser.format_help().splitlines() if "  --" in line[:5]]
+
+    assert listed.index("--version") == listed.index("--issue") + 1
+    at = listed.index("--at")
+    assert listed[at : at + 4] == ["--at", "--zone", "--first", "--second"]
