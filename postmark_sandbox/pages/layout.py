@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from django.template import Context, Engine, Library
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import mark_safe
 
 from postmark_sandbox.http import HTML, Response
 from postmark_sandbox.sandbox import Sandbox
@@ -71,6 +72,12 @@ def counted(number: int, nouns: str) -> str:
 def comma(number: float) -> str:
     """Format a whole number with commas."""
     return f"{number:,.0f}"
+
+
+@register.filter
+def breakable(address: str) -> str:
+    """Return an address that a narrow column breaks after the @ first."""
+    return format_html_join(mark_safe("@<wbr>"), "{}", ((part,) for part in address.split("@")))
 
 
 @register.simple_tag
