@@ -40,7 +40,7 @@ def _about_readers(observed: Observed) -> Iterator[str]:
         (counts.added, "imported, with consent given elsewhere"),
         (counts.duplicates, "duplicates"),
         (counts.known, "already on the list"),
-        (counts.skipped, "skipped: unsubscribed, bounced or complained"),
+        (counts.skipped, "skipped: unsubscribed, bounced or marked as spam"),
         (counts.rejected, "rejected, for example"),
     ):
         if number:
