@@ -24,7 +24,7 @@ class Sent:
 
 
 class Suppressed(WithReason):
-    """It may not be mailed: suppressed by us, or inactive at the provider (406)."""
+    """It must not be mailed: suppressed by us, or inactive at the provider (406)."""
 
 
 class Withdrawn(WithReason):

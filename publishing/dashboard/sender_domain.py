@@ -23,7 +23,7 @@ def load_line(now: datetime, zone: ZoneInfo) -> HealthLine:
     """
     domain = domain_of(settings.FROM_EMAIL)
     if is_placeholder(domain):
-        more = _("{domain} is for examples only; set FROM_EMAIL to an address of your own")
+        more = _("{domain} is a placeholder. Set your own sender (FROM_EMAIL)")
         state = _("Placeholder")
         return HealthLine(str(NAME), "waiting", "calm", state, more.format(domain=domain))
     check = ExternalCheck.objects.filter(kind=ExternalCheck.Kind.DOMAIN, subject=domain).first()

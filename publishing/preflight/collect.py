@@ -69,6 +69,13 @@ class PreflightResult:
     is_externally_checked: bool
 
     @property
+    def not_included(self) -> int:
+        """The readers who get no copy; for a part of the list, only confirmed ones."""
+        if self.draft.goes_to == EVERYONE:
+            return self.pending + self.gone
+        return self.not_reached
+
+    @property
     def refusal(self) -> str:
         """The reason why it may not be published; empty if it may."""
         return refuse(self.findings, self.context.clock)

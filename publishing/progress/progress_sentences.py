@@ -142,7 +142,7 @@ def _succeeded(counts: EditionCounts) -> str:
         sentences.append(text.format(n=digits(counts.withdrawn)))
     if counts.suppressed:
         text = ngettext(
-            "{n} reader may not be mailed.", "{n} readers may not be mailed.", counts.suppressed
+            "{n} reader must not be mailed.", "{n} readers must not be mailed.", counts.suppressed
         )
         sentences.append(text.format(n=digits(counts.suppressed)))
     if counts.failed:

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import Resolver404, resolve, reverse
@@ -136,6 +137,7 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
             "tone": tone_of(letter),
             "draft": _draft_named(request),
             "again": request.get_full_path(),
+            "unsubscribes_nobody": settings.UNSUBSCRIBE_HANDLING == "own",
         },
     )
 

@@ -114,7 +114,7 @@ class Truth:
     calls: list[Call] = field(default_factory=list)
     # Searches that answered, by an attempt's hex or a delivery's key.
     asked: dict[str, list[Asked]] = field(default_factory=dict)
-    # Readers who left or may not be mailed, and the reason.
+    # Readers who left or must not be mailed, and the reason.
     gone: dict[int, set[str]] = field(default_factory=dict)
     # The provider's final refusals of a key: `inactive` or `refused`.
     judged: dict[str, set[str]] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class Truth:
     def may_go(self, call: Call, *, gone: Collection[int], control: str) -> None:
         """Check a call that is about to be made against everything that forbids it.
 
-        `gone`: readers who may not be mailed. `control`: the edition's control when the statement
+        `gone`: readers who must not be mailed. `control`: the edition's control when the statement
         recorded the call.
         """
         if control != "running":

@@ -66,7 +66,7 @@ STATES: list[tuple[str, dict[str, Any], str]] = [
     ("nobody to send to", {}, "succeeded"),
     ("all sent", {"sent": 9}, "succeeded"),
     ("refused addresses are no longer required", {"sent": 8, "failed": 1}, "succeeded"),
-    ("some left, some may not be mailed", {"withdrawn": 2, "suppressed": 2}, "succeeded"),
+    ("some left, some must not be mailed", {"withdrawn": 2, "suppressed": 2}, "succeeded"),
     ("nobody to hold it for", {"held_until": IN_A_MINUTE}, "succeeded"),
     ("held", {"waiting": 9, "queued_batches": 1, "held_until": IN_A_MINUTE}, "held"),
     (

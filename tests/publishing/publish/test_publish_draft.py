@@ -177,6 +177,27 @@ def test_the_sheet_says_what_goes_out_and_to_whom(window, new_author, draft, thr
     assert at(draft, "publish") not in theirs.html
 
 
+@pytest.mark.parametrize(
+    ("states", "shown"),
+    [
+        ([], None),
+        (["pending"], "1 not confirmed"),
+        (["bounced"], "1 unsubscribed, bounced or marked as spam"),
+        (["pending", "bounced"], "2 not confirmed: 1; unsubscribed, bounced or marked as spam: 1"),
+    ],
+)
+def test_sheet_counts_the_other_readers_if_there_are_any(
+    window, draft, three_readers, states, shown
+):
+    for state in states:
+        SubscriberFactory(state=state)
+
+    page = window.get(at(draft, "check"))
+
+    assert ("Not included" in page.words) == (shown is not None)
+    assert shown is None or f"Not included {shown} Size" in page.words
+
+
 def test_stop_links_to_its_fix_and_explains_the_button(window, author, three_readers):
     draft = begun(author, DraftFields("Swifts", "", "markdown", "Hello.\n\nDear {{ nmae }},", ""))
 
