@@ -6,11 +6,11 @@ second starts at once and must recover automatically. Two moments are measured:
 
 - The first worker has claimed four batches and started no call. The batches must be claimed again
   within the lease and ten seconds. The time runs from the kill to the start of each batch's own
-  call, by the database's clock. It includes the start of the second worker's Python. - Four of its
-  calls are in flight and never get an answer. The provider accepted two of them. All must be
-  settled within the schedule of look-ups; its last look-up decides that a call never arrived. The
-  time runs from each call's deadline until the batch has no unconfirmed copy. The schedule begins
-  at the deadline if the end of the call is not recorded.
+  call, by the database's clock. It includes the start of the second worker's Python.
+- Four of its calls are in flight and never get an answer. The provider accepted two of them. All
+  must be settled within the schedule of look-ups; its last look-up decides that a call never
+  arrived. The time runs from each call's deadline until the batch has no unconfirmed copy. The
+  schedule begins at the deadline if the end of the call is not recorded.
 
 Lease, deadline and schedule are short here; the notes show them. With longer settings the times
 grow by the same amount.
