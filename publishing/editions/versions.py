@@ -258,7 +258,10 @@ def audience_choices(plan: VersionPlan | None, everyone: int) -> list[AudienceCh
     later = _("Readers who are sent an earlier version after this moment are not included.")
     hints = (unknown, later if plan.going else "", _("Readers who unsubscribed get nothing."))
     return [
-        replace(to_everyone, hint=_("This includes readers who never had an earlier version.")),
+        replace(
+            to_everyone,
+            hint=_("This includes readers who were not sent an earlier version."),
+        ),
         AudienceChoice(REACHED, reached, " ".join(filter(None, hints))),
         AudienceChoice(
             UNREACHED,

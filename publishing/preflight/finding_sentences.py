@@ -41,7 +41,7 @@ def describe(finding: Finding, clock: Clock) -> tuple[str, str]:
 
 
 def _explain_unknown_field(params: dict[str, object]) -> str:
-    sentences = [_("Known fields are {known}.").format(**params)]
+    sentences = [_("You can use: {known}.").format(**params)]
     if params["meant"]:
         sentences.insert(0, _("Did you mean “{{{{ {meant} }}}}”?").format(**params))
     if params["location"]:

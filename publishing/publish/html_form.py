@@ -45,7 +45,7 @@ class HtmlForm(forms.Form):
 
     title = _text(
         gettext_lazy("Title and subject"),
-        format_lazy(gettext_lazy("You can use {fields}."), fields=TITLE_FIELDS_SHOWN),
+        format_lazy(gettext_lazy("You can use: {fields}."), fields=TITLE_FIELDS_SHOWN),
         forms.TextInput(attrs={"class": "title-in"}),
     )
     preheader = _text(
