@@ -204,7 +204,7 @@ def _log_error(rule: RetentionRule, error: Exception) -> str:
     if isinstance(error, OperationalError):
         name = type(error.__cause__ or error).__name__
         logger.warning("deleting %s waited too long (%s); the next run continues", rule.name, name)
-        return _("the database made it wait too long ({name})").format(name=name)
+        return _("it waited too long for the database ({name})").format(name=name)
     logger.error("deleting %s failed; the next run continues", rule.name, exc_info=error)
     return _("an error ({name}), see the log").format(name=summarise(error))
 

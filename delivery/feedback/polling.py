@@ -62,7 +62,7 @@ def _poll_stream(stream: str, lease: Lease, is_stopping: Callable[[], bool]) -> 
         run = _PollRun(postmark, stream, lease, is_stopping)
         new = run.bounces() + run.suppressions()
         if new:
-            logger.info("polling %s found %d events that no webhook had brought", stream, new)
+            logger.info("polling %s found %d events that no webhook had reported", stream, new)
 
 
 class _PollRun:

@@ -99,7 +99,9 @@ def _try_to_recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
         return False
     if recovered:
         metrics_buffer.add(delivery_metrics.LEASES_RECOVERED, state=lease.state)
-        logger.warning("batch %d is recovered; its lease expired %s", lease.batch, lease.state)
+        logger.warning(
+            "batch %d is recovered; its lease expired in state %s", lease.batch, lease.state
+        )
     return recovered
 
 

@@ -71,7 +71,7 @@ def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> flo
         cursor.execute(
             "UPDATE send_rate SET too_fast_per_s = NULL, slowed_to_per_s = NULL, slowed_at = NULL"
         )
-        logger.info("the workers are back at their rate before the last 429")
+        logger.info("the lower rate after the last 429 has ended")
     return rate_of(slowdown, ceiling_per_s) or math.inf
 
 

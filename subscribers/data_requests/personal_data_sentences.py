@@ -91,7 +91,7 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
     suppression = ""
     if (held := data.suppression) and not held["lifted_at"]:
         why = why_suppressed(held["reason"], held["origin"])
-        suppression = _("The address is not mailed: {reason}.").format(reason=why)
+        suppression = _("This address gets no mail: {reason}.").format(reason=why)
     fields = [(field.label, data.values.get(field.name, "")) for field in READER_FIELDS]
     return {
         "fields": [(_("Address"), data.address), *fields],
@@ -192,7 +192,8 @@ def _provider(data: PersonalData) -> list[str]:
 def _consent(entry: Entry, instead: Mapping[str, StrPromise]) -> Entry:
     words = {**ACTS, **WAYS, **instead}
     act, how = (words.get(str(code), str(code)) for code in (entry["act"], entry["how"]))
-    details = []
+    # “Imported” would repeat “By an import”.
+    details = [] if entry["act"] == Act.IMPORTED else [how]
     if entry["network"]:
         details.append(_("From the network {network}").format(network=entry["network"]))
     details += [
@@ -202,6 +203,4 @@ def _consent(entry: Entry, instead: Mapping[str, StrPromise]) -> Entry:
         details.append(_("File: {name}").format(name=entry["file"]))
     if entry["detail"]:
         details.append(consent_details.sentence_of(entry["detail"]))
-    # “Imported, by an import” would repeat itself.
-    sentence = act if entry["act"] == Act.IMPORTED else f"{act}, {how}"
-    return {**entry, "sentence": capfirst(sentence), "details": details}
+    return {**entry, "sentence": capfirst(act), "details": details}

@@ -99,7 +99,7 @@ def test_two_runs_both_continue_and_one_is_logged(
     outs = [process.communicate() for process in both]
     # A run that waited a second for the other one ends with an error. Then run it again.
     for place, (_, errors) in enumerate(outs):
-        if "made it wait too long" in errors:
+        if "Waited too long" in errors:
             both[place] = start("--copies-of", str(old.issue_id))
             outs[place] = both[place].communicate()
 

@@ -83,7 +83,7 @@ class Command(BaseCommand):
         except (NoSuchEditionError, ValueError, CannotDropError) as error:
             raise CommandError(str(error)) from None
         except OperationalError:
-            sentence = _("The database made it wait too long. Run it again to delete the rest.")
+            sentence = _("Waited too long for the database. Run it again to delete the rest.")
             raise CommandError(sentence) from None
         self._progress.clear()
         line = _("{n} deleted: copies of “{title}”, version {version}")

@@ -88,7 +88,9 @@ CATALOGUE: tuple[Metric, ...] = (
         result=("found", "absent", "no_information"),
     ),
     _counter(delivery_metrics.ALARMS, "Raised alarms, by kind.", kind=tuple(Alarm.Kind.values)),
-    _gauge("homing_alarms_unseen", "Alarms that nobody has seen.", kind=tuple(Alarm.Kind.values)),
+    _gauge(
+        "homing_alarms_unseen", "Alarms that nobody acknowledged.", kind=tuple(Alarm.Kind.values)
+    ),
     _counter(delivery_metrics.CALLS, "Calls to the provider.", result=tuple(Attempt.Result.values)),
     _histogram(delivery_metrics.CALL_SECONDS, "Duration of calls to the provider."),
     _counter(
@@ -101,7 +103,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "CPU time of the workers' threads, by phase.",
         phase=tuple(Phase),
     ),
-    _counter(delivery_metrics.RATE_LIMITED, "Calls that the provider refused as too fast (429)."),
+    _counter(delivery_metrics.RATE_LIMITED, "Calls refused by the provider's rate limit (429)."),
     _gauge("homing_rate_limited", "1 while the workers are slowed down after a 429."),
     _gauge(
         "homing_rate_limit_deliveries_per_second", "Reduced rate after a 429; otherwise absent."

@@ -88,7 +88,7 @@ class Command(VersionedCommand):
             help=_("hide the issue from the archive, the feed and search engines; keep its page"),
         )
         parser.add_argument(
-            "--author", help=_("the author's username (default: the only superuser)")
+            "--author", help=_("the author's user name (default: the only superuser)")
         )
         parser.add_argument(
             "--idempotency-key",
@@ -301,7 +301,7 @@ def _author(username: str | None) -> uuid.UUID:
         author = users.filter(username=_utf8("--author", username)).first()
         if author is None:
             raise CommandError(
-                _("There is no active author with the username “{username}”.").format(
+                _("There is no active author with the user name “{username}”.").format(
                     username=username
                 )
             )

@@ -45,18 +45,16 @@ _DIFFERENCES = {
     "without_delivery": gettext_lazy(
         "Messages at Postmark for readers who have no copy on record: {n}."
     ),
-    "quarantined": gettext_lazy(
-        "Copies with a sign that they were sent: {n}. Workers look them up."
-    ),
+    "quarantined": gettext_lazy("Copies that may have been sent: {n}. Workers look them up."),
 }
 
 
 class Command(BaseCommand):
     help = _(
         "Compare our record with Postmark's, for one issue or for every issue that is open, not "
-        "reconciled, or within Postmark's retention. Records what Postmark has. Reports what it "
-        "does not show, and never resends it. The last line is JSON. Exits 3 if a decision or a "
-        "later run is needed; the lines before say which."
+        "reconciled, or within Postmark's retention. Records what Postmark has. Reports "
+        "copies that Postmark does not show, and never resends them. The last line is JSON. Exits "
+        "3 if a decision or a later run is needed; the lines before say which."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
