@@ -18,7 +18,7 @@ COMMAND = (
     *("--format", "json", "--progress-spinner", "off"),
 )
 # Signs in the last line that the advisories were unreachable or refused.
-NOBODY_ANSWERED = (
+UNREACHABLE_SIGNS = (
     "requests.exceptions.",
     "urllib3.exceptions.",
     "ConnectionError",
@@ -30,12 +30,12 @@ NOBODY_ANSWERED = (
 MOST_S = 600
 
 
-class Said(Enum):
+class Result(Enum):
     """The result of an audit."""
 
     CLEAN = "no package has a known vulnerability"
-    HOLES = "known vulnerabilities"
-    NOT_ASKED = "the advisories could not be reached"
+    VULNERABLE = "known vulnerabilities"
+    UNREACHABLE = "the advisories could not be reached"
     BROKEN = "the audit does not work"
 
 
@@ -43,13 +43,13 @@ class Said(Enum):
 class Verdict:
     """The result of an audit, with details for the output."""
 
-    said: Said
+    result: Result
     lines: tuple[str, ...] = ()
 
     @property
     def is_good(self) -> bool:
         """Whether the run may continue."""
-        return self.said in {Said.CLEAN, Said.NOT_ASKED}
+        return self.result in {Result.CLEAN, Result.UNREACHABLE}
 
 
 def verdict(exit_code: int, output: str, errors: str) -> Verdict:
@@ -66,34 +66,34 @@ def verdict(exit_code: int, output: str, errors: str) -> Verdict:
     except (ValueError, KeyError, TypeError):
         return _without_a_report(errors)
     if holes:
-        return Verdict(Said.HOLES, tuple(holes))
+        return Verdict(Result.VULNERABLE, tuple(holes))
     if unjudged or not packages:
         some = f"{len(unjudged)} of {len(packages)} packages were not judged: "
-        return Verdict(Said.NOT_ASKED, (some + ", ".join(unjudged),))
+        return Verdict(Result.UNREACHABLE, (some + ", ".join(unjudged),))
     if exit_code:
         return Verdict(
-            Said.BROKEN, (f"no vulnerability was reported, but the exit code was {exit_code}",)
+            Result.BROKEN, (f"no vulnerability was reported, but the exit code was {exit_code}",)
         )
-    return Verdict(Said.CLEAN)
+    return Verdict(Result.CLEAN)
 
 
 def _without_a_report(errors: str) -> Verdict:
     last = [line for line in errors.splitlines() if line.strip()][-1:]
-    known = any(sign in line for line in last for sign in NOBODY_ANSWERED)
-    return Verdict(Said.NOT_ASKED if known else Said.BROKEN, tuple(last))
+    known = any(sign in line for line in last for sign in UNREACHABLE_SIGNS)
+    return Verdict(Result.UNREACHABLE if known else Result.BROKEN, tuple(last))
 
 
 def banner(found: Verdict) -> str:
     """Return the verdict as text."""
     rule = "!" * 78
-    if found.said is Said.CLEAN:
-        return f"Audit: {found.said.value}."
+    if found.result is Result.CLEAN:
+        return f"Audit: {found.result.value}."
     what = {
-        Said.HOLES: "Upgrade these packages (make lock) or remove them:",
-        Said.NOT_ASKED: "NOT AUDITED. Run the audit again later:",
-        Said.BROKEN: "Fix the audit before you trust this commit:",
-    }[found.said]
-    return "\n".join([rule, f"Audit: {found.said.value}.", what, *found.lines, rule])
+        Result.VULNERABLE: "Upgrade these packages (make lock) or remove them:",
+        Result.UNREACHABLE: "NOT AUDITED. Run the audit again later:",
+        Result.BROKEN: "Fix the audit before you trust this commit:",
+    }[found.result]
+    return "\n".join([rule, f"Audit: {found.result.value}.", what, *found.lines, rule])
 
 
 def main() -> int:
@@ -102,7 +102,7 @@ def main() -> int:
         asked = subprocess.run(COMMAND, capture_output=True, text=True, timeout=MOST_S)
         found = verdict(asked.returncode, asked.stdout, asked.stderr)
     except subprocess.TimeoutExpired:
-        found = Verdict(Said.NOT_ASKED, (f"no answer within {MOST_S} s",))
+        found = Verdict(Result.UNREACHABLE, (f"no answer within {MOST_S} s",))
     print(banner(found), flush=True)
     return 0 if found.is_good else 1
 

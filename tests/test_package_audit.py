@@ -35,7 +35,7 @@ def report(*packages: dict[str, object]) -> str:
 
 def test_judged_packages_without_holes_are_clean() -> None:
     found = audit.verdict(0, report(JUDGED), "No known vulnerabilities found")
-    assert found == audit.Verdict(audit.Said.CLEAN)
+    assert found == audit.Verdict(audit.Result.CLEAN)
     assert found.is_good
 
 
@@ -43,13 +43,13 @@ def test_judged_packages_without_holes_are_clean() -> None:
 def test_known_hole_fails_the_run_despite_other_messages(exit_code: int) -> None:
     for others in ((), (JUDGED,), (UNJUDGED, JUDGED)):
         found = audit.verdict(exit_code, report(*others, HOLE), "")
-        assert (found.said, found.is_good) == (audit.Said.HOLES, False)
+        assert (found.result, found.is_good) == (audit.Result.VULNERABLE, False)
         assert "pillow 1.0: PYSEC-1, fixed in 1.1" in audit.banner(found)
 
 
 def test_unjudged_packages_are_not_called_clean() -> None:
     found = audit.verdict(0, report(JUDGED, UNJUDGED), "No known vulnerabilities found")
-    assert (found.said, found.is_good) == (audit.Said.NOT_ASKED, True)
+    assert (found.result, found.is_good) == (audit.Result.UNREACHABLE, True)
     assert "NOT AUDITED" in audit.banner(found)
     assert "1 of 2 packages were not judged: requests" in audit.banner(found)
 
@@ -62,7 +62,7 @@ def test_unreachable_advisories_print_a_warning_and_the_run_continues() -> None:
         "ERROR:pip_audit._cli:Tip: your network, firewall, or certificate may be blocking it",
     ):
         found = audit.verdict(1, "", f"Traceback (most recent call last):\n  somewhere\n{last}\n")
-        assert (found.said, found.is_good) == (audit.Said.NOT_ASKED, True)
+        assert (found.result, found.is_good) == (audit.Result.UNREACHABLE, True)
         assert audit.banner(found).count("!" * 78) == 2
 
 
@@ -74,7 +74,7 @@ def test_broken_audit_fails_the_run() -> None:
         (1, report(JUDGED), ""),
     ):
         found = audit.verdict(exit_code, output, errors)
-        assert (found.said, found.is_good) == (audit.Said.BROKEN, False)
+        assert (found.result, found.is_good) == (audit.Result.BROKEN, False)
     # The run has this step and cannot ignore its result.
     run = (PATH.parent / "run").read_text()
     assert 'step "Audit of the production packages" .venv/bin/python .ci/audit.py\n' in run
