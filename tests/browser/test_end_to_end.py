@@ -42,7 +42,9 @@ HERSELF = "edith@posthouse.example.org"
 
 
 @HELD_IN_BATCHES
-def test_issue_from_its_first_word_to_its_receipt(new_page, author, readers, site, provider):
+def test_an_issue_is_written_published_sent_and_receipted(
+    new_page, author, readers, site, provider
+):
     page = come_to(new_page())
     assert not Draft.objects.exists()
 

@@ -101,7 +101,7 @@ def test_a_batch_takes_twelve_statements_however_many_copies_it_has(
     assert list(Attempt.objects.values_list("messages", flat=True)) == [size] * 3
 
 
-def test_what_is_done_for_each_copy_in_python_stays_little(
+def test_python_work_per_copy_stays_small(
     newsroom: Newsroom, hands: Dispatcher, settings: Any
 ) -> None:
     newsroom.confirm(400)

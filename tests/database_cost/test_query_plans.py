@@ -238,7 +238,7 @@ def rows_read(*tables: str) -> int:
         return int(cursor.fetchone()[0])
 
 
-def told(copy: Delivery, kind: str, **more: Any) -> None:
+def report(copy: Delivery, kind: str, **more: Any) -> None:
     key = f"{copy.issue_id.hex}.{copy.version}.{copy.recipient_id}"
     at = "2030-01-01T00:00:00Z"
     body = {
@@ -297,9 +297,9 @@ def test_sending_a_copy_never_scans_a_long_table(
     copy = Delivery.objects.filter(issue=edition.issue_id, outcome="sent")[0]
     before = rows_read()
     with explained() as events:
-        told(copy, "Delivery")
-        told(copy, "Bounce", Type="SoftBounce", ID=1)
-        told(copy, "Delivery", MessageID="a-second-copy")
+        report(copy, "Delivery")
+        report(copy, "Bounce", Type="SoftBounce", ID=1)
+        report(copy, "Delivery", MessageID="a-second-copy")
     assert events.read_whole() == []
     assert rows_read() - before <= 100
 

@@ -126,7 +126,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("statement", "promise"), REFUSED, ids=[promise for _, promise in REFUSED])
-def test_the_row_cannot_lie(newsroom: Newsroom, statement: str, promise: str) -> None:
+def test_the_database_refuses_contradictory_rows(
+    newsroom: Newsroom, statement: str, promise: str
+) -> None:
     newsroom.publish(readers=2)
     Newsletter.objects.get_current()
     assert broken_by(statement) == promise
@@ -140,7 +142,7 @@ def test_the_content_of_an_edition_never_changes(newsroom: Newsroom, column: str
     assert "never changes" in broken_by(f"UPDATE edition SET {column} = 'another'")
 
 
-def test_an_author_publishes_once_per_key_even_past_all_code(newsroom: Newsroom) -> None:
+def test_the_database_lets_an_author_publish_once_per_key(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1, key="the-key")
     copy = Edition.objects.get(pk=edition.pk)
     copy.pk, copy.version = None, 2
@@ -148,14 +150,14 @@ def test_an_author_publishes_once_per_key_even_past_all_code(newsroom: Newsroom)
         copy.save(force_insert=True)
 
 
-def test_versions_count_from_one_even_past_all_code(newsroom: Newsroom) -> None:
+def test_the_database_refuses_versions_below_one(newsroom: Newsroom) -> None:
     copy = newsroom.publish(readers=1)
     copy.pk, copy.version, copy.idempotency_key = None, 0, None
     with pytest.raises(IntegrityError, match="versions_count_from_one"):
         copy.save(force_insert=True)
 
 
-def test_a_bare_mark_of_having_been_sent_stays_representable(newsroom: Newsroom) -> None:
+def test_audit_finds_a_sent_time_without_evidence(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     changed(newsroom.copies(edition)[0], sent_at=edition.published_at)
     assert broken_rules(edition) == [AuditRule.SENT_HAS_EVIDENCE]

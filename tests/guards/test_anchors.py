@@ -116,7 +116,7 @@ def test_lost_anchor_is_reported_in_a_sentence(files: dict[str, str], said: str)
     assert said in str(lost.value)
 
 
-def test_a_module_tells_functions_of_the_same_name_apart() -> None:
+def test_a_module_name_distinguishes_functions_of_the_same_name() -> None:
     change = Change("b:Line.take", CLAIM.fragment)
 
     tree = Tree({"delivery/a.py": AS_BUILT, "delivery/b.py": AS_BUILT})

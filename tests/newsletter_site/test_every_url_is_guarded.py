@@ -86,13 +86,13 @@ def test_every_answer_has_its_policy_headers(people: Any, addresses: Any) -> Non
             if one.route in OPERATING:
                 continue
             answer = client.get(one.path, secure=True)
-            told = answer.headers
+            headers = answer.headers
             assert answer.status_code < 500, (name, one)
             if one.route.startswith(API):  # no pages: JSON and files
-                assert told["X-Content-Type-Options"] == "nosniff", (name, one)
+                assert headers["X-Content-Type-Options"] == "nosniff", (name, one)
                 continue
-            assert "Content-Security-Policy" in told, (name, one, answer)
-            policy = told["Content-Security-Policy"]
+            assert "Content-Security-Policy" in headers, (name, one, answer)
+            policy = headers["Content-Security-Policy"]
             if one.route in LETTERS and "unsafe" in policy:
                 assert (
                     "sandbox" in policy
@@ -103,12 +103,12 @@ def test_every_answer_has_its_policy_headers(people: Any, addresses: Any) -> Non
                 assert "unsafe-eval" not in policy
             else:
                 assert "unsafe" not in policy, (name, one)
-            assert told["X-Content-Type-Options"] == "nosniff", (name, one)
-            assert told["Referrer-Policy"] in {"same-origin", "no-referrer"}, (name, one)
-            assert told["Cross-Origin-Opener-Policy"] == "same-origin", (name, one)
-            assert "camera=()" in told["Permissions-Policy"], (name, one)
+            assert headers["X-Content-Type-Options"] == "nosniff", (name, one)
+            assert headers["Referrer-Policy"] in {"same-origin", "no-referrer"}, (name, one)
+            assert headers["Cross-Origin-Opener-Policy"] == "same-origin", (name, one)
+            assert "camera=()" in headers["Permissions-Policy"], (name, one)
             # The operator decides about other names below this domain.
-            assert told["Strict-Transport-Security"] == "max-age=31536000", (name, one)
+            assert headers["Strict-Transport-Security"] == "max-age=31536000", (name, one)
 
 
 def test_every_cookie_is_secure_and_same_site(people: Any) -> None:

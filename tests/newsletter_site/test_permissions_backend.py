@@ -14,7 +14,7 @@ def the_user(**properties):
     return get_user_model().objects.create_user("ada", password=None, **properties)
 
 
-def as_django_says(user):
+def permissions_by_django(user):
     return ModelBackend().get_all_permissions(get_user_model().objects.get(pk=user.pk))
 
 
@@ -27,7 +27,7 @@ def test_group_and_own_permissions_come_in_one_query(
     with django_assert_num_queries(1):
         found = PermissionsBackend().get_user(user.pk)
         may = found.get_all_permissions()
-    assert may == as_django_says(user)
+    assert may == permissions_by_django(user)
     assert found.has_perm("subscribers.manage_readers")
     assert found.has_perm("publishing.write_draft")
     assert not found.has_perm("publishing.publish_edition")
@@ -38,7 +38,9 @@ def test_superusers_have_every_permission_and_others_none():
     assert PermissionsBackend().get_user(user.pk).get_all_permissions() == set()
     user.is_superuser = True
     user.save()
-    assert PermissionsBackend().get_user(user.pk).get_all_permissions() == as_django_says(user)
+    assert PermissionsBackend().get_user(user.pk).get_all_permissions() == permissions_by_django(
+        user
+    )
 
 
 def test_inactive_users_are_not_signed_in():

@@ -79,7 +79,7 @@ def test_the_home_of_an_unknown_user_is_refused(settings_under: ReadSettings) ->
     assert sentence.startswith("HOMING_DATA_DIR is '~nobody-of-that-name/homing'; expected")
 
 
-def test_run_for_real_everything_is_strict(settings_under: ReadSettings) -> None:
+def test_settings_of_a_real_site_are_strict(settings_under: ReadSettings) -> None:
     real = settings_under(**REAL)
     assert real["DEBUG"] is False
     assert real["POSTMARK_BASE_URL"] == "https://api.postmarkapp.com"

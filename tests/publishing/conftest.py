@@ -59,7 +59,7 @@ def edition(author: Any, three_readers: list[Subscriber]) -> Edition:
 
 
 @pytest.fixture
-def anybody(transactional_db: None) -> WindowOf:
+def public_window(transactional_db: None) -> WindowOf:
     """Return a browser window without a signed-in user."""
     return WindowOf(None)
 

@@ -110,7 +110,7 @@ def test_each_page_is_open_only_to_its_groups(somebody_in, name):
                 assert page.status == 403, (people, asked)
 
 
-def test_nobody_who_is_signed_out_gets_further_than_the_login(transactional_db):
+def test_signed_out_visitors_are_redirected_to_the_login(transactional_db):
     stranger = WindowOf(None)
     for name, asked in itertools.product(OPEN_TO, (stranger.get, stranger.post)):
         page = asked(address_of(name))
@@ -198,7 +198,7 @@ def held(author, three_readers):
 
 
 @pytest.mark.parametrize("group", [W, P, O])
-def test_buttons_that_one_may_not_press_are_not_there(somebody_in, held, group):
+def test_buttons_without_permission_are_hidden(somebody_in, held, group):
     page = WindowOf(somebody_in(group)).get(f"{FORM}{held.issue_id}/")
 
     for name in ("pause", "call-back", "send-now", "cancel"):

@@ -52,7 +52,7 @@ def editions() -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_half_a_letter_is_never_published(
+def test_a_truncated_letter_is_never_published(
     database_url: str, window: WindowOf, three_readers: list[Subscriber], kind: str
 ) -> None:
     whole = encoded(window.open_form(), kind)
@@ -68,7 +68,9 @@ def test_half_a_letter_is_never_published(
     assert editions() == 1
 
 
-def test_half_a_draft_is_never_put_over_a_whole_one(database_url: str, window: WindowOf) -> None:
+def test_a_truncated_draft_never_replaces_a_complete_one(
+    database_url: str, window: WindowOf
+) -> None:
     kind = MULTIPART_CONTENT
     form = window.get(WRITE).form_with("letter")
     window.post(form.action, **{**form.fields, "title": "Swifts", "letter": "They have gone."})

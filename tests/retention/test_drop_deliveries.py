@@ -181,7 +181,7 @@ class TestDroppingRefused:
         edition.update(control_at=old.published_at)
         assert drop(old) == 5
 
-    def test_missed_copies_until_the_edition_is_closed(self, old: Edition) -> None:
+    def test_missed_copies_are_kept_until_the_edition_is_closed(self, old: Edition) -> None:
         miss_one(old)
         with pytest.raises(CannotDropError, match="It has not ended"):
             drop_copies(old)
@@ -256,7 +256,7 @@ class TestDroppingRefused:
         event_inbox.store(event_body(rows_of(Edition.objects.get(title="Lately"))[0], "Delivery"))
         assert sum(drop_old_copies()) == 5
 
-    def test_transactional_mail(self, newsroom: Newsroom) -> None:
+    def test_transactional_mail_is_never_dropped(self, newsroom: Newsroom) -> None:
         with transaction.atomic():
             request_mail("record", 1, [(1, "ada@example.net")], ahead=True)
         with pytest.raises(CannotDropError, match="transactional mail"):
@@ -273,7 +273,7 @@ class TestTheNewestIssue:
         with pytest.raises(CannotDropError, match="newest issue"):
             drop_copies(Edition.objects.get(title="Lately"))
 
-    def test_keeps_all_its_versions(
+    def test_the_newest_issue_keeps_all_its_versions(
         self, newsroom: Newsroom, old: Edition, make_older: MakeOlder
     ) -> None:
         first = Edition.objects.get(title="Lately")
@@ -351,7 +351,7 @@ class TestActivityLog:
 
 
 class TestTheCommand:
-    def test_it_drops_the_named_issue_and_prints_the_count(self, old: Edition) -> None:
+    def test_the_command_drops_the_named_issue_and_prints_the_count(self, old: Edition) -> None:
         line, last = command("--copies-of", str(old.issue_id), "--dry-run")
         assert line.strip() == "5 would be deleted: copies of “Long ago”, version 1"
         assert json.loads(last) == {"copies": 5}

@@ -95,7 +95,7 @@ def six_newsletters(newsroom: Newsroom, provider: SandboxServer, small_batches: 
 
 
 class TestDeletedRows:
-    def test_no_young_row(
+    def test_no_young_row_is_deleted(
         self, newsroom: Newsroom, provider: SandboxServer, make_older: MakeOlder
     ) -> None:
         one_of_each(newsroom)
@@ -249,7 +249,7 @@ class TestConcurrentSessions:
         assert counts["pictures"] == 2
         assert gone()["events"] == 1
 
-    def test_it_refuses_to_run_inside_a_transaction(self, newsroom: Newsroom) -> None:
+    def test_pruning_refuses_to_run_inside_a_transaction(self, newsroom: Newsroom) -> None:
         with transaction.atomic(), pytest.raises(transaction.TransactionManagementError):
             prune()
 

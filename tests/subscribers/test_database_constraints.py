@@ -74,7 +74,7 @@ def test_an_address_is_suppressed_once() -> None:
         SuppressionFactory(address_key="ada@example.org")
 
 
-def test_a_content_is_imported_once() -> None:
+def test_the_same_content_is_imported_once() -> None:
     SubscriberImportFactory(content_hash=b"one")
     with pytest.raises(IntegrityError, match="one_import_per_content"):
         SubscriberImportFactory(content_hash=b"one")

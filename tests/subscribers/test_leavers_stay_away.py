@@ -82,7 +82,9 @@ def stays_away(gone: Subscriber) -> Iterator[Callable[[], None]]:
     look()
 
 
-def test_an_import_with_consent_skips_her(gone: Subscriber, operator: WindowOf, file: Path) -> None:
+def test_an_import_with_consent_skips_a_gone_reader(
+    gone: Subscriber, operator: WindowOf, file: Path
+) -> None:
     upload = SimpleUploadedFile("list.csv", file.read_bytes())
     answer = operator.post(f"{DESK}imports/", file=upload)  # type: ignore[arg-type]
     page = answer.answer.headers["Location"]
@@ -96,7 +98,7 @@ def test_an_import_with_consent_skips_her(gone: Subscriber, operator: WindowOf, 
 
 
 @pytest.mark.parametrize("gone", ["unsubscribed"], indirect=True)
-def test_no_api_call_resubscribes_her(gone: Subscriber, operator: WindowOf) -> None:
+def test_no_api_call_resubscribes_a_gone_reader(gone: Subscriber, operator: WindowOf) -> None:
     """Send every call of the API document except erasing."""
     program = Program(operator.author)
     program.post("/issues/", {"title": "Swifts", "text": "They have gone."})
@@ -125,7 +127,7 @@ EVENTS: list[dict[str, Any]] = [
 ]
 
 
-def test_no_event_resubscribes_her(
+def test_no_event_resubscribes_a_gone_reader(
     gone: Subscriber, settings: LazySettings, stays_away: Callable[[], None]
 ) -> None:
     settings.POSTMARK_WEBHOOK_USER = webhook_events.USER
@@ -149,7 +151,7 @@ def test_no_event_resubscribes_her(
         assert server.sandbox.calls.count > 0
 
 
-def test_no_desk_action_resubscribes_her(gone: Subscriber, operator: WindowOf) -> None:
+def test_no_desk_action_resubscribes_a_gone_reader(gone: Subscriber, operator: WindowOf) -> None:
     for action in ("shut-out", "let-in", "unsubscribe", "confirm", "edit", "resubscribe"):
         operator.post(f"{DESK}readers/{gone.pk}/{action}/", state="confirmed", email=ADA)
     # The admin cannot edit readers or their data.
@@ -157,7 +159,7 @@ def test_no_desk_action_resubscribes_her(gone: Subscriber, operator: WindowOf) -
     assert ours.isdisjoint(admin.site._registry)
 
 
-def test_only_her_own_opt_in_resubscribes_her(gone: Subscriber) -> None:
+def test_only_their_own_opt_in_resubscribes_a_gone_reader(gone: Subscriber) -> None:
     """The positive case: afterwards she is a reader again."""
     sign_up(ADA)
     with transaction.atomic():

@@ -61,7 +61,7 @@ def test_a_fast_form_is_suspicious(seconds: float | None, suspicious: bool) -> N
 
 
 @pytest.mark.parametrize(
-    ("told", "network"),
+    ("header", "network"),
     [
         ("203.0.113.77", "203.0.113.0/24"),
         ("2001:db8:1:2::7", "2001:db8:1::/48"),
@@ -77,14 +77,14 @@ def test_a_fast_form_is_suspicious(seconds: float | None, suspicious: bool) -> N
     ],
 )
 def test_behind_a_proxy_the_network_is_the_proxys_entry(
-    settings: LazySettings, told: str, network: str
+    settings: LazySettings, header: str, network: str
 ) -> None:
     settings.TRUST_PROXY = True
-    request = RequestFactory().get("/", HTTP_X_FORWARDED_FOR=told, REMOTE_ADDR="192.0.2.1")
+    request = RequestFactory().get("/", HTTP_X_FORWARDED_FOR=header, REMOTE_ADDR="192.0.2.1")
     assert network_of(request) == network
 
 
-@pytest.mark.parametrize(("told", "network"), [("192.0.2.1", "192.0.2.0/24"), ("", "")])
-def test_without_a_proxy_the_network_is_the_connections(told: str, network: str) -> None:
-    request = RequestFactory().get("/", HTTP_X_FORWARDED_FOR="203.0.113.7", REMOTE_ADDR=told)
+@pytest.mark.parametrize(("header", "network"), [("192.0.2.1", "192.0.2.0/24"), ("", "")])
+def test_without_a_proxy_the_network_comes_from_the_connection(header: str, network: str) -> None:
+    request = RequestFactory().get("/", HTTP_X_FORWARDED_FOR="203.0.113.7", REMOTE_ADDR=header)
     assert network_of(request) == network

@@ -27,13 +27,13 @@ def sent(newsroom: Newsroom) -> Edition:
 def keep(edition: Edition, newsroom: Newsroom, record_type: str, reader: int, **more: Any) -> int:
     copy = newsroom.copies(edition)[reader]
     address = f"reader{reader}@example.net"
-    told = event(
+    bounce = event(
         key_of(edition, copy.recipient_id),
         copy.provider_message_id,
         record_type=record_type,
         **{"Recipient": address, "Email": address, **more},
     )
-    kept = event_inbox.store(orjson.dumps(told))
+    kept = event_inbox.store(orjson.dumps(bounce))
     assert kept is not None
     return kept
 

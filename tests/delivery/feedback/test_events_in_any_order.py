@@ -111,18 +111,18 @@ def opt_in(reader: Subscriber) -> None:
 
 def happenings(dice: random.Random, editions: list[Edition]) -> list[dict[str, Any]]:
     """Generate this many events as reported, in the order of their times."""
-    told: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
     opted_in_at = dict(
         Subscriber.objects.filter(opt_in__isnull=False).values_list("id", "opt_in__at")
     )
     makers = _makers(dice, editions, opted_in_at)
-    while len(told) < EVENTS:
-        told += next(makers)
-    told = told[:EVENTS]
+    while len(events) < EVENTS:
+        events += next(makers)
+    events = events[:EVENTS]
     # Two events with the same content would count as one.
-    for number, event in enumerate(told):
+    for number, event in enumerate(events):
         event["ServerID"] = number
-    return sorted(told, key=lambda event: (_time_of(event), event["ServerID"]))
+    return sorted(events, key=lambda event: (_time_of(event), event["ServerID"]))
 
 
 def _time_of(event: dict[str, Any]) -> str:
@@ -294,8 +294,8 @@ def what_is_left(editions: list[Edition]) -> dict[str, list[Any]]:
 AFTER_OPT_IN = """
     CREATE FUNCTION pg_temp.after_opt_in(opt_in bigint, moment timestamptz) RETURNS text
     LANGUAGE sql STABLE AS $$
-        SELECT CASE WHEN moment > told.at THEN (moment - told.at)::text ELSE moment::text END
-        FROM (SELECT (SELECT at FROM consent_record WHERE id = opt_in) AS at) AS told
+        SELECT CASE WHEN moment > events.at THEN (moment - events.at)::text ELSE moment::text END
+        FROM (SELECT (SELECT at FROM consent_record WHERE id = opt_in) AS at) AS events
     $$
 """
 

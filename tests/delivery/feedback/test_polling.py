@@ -134,7 +134,7 @@ def listed() -> list[str]:
     return out.getvalue().splitlines()
 
 
-def told() -> dict[str, int]:
+def failures() -> dict[str, int]:
     with connection.cursor() as cursor:
         return dict(read_snapshot(cursor).tasks)
 
@@ -187,9 +187,9 @@ def test_command_lists_tasks_with_errors_and_next_run(newsroom: Newsroom) -> Non
 
 
 def test_task_without_a_worker_is_not_reported(mistyped: str) -> None:
-    assert told()[mistyped] == 3
+    assert failures()[mistyped] == 3
     leave_alone(mistyped, hours=2)
-    assert told() == {"poll broadcast": 0, "poll outbound": 0}
+    assert failures() == {"poll broadcast": 0, "poll outbound": 0}
     assert read_health().poll_failures == 0
     [line] = [line for line in listed() if line.startswith(mistyped)]
     assert "No worker has run it since it was due: " in line
@@ -199,5 +199,5 @@ def test_due_task_with_failures_is_reported(newsroom: Newsroom) -> None:
     ensure_exists("poll broadcast")
     PeriodicTask.objects.update(failures=3)
     leave_alone("poll broadcast", hours=0)
-    assert told() == {"poll broadcast": 3}
+    assert failures() == {"poll broadcast": 3}
     assert read_health().poll_failures == 3

@@ -205,7 +205,7 @@ def test_the_next_poll_waits_for_retry_after(settings: Any) -> None:
     assert PeriodicTask.objects.filter(due_at__gt=Now() + timedelta(seconds=2000)).exists()
 
 
-def test_a_worker_that_lost_its_lease_takes_nothing_more_in(settings: Any) -> None:
+def test_a_worker_that_lost_its_lease_stores_no_more_events(settings: Any) -> None:
     known = [f"known{number}@example.net" for number in range(PAGE_SIZE)]
     know(known)
 
@@ -306,7 +306,7 @@ def memory_bytes(field: str) -> int:
 ALL_NEW = sorted(f"new{place}@example.net" for place in NEW)
 
 
-def test_a_long_list_is_taken_in_and_never_held_whole(known: None, settings: Any) -> None:
+def test_a_long_list_is_stored_without_holding_it_in_memory(known: None, settings: Any) -> None:
     assert sum(map(len, pieces())) > MAX_RESPONSE_BYTES
     with provider(settings, dump=lambda _: chunked(islice(pieces(), 3))):
         polling.poll(never)

@@ -38,7 +38,7 @@ def test_unsubscribed_readers_are_added_to_the_providers_list(newsroom: Newsroom
     assert set(SuppressionChange.objects.values_list("state", flat=True)) == {"done"}
 
 
-def test_only_the_last_wish_about_an_address_is_sent(newsroom: Newsroom) -> None:
+def test_only_the_last_request_about_an_address_is_sent(newsroom: Newsroom) -> None:
     queue_suppression_change("a@example.net", "suppress")
     queue_suppression_change("A@example.net", "reactivate")
     queue_suppression_change("b@example.net", "reactivate")
@@ -70,7 +70,7 @@ def test_refused_change_is_recorded_with_its_reason(newsroom: Newsroom) -> None:
 
 
 @pytest.mark.parametrize("fault", ["refuse_429", "accept_then_close"])
-def test_an_answer_that_did_not_come_is_asked_for_again(newsroom: Newsroom, fault: str) -> None:
+def test_a_missing_answer_is_requested_again(newsroom: Newsroom, fault: str) -> None:
     queue_suppression_change("a@example.net", "suppress")
     newsroom.sandbox.set_fault(fault, path="/message-streams/*/suppressions", calls=1)
     push()
@@ -99,7 +99,7 @@ def echo(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_an_echo_of_our_own_wish_says_nothing_new(newsroom: Newsroom, settings: Any) -> None:
+def test_a_webhook_about_our_own_request_changes_nothing(newsroom: Newsroom, settings: Any) -> None:
     settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
     newsroom.confirm(2)
     queue_suppression_change("Reader0@example.net", "suppress")

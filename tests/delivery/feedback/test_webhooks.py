@@ -181,7 +181,7 @@ def test_the_event_of_a_settled_copy_writes_nothing_more(newsroom: Newsroom) -> 
     assert not Evidence.objects.exists()
 
 
-def test_the_same_event_again_or_at_once_is_one(in_doubt: Edition, newsroom: Newsroom) -> None:
+def test_a_repeated_or_concurrent_event_counts_once(in_doubt: Edition, newsroom: Newsroom) -> None:
     for message, recipient in enumerate(newsroom.recipients(in_doubt)[:2]):
         body = event(key_of(in_doubt, recipient), f"m-{message}")
         if message:

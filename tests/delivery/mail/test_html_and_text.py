@@ -88,7 +88,7 @@ def test_a_title_and_a_name_in_it_are_escaped() -> None:
         "<p>x</p><script>{{ unsubscribe_url }}</script>",
     ],
 )
-def test_a_fragment_has_one_way_out_and_the_postal_address(fragment: str) -> None:
+def test_a_fragment_gets_one_unsubscribe_link_and_the_postal_address(fragment: str) -> None:
     made = mail(fragment, "x")
     assert unknown_fields(made.html) == unknown_fields(made.text) == []
     assert made.html.count("{{ unsubscribe_url }}") == 1
@@ -159,7 +159,7 @@ def test_author_styles_win() -> None:
     assert "@media (max-width: 9px)" in kept
 
 
-def test_nothing_is_read_from_elsewhere_for_the_look(tmp_path: Path) -> None:
+def test_styles_are_not_read_from_other_files(tmp_path: Path) -> None:
     sheet = tmp_path / "sheet.css"
     sheet.write_text("p { color: #c0ffee }")
     for address in (sheet.as_uri(), str(sheet)):
@@ -250,7 +250,7 @@ def test_deep_nesting_keeps_the_innermost_text(piece: str) -> None:
 
 
 @given(st.text(max_size=200))
-def test_anything_may_be_a_letter(written: str) -> None:
+def test_any_text_can_be_composed_as_a_letter(written: str) -> None:
     mail(written)
 
 
@@ -277,7 +277,7 @@ def test_only_rooted_urls_get_the_site_url(written: str, sent: str) -> None:
         assert sent in addresses
 
 
-def test_a_text_without_a_way_out_gets_a_foot() -> None:
+def test_a_text_without_unsubscribe_link_gets_a_footer() -> None:
     assert mail(text="Hello {{ name|you }}\n\n").text == (
         "Hello {{ name|you }}\n\n--\n"
         "You get Ada & Friends because {{ email }} is on our list.\n"
@@ -293,7 +293,7 @@ def test_text_with_unsubscribe_link_keeps_its_words() -> None:
 
 
 @pytest.mark.parametrize("blank", ["", "  ", "\r\n\t\n"])
-def test_a_part_that_was_not_written_stays_empty(blank: str) -> None:
+def test_an_unwritten_part_stays_empty(blank: str) -> None:
     assert mail(html=blank, text="x").html == ""
     assert mail(html="<p>x</p>", text=blank).text == ""
 

@@ -68,7 +68,7 @@ def headers(made: dict[str, Any]) -> dict[str, str]:
     return {header["Name"]: header["Value"] for header in made["Headers"]}
 
 
-def test_the_message_for_one_reader_in_full() -> None:
+def test_the_message_for_one_reader_is_complete() -> None:
     assert message() == {
         "From": "Ada's Letter <letter@news.example.org>",
         "To": "Reader+x@example.net",

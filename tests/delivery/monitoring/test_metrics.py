@@ -107,9 +107,9 @@ def test_histogram_has_prometheus_buckets_sum_and_count() -> None:
         for family in text_string_to_metric_families(text)
         if family.name == "homing_call_duration_seconds"
     )
-    told = {sample.labels.get("le", sample.name): sample.value for sample in family.samples}
-    assert told["0.1"] == 3
-    assert told["0.25"] == told["2.5"] == 7
-    assert told["5"] == told["120"] == 9
-    assert told["+Inf"] == told["homing_call_duration_seconds_count"] == 10
-    assert told["homing_call_duration_seconds_sum"] == 130.5
+    counted = {sample.labels.get("le", sample.name): sample.value for sample in family.samples}
+    assert counted["0.1"] == 3
+    assert counted["0.25"] == counted["2.5"] == 7
+    assert counted["5"] == counted["120"] == 9
+    assert counted["+Inf"] == counted["homing_call_duration_seconds_count"] == 10
+    assert counted["homing_call_duration_seconds_sum"] == 130.5

@@ -82,7 +82,7 @@ def test_retry_after_counts_if_it_is_a_bounded_number(value: str, seconds: float
     assert getattr(answer_to(429, b"", retry_after=value), "retry_after_s", "") == seconds
 
 
-def test_maintenance_puts_the_call_off() -> None:
+def test_maintenance_defers_the_call() -> None:
     answer = answer_to(503, body(error(100)), Retry_After="60")
     assert answer == Deferred(Reason.of(ReasonCode.MAINTENANCE), 60.0)
 

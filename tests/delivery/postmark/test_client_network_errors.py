@@ -172,7 +172,9 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         answering(http("200 OK", RESULT, "Content-Encoding: gzip")),
     ],
 )
-def test_a_break_after_the_first_byte_leaves_it_unanswered(client: Client, script: Script) -> None:
+def test_connection_lost_after_the_first_byte_leaves_the_call_unanswered(
+    client: Client, script: Script
+) -> None:
     with ScriptedServer(script) as server:
         answer = send(client(server.url))
     assert isinstance(answer, Unanswered)
@@ -295,7 +297,7 @@ def test_deadline_keeps_the_tls_layer_for_the_reader() -> None:
         assert secured.version() is not None
 
 
-def test_bytes_that_were_never_acknowledged_do_not_outlive_the_deadline(client: Client) -> None:
+def test_unacknowledged_bytes_do_not_outlive_the_deadline(client: Client) -> None:
     found: list[int] = []
 
     def look_at_the_client(talk: Conversation) -> None:
@@ -484,11 +486,11 @@ def test_batch_is_posted_unchanged_with_the_token(client: Client) -> None:
 
 def test_token_never_appears_in_results(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG")
-    told = []
+    outcomes = []
     scripts = [close_after_reading, answering(http("401 No", body(error(10)))), STALLED]
     with ScriptedServer(*scripts) as server:
         sender = client(server.url)
-        told += [send(sender), send(sender), send(sender, within_s=SHORT_S)]
-    told += [send(sender), sender]
+        outcomes += [send(sender), send(sender), send(sender, within_s=SHORT_S)]
+    outcomes += [send(sender), sender]
     assert caplog.records
-    assert "secret-token" not in repr(told) + repr(vars(sender).keys()) + caplog.text
+    assert "secret-token" not in repr(outcomes) + repr(vars(sender).keys()) + caplog.text

@@ -160,9 +160,9 @@ def stream(handling: object) -> dict[str, object]:
     return {"ID": "broadcast", "SubscriptionManagementConfiguration": handling}
 
 
-def test_the_stream_tells_how_it_handles_unsubscribes(provider: Mock, client: Postmark) -> None:
-    told = stream({"UnsubscribeHandlingType": "Custom"})
-    provider.get(f"{URL}/message-streams/my%2Fstream", json=told)
+def test_the_stream_states_how_it_handles_unsubscribes(provider: Mock, client: Postmark) -> None:
+    stated = stream({"UnsubscribeHandlingType": "Custom"})
+    provider.get(f"{URL}/message-streams/my%2Fstream", json=stated)
     assert client.unsubscribe_handling("my/stream") == "Custom"
 
 
@@ -177,7 +177,7 @@ def test_the_stream_tells_how_it_handles_unsubscribes(provider: Mock, client: Po
         {"json": stream({"UnsubscribeHandlingType": 3}), "status": 200},
     ],
 )
-def test_a_stream_that_does_not_tell_tells_nothing(
+def test_a_stream_without_a_usable_answer_has_no_unsubscribe_handling(
     provider: Mock, client: Postmark, answer: dict[str, Any]
 ) -> None:
     provider.get(f"{URL}/message-streams/broadcast", **answer)
@@ -210,12 +210,12 @@ def test_an_empty_list_is_an_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("total", "told"), [(731, 731), ("731", 1), (True, 1), (2.5, 1), ([], 1), (None, 1)]
+    ("total", "counted"), [(731, 731), ("731", 1), (True, 1), (2.5, 1), ([], 1), (None, 1)]
 )
-def test_without_a_readable_total_the_page_is_all_there_is(total: object, told: int) -> None:
+def test_without_a_readable_total_only_the_page_counts(total: object, counted: int) -> None:
     answer = page(body({"TotalCount": total, "Messages": [listed(1)]}))
     assert isinstance(answer, SearchPage)
-    assert answer.total == told
+    assert answer.total == counted
 
 
 def test_results_with_another_value_are_ignored() -> None:

@@ -58,7 +58,7 @@ def is_whole(content: bytes, size: int = 64 * 1024) -> bool:
 THREE = {"Suppressions": [entry(1), entry(2, EmailAddress="søren"), entry(3, More=["é", 1.5])]}
 
 
-def test_an_entry_says_who_why_and_at_whose_word() -> None:
+def test_a_suppression_entry_gives_address_reason_and_origin() -> None:
     dump = json.dumps({"Suppressions": [entry(1)]}).encode()
     [(event, body)] = iter_suppressions(BytesIO(dump), STREAM)
     assert (event.address, event.stream) == ("reader1@example.net", STREAM)
@@ -76,7 +76,7 @@ def test_an_entry_says_who_why_and_at_whose_word() -> None:
 
 @pytest.mark.parametrize("indent", [None, 3])
 @pytest.mark.parametrize("ascii_only", [True, False])
-def test_it_makes_no_difference_where_a_piece_ends(indent: int | None, *, ascii_only: bool) -> None:
+def test_the_list_is_read_wherever_a_piece_ends(indent: int | None, *, ascii_only: bool) -> None:
     content = json.dumps(THREE, indent=indent, ensure_ascii=ascii_only).encode()
     for size in (1, 2, 3, 7, len(content)):
         assert read(content, size) == ["reader1@example.net", "reader3@example.net"]

@@ -144,7 +144,7 @@ def test_probe_judged_in_a_pause_releases_no_batch(newsroom: Newsroom, resumed: 
     assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "paused", "paused"]
 
 
-def test_in_a_pause_no_batch_takes_the_first_turn(newsroom: Newsroom, resumed: Edition) -> None:
+def test_in_a_pause_no_batch_becomes_the_next_probe(newsroom: Newsroom, resumed: Edition) -> None:
     claimed, attempt, _ = begun()
     assert pause(resumed.pk)
     put_off = Settlement(

@@ -92,7 +92,7 @@ def test_absent_copies_of_a_cancelled_edition_are_withdrawn(
     assert states(newsroom, edition) == ["done"]
 
 
-def test_a_marked_copy_is_asked_about_and_not_withdrawn(newsroom: Newsroom) -> None:
+def test_a_marked_copy_is_looked_up_and_not_withdrawn(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     key = changed(newsroom.copies(edition)[0], sent_at=edition.published_at)
     assert control.cancel(edition.pk) == 2

@@ -45,7 +45,7 @@ def test_a_clock_step_leaves_everyone_one_copy(newsroom: Newsroom, step: float, 
     assert (summary["accepted"], summary["deliveries_with_more_than_one_copy"]) == (8, 0)
 
 
-def test_a_step_forward_does_not_make_three_look_ups_one(newsroom: Newsroom) -> None:
+def test_a_step_forward_still_needs_every_scheduled_look_up(newsroom: Newsroom) -> None:
     """The search lags. According to the changed clock, the whole schedule has passed."""
     edition = newsroom.publish(readers=3)
     newsroom.sandbox.set_fault("search_delay", seconds=3600)

@@ -464,7 +464,9 @@ def test_two_copies_that_a_look_up_finds_are_an_alarm(newsroom: Newsroom) -> Non
 
 
 @pytest.mark.parametrize("borne", ["m-1", "m-2"])
-def test_of_two_acceptances_the_one_on_the_delivery_counts(newsroom: Newsroom, borne: str) -> None:
+def test_the_acceptance_on_the_delivery_counts_before_another(
+    newsroom: Newsroom, borne: str
+) -> None:
     edition = newsroom.publish(readers=1)
     (reader,) = newsroom.recipients(edition)
     Delivery.objects.update(provider_message_id=borne)

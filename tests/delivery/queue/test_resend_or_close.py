@@ -28,7 +28,7 @@ def test_send_to_missed_resends_only_missed_copies(
 
 
 @pytest.mark.parametrize("mark", [{"provider_message_id": "m-1"}, {"sent_at": Now()}])
-def test_marked_copies_are_not_sent_to_the_missed(
+def test_marked_missed_copies_are_not_sent_again(
     newsroom: Newsroom, with_missed: Edition, mark: dict[str, object]
 ) -> None:
     Delivery.objects.filter(issue=with_missed.issue_id, missed=True).update(**mark)
@@ -127,7 +127,9 @@ def test_a_restored_edition_cannot_be_called_back(newsroom: Newsroom) -> None:
     assert newsroom.outcomes(edition) == ["waiting"] * 2
 
 
-def test_a_restore_stops_an_edition_of_the_missed(newsroom: Newsroom, with_missed: Edition) -> None:
+def test_a_restore_stops_an_edition_with_missed_copies(
+    newsroom: Newsroom, with_missed: Edition
+) -> None:
     database_identity.check_identity()
     DatabaseIdentity.objects.update(database=1)
     assert database_identity.check_identity().stopped == (with_missed.pk,)

@@ -42,7 +42,7 @@ def without_growth(**facts: float) -> None:
     SendRate.objects.update(slowed_at=datetime(2100, 1, 1, tzinfo=UTC), **facts)
 
 
-def test_under_a_ceiling_half_of_it_is_left(newsroom: Newsroom, settings: object) -> None:
+def test_with_a_ceiling_a_429_halves_the_ceiling(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_RATE_PER_S = 100.0  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=3)
     assert newsroom.counts(edition).slowed_to_per_s is None
@@ -59,7 +59,9 @@ def test_under_a_ceiling_half_of_it_is_left(newsroom: Newsroom, settings: object
         assert read_snapshot(cursor).slowed_to_per_s is None
 
 
-def test_without_a_ceiling_a_429_halves_the_real_pace(newsroom: Newsroom, settings: object) -> None:
+def test_without_a_ceiling_a_429_halves_the_measured_rate(
+    newsroom: Newsroom, settings: object
+) -> None:
     settings.DELIVERY_BATCH_SIZE = 500  # type: ignore[attr-defined]
     newsroom.publish(readers=1_000)
     newsroom.deliver_all()
@@ -100,7 +102,7 @@ def test_a_call_that_began_after_the_last_halving_halves_again(newsroom: Newsroo
     assert slow_down(attempt.pk, ceiling_per_s=1_000.0)
 
 
-def test_calls_in_flight_together_halve_it_once(newsroom: Newsroom, settings: object) -> None:
+def test_calls_in_flight_together_halve_the_rate_once(newsroom: Newsroom, settings: object) -> None:
     calls = 3
     settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
     settings.DELIVERY_RATE_PER_S = 1_000.0  # type: ignore[attr-defined]
@@ -245,7 +247,7 @@ def test_one_slowed_worker_claims_per_permit(
     assert how_many_of_a_crowd_claim(ceiling) == 1
 
 
-def test_refusals_written_down_at_once_halve_the_pace_once(newsroom: Newsroom) -> None:
+def test_refusals_recorded_at_once_halve_the_rate_once(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2, batch_size=1)
     newsroom.deliver_all()
     ensure_row()
@@ -262,7 +264,7 @@ def test_refusals_written_down_at_once_halve_the_pace_once(newsroom: Newsroom) -
     assert SendRate.objects.get().slowed_to_per_s == 500
 
 
-def test_a_turn_that_another_is_taking_is_not_waited_for(newsroom: Newsroom) -> None:
+def test_a_claim_does_not_wait_for_a_permit_being_acquired(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
     ensure_row()
     with short_transaction() as cursor:

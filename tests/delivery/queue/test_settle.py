@@ -129,7 +129,7 @@ def test_docs_name_each_state_that_a_code_leads_to(code: int, rows: list[str]) -
 
 
 @pytest.mark.parametrize("fault", ["refuse_429", "forbidden_403_html"])
-def test_a_call_that_was_put_off_uses_up_no_try(newsroom: Newsroom, fault: str) -> None:
+def test_a_deferred_call_uses_up_no_try(newsroom: Newsroom, fault: str) -> None:
     edition = newsroom.publish(readers=3)
     newsroom.sandbox.set_fault(fault, calls=1)
     newsroom.deliver_all()
@@ -153,7 +153,7 @@ def test_an_unreachable_provider_uses_up_no_try(newsroom: Newsroom, settings: ob
     assert newsroom.outcomes(edition) == ["waiting"] * 3
 
 
-def test_a_message_put_off_too_often_is_missed(newsroom: Newsroom, settings: object) -> None:
+def test_a_message_deferred_too_often_is_missed(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_MAX_ATTEMPTS = 3  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=3)
     newsroom.sandbox.set_fault(
@@ -181,7 +181,7 @@ def test_a_call_that_is_too_large_is_halved(newsroom: Newsroom) -> None:
     assert newsroom.sandbox.summary()["accepted"] == 5
 
 
-def test_an_outcome_changed_past_all_code_undoes_the_settlement(newsroom: Newsroom) -> None:
+def test_an_outcome_changed_in_sql_undoes_the_settlement(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     claimed, attempt, recipients = begun()
     Delivery.objects.filter(recipient=recipients[0]).update(outcome="withdrawn")
@@ -235,7 +235,7 @@ def now(copy: Delivery) -> Delivery:
     return Delivery.objects.get(issue=copy.issue_id, recipient=copy.recipient_id)
 
 
-def test_awkward_ids_and_reasons(newsroom: Newsroom) -> None:
+def test_ids_and_reasons_with_special_characters_are_stored_unchanged(newsroom: Newsroom) -> None:
     batch, waiting = copies(newsroom, 2 * len(AWKWARD))
     ids = dict(zip((copy.recipient_id for copy in waiting), AWKWARD, strict=False))
     reasons = dict(zip((copy.recipient_id for copy in reversed(waiting)), AWKWARD, strict=False))
@@ -271,14 +271,16 @@ def test_a_copy_has_the_providers_time_or_else_ours(newsroom: Newsroom) -> None:
 
 def test_each_delivery_gets_its_own_outcome(newsroom: Newsroom) -> None:
     batch, waiting = copies(newsroom, 5)
-    told: list[Outcome] = [
+    decided: list[Outcome] = [
         Sent("a", None),
         Suppressed(because("inactive")),
         Failed(because("too long"), refused=False),
         Failed(because("no such address"), refused=True),
         Unknown(),
     ]
-    write(batch, {copy.recipient_id: outcome for copy, outcome in zip(waiting, told, strict=True)})
+    write(
+        batch, {copy.recipient_id: outcome for copy, outcome in zip(waiting, decided, strict=True)}
+    )
     assert [(now(copy).outcome, now(copy).reason, now(copy).missed) for copy in waiting] == [
         ("sent", None, None),
         ("suppressed", because("inactive"), None),

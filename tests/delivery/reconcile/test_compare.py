@@ -77,7 +77,7 @@ def test_absence_counts_between_last_look_up_and_retention() -> None:
     ],
     ids=["fresh", "judged", "the search lags", "no longer has a record"],
 )
-def test_what_may_be_shown_later_is_too_fresh(
+def test_copies_that_may_still_appear_are_too_early_to_judge(
     age: timedelta, is_shown: bool, is_early: bool
 ) -> None:
     assert silence(shows_later_mail=is_shown).is_too_early_for(NOW - age) is is_early
@@ -176,23 +176,23 @@ def test_a_window_names_its_borders_and_an_open_one_none() -> None:
     assert Window(None, wall("2026-05-04")).query() == {"todate": "2026-05-04T00:00:00"}
 
 
-def test_the_span_has_a_day_to_spare_on_either_side() -> None:
+def test_the_span_has_an_extra_day_on_either_side() -> None:
     first, last = datetime(2026, 5, 2, 4, tzinfo=UTC), datetime(2026, 5, 8, 4, tzinfo=UTC)
     assert span_around(first, last) == SPAN
 
 
-def test_the_outermost_halves_stay_open_so_that_nothing_falls_outside() -> None:
+def test_halves_of_an_open_window_stay_open() -> None:
     middle = wall("2026-05-05")
     assert split_window(Window(), SPAN) == (Window(None, middle), Window(middle, None))
 
 
-def test_a_second_cannot_be_cut() -> None:
+def test_a_window_of_one_second_cannot_be_split() -> None:
     at = wall("2026-05-05")
     assert split_window(Window(at, at + MIN_WINDOW), SPAN) is None
     assert split_window(Window(at, at), SPAN) is None
 
 
-def test_no_border_lies_in_the_hour_that_happens_twice() -> None:
+def test_no_window_ends_within_the_repeated_hour() -> None:
     # 1 November 2026: at 2:00 daylight time the clock goes back to 1:00.
     day = wall("2026-11-01")
     parts = split_window(Window(day, day + timedelta(hours=3)), SPAN)
@@ -203,7 +203,7 @@ def test_no_border_lies_in_the_hour_that_happens_twice() -> None:
 
 
 @pytest.mark.parametrize("day", [wall("2026-03-08"), wall("2026-06-01")])
-def test_other_hours_need_no_more_than_a_common_border(day: datetime) -> None:
+def test_windows_split_in_other_hours_share_one_border(day: datetime) -> None:
     middle = day + timedelta(hours=1, minutes=30)
     parts = split_window(Window(day, day + timedelta(hours=3)), SPAN)
     assert parts == (Window(day, middle), Window(middle, day + timedelta(hours=3)))

@@ -88,10 +88,10 @@ def test_hidden_identity_field_is_not_a_difference(
 ) -> None:
     newsroom.publish(3)
     database_identity.check_identity()
-    told = DatabaseIdentity.objects.values_list("system_identifier", "timeline").get()
+    identity = DatabaseIdentity.objects.values_list("system_identifier", "timeline").get()
     DatabaseIdentity.objects.update(**hidden)
     assert not database_identity.check_identity().is_another
-    assert DatabaseIdentity.objects.values_list("system_identifier", "timeline").get() == told
+    assert DatabaseIdentity.objects.values_list("system_identifier", "timeline").get() == identity
     assert claim(newsroom.author.pk, lease_s=5) is not None
 
 
@@ -176,7 +176,7 @@ def test_restore_stops_only_open_editions(newsroom: Newsroom) -> None:
     assert len(copies_by_key(newsroom)) == 2
 
 
-def test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled(
+def test_cancelling_before_the_restore_is_noticed_leaves_it_unreconciled(
     newsroom: Newsroom,
 ) -> None:
     edition = newsroom.publish(2, hold_s=600)
@@ -187,7 +187,7 @@ def test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled(
     assert newsroom.counts(edition).unreconciled
 
 
-def test_a_worker_of_before_the_restore_has_lost_its_claim(newsroom: Newsroom) -> None:
+def test_a_restore_ends_the_claims_of_workers(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
     held = taken()
     database_identity.check_identity()

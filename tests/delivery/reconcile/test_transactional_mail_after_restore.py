@@ -99,7 +99,7 @@ def test_a_new_reader_after_a_restore_starts_with_number_one(newsroom: Newsroom)
 
 
 @pytest.mark.parametrize("restores", [1, 3])
-def test_after_the_jump_requests_are_counted_on(newsroom: Newsroom, restores: int) -> None:
+def test_request_numbers_continue_after_the_jump(newsroom: Newsroom, restores: int) -> None:
     asks(newsroom, ADA)
     for _ in range(restores):
         database_identity.declare_restored()

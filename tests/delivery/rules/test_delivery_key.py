@@ -46,6 +46,6 @@ def test_other_texts_are_not_a_key(text: str) -> None:
 
 
 @given(st.text())
-def test_no_text_breaks_the_reading(text: str) -> None:
+def test_any_text_is_read_as_a_key_or_none(text: str) -> None:
     key = read(text)
     assert key is None or str(key) == text

@@ -107,7 +107,9 @@ STATES: list[tuple[str, dict[str, Any], str]] = [
 @pytest.mark.parametrize(
     ("facts", "state"), [row[1:] for row in STATES], ids=[row[0] for row in STATES]
 )
-def test_the_state_of_an_edition(facts: dict[str, Any], state: str) -> None:
+def test_counts_and_control_decide_the_state_of_an_edition(
+    facts: dict[str, Any], state: str
+) -> None:
     assert state_of(counts(**facts)) == state
 
 

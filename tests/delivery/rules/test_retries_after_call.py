@@ -71,7 +71,9 @@ BY_MESSAGE: list[tuple[list[MessageResult], str]] = [
 
 
 @pytest.mark.parametrize(("answers", "decision"), BY_MESSAGE, ids=[row[1] for row in BY_MESSAGE])
-def test_messages_answered_one_by_one(answers: list[MessageResult], decision: str) -> None:
+def test_one_result_per_message_decides_each_message(
+    answers: list[MessageResult], decision: str
+) -> None:
     settlement = settle(Answered(answers), len(answers))
     assert in_words(settlement, range(1, len(answers) + 1)) == decision
 
@@ -95,7 +97,7 @@ AS_A_WHOLE: list[tuple[CallResult, int, int, str]] = [
 
 
 @pytest.mark.parametrize(("answer", "count", "deferrals", "decision"), AS_A_WHOLE)
-def test_a_call_answered_as_a_whole(
+def test_one_result_for_a_whole_call_decides_every_message(
     answer: CallResult, count: int, deferrals: int, decision: str
 ) -> None:
     settlement = settle(answer, count, deferrals=deferrals)
@@ -135,7 +137,7 @@ def test_last_deferred_try_fails_with_its_reason() -> None:
     )
 
 
-def test_the_last_try_but_one_is_not_missed() -> None:
+def test_a_message_is_not_missed_before_its_last_try() -> None:
     settlement = settle(Answered([LATER]), 1, tries=8)
     assert "try again" in in_words(settlement, [1])
 

@@ -113,7 +113,7 @@ def test_failed_search_never_counts_as_absence(lookups: int) -> None:
     )
 
 
-def test_a_silence_that_counts_ends_the_setbacks() -> None:
+def test_an_answered_look_up_resets_the_deferrals() -> None:
     assert settle(found(), 1, deferrals=7).new_deferrals == 0
 
 

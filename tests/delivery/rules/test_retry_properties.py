@@ -99,7 +99,7 @@ def test_each_recipient_gets_the_outcome_of_their_own_message(
 
 
 @given(refusals, st.integers(1, 6), histories, situations)
-def test_a_call_without_answers_by_message_never_settles_anybody(
+def test_a_call_without_results_by_message_settles_no_delivery(
     answer: CallResult, count: int, history: AttemptCounters, situation: dict[str, Any]
 ) -> None:
     recipients = set(range(count))

@@ -85,7 +85,7 @@ def test_without_a_refusal_only_the_ceiling_limits() -> None:
 
 
 @given(ceilings, measurements, histories, ages)
-def test_it_is_never_above_the_ceiling(
+def test_the_rate_is_never_above_the_ceiling(
     ceiling: float | None, measured: float, waits: list[float], age: float
 ) -> None:
     slowdown = replace(refused(ceiling, measured, waits), for_s=age)
@@ -95,7 +95,7 @@ def test_it_is_never_above_the_ceiling(
 
 
 @given(ceilings, measurements, histories, ages, ages)
-def test_it_only_grows_as_time_goes_by(
+def test_the_rate_only_grows_with_time(
     ceiling: float | None, measured: float, waits: list[float], one: float, other: float
 ) -> None:
     slowdown = refused(ceiling, measured, waits)
@@ -117,7 +117,7 @@ def test_refusal_at_most_halves_and_never_raises_the_rate(
 
 
 @given(ceilings, measurements, histories)
-def test_it_never_falls_below_the_floor(
+def test_the_rate_never_falls_below_the_floor(
     ceiling: float | None, measured: float, waits: list[float]
 ) -> None:
     slowdown = refused(ceiling, measured, waits)

@@ -106,7 +106,7 @@ def test_failed_look_up_does_not_count(newsroom: Newsroom) -> None:
     assert newsroom.sandbox.summary()["accepted"] == 3
 
 
-def test_silence_of_a_search_that_lags_does_not_count(newsroom: Newsroom) -> None:
+def test_an_empty_result_of_a_lagging_search_does_not_count(newsroom: Newsroom) -> None:
     newsroom.sandbox.set_fault("search_delay", seconds=3600)
     edition = newsroom.publish(readers=6, batch_size=3)
     newsroom.sandbox.set_fault("accept_then_close", calls=1)
@@ -258,7 +258,7 @@ def test_a_failed_search_for_later_mail_proves_nothing(
     assert sorted(newsroom.outcomes(edition)) == ["sent"] * 3 + ["unknown"] * 3
 
 
-def test_earlier_mail_that_is_shown_confirms_no_silence(newsroom: Newsroom) -> None:
+def test_earlier_mail_in_the_search_confirms_no_absence(newsroom: Newsroom) -> None:
     newsroom.publish(readers=6, batch_size=3)
     newsroom.step()
     newsroom.let_time_pass(30)

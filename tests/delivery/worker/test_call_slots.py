@@ -34,7 +34,7 @@ def comes(place: Slot, *, within_s: float = LONG_S) -> bool:
     return place.acquire(until_s=now_s() + within_s, is_stopping=goes_on)
 
 
-def test_there_are_as_many_places_as_were_wanted() -> None:
+def test_there_are_as_many_slots_as_configured() -> None:
     calls = CallSlots(2)
     first, second, third = (Slot(calls) for _ in range(3))
     assert [comes(first), comes(second), comes(third, within_s=0.05)] == [True, True, False]
@@ -87,7 +87,7 @@ def test_slot_released_by_the_stop_starts_no_call() -> None:
 
 
 @pytest.mark.parametrize(("calls", "threads"), [(1, 1), (2, 3), (4, 6), (8, 12)])
-def test_half_as_many_threads_again_make_the_next_batches_ready(calls: int, threads: int) -> None:
+def test_half_as_many_extra_threads_prepare_the_next_batches(calls: int, threads: int) -> None:
     assert threads_for(calls) == threads
 
 
@@ -103,7 +103,7 @@ def test_first_claims_need_a_free_slot() -> None:
     assert calls.admit_claim(goes_on) is not None
 
 
-def test_where_calls_are_quick_batches_are_claimed_ahead_of_them() -> None:
+def test_batches_are_claimed_ahead_while_calls_are_quick() -> None:
     calls = CallSlots(1)
     calls.record_call(QUICK_S)
     first, second = calls.admit_claim(goes_on), calls.admit_claim(goes_on)
@@ -113,7 +113,7 @@ def test_where_calls_are_quick_batches_are_claimed_ahead_of_them() -> None:
     assert not comes(second, within_s=0.05)
 
 
-def test_a_call_that_was_not_quick_ends_that() -> None:
+def test_a_slow_call_ends_claiming_ahead() -> None:
     calls = CallSlots(1)
     calls.record_call(0.1)
     assert comes(Slot(calls))
@@ -151,7 +151,7 @@ def comes_while(place: Slot, is_stopping: Callable[[], bool]) -> bool:
     return place.acquire(until_s=now_s() + LONG_S, is_stopping=is_stopping)
 
 
-def told(event: threading.Event, is_stopping: Callable[[], bool]) -> Callable[[], bool]:
+def announcing(event: threading.Event, is_stopping: Callable[[], bool]) -> Callable[[], bool]:
     """Call the function, and set an event first."""
 
     def asked() -> bool:
@@ -169,7 +169,7 @@ def waits_for(
     stopping = stopping or threading.Event()
     got: list[bool] = []
     waits = threading.Event()
-    waiting = threading.Thread(target=lambda: got.append(wait(told(waits, stopping.is_set))))
+    waiting = threading.Thread(target=lambda: got.append(wait(announcing(waits, stopping.is_set))))
     waiting.start()
     assert waits.wait(LONG_S)
     yield got

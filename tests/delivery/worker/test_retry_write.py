@@ -29,7 +29,7 @@ def test_no_third_try_without_time_left(failures: int, jitter: float, left_s: fl
 
 
 @given(failures=FAILURES, jitter=JITTER, left_s=st.floats(0.001, 1000))
-def test_with_time_left_a_pause_ends_within_it(failures: int, jitter: float, left_s: float) -> None:
+def test_a_pause_ends_within_the_time_left(failures: int, jitter: float, left_s: float) -> None:
     pause = pause_after(failures + 1, jitter, left_s)
     assert pause is not None
     assert 0 < pause <= min(left_s, LONGEST_PAUSE_S)
@@ -90,7 +90,7 @@ CUT = OperationalError("the connection is closed")
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("stops", [False, True])
-def test_a_worker_that_stops_has_less_patience_but_some(stops: bool) -> None:
+def test_a_stopping_worker_still_retries_a_write_for_a_while(stops: bool) -> None:
     written = retry_write(
         failing(CUT, CUT, CUT, "written"),
         what="an answer",

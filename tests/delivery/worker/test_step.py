@@ -101,7 +101,7 @@ def ids_of(newsroom: Newsroom, edition: Edition) -> dict[str, object]:
     }
 
 
-def test_the_line_of_a_call(newsroom: Newsroom, lines: Lines) -> None:
+def test_the_log_line_of_a_call_names_its_ids(newsroom: Newsroom, lines: Lines) -> None:
     edition = newsroom.publish(readers=2)
     newsroom.step()
     (line,) = [line for line in lines() if line["logger"] == "delivery.worker.step"]

@@ -153,8 +153,8 @@ def test_two_processes_share_one_ceiling(
 def test_forked_process_starts_without_deadlines() -> None:
     passed_s = 0.0
     deadlines = Deadlines(lambda: passed_s)
-    told, tells = os.pipe()
-    number = deadlines.add(20, lambda: os.write(tells, b"the parent's"))
+    reading, writing = os.pipe()
+    number = deadlines.add(20, lambda: os.write(writing, b"the parent's"))
     child = os.fork()
     if not child:
         # The child must not return into the test.
@@ -167,6 +167,6 @@ def test_forked_process_starts_without_deadlines() -> None:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     deadlines.cancel(number)
-    os.close(tells)
-    assert os.read(told, 100) == b""
-    os.close(told)
+    os.close(writing)
+    assert os.read(reading, 100) == b""
+    os.close(reading)

@@ -35,7 +35,7 @@ AS_PROMISED = Observed(
 )
 
 
-def test_nothing_is_broken_when_all_went_well() -> None:
+def test_a_run_without_faults_breaks_no_promise() -> None:
     assert list(broken_promises(AS_PROMISED)) == []
     assert AS_PROMISED.exactly_once == 2
 

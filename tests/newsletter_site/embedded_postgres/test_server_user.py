@@ -114,7 +114,7 @@ if AS_ROOT:
         finally:
             shutil.rmtree(found.folder.parents[3])
 
-    def test_what_root_creates_belongs_to_the_folders_owner(data_dir: Path) -> None:
+    def test_files_that_root_creates_belong_to_the_folders_owner(data_dir: Path) -> None:
         os.chown(data_dir, NOBODY.uid, NOBODY.gid)
         inside = data_dir / "checkout" / ".homing"
         assert server_user(prepare_data_dir(inside)) == NOBODY

@@ -159,7 +159,7 @@ def test_in_development_error_messages_are_redacted(shape: str) -> None:
     assert "and then Ada" in said
 
 
-def test_causes_that_go_in_a_circle_come_to_an_end() -> None:
+def test_circular_causes_of_an_error_are_cut() -> None:
     one, two = ValueError(), KeyError()
     one.__cause__, two.__cause__ = two, one
     made = json.loads(line("It broke.", fault=(ValueError, one, None)))
@@ -214,9 +214,9 @@ TAKEN_OUT = [
 
 
 def test_secrets_addresses_and_tokens_are_taken_out() -> None:
-    for told, written in TAKEN_OUT:
-        assert event(told) == written
-        assert event("%s", told) == written
+    for logged, written in TAKEN_OUT:
+        assert event(logged) == written
+        assert event("%s", logged) == written
 
 
 def test_long_texts_without_spaces_are_redacted_quickly() -> None:

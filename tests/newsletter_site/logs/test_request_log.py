@@ -140,16 +140,16 @@ def test_successful_files_and_health_checks_are_not_logged(db: None, lines: Line
 
 def test_the_id_that_a_trusted_proxy_gives_is_kept(db: None, settings: Any, lines: Lines) -> None:
     settings.TRUST_PROXY = True
-    for told in ("req-0815", "a.B_c-" * 10, "0" * 64):
-        answer = browser().get("/", secure=True, headers={"x-request-id": told})
-        assert answer["X-Request-ID"] == of_requests(lines)[-1]["request"] == told
+    for given in ("req-0815", "a.B_c-" * 10, "0" * 64):
+        answer = browser().get("/", secure=True, headers={"x-request-id": given})
+        assert answer["X-Request-ID"] == of_requests(lines)[-1]["request"] == given
 
 
 def test_an_invalid_request_id_is_replaced(db: None, settings: Any) -> None:
     settings.TRUST_PROXY = True
-    for told in ("short12", "0" * 65, "a blank", 'a"quote', "ada@example.org", "päiväpäivä", ""):
-        answer = browser().get("/", secure=True, headers={"x-request-id": told})
-        assert MADE.fullmatch(answer["X-Request-ID"]), told
+    for given in ("short12", "0" * 65, "a blank", 'a"quote', "ada@example.org", "päiväpäivä", ""):
+        answer = browser().get("/", secure=True, headers={"x-request-id": given})
+        assert MADE.fullmatch(answer["X-Request-ID"]), given
 
 
 def test_only_a_trusted_proxy_can_set_the_request_id(db: None) -> None:

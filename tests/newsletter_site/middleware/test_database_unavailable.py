@@ -146,7 +146,7 @@ def test_concurrent_probes_share_one_query() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_which_errors_mean_that_the_database_is_unavailable(fault: Any, away: bool) -> None:
+def test_errors_of_an_unavailable_database_are_recognised(fault: Any, away: bool) -> None:
     assert is_unavailable(fault) is away
     wrapped = RuntimeError("a page broke")
     wrapped.__cause__ = fault

@@ -68,7 +68,7 @@ def test_a_file_that_is_still_sent_holds_its_place(rf: RequestFactory) -> None:
     assert site(rf.get("/")).status_code == 200
 
 
-def test_a_page_that_breaks_gives_its_place_back(rf: RequestFactory) -> None:
+def test_a_failing_page_releases_its_slot(rf: RequestFactory) -> None:
     def broken(request: HttpRequest) -> HttpResponseBase:
         raise LookupError
 

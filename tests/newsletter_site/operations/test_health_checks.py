@@ -155,7 +155,7 @@ def test_the_live_check_uses_no_database(client: Client, django_assert_num_queri
         assert ask(client, "live")[0] == 200
 
 
-def test_the_command_says_the_same_and_ends_with_it(client: Client) -> None:
+def test_the_command_prints_the_same_and_sets_the_exit_code(client: Client) -> None:
     assert command("ready") == (0, {"status": "ok", "reasons": [], "details": []})
     code, said = command("workers")
     assert (code, said["reasons"]) == (1, ask(client, "workers")[1]["reasons"])

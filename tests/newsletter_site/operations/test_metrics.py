@@ -79,12 +79,12 @@ def test_every_metric_has_help_a_unit_and_a_unique_name() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_real_answer_names_every_metric_and_no_other() -> None:
+def test_the_metrics_page_lists_exactly_the_catalogue() -> None:
     answer = Client().get("/metrics", headers={"host": "127.0.0.1"})
     assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
     assert answer["Cache-Control"] == "no-store"
-    told = re.findall(r"^# HELP (homing_\w+) ", answer.content.decode(), re.MULTILINE)
-    assert told == [metric.name for metric in CATALOGUE]
+    shown = re.findall(r"^# HELP (homing_\w+) ", answer.content.decode(), re.MULTILINE)
+    assert shown == [metric.name for metric in CATALOGUE]
     # Known series exist before their first event, so that Prometheus sees the increase to 1.
     found = scraped()
     for outcome in ("sent", "unknown", "failed"):
@@ -289,18 +289,18 @@ def test_requests_are_counted_by_route_and_never_by_address(transactional_db: No
     client.get("/unsubscribe/a-secret-token/", secure=True)
     client.get("/nowhere/at/all/", secure=True)
     client.get("/health/live/")
-    told = {
+    shown = {
         (labels["route"], labels["status"]): number
         for (name, pairs), number in scraped().items()
         for labels in [dict(pairs)]
         if name == "homing_http_requests_total"
     }
-    assert told["/unsubscribe/<str:token>/", "4xx"] == 1
-    assert told["(none)", "4xx"] == 1
-    assert not [route for route, _ in told if "secret" in route or "health" in route]
+    assert shown["/unsubscribe/<str:token>/", "4xx"] == 1
+    assert shown["(none)", "4xx"] == 1
+    assert not [route for route, _ in shown if "secret" in route or "health" in route]
 
 
-def test_sign_ins_are_counted_by_how_they_ended(transactional_db: None, settings: Any) -> None:
+def test_sign_ins_are_counted_by_result(transactional_db: None, settings: Any) -> None:
     settings.AXES_FAILURE_LIMIT = 3
     get_user_model().objects.create_user("edith", password="a long password", is_staff=True)
     before = scraped()
@@ -417,8 +417,8 @@ def test_reading_metrics_scans_no_growing_table(much_history: None) -> None:
 def test_without_a_token_local_programs_are_allowed() -> None:
     for address in ("127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"):
         for host in ("localhost", "127.0.0.1:8000", "[::1]:8000", "LOCALHOST:80"):
-            told = check_access({"REMOTE_ADDR": address, "HTTP_HOST": host}, "")
-            assert told == 200, (address, host)
+            shown = check_access({"REMOTE_ADDR": address, "HTTP_HOST": host}, "")
+            assert shown == 200, (address, host)
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_attempts_during_a_wait_do_not_make_it_longer() -> None:
     assert sign_in(RIGHT).status_code == 302
 
 
-def test_after_a_wait_there_are_as_many_attempts_again() -> None:
+def test_after_a_wait_the_same_number_of_attempts_is_allowed() -> None:
     lock()
     time_passes(minutes=10)
     lock()

@@ -37,10 +37,10 @@ def editions() -> int:
 
 def problem_of(answer: Any) -> str:
     assert answer.headers["Content-Type"] == "application/problem+json"
-    told = answer.json()
-    assert told["status"] == answer.status_code
-    assert told["detail"].endswith((".", "?"))
-    return str(told["type"]).removeprefix("urn:homing:problem:")
+    content = answer.json()
+    assert content["status"] == answer.status_code
+    assert content["detail"].endswith((".", "?"))
+    return str(content["type"]).removeprefix("urn:homing:problem:")
 
 
 def test_an_issue_is_published_to_every_confirmed_reader(
@@ -49,13 +49,13 @@ def test_an_issue_is_published_to_every_confirmed_reader(
     answer = program.post("/issues/", SWIFTS)
 
     assert answer.status_code == 201
-    told = answer.json()
-    assert (told["version"], told["audience"], told["created"]) == (1, 3, True)
-    assert answer.headers["Location"] == f"/api/v1/issues/{told['issue']}/?version=1"
-    assert Delivery.objects.filter(issue=told["issue"]).count() == 3
-    edition = Edition.objects.get(issue=told["issue"])
+    content = answer.json()
+    assert (content["version"], content["audience"], content["created"]) == (1, 3, True)
+    assert answer.headers["Location"] == f"/api/v1/issues/{content['issue']}/?version=1"
+    assert Delivery.objects.filter(issue=content["issue"]).count() == 3
+    edition = Edition.objects.get(issue=content["issue"])
     assert (edition.author_id, edition.title) == (program.person.pk, "Swifts")
-    assert LogEntry.objects.get(user=program.person, object_id=told["issue"])
+    assert LogEntry.objects.get(user=program.person, object_id=content["issue"])
 
 
 def test_repeated_call_replays_the_first_response_byte_for_byte(

@@ -228,7 +228,7 @@ def test_unseen_version_is_not_approved(two, author, basil, draft):
     assert draft.approved_by_id is None
 
 
-def test_who_may_not_publish_may_not_approve(two, new_author, draft):
+def test_approving_needs_the_permission_to_publish(two, new_author, draft):
     willa = new_author("willa", "write_draft")
 
     with pytest.raises(CannotApproveError, match="permission to publish"):
@@ -237,7 +237,7 @@ def test_who_may_not_publish_may_not_approve(two, new_author, draft):
     assert page.status == 403
 
 
-def test_who_approved_does_not_publish(two, author, basil, draft):
+def test_an_approver_cannot_publish_the_same_draft(two, author, basil, draft):
     approved(draft, basil)
     approved(draft, basil)
     entry = LogEntry.objects.get()

@@ -31,49 +31,49 @@ def print_letter(author):
     return publish_it
 
 
-def test_a_letter_is_at_the_archive_address_in_its_mail(anybody, print_letter):
+def test_a_letter_is_at_the_archive_address_in_its_mail(public_window, print_letter):
     address = print_letter(title="On the patience of herons")
 
-    page = anybody.get(address)
+    page = public_window.get(address)
 
     assert page.status == 200
     assert Edition.objects.get().archive_url == f"https://letter.example.org{address}"
     assert page.html.count("<h1") == 1
     assert "On the patience of herons" in page.title
     assert "Edith Marlow" in page.words
-    assert anybody.get("/archive/no-such-letter/").status == 404
-    listed = anybody.get("/archive/")
+    assert public_window.get("/archive/no-such-letter/").status == 404
+    listed = public_window.get("/archive/")
     assert f'href="{address}"' in listed.html
 
 
-def test_a_held_letter_is_not_in_the_archive(anybody, print_letter):
+def test_a_held_letter_is_not_in_the_archive(public_window, print_letter):
     address = print_letter(title="Not yet", hold_s=3600)
 
-    assert anybody.get(address).status == 404
-    assert "Not yet" not in anybody.get("/archive/").words
-    assert "Not yet" not in anybody.get("/archive/feed.xml").html
+    assert public_window.get(address).status == 404
+    assert "Not yet" not in public_window.get("/archive/").words
+    assert "Not yet" not in public_window.get("/archive/feed.xml").html
 
     Edition.objects.update(
         published_at=F("published_at") - timedelta(hours=2),
         held_until=F("held_until") - timedelta(hours=2),
     )
-    assert anybody.get(address).status == 200
+    assert public_window.get(address).status == 200
 
 
-def test_merge_fields_are_filled_for_nobody_in_particular(anybody, print_letter):
+def test_merge_fields_are_filled_for_nobody_in_particular(public_window, print_letter):
     address = print_letter(
         title="For {{ name|you }}",
         html="<p>Dear {{ name|reader }}, <i>{{ name }}{{ email }}</i>"
         '<a href="{{ unsubscribe_url }}">leave</a> <a href="{{ archive_url }}">web</a></p>',
     )
 
-    page = anybody.get(address)
+    page = public_window.get(address)
 
     assert "For you" in page.title
     assert "Dear reader, <i></i>" in page.html
     # The page links to unsubscribing, although it does not know its reader.
     assert 'href="https://letter.example.org/unsubscribe/"' in page.html
-    assert "Email me the link" in anybody.get("/unsubscribe/").words
+    assert "Email me the link" in public_window.get("/unsubscribe/").words
     assert f'href="https://letter.example.org{address}"' in page.html
     assert "{{" not in page.html
 
@@ -109,15 +109,15 @@ def test_nothing_in_a_letter_can_act_on_the_site(attack):
     assert "before" in body
 
 
-def test_page_and_feed_remove_active_content(anybody, print_letter):
+def test_page_and_feed_remove_active_content(public_window, print_letter):
     for address in (print_letter(html=f"<p>before</p>{''.join(ATTACKS)}"), "/archive/feed.xml"):
-        page = anybody.get(address)
+        page = public_window.get(address)
         assert "before" in page.html
         assert "alert(1)" not in page.html
 
 
-def test_sanitising_keeps_what_a_letter_needs(anybody, print_letter):
-    page = anybody.get(
+def test_sanitising_keeps_what_a_letter_needs(public_window, print_letter):
+    page = public_window.get(
         print_letter(
             html='<p class="open fault">A</p><h2>B</h2><ul><li>c</li></ul>'
             '<table><tr><th scope="col">d</th><td class="num">1</td></tr></table>'
@@ -144,8 +144,8 @@ def test_sanitising_keeps_what_a_letter_needs(anybody, print_letter):
     assert 'src="http://example.org' not in page.html
 
 
-def test_a_page_has_exactly_one_h1(anybody, print_letter):
-    page = anybody.get(
+def test_a_page_has_exactly_one_h1(public_window, print_letter):
+    page = public_window.get(
         print_letter(
             title="Herons", html="<h1>  herons </h1><p>x</p><h1 lang=pt>Garças</h1><h2>Third</h2>"
         )
@@ -156,8 +156,8 @@ def test_a_page_has_exactly_one_h1(anybody, print_letter):
     assert "herons </h" not in page.html
 
 
-def test_a_plain_text_letter_gets_paragraphs_and_links(anybody, print_letter):
-    page = anybody.get(
+def test_a_plain_text_letter_gets_paragraphs_and_links(public_window, print_letter):
+    page = public_window.get(
         print_letter(
             html="", text="Dear {{ name|reader }},\nhello <b>.\n\nSee https://example.org/x"
         )
@@ -167,14 +167,14 @@ def test_a_plain_text_letter_gets_paragraphs_and_links(anybody, print_letter):
     assert '<a href="https://example.org/x" rel="noopener noreferrer nofollow">' in page.html
 
 
-def test_date_and_language_are_those_of_the_newsletter(anybody, print_letter):
+def test_date_and_language_are_those_of_the_newsletter(public_window, print_letter):
     Newsletter.objects.update_or_create(
         pk=1, defaults={"time_zone": "Pacific/Kiritimati", "language": "pt-PT"}
     )
     address = print_letter()
     day = Edition.objects.get().published_at.astimezone(Newsletter.objects.get().zone)
 
-    page = anybody.get(address)
+    page = public_window.get(address)
 
     assert f'datetime="{day:%Y-%m-%d}"' in page.html
     assert f"{day:%A} {day.day} {day:%B %Y}" in page.words
@@ -193,23 +193,23 @@ def entries_of(page):
 
 
 @pytest.mark.parametrize("part", ["html", "text"])
-def test_control_characters_do_not_break_the_feed(anybody, print_letter, part):
+def test_control_characters_do_not_break_the_feed(public_window, print_letter, part):
     for unseen in UNSEEN + AS_ENTITIES:
         content = {"html": "", "text": "", part: f"Before {unseen} after"}
         address = print_letter(title=f"Herons{unseen}", **content)
-        assert anybody.get(address).status == 200
+        assert public_window.get(address).status == 200
 
-    for summary in entries_of(anybody.get("/archive/feed.xml")):
+    for summary in entries_of(public_window.get("/archive/feed.xml")):
         assert "Before" in summary
         assert "after" in summary
 
 
-def test_stored_control_characters_do_not_break_the_feed(anybody, author):
+def test_stored_control_characters_do_not_break_the_feed(public_window, author):
     stored = Content("On\x07 herons", "<p>They\x0bwait\x1b.</p>", "")
     publish(author.pk, "k", stored, hold_s=0)
     Newsletter.objects.update(name="Hedge\x07row", tagline="Slow\x0bly")
 
-    page = anybody.get("/archive/feed.xml")
+    page = public_window.get("/archive/feed.xml")
 
     assert entries_of(page) == ["<p>They wait.</p>"]
     assert "They\nwait." in page.answer.content.decode()

@@ -38,17 +38,19 @@ def everywhere(edition):
     return ["/archive/", FEED, edition.archive_url.removeprefix(SITE)]
 
 
-def again(anybody, address, answer):
+def again(public_window, address, answer):
     """Request the same address conditionally."""
-    asked = anybody.client.get(address, secure=True, headers={"If-None-Match": answer["ETag"]})
+    asked = public_window.client.get(
+        address, secure=True, headers={"If-None-Match": answer["ETag"]}
+    )
     return Page(asked)
 
 
-def test_unchanged_pages_answer_304_and_are_cacheable(anybody, first):
+def test_unchanged_pages_answer_304_and_are_cacheable(public_window, first):
     for address in everywhere(first):
-        answer = anybody.get(address).answer
+        answer = public_window.get(address).answer
 
-        still = again(anybody, address, answer)
+        still = again(public_window, address, answer)
 
         assert (still.status, still.html) == (304, "")
         for header in ("ETag", "Cache-Control", "Content-Security-Policy"):
@@ -59,37 +61,37 @@ def test_unchanged_pages_answer_304_and_are_cacheable(anybody, first):
         assert "Cookie" not in answer.get("Vary", "")
 
 
-def test_what_changed_is_answered_whole(anybody, author, first):
-    before = {address: anybody.get(address).answer for address in everywhere(first)}
-    assert "article:modified_time" not in anybody.get("/archive/swifts/").html
+def test_changed_pages_are_sent_again_in_full(public_window, author, first):
+    before = {address: public_window.get(address).answer for address in everywhere(first)}
+    assert "article:modified_time" not in public_window.get("/archive/swifts/").html
 
     publish(author.pk, "k", letter("Mended"), hold_s=0, issue=first.issue_id, version=2)
 
     for address, answer in before.items():
-        page = again(anybody, address, answer)
+        page = again(public_window, address, answer)
         assert page.status == 200
         assert "Mended" in page.html
-    meta = dict(META.findall(anybody.get("/archive/swifts/").html))
+    meta = dict(META.findall(public_window.get("/archive/swifts/").html))
     assert meta["article:modified_time"] > meta["article:published_time"]
 
 
-def test_caches_notice_a_removed_issue_without_a_newer_one(anybody, author, first):
+def test_caches_notice_a_removed_issue_without_a_newer_one(public_window, author, first):
     gone = publish(author.pk, "gone", letter("A slip"), hold_s=0).edition
-    before = {address: anybody.get(address).answer for address in ("/archive/", FEED)}
+    before = {address: public_window.get(address).answer for address in ("/archive/", FEED)}
 
     cancelled(gone)
 
     for address, answer in before.items():
         # Also with a time alone.
         assert "Last-Modified" not in answer
-        page = again(anybody, address, answer)
+        page = again(public_window, address, answer)
         assert page.status == 200
         assert "A slip" not in page.html
 
 
-def test_no_page_of_the_archive_may_run_anything(anybody, first):
+def test_no_page_of_the_archive_may_run_anything(public_window, first):
     for address in [*everywhere(first), "/archive/no-such-letter/"]:
-        page = anybody.get(address)
+        page = public_window.get(address)
         policy = page.answer["Content-Security-Policy"]
         assert "default-src 'none'" in policy
         assert "script-src" not in policy
@@ -99,8 +101,11 @@ def test_no_page_of_the_archive_may_run_anything(anybody, first):
 
 
 @pytest.mark.parametrize("origin", ["https://testserver", "https://elsewhere.example", "null", ""])
-def test_a_letter_has_a_sign_up_form_that_caches_keep(anybody, first, origin):
-    first_visit, second_visit = anybody.get("/archive/swifts/"), anybody.get("/archive/swifts/")
+def test_a_letter_has_a_sign_up_form_that_caches_keep(public_window, first, origin):
+    first_visit, second_visit = (
+        public_window.get("/archive/swifts/"),
+        public_window.get("/archive/swifts/"),
+    )
     assert first_visit.answer["ETag"] == second_visit.answer["ETag"]
     form = first_visit.form_with("email")
     assert "csrfmiddlewaretoken" not in form.fields
@@ -123,10 +128,10 @@ def test_a_letter_has_a_sign_up_form_that_caches_keep(anybody, first, origin):
 
 
 @pytest.mark.parametrize("address", ["a.b/", "2026/11/swifts/", "über/"])
-def test_an_unknown_address_gets_a_styled_404(anybody, first, address):
+def test_an_unknown_address_gets_a_styled_404(public_window, first, address):
     Newsletter.objects.update(name="The Hedgerow Almanack")
 
-    page = anybody.get(f"/archive/{address}")
+    page = public_window.get(f"/archive/{address}")
 
     assert page.status == 404
     assert "The Hedgerow Almanack" in page.words
@@ -136,9 +141,9 @@ def test_an_unknown_address_gets_a_styled_404(anybody, first, address):
     assert "no-store" in page.answer["Cache-Control"]
 
 
-def test_a_letter_has_metadata_for_link_previews(anybody, first):
-    assert anybody.get("/archive/swifts").answer["Location"] == "/archive/swifts/"
-    page = anybody.get("/archive/swifts/")
+def test_a_letter_has_metadata_for_link_previews(public_window, first):
+    assert public_window.get("/archive/swifts").answer["Location"] == "/archive/swifts/"
+    page = public_window.get("/archive/swifts/")
     assert '<link rel="alternate" type="application/atom+xml"' in page.html
     meta = {name: unescape(value) for name, value in META.findall(page.html)}
 
@@ -155,16 +160,16 @@ def test_a_letter_has_metadata_for_link_previews(anybody, first):
     assert "robots" not in meta
 
 
-def test_user_names_are_not_public(anybody, author, first):
+def test_user_names_are_not_public(public_window, author, first):
     type(author).objects.filter(pk=author.pk).update(
         username="e.marlow.1789", first_name="", last_name=""
     )
 
     for address in ("/archive/swifts/", "/archive/feed.xml", "/archive/", "/"):
-        page = anybody.get(address)
+        page = public_window.get(address)
         assert page.status == 200
         assert "e.marlow.1789" not in page.html
-    assert 'name="author"' not in anybody.get("/archive/swifts/").html
+    assert 'name="author"' not in public_window.get("/archive/swifts/").html
 
 
 @pytest.mark.parametrize(
@@ -182,11 +187,11 @@ def test_the_preview_image_is_the_first_visible_one(pictures, address):
     assert first_image(sanitise_html(pictures), SITE) == address
 
 
-def test_many_letters_stand_on_two_pages_that_know_each_other(anybody, author):
+def test_many_letters_are_on_two_pages_with_links_between(public_window, author):
     for number in range(52):
         publish(author.pk, f"k{number}", letter(f"Letter {number}."), hold_s=0)
 
-    newest, oldest = anybody.get("/archive/"), anybody.get("/archive/?page=2")
+    newest, oldest = public_window.get("/archive/"), public_window.get("/archive/?page=2")
 
     assert newest.html.count("<li>") == 50
     assert oldest.html.count("<li>") == 2
@@ -197,15 +202,15 @@ def test_many_letters_stand_on_two_pages_that_know_each_other(anybody, author):
     assert f'<link rel="canonical" href="{SITE}/archive/">' in newest.html
     assert f'<link rel="canonical" href="{SITE}/archive/?page=2">' in oldest.html
     for odd in ("0", "-1", "x", "999999999999", "%00"):
-        assert anybody.get(f"/archive/?page={odd}").status == 200
+        assert public_window.get(f"/archive/?page={odd}").status == 200
 
 
-def test_the_feed_holds_whole_letters_and_is_valid_atom(anybody, author, first):
+def test_the_feed_holds_whole_letters_and_is_valid_atom(public_window, author, first):
     Newsletter.objects.update(name="Hedgerow", language="pt-PT")
     harmful = letter("Second", html="<p>Hello<script>alert(1)</script></p>")
     second = publish(author.pk, "second", harmful, hold_s=0).edition
 
-    page = anybody.get(FEED)
+    page = public_window.get(FEED)
     feed = ElementTree.fromstring(page.html)  # noqa: S314 -- our own feed
     newest, entry = entries = feed.findall(f"{ATOM}entry")
 

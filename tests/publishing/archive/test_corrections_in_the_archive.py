@@ -44,18 +44,18 @@ def correct(author, first):
     return publish_it
 
 
-def letter_page(anybody):
-    return anybody.get(f"/archive/{Edition.objects.earliest('pk').issue.slug}/")
+def letter_page(public_window):
+    return public_window.get(f"/archive/{Edition.objects.earliest('pk').issue.slug}/")
 
 
-def test_a_correction_replaces_the_page_and_keeps_its_date(anybody, author, first, correct):
+def test_a_correction_replaces_the_page_and_keeps_its_date(public_window, author, first, correct):
     sent(first)
     publish(author.pk, "newer", letter("A newer letter"), hold_s=0)
     second = correct()
     first_day = f"{first.published_at:%Y-%m-%d}"
 
-    page, listed = letter_page(anybody), anybody.get("/archive/")
-    feed = ElementTree.fromstring(anybody.get(FEED).html)  # noqa: S314 -- our own
+    page, listed = letter_page(public_window), public_window.get("/archive/")
+    feed = ElementTree.fromstring(public_window.get(FEED).html)  # noqa: S314 -- our own
     entry, _ = feed.findall(f"{ATOM}entry")
 
     assert "Fourteen." in page.words
@@ -73,67 +73,70 @@ def test_a_correction_replaces_the_page_and_keeps_its_date(anybody, author, firs
     assert "Fourteen." in words
 
 
-def test_a_held_correction_shows_the_previous_version(anybody, first, correct):
+def test_a_held_correction_shows_the_previous_version(public_window, first, correct):
     sent(first)
     second = correct(hold_s=3600)
 
-    assert "Forty." in letter_page(anybody).words
+    assert "Forty." in letter_page(public_window).words
     hold_is_over(second)
-    assert "Fourteen." in letter_page(anybody).words
+    assert "Fourteen." in letter_page(public_window).words
 
 
-def test_a_version_after_a_called_back_one_is_new(anybody, first, correct):
+def test_a_version_after_a_called_back_one_is_new(public_window, first, correct):
     cancelled(first)
-    assert letter_page(anybody).status == 404
+    assert letter_page(public_window).status == 404
 
     correct()
 
-    page = letter_page(anybody)
+    page = letter_page(public_window)
     assert "Fourteen." in page.words
     assert "ersion 2" not in page.words
-    assert "orrected" not in page.words + anybody.get("/archive/").words + anybody.get(FEED).html
+    assert (
+        "orrected"
+        not in page.words + public_window.get("/archive/").words + public_window.get(FEED).html
+    )
 
 
-def test_a_called_back_correction_leaves_the_previous_version(anybody, first, correct):
+def test_a_called_back_correction_leaves_the_previous_version(public_window, first, correct):
     sent(first)
     second = correct()
     cancelled(second)
 
-    page = letter_page(anybody)
+    page = letter_page(public_window)
     assert "Forty." in page.words
     assert "orrected" not in page.words
 
 
-def test_a_correction_that_was_cancelled_half_way_is_shown(anybody, first, correct):
+def test_a_correction_that_was_cancelled_half_way_is_shown(public_window, first, correct):
     sent(first, "Ada")
     cancelled(first)
-    assert "Forty." in letter_page(anybody).words
+    assert "Forty." in letter_page(public_window).words
     second = correct()
     sent(second, "Bram")
     cancelled(second)
 
-    assert CORRECTED.search(letter_page(anybody).words)
+    assert CORRECTED.search(letter_page(public_window).words)
 
 
 @pytest.mark.parametrize("reached", [(), ("Ada",)])
 @pytest.mark.parametrize("ended", [False, True])
-def test_progress_page_and_archive_agree_on_what_is_public(anybody, first, reached, ended):
+def test_progress_page_and_archive_agree_on_what_is_public(public_window, first, reached, ended):
     if reached:
         sent(first, *reached)
     if ended:
         cancelled(first)
 
-    assert is_public(load_status(first.pk).counts) == (letter_page(anybody).status == 200)
+    assert is_public(load_status(first.pk).counts) == (letter_page(public_window).status == 200)
 
 
 def test_the_number_of_letters_does_not_change_the_queries(
-    anybody, author, first, correct, django_assert_num_queries
+    public_window, author, first, correct, django_assert_num_queries
 ):
     with CaptureQueriesContext(connection) as before:
-        assert anybody.get("/archive/").status == 200
+        assert public_window.get("/archive/").status == 200
     sent(first)
     correct()
     for number in range(3):
         publish(author.pk, f"k{number}", letter(f"Letter {number}"), hold_s=0)
     with django_assert_num_queries(len(before)):
-        assert anybody.get("/archive/").status == 200
+        assert public_window.get("/archive/").status == 200

@@ -50,8 +50,8 @@ def choose(window, issue, choice):
     return window.post(f"{progress_of(issue)}listing/", choice=choice)
 
 
-def test_an_unlisted_page_is_reachable_but_not_indexed(anybody, unlisted):
-    page = anybody.get(page_of(unlisted))
+def test_an_unlisted_page_is_reachable_but_not_indexed(public_window, unlisted):
+    page = public_window.get(page_of(unlisted))
 
     assert page.status == 200
     assert "For members" in page.words
@@ -65,9 +65,9 @@ def test_an_unlisted_page_is_reachable_but_not_indexed(anybody, unlisted):
     # It has no links to or from other letters, and listed letters stay public.
     assert "/archive/before/" not in page.html
     for address in ("/archive/", FEED, "/archive/no-such-letter/", "/archive/after/"):
-        assert "members" not in anybody.get(address).html
+        assert "members" not in public_window.get(address).html
     assert [letter["title"] for letter in latest_issues(9)] == ["After", "Before"]
-    listed = anybody.get("/archive/after/")
+    listed = public_window.get("/archive/after/")
     assert "noindex" not in listed.html
     assert "X-Robots-Tag" not in listed.answer
     assert "/archive/before/" in listed.html
@@ -138,12 +138,12 @@ def corrected(window, unlisted):
     return {**page.form_with("title").fields, "text_content": "Fourteen."}
 
 
-def test_a_correction_leaves_it_unlisted(window, anybody, unlisted, corrected):
+def test_a_correction_leaves_it_unlisted(window, public_window, unlisted, corrected):
     assert "unlisted" not in corrected
     assert window.post(**corrected).status == 303
 
     assert Issue.objects.get(pk=unlisted.pk).unlisted
-    page = anybody.get(page_of(unlisted))
+    page = public_window.get(page_of(unlisted))
     assert "corrected on" in page.words
     assert page.answer["X-Robots-Tag"] == "noindex"
 
@@ -161,21 +161,21 @@ def test_a_correction_may_take_a_listed_issue_out(window, unlisted, corrected):
     assert expected in _trail(unlisted)
 
 
-def test_listing_twice_on_the_progress_page_changes_it_once(window, anybody, unlisted):
+def test_listing_twice_on_the_progress_page_changes_it_once(window, public_window, unlisted):
     assert "Unlisted" in window.get(progress_of(unlisted)).words
 
     for _ in range(2):
         assert choose(window, unlisted, "list").status == 303
 
     assert "Listed" in window.get(progress_of(unlisted)).words
-    assert "For members" in anybody.get("/archive/").words
-    answer = anybody.get(page_of(unlisted)).answer
+    assert "For members" in public_window.get("/archive/").words
+    answer = public_window.get(page_of(unlisted)).answer
     assert "X-Robots-Tag" not in answer
     assert "public" in answer["Cache-Control"]
 
     for _ in range(2):
         choose(window, unlisted, "unlist")
-    assert "For members" not in anybody.get("/archive/").words
+    assert "For members" not in public_window.get("/archive/").words
     assert _trail(unlisted) == [
         "Edith Marlow published For members to 3 readers. It is unlisted.",
         "Edith Marlow listed For members in the archive.",

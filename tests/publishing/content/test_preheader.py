@@ -24,7 +24,7 @@ def test_the_form_asks_for_it_and_it_is_published(window, three_readers):
     assert page.form_with("title").fields["preheader"] == WORDS
 
 
-def test_a_form_without_the_field_is_published_as_ever(window, three_readers):
+def test_a_form_without_the_field_is_still_published(window, three_readers):
     fields = window.open_form()
     del fields["preheader"]
 
@@ -62,15 +62,15 @@ def test_preheader_error_is_shown_at_its_field(window, three_readers):
     assert not Edition.objects.exists()
 
 
-def test_the_archive_tells_a_letter_by_it(author, three_readers):
+def test_the_archive_shows_the_preheader_as_summary(author, three_readers):
     content = Content("Swifts", "<p>They have gone.</p>", "", "{{ name|You }} and  the swifts")
     edition = publish(author.pk, "k", content, hold_s=0).edition
 
     assert [letter["summary"] for letter in latest_issues(1)] == ["You and the swifts"]
-    anybody = WindowOf(None)
+    public_window = WindowOf(None)
     assert (
         '<meta name="description" content="You and the swifts">'
-        in anybody.get(f"/archive/{edition.issue.slug}/").html
+        in public_window.get(f"/archive/{edition.issue.slug}/").html
     )
-    feed = anybody.get("/archive/feed.xml").html
+    feed = public_window.get("/archive/feed.xml").html
     assert '<summary type="text">You and the swifts</summary>' in feed

@@ -24,7 +24,7 @@ FIRST = "They are gone between one evening and the next."
         f"<table><tr><td>They are gone</td><td>{FIRST[14:]}</td></tr></table>",
     ],
 )
-def test_it_is_the_first_paragraph_that_says_something(html):
+def test_the_summary_is_the_first_paragraph_with_content(html):
     assert summarise(html, "The text part.") == FIRST
 
 

@@ -84,11 +84,11 @@ def test_invisible_html_is_left_out(unseen: str) -> None:
         ('<a href="https://e.org/"><p>one</p><p>two</p></a>', "one\n\ntwo\n\n(https://e.org/)"),
     ],
 )
-def test_links_say_their_address_once(html: str, text: str) -> None:
+def test_links_show_their_address_once(html: str, text: str) -> None:
     assert html_to_text(html) == text
 
 
-def test_lists_nested_and_numbered() -> None:
+def test_nested_and_numbered_lists_keep_their_structure() -> None:
     markdown = "Before:\n\n- one\n  1. a\n  2. b\n     - deep\n- two\n\nAfter\n\n9. nine\n10. ten"
     assert html_to_text(render_markdown(markdown)) == (
         "Before:\n\n- one\n  1. a\n  2. b\n     - deep\n- two\n\nAfter\n\n9. nine\n10. ten"
@@ -165,7 +165,7 @@ def test_every_field_survives_in_any_html(pieces: list[str]) -> None:
 
 
 @given(st.text(max_size=300) | st.lists(TAGS, max_size=60).map("".join))
-def test_anything_has_a_text_part(html: str) -> None:
+def test_any_html_has_a_text_part(html: str) -> None:
     html_to_text(html)
 
 

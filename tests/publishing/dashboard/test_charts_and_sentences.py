@@ -29,7 +29,7 @@ def test_fewer_than_two_points_are_no_chart(readers: list[int]) -> None:
     assert chart_of([Point("1 Jul", count) for count in readers]) is None
 
 
-def test_the_line_reaches_from_edge_to_edge() -> None:
+def test_the_line_of_the_chart_fills_its_width() -> None:
     chart = charted(48_310, 50_000, 52_418)
     assert chart["scale"] == (47_500, 50_000, 52_500)
     assert [x for x, _ in places(chart)] == [0.0, 500.0, 1000.0]

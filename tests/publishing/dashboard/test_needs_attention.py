@@ -72,7 +72,7 @@ def test_transactional_mail_cannot_be_ended(stopped, action):
         call_command("edition", action, str(CONFIRMATION_ISSUE))
 
 
-def test_it_is_not_in_the_archive(client, stopped):
+def test_transactional_mail_is_not_in_the_archive(client, stopped):
     Edition.objects.filter(pk=stopped.pk).update(control="running")
     assert "Confirm" not in client.get("/archive/", secure=True).content.decode()
     slug = Issue.objects.get(pk=CONFIRMATION_ISSUE).slug

@@ -63,7 +63,7 @@ class TestBeginning:
 
 
 class TestSaving:
-    def test_counts_the_revision_up_and_says_who(self, author, new_author):
+    def test_saving_increases_the_revision_and_names_the_author(self, author, new_author):
         draft, ines = begun(author), new_author("ines")
 
         answer = drafts.save(draft.pk, 1, wording("Two."), by=ines.pk)
@@ -186,7 +186,7 @@ class TestAtTheSameMoment:
 
 
 class TestThePages:
-    def test_write_save_and_come_back(self, window):
+    def test_a_saved_draft_is_shown_again(self, window):
         form = window.get(WRITE).form_with("letter")
         saved = window.post(form.action, **{**form.fields, "title": "Swifts", "letter": "Gone."})
         assert saved.status == 303
@@ -227,14 +227,14 @@ class TestThePages:
         saved = as_json(window, address, revision="1", title="Swifts", letter="Two words.")
         late = as_json(window, address, revision="1", letter="Mine.")
 
-        told = saved.json()
+        returned = saved.json()
         assert saved.status_code == 200
-        assert (told["revision"], told["address"]) == (2, address)
-        assert told["subject"] == "Swifts"
-        assert told["count"].startswith("2 words, ")
-        told = late.json()
+        assert (returned["revision"], returned["address"]) == (2, address)
+        assert returned["subject"] == "Swifts"
+        assert returned["count"].startswith("2 words, ")
+        returned = late.json()
         assert late.status_code == 409
-        assert (told["revision"], told["present"]["letter"]) == (2, "Two words.")
+        assert (returned["revision"], returned["present"]["letter"]) == (2, "Two words.")
         assert Draft.objects.get().revision == 2
 
     def test_two_tabs_see_their_conflict(self, window, author):
@@ -283,7 +283,7 @@ class TestThePages:
         html = {**form.fields, "format": "html", "letter": "x" * 250_001}
         assert window.post(form.action, **html).status == 303
 
-    def test_throwing_away_asks_first_and_is_on_record(self, window, author):
+    def test_deleting_a_draft_asks_first_and_is_logged(self, window, author):
         draft = begun(author)
         address = f"{DRAFTS}{draft.pk}/delete/"
         assert "“Swifts”" in window.get(address).words
@@ -394,7 +394,7 @@ class TestThePages:
 
         assert Draft.objects.exclude(pk=draft.pk).get().letter == "Mine."
 
-    def test_a_post_without_a_note_of_ours_is_not_kept(self, window, author):
+    def test_a_signed_out_post_without_our_cookie_is_not_kept(self, window, author):
         window.client.logout()
         window.post(DRAFTS, idempotency_key=fresh_key(), title="x", letter="x", writer="x")
 

@@ -38,7 +38,7 @@ def published_draft(window, author, written=SWIFTS, **otherwise) -> Edition:
 
 
 @pytest.mark.usefixtures("held", "three_readers")
-def test_a_renamed_draft_is_read_at_its_new_address(window, author, anybody):
+def test_a_renamed_draft_is_read_at_its_new_address(window, author, public_window):
     edition = published_draft(window, author)
     take_back(window, edition)
     renamed = replace(SWIFTS, title="Herons stay")
@@ -49,9 +49,9 @@ def test_a_renamed_draft_is_read_at_its_new_address(window, author, anybody):
     window.post(address, **window.get(address).form_with("revision").fields)
     hold_is_over(Edition.objects.get(version=2))
 
-    page = anybody.get("/archive/herons-stay/")
+    page = public_window.get("/archive/herons-stay/")
     assert (page.status, "Herons stay" in page.words) == (200, True)
-    assert anybody.get("/archive/swifts-leave/").status == 404
+    assert public_window.get("/archive/swifts-leave/").status == 404
 
 
 def take_back(window, edition: Edition, name: str = "call-back"):
@@ -88,7 +88,7 @@ def test_restored_draft_is_linked_and_published_as_next_version(window, author, 
     assert Edition.objects.get(version=2).issue_id == edition.issue_id
 
 
-def test_its_author_may_be_gone_by_then(author, three_readers, capsys):
+def test_called_back_issue_of_a_deleted_author_becomes_a_draft(author, three_readers, capsys):
     edition = published(author)
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM django_admin_log")

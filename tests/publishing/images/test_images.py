@@ -52,13 +52,13 @@ class TestMadeFitForMail:
             ("WEBP", "image/jpeg"),
         ],
     )
-    def test_of_a_kind_that_mail_shows(self, kind, becomes):
+    def test_images_become_a_type_that_mail_programs_show(self, kind, becomes):
         small = resize_image(picture(kind))
 
         assert small.content_type == becomes
         assert (small.width, small.height) == read(small).size == (40, 30)
 
-    def test_at_most_1200_pixels_wide(self):
+    def test_images_are_at_most_1200_pixels_wide(self):
         small = resize_image(picture(size=(3000, 1500)))
 
         assert read(small).size == (small.width, small.height) == (1200, 600)
@@ -79,7 +79,7 @@ class TestMadeFitForMail:
             assert remark not in small.content
 
     @pytest.mark.parametrize("held", [1, 2, 3, 4, 5, 6, 7, 8])
-    def test_however_the_camera_was_held(self, held):
+    def test_images_are_upright_for_every_camera_orientation(self, held):
         exif = Image.Exif()
         exif[0x0112] = held
         half = Image.new("RGB", (40, 30), "white")
@@ -107,7 +107,7 @@ class TestMadeFitForMail:
             with suppress(UnusableImageError):
                 resize_image(bytes(broken))
 
-    def test_a_photograph_with_another_behind_it_does_not_move(self):
+    def test_a_photograph_with_a_second_image_becomes_a_still_image(self):
         file = io.BytesIO()
         small, large = Image.new("RGB", (8, 6), "white"), Image.new("RGB", (40, 30), "blue")
         large.save(file, "MPO", save_all=True, append_images=[small])
@@ -117,7 +117,7 @@ class TestMadeFitForMail:
         assert (kept.content_type, kept.width, kept.height) == ("image/jpeg", 40, 30)
 
     @pytest.mark.parametrize("kind", ["PNG", "JPEG"])
-    def test_at_most_two_megabytes(self, kind):
+    def test_images_are_at_most_two_megabytes(self, kind):
         file = io.BytesIO()
         noise((1100, 1100)).save(file, kind, **({"quality": 100} if kind == "JPEG" else {}))
         assert len(file.getvalue()) > LARGEST_IMAGE
@@ -127,7 +127,7 @@ class TestMadeFitForMail:
         assert len(small.content) <= LARGEST_IMAGE
         assert read(small).size == (small.width, small.height)
 
-    def test_a_large_one_with_holes_keeps_them(self):
+    def test_a_large_transparent_image_stays_transparent(self):
         rich = noise((1000, 1000)).convert("RGBA")
         rich.putalpha(Image.linear_gradient("L").resize((1000, 1000)))
         file = io.BytesIO()
@@ -139,7 +139,7 @@ class TestMadeFitForMail:
         assert read(small).convert("RGBA").getextrema()[3][0] < 255
         assert read(resize_image(picture("WEBP", mode="RGBA"))).mode == "RGBA"
 
-    def test_a_moving_gif_moves_on_without_its_remarks(self):
+    def test_an_animated_gif_stays_animated_and_loses_its_comment(self):
         frames = [Image.new("RGB", (30, 20), colour) for colour in ("red", "green", "blue")]
         file = io.BytesIO()
         frames[0].save(
@@ -210,12 +210,12 @@ class TestMadeFitForMail:
 @pytest.mark.django_db(transaction=True)
 class TestKeptAndShown:
     def test_script_gets_the_markup_of_the_image(self, window):
-        told = json.loads(upload(window, picture(), alt="Swifts [two]").content)
+        scripted = json.loads(upload(window, picture(), alt="Swifts [two]").content)
 
         kept = UploadedImage.objects.get()
-        assert told["address"] == f"/pictures/{kept.pk}.png"
-        assert told["markdown"] == f"![Swifts \\[two\\]](/pictures/{kept.pk}.png)"
-        assert told["html"] == (
+        assert scripted["address"] == f"/pictures/{kept.pk}.png"
+        assert scripted["markdown"] == f"![Swifts \\[two\\]](/pictures/{kept.pk}.png)"
+        assert scripted["html"] == (
             f'<img src="/pictures/{kept.pk}.png" alt="Swifts [two]" width="40" height="30">'
         )
         assert kept.name == "swifts.png"
@@ -226,7 +226,7 @@ class TestKeptAndShown:
         assert json.loads(first.content)["address"] == json.loads(again.content)["address"]
         assert UploadedImage.objects.count() == 1
 
-    def test_everybody_sees_it_and_it_can_do_nothing(self, window):
+    def test_an_image_is_public_and_cannot_run_scripts(self, window):
         address = json.loads(upload(window, picture()).content)["address"]
         shown = WindowOf(None).get(address).answer
 
@@ -246,7 +246,7 @@ class TestKeptAndShown:
 
         assert (again.status_code, again.content) == (304, b"")
 
-    def test_without_scripts_there_is_a_line_to_copy(self, window):
+    def test_without_scripts_the_page_shows_markdown_to_copy(self, window):
         answer = upload(window, picture(), alt="Swifts", script=False)
         assert answer.status_code == 303
 
@@ -255,7 +255,7 @@ class TestKeptAndShown:
         assert f"![Swifts](/pictures/{UploadedImage.objects.get().pk}.png)" in page.words
 
     @pytest.mark.parametrize("script", [True, False])
-    def test_what_cannot_be_used_is_refused_in_a_sentence(self, window, script):
+    def test_an_unusable_image_is_refused_with_a_sentence(self, window, script):
         answer = upload(window, b"no picture", script=script)
 
         assert answer.status_code == 400
@@ -272,9 +272,11 @@ class TestKeptAndShown:
         for width in (40, 41):
             assert upload(window, picture(size=(width, 30))).status_code == 200
 
-        told, page = (upload(window, picture(size=(42, 30)), script=way) for way in (True, False))
+        scripted, page = (
+            upload(window, picture(size=(42, 30)), script=way) for way in (True, False)
+        )
 
-        assert (told.status_code, page.status_code) == (429, 429)
+        assert (scripted.status_code, page.status_code) == (429, 429)
         # An image that is already stored takes no space. Another user has a separate hourly limit.
         assert upload(window, picture(size=(40, 30))).status_code == 200
         other = WindowOf(new_author("otto", "write_draft"))
@@ -296,7 +298,7 @@ class TestKeptAndShown:
         )
         assert not UploadedImage.objects.exists()
 
-    def test_a_picture_waits_only_so_long_for_others(self, window, monkeypatch):
+    def test_an_image_waits_only_a_limited_time_for_others(self, window, monkeypatch):
         monkeypatch.setattr(images, "LONGEST_WAIT_S", 0.01)
         with images.MEMORY:
             answer = upload(window, picture())
@@ -305,7 +307,7 @@ class TestKeptAndShown:
         assert "choose this one again" in json.loads(answer.content)["sentence"]
         assert upload(window, picture()).status_code == 200
 
-    def test_of_two_in_one_upload_neither_is_kept(self, new_author, transactional_db):
+    def test_two_images_in_one_upload_are_both_refused(self, new_author, transactional_db):
         window = WindowOf(new_author("wanda", "write_draft"))
         files = [SimpleUploadedFile(f"{n}.png", picture(size=(n, n))) for n in (20, 30)]
         refused = Page(window.client.post(UPLOAD, {"image": files}, secure=True))

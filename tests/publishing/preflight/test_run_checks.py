@@ -124,7 +124,7 @@ def test_readers_without_value_count_if_field_has_no_fallback():
         ('src="https://192.168.1.4/s.png" alt="A"', False, "cannot load"),
     ],
 )
-def test_images(attributes, is_markdown, said):
+def test_advice_about_images(attributes, is_markdown, said):
     found_wrong = advised(PICTURE.format(attributes), is_markdown=is_markdown)
 
     assert len(found_wrong) == bool(said)
@@ -156,7 +156,7 @@ def test_other_images_are_checked_if_the_site_is_unreachable():
         ("uses http", "http://a.org/"),
     ],
 )
-def test_links_as_they_are_written(said, addresses):
+def test_advice_about_links(said, addresses):
     for address in addresses.split(" "):
         found_wrong = advised(LINKED.format(address))
         assert len(found_wrong) == bool(said), address
@@ -179,7 +179,7 @@ A, B = "https://a.org/1911", "https://b.org/"
         (LinkResult(error=LinkError.DNS_FAILED), "unknown"),
     ],
 )
-def test_results_of_links(answer, weight):
+def test_results_of_opened_links_decide_their_group(answer, weight):
     findings = found(LINKED.format(A), links={A: answer}, links_checked_at=NOW)
 
     (result,) = findings[weight]
@@ -247,7 +247,7 @@ def test_missing_or_short_text_part_is_advice():
         ),
     ],
 )
-def test_other_advice(otherwise, named):
+def test_each_other_finding_is_advice(otherwise, named):
     (sentence,) = advised(**otherwise)
     assert named in sentence
 

@@ -352,7 +352,7 @@ def test_the_database_refuses_corrections_of_unreconciled_versions(stopped_half_
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_version_for_nobody_appears_only_in_the_archive(author, first, anybody, version):
+def test_version_for_nobody_appears_only_in_the_archive(author, first, public_window, version):
     sent(first)
     issue = {"issue": first.issue_id, "version": 2} if version == 2 else {}
 
@@ -360,7 +360,7 @@ def test_version_for_nobody_appears_only_in_the_archive(author, first, anybody, 
 
     assert (edition.audience, readers_of(edition)) == (0, set())
     assert load_status(edition.pk).state == "succeeded"
-    assert "Fourteen" in anybody.get(f"/archive/{edition.issue.slug}/").words
+    assert "Fourteen" in public_window.get(f"/archive/{edition.issue.slug}/").words
 
 
 def test_the_address_of_a_version_for_nobody_is_fixed(author, three_readers):

@@ -49,13 +49,13 @@ def correct(first: Edition, text: Path, *arguments: object) -> tuple[dict[str, A
 
 
 def test_letter_is_published_and_last_line_is_the_result(author, text):
-    told, _ = script(
+    printed, _ = script(
         "--title", "Swifts", "--author", "edith", "--text-file", text, "--preheader", "Quite."
     )
 
     edition = Edition.objects.get()
     assert (edition.text_content, edition.preheader) == ("They have gone.\n", "Quite.")
-    assert told["issue"] == str(edition.issue_id)
+    assert printed["issue"] == str(edition.issue_id)
 
 
 def test_unlisted_option_belongs_to_the_key(author, text):
@@ -103,8 +103,8 @@ def test_repeated_correction_returns_the_first_edition(first, text):
     made, about_the_first = correct(first, text, *version_2)
     again, said = correct(first, text, *version_2)
 
-    told = {"issue": str(first.issue_id), "version": 2, "audience": 2}
-    assert (made, again) == ({**told, "created": True}, {**told, "created": False})
+    printed = {"issue": str(first.issue_id), "version": 2, "audience": 2}
+    assert (made, again) == ({**printed, "created": True}, {**printed, "created": False})
     assert set(overlap_warnings(first.issue_id, 2, "reached")) <= set(about_the_first)
     assert said == []
     assert Edition.objects.get(version=2).goes_to == "reached"
@@ -120,9 +120,9 @@ def test_repeated_correction_returns_the_first_edition(first, text):
 def test_a_script_publishes_in_the_archive_only(author, three_readers, text):
     options = ("--title", "Swifts", "--author", "edith", "--text-file", text)
 
-    told, said = script(*options, "--goes-to", "nobody")
+    printed, said = script(*options, "--goes-to", "nobody")
 
-    assert (told["version"], told["audience"], told["created"]) == (1, 0, True)
+    assert (printed["version"], printed["audience"], printed["created"]) == (1, 0, True)
     assert said == ["Not mailed: archive only."]
     assert not Delivery.objects.exists()
 
@@ -131,9 +131,9 @@ def test_after_a_cancelled_version_a_script_reaches_the_rest(first, text):
     sent(first, "Ada")
     cancelled(first)
 
-    told, _ = correct(first, text, "--version", "2")
+    printed, _ = correct(first, text, "--version", "2")
 
-    assert (told["audience"], Edition.objects.get(version=2).goes_to) == (2, "unreached")
+    assert (printed["audience"], Edition.objects.get(version=2).goes_to) == (2, "unreached")
 
 
 @pytest.mark.parametrize(

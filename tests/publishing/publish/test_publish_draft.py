@@ -108,7 +108,9 @@ def test_unreached_readers_get_the_next_version_after_cancel(window, author, thr
     assert {copy.name for copy in second} == {"Bram", "Cleo"}
 
 
-def test_a_typo_is_corrected_in_the_archive_without_mail(window, author, three_readers, anybody):
+def test_a_typo_is_corrected_in_the_archive_without_mail(
+    window, author, three_readers, public_window
+):
     first = publish(author.pk, "first", letter(), hold_s=0).edition
     sent(first)
     draft = begun(author, issue=first.issue_id, goes_to="nobody")
@@ -122,11 +124,11 @@ def test_a_typo_is_corrected_in_the_archive_without_mail(window, author, three_r
     assert ACCEPTED not in words
     assert "Succeeded" in words
     assert not Delivery.objects.filter(version=2).exists()
-    assert "they have gone" in anybody.get(f"/archive/{first.issue.slug}/").words
+    assert "they have gone" in public_window.get(f"/archive/{first.issue.slug}/").words
     assert "Not mailed: archive only" in window.get(f"{FORM}issues/").words
 
 
-def test_where_publishing_takes_two_a_request_renders_the_letter_once(
+def test_with_required_approval_a_request_renders_the_letter_once(
     window, author, new_author, draft, three_readers
 ):
     set_in_the_admin(second_person=True)
@@ -221,7 +223,7 @@ def test_draft_with_a_stop_cannot_be_confirmed_or_published(window, author, thre
     assert made() == NOTHING
 
 
-def test_how_the_number_of_readers_changed_since_the_last_issue(window, author, three_readers):
+def test_the_sheet_shows_the_change_of_readers_since_last_issue(window, author, three_readers):
     first = begun(author)
     press(window, first, sheet(window, first))
     SubscriberFactory(email="dora@posthouse.example")

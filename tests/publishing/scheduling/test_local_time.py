@@ -189,7 +189,7 @@ def form(**posted: str) -> ScheduleForm:
 
 
 @pytest.mark.django_db
-def test_without_a_word_it_means_now() -> None:
+def test_a_form_without_a_time_publishes_now() -> None:
     for posted in ({}, {"when": "now", "at": "", "zone": "rubbish"}):
         form_of_now = form(**posted)
         assert form_of_now.is_valid()

@@ -113,7 +113,7 @@ def test_impossible_time_is_refused_next_to_its_field(
     assert 'aria-invalid="true"' in page.html
 
 
-def test_it_goes_out_once_at_its_new_time(
+def test_a_moved_issue_goes_out_once_at_its_new_time(
     newsroom: Newsroom, provider: SandboxServer, waits: Edition
 ) -> None:
     assert scheduled_editions.move(waits.pk, later(), before=waits.scheduled_for)
@@ -140,7 +140,7 @@ def test_started_and_due_issues_keep_their_time(newsroom: Newsroom, waits: Editi
         reschedule(due, later(), record=lambda _: None)
 
 
-def test_a_restored_database_moves_nothing(waits: Edition) -> None:
+def test_a_scheduled_issue_cannot_be_moved_after_a_restore(waits: Edition) -> None:
     database_identity.check_identity()
     DatabaseIdentity.objects.update(database=1)
     assert not scheduled_editions.move(waits.pk, later(), before=waits.scheduled_for)
@@ -150,7 +150,7 @@ def test_a_restored_database_moves_nothing(waits: Edition) -> None:
         reschedule(waits, later(), record=lambda _: None)
 
 
-def test_only_who_may_publish_changes_the_time(new_author: Any, waits: Edition) -> None:
+def test_changing_the_time_needs_the_permission_to_publish(new_author: Any, waits: Edition) -> None:
     writer = WindowOf(new_author("wanda", "write_draft"))
     assert "Change the time" not in writer.get(address(waits)).words
     assert writer.get(address(waits, "reschedule/")).status == 403

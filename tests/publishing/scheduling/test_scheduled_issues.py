@@ -116,22 +116,24 @@ def test_database_requires_empty_audience_and_a_moment(newsroom: Newsroom) -> No
 
 
 @pytest.mark.parametrize("time_came", [False, True])
-def test_nobody_reads_it_before_it_has_started(newsroom: Newsroom, time_came: bool) -> None:
+def test_a_scheduled_issue_is_not_public_before_it_starts(
+    newsroom: Newsroom, time_came: bool
+) -> None:
     edition = schedule(newsroom)
     if time_came:
         make_edition_due(edition)
-    anybody, letter = WindowOf(None), f"/archive/{edition.issue.slug}/"
+    public_window, letter = WindowOf(None), f"/archive/{edition.issue.slug}/"
     assert not public_editions().exists()
     for place in ("/archive/", "/archive/feed.xml", "/"):
-        assert "Swifts" not in anybody.get(place).html
-    assert anybody.get(letter).status == 404
+        assert "Swifts" not in public_window.get(place).html
+    assert public_window.get(letter).status == 404
 
     make_edition_due(edition)
     start_due()
 
     assert public_editions().exists()
-    assert "Swifts" in anybody.get("/archive/").html
-    assert anybody.get(letter).status == 200
+    assert "Swifts" in public_window.get("/archive/").html
+    assert public_window.get(letter).status == 200
 
 
 def test_the_same_key_returns_it_before_and_after_its_time(newsroom: Newsroom) -> None:
@@ -223,7 +225,7 @@ def test_worker_killed_before_enqueuing_leaves_the_issue_scheduled(newsroom: New
     assert counts(edition).audience == 5
 
 
-def test_one_that_cannot_start_keeps_no_other_from_its_time(newsroom: Newsroom) -> None:
+def test_an_issue_that_cannot_start_does_not_delay_others(newsroom: Newsroom) -> None:
     newsroom.confirm(1)
     stuck, fine = schedule(newsroom, title="Stuck"), schedule(newsroom, title="Fine")
     make_edition_due(stuck, ago_s=20)
@@ -246,7 +248,7 @@ def test_one_that_cannot_start_keeps_no_other_from_its_time(newsroom: Newsroom) 
     assert counts(fine).audience == 1
 
 
-def test_it_is_sent_after_its_author_was_deleted(newsroom: Newsroom) -> None:
+def test_a_scheduled_issue_of_a_deleted_author_is_sent(newsroom: Newsroom) -> None:
     newsroom.confirm(1)
     edition = schedule(newsroom)
     with connection.cursor() as cursor:
@@ -324,7 +326,7 @@ def test_allowed_actions_on_a_scheduled_issue(newsroom: Newsroom) -> None:
 
 
 @pytest.mark.parametrize("name", ["call-back", "cancel"])
-def test_it_is_called_off_before_its_time_and_stays_so(newsroom: Newsroom, name: str) -> None:
+def test_an_issue_cancelled_before_its_time_stays_cancelled(newsroom: Newsroom, name: str) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
     perform(name, edition, status(edition))
@@ -347,7 +349,7 @@ def test_started_issue_cannot_be_called_back(newsroom: Newsroom) -> None:
     assert counts(edition).waiting == 3
 
 
-def test_it_is_sent_at_once_by_the_same_statement(newsroom: Newsroom) -> None:
+def test_send_now_starts_a_scheduled_issue_once(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
     # Even if it is late, the author's permission is not checked again.
@@ -369,10 +371,10 @@ def test_open_page_shows_the_audience_after_the_start(newsroom: Newsroom) -> Non
     assert re.findall(audiences, page) == ["0", "0"]  # the sum and the tab
     make_edition_due(edition)
     start_due()
-    told = WindowOf(newsroom.author).client.get(
+    polled = WindowOf(newsroom.author).client.get(
         address(edition), secure=True, headers={"HX-Request": "true"}
     )
-    assert re.findall(audiences, told.content.decode())[:2] == ["3", "3"]
+    assert re.findall(audiences, polled.content.decode())[:2] == ["3", "3"]
 
 
 def test_scheduled_correction_goes_to_readers_reached_by_then(
@@ -396,7 +398,7 @@ def test_scheduled_correction_goes_to_readers_reached_by_then(
 
 
 @pytest.mark.parametrize(("goes_to", "copies"), [("unreached", ["Reader 2"]), ("nobody", [])])
-def test_a_scheduled_correction_keeps_whom_it_goes_to(
+def test_a_scheduled_correction_keeps_its_audience_choice(
     newsroom: Newsroom, provider: SandboxServer, goes_to: str, copies: list[str]
 ) -> None:
     first = newsroom.publish(readers=2)
@@ -454,7 +456,7 @@ def until_empty() -> tuple[int, int, int]:
     return totals["editions"], totals["audience"], totals["sent"]
 
 
-def told(*options: str) -> tuple[dict[str, Any], str]:
+def run_script(*options: str) -> tuple[dict[str, Any], str]:
     printed, said = io.StringIO(), io.StringIO()
     call_command("publish", "--title", "Swifts", *options, stdout=printed, stderr=said)
     return json.loads(printed.getvalue().splitlines()[-1]), said.getvalue()
@@ -470,14 +472,14 @@ def test_a_script_schedules_and_asks_again_under_its_key(newsroom: Newsroom, tmp
         *("--idempotency-key", "once", "--zone", "UTC"),
         *("--at", moment.local.replace("T", " ")),
     )
-    answer, said = told(*options)
+    answer, said = run_script(*options)
     assert (answer["created"], answer["audience"]) == (True, 0)
     assert moment.words in said
     edition = Edition.objects.get(kind="newsletter")
     make_edition_due(edition)
     Edition.objects.filter(pk=edition.pk).update(scheduled_for=moment.utc)
     perform("send-now", edition, status(edition))
-    again, _ = told(*options)
+    again, _ = run_script(*options)
     assert (again["created"], again["issue"]) == (False, answer["issue"])
 
 
@@ -495,11 +497,11 @@ def test_invalid_time_of_a_script_is_refused_with_sentence(
     newsroom: Newsroom, options: list[str], words: str
 ) -> None:
     with pytest.raises(CommandError, match=words):
-        told("--text-file", "README.md", "--author", newsroom.author.username, *options)
+        run_script("--text-file", "README.md", "--author", newsroom.author.username, *options)
     assert not Edition.objects.filter(kind="newsletter").exists()
 
 
-def test_in_a_database_that_is_another_it_does_not_start(newsroom: Newsroom) -> None:
+def test_a_scheduled_issue_does_not_start_in_another_database(newsroom: Newsroom) -> None:
     newsroom.confirm(2)
     edition = schedule(newsroom)
     make_edition_due(edition)

@@ -108,7 +108,7 @@ def items(sandbox):
     ]
 
 
-def test_it_is_one_marked_mail_to_that_address(window, three_readers, worker, provider):
+def test_a_test_letter_is_one_marked_mail_to_its_address(window, three_readers, worker, provider):
     answer = window.post(TEST, **form())
     worker.deliver_all()
 
@@ -138,7 +138,9 @@ def test_it_is_one_marked_mail_to_that_address(window, three_readers, worker, pr
 
 
 @pytest.mark.parametrize("posted", [LETTER, COMPOSED], ids=["the plain form", "the composer"])
-def test_its_bodies_differ_from_a_readers_only_in_links(window, author, worker, provider, posted):
+def test_a_test_letter_differs_from_a_readers_only_in_links(
+    window, author, worker, provider, posted
+):
     ada = SubscriberFactory(email="Ada@posthouse.example", name="Ada & Co")
     content = build_content(
         DraftFields(
@@ -186,7 +188,7 @@ def test_a_test_of_html_has_a_text_part(window, worker, provider):
     assert f"A test was sent to {TO}" in window.get(sheet).words
 
 
-def test_it_goes_before_a_newsletter_that_waits(window, author, worker, three_readers):
+def test_a_test_letter_goes_before_a_waiting_newsletter(window, author, worker, three_readers):
     publish(author.pk, "key", letter(), hold_s=0)
     window.post(TEST, **form())
 
@@ -333,7 +335,7 @@ def test_preview_and_test_letter_recognise_the_same_form(posted):
     assert test.content == build_content(parse_draft_fields(posted))
 
 
-def test_it_returns_to_its_page_with_a_message(window):
+def test_a_test_letter_returns_to_its_page_with_a_message(window):
     page = window.post(TEST, **form(next="/admin/newsletters/issues/"))
 
     assert page.answer["Location"] == "/admin/newsletters/issues/"
@@ -341,7 +343,7 @@ def test_it_returns_to_its_page_with_a_message(window):
 
 
 @pytest.mark.parametrize("is_a_script", [True, False])
-def test_its_page_links_to_its_draft(window, author, is_a_script):
+def test_the_page_of_a_test_letter_links_to_its_draft(window, author, is_a_script):
     words = DraftFields("Swifts", "", MARKDOWN, "They have gone.", "")
     draft = drafts.create(author.pk, fresh_key(), words).draft
     composer = f"{FORM}drafts/{draft.pk}/"
@@ -376,7 +378,7 @@ def test_its_page_links_to_its_draft(window, author, is_a_script):
         "https://testserver/admin/newsletters/",
     ],
 )
-def test_it_leads_nowhere_else(window, named):
+def test_a_test_letter_ignores_foreign_or_unsafe_return_addresses(window, named):
     page = window.post(TEST, **form(next=named))
 
     assert page.answer["Location"] == f"{TEST}{sent_as_tests().get().version}/"
@@ -454,7 +456,7 @@ def test_test_that_was_never_accepted_is_resent_under_any_policy(
     assert len(items(provider)) == 1
 
 
-def test_its_link_takes_nobody_off_the_list(window, worker, provider, three_readers):
+def test_the_link_of_a_test_letter_unsubscribes_nobody(window, worker, provider, three_readers):
     window.post(TEST, **form(test_email="ada@posthouse.example"))
     worker.deliver_all()
     (item,) = items(provider)
@@ -482,12 +484,12 @@ def test_bounce_of_a_test_changes_no_reader(window, worker, settings, kind, by):
     window.post(TEST, **form())
     worker.deliver_all()
     edition = sent_as_tests().get()
-    told = came_back(kind, Tag=f"issue-{TEST_ISSUE.hex}" if by == "tag" else "")
+    bounce = came_back(kind, Tag=f"issue-{TEST_ISSUE.hex}" if by == "tag" else "")
     if by == "tag":
-        del told["Metadata"]
+        del bounce["Metadata"]
     before = its_sentence()
 
-    assert post(told) == 200
+    assert post(bounce) == 200
 
     reader.refresh_from_db()
     assert reader.state == "confirmed"
@@ -559,10 +561,10 @@ def test_events_after_an_erasure_restore_no_data(window, worker):
     reader = SubscriberFactory(email=TO)
     window.post(TEST, **form())
     worker.deliver_all()
-    told = came_back()
+    bounce = came_back()
     erase(reader.pk)
 
-    assert post(told) == 200
+    assert post(bounce) == 200
 
     assert not ProviderEvent.objects.exists()
     assert not Suppression.objects.exists()

@@ -328,15 +328,15 @@ def an_event(
     address_of_both = {"Recipient": address, "Email": address}
     suppressed = {"SuppressSending": True, "SuppressionReason": "HardBounce", "Type": "HardBounce"}
     more |= {"ID": number, "Origin": "Recipient"}
-    told = event(copy, message, record_type=kind, **address_of_both, **suppressed, **more)
-    return orjson.dumps(told)
+    body = event(copy, message, record_type=kind, **address_of_both, **suppressed, **more)
+    return orjson.dumps(body)
 
 
 # The last two events have no effect but contain the address.
 KINDS = ["Delivery", "Bounce", "SpamComplaint", "SubscriptionChange", "Open", "Click"]
 
 
-def told(kind: str, address: str, *more: Any) -> None:
+def report(kind: str, address: str, *more: Any) -> None:
     event = event_inbox.store(an_event(kind, address, *more))
     assert event is not None
     assert event_inbox.apply(event)
@@ -349,14 +349,14 @@ def test_later_provider_events_do_not_restore_an_erased_address(
     newsroom.deliver_all()
     reader = reader_one()
     for kind in KINDS:
-        told(kind, NOBODY_IN_PARTICULAR, edition, reader.pk)
+        report(kind, NOBODY_IN_PARTICULAR, edition, reader.pk)
     assert "provider_event" in tables_that_hold(NOBODY_IN_PARTICULAR)
 
     erase(reader.pk)
 
     assert tables_that_hold(NOBODY_IN_PARTICULAR) == []
     for kind in KINDS:
-        told(kind, NOBODY_IN_PARTICULAR, edition, reader.pk, 4712)
+        report(kind, NOBODY_IN_PARTICULAR, edition, reader.pk, 4712)
         assert tables_that_hold(NOBODY_IN_PARTICULAR) == [], kind
     assert newsroom.counts(edition).sent == 2
 
@@ -375,6 +375,6 @@ def test_erasure_removes_unknown_events(newsroom: Newsroom, named_in: str, kind:
 def test_a_bounce_after_erasure_and_new_sign_up_is_stored(newsroom: Newsroom) -> None:
     erase(newsroom.confirm(1, start=1)[0].pk)
     again = newsroom.confirm(1, start=1)[0]
-    told("Bounce", NOBODY_IN_PARTICULAR)
+    report("Bounce", NOBODY_IN_PARTICULAR)
     again.refresh_from_db()
     assert again.state == "bounced"

@@ -111,7 +111,7 @@ def test_the_expiry_is_a_setting(window: WindowOf, settings: LazySettings) -> No
 
 
 @pytest.mark.parametrize("state", ["checking", "waiting", "running", "finished", "refused"])
-def test_nothing_else_expires(state: str) -> None:
+def test_imports_in_other_states_do_not_expire(state: str) -> None:
     record = SubscriberImportFactory(
         state=state,
         refusal={"code": "file_empty"},

@@ -204,9 +204,9 @@ def test_concurrent_commands_with_one_file_import_it_once(
         first = beside(lambda: import_subscribers(path))
         wait_until_blocked(database_url)
         second = beside(lambda: import_subscribers(path))
-    done, told = (command.result(PATIENCE_S).summary for command in (first, second))
+    done, repeated = (command.result(PATIENCE_S).summary for command in (first, second))
     assert (done["created"], done["added"]) == (True, 1)
-    assert told == {**done, "created": False}
+    assert repeated == {**done, "created": False}
 
 
 def test_a_reader_who_signs_up_during_an_import_is_known(

@@ -100,7 +100,7 @@ def test_a_folder_or_pipe_named_as_rejects_prevents_the_import(
     assert not rejects.is_file()
 
 
-def test_it_never_replaces_the_imported_file(
+def test_the_rejects_file_never_replaces_the_imported_file(
     file_of: FileOf, import_subscribers: ImportSubscribers
 ) -> None:
     path = file_of("nowhere,Ada")

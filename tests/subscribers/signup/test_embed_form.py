@@ -53,5 +53,5 @@ def test_the_form_has_the_escaped_url_of_this_site() -> None:
     assert '"><script>' not in embed_form_html('https://a.example/"><script>')
 
 
-def test_the_docs_show_the_same() -> None:
+def test_the_docs_show_the_same_form() -> None:
     assert embed_form_html("https://letter.example.org") in (ROOT / "docs/readers.md").read_text()

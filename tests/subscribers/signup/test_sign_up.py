@@ -191,11 +191,13 @@ class TestTheNetwork:
     def test_behind_a_proxy_its_own_entry_counts(self, settings: LazySettings) -> None:
         settings.TRUST_PROXY = True
         for number in range(4):
-            told = f"198.51.{number}.7, 203.0.113.{number}"
-            sign_up(f"reader{number}@posthouse.example.org", by=OverTls(HTTP_X_FORWARDED_FOR=told))
+            forwarded = f"198.51.{number}.7, 203.0.113.{number}"
+            sign_up(
+                f"reader{number}@posthouse.example.org", by=OverTls(HTTP_X_FORWARDED_FOR=forwarded)
+            )
 
-        told = "192.0.2.7, 203.0.113.77"
-        assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR=told)).status_code == 429
+        forwarded = "192.0.2.7, 203.0.113.77"
+        assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR=forwarded)).status_code == 429
         assert sign_up(ADA, by=OverTls(HTTP_X_FORWARDED_FOR="192.0.2.7")).status_code == 200
         networks = ConsentRecord.objects.values_list("network", flat=True)
         assert set(networks) == {"203.0.113.0/24", "192.0.2.0/24"}
@@ -224,7 +226,7 @@ def test_a_forged_time_counts_as_zero_seconds(shown: str) -> None:
     assert seconds < 1
 
 
-def test_a_trapped_program_gets_the_usual_answer() -> None:
+def test_a_program_in_the_honeypot_gets_the_usual_answer() -> None:
     person = sign_up("bram@posthouse.example.org")
     program = sign_up(ADA, reply="hello")
     assert (program.status_code, program.content) == (person.status_code, person.content)

@@ -41,7 +41,7 @@ while calls hang, a batch is claimed only for a free slot
     test_timed_out_wait_requires_slots_until_a_quick_call
 while calls are slow, a batch is claimed only for a free slot
     CallSlots.record_call: self.is_quick, «seconds <= QUICK_S → True»
-    test_a_call_that_was_not_quick_ends_that
+    test_a_slow_call_ends_claiming_ahead
 a ready batch gets its slot before another is claimed
     CallSlots.admit_claim: self.free > «self.ready → 0»
     test_rendered_batch_gets_its_slot_before_new_claims
@@ -61,7 +61,7 @@ a redirect is not followed
     test_a_redirect_is_not_followed
 a call that breaks after the first byte may have been accepted
     Postmark._call: if «not call.wrote → True»:
-    test_a_break_after_the_first_byte_leaves_it_unanswered
+    test_connection_lost_after_the_first_byte_leaves_the_call_unanswered
 an answer is read up to a limit
     Postmark._call: if «len(content) > MAX_RESPONSE_BYTES → False»:
     test_overlong_answer_is_not_read_fully
@@ -76,7 +76,7 @@ the deadline of a finished call does not end the next call
     test_finished_call_deadline_does_not_end_the_next
 unacknowledged bytes do not outlive the deadline
     _Adapter.__init__: if «hasattr(socket, "TCP_USER_TIMEOUT") → False»:
-    test_bytes_that_were_never_acknowledged_do_not_outlive_the_deadline
+    test_unacknowledged_bytes_do_not_outlive_the_deadline
 proxies and passwords of the environment are ignored
     Postmark.__init__: «self._session.trust_env = False» adapter
     test_proxies_and_passwords_of_the_environment_are_ignored
@@ -114,17 +114,17 @@ an acceptance without an id does not count
 a call without an answer is looked up and not resent
     after_call: Settlement(Next.«LOOK_UP → TRY_AGAIN», {«recipient: Unknown() for recipient in
         recipients»}, lookup_after_s
-    test_a_call_answered_as_a_whole
+    test_one_result_for_a_whole_call_decides_every_message
 a message without an answer is looked up and not resent
     _after_messages: «outcomes[recipient] = Unknown() → put_off[recipient] = reason»
-    test_messages_answered_one_by_one
+    test_one_result_per_message_decides_each_message
 a too large call is sent in halves
     after_call: Settlement(Next.«HALVE → TRY_AGAIN», reason=reason)
     test_a_call_that_is_too_large_is_halved
 messages that the provider did not judge use up no try
     _put_off: new_deferrals=history.deferrals + 1«→ , counts_as_try=True»,
     test_unjudged_call_uses_up_no_try
-    test_a_call_that_was_put_off_uses_up_no_try
+    test_a_deferred_call_uses_up_no_try
 a message has a limited number of tries
     _after_messages: if «tries + 1 >= policy.max_tries → False»: used_up
     test_last_deferred_try_fails_with_its_reason

@@ -112,7 +112,7 @@ evidence marks a copy as sent before
 a mark without evidence raises an alarm
     quarantine: «_raise_alarms(cursor, batch, edition, marked)»
     test_mark_without_evidence_is_looked_up_first
-    test_a_marked_copy_is_asked_about_and_not_withdrawn
+    test_a_marked_copy_is_looked_up_and_not_withdrawn
 a recorded acceptance raises no alarm about a mark
     _raise_alarms: «AND NOT {_IS_PROVED}»
     test_recorded_acceptance_marks_without_an_alarm

@@ -41,7 +41,7 @@ the first batch keeps its turn while it can still proceed automatically
     test_a_deferred_call_does_not_end_the_probe
 the rest stays in place while its edition does not run
     pass_probe_on: WHERE id = %(edition)s AND probing «AND control = 'running'»)
-    test_in_a_pause_no_batch_takes_the_first_turn
+    test_in_a_pause_no_batch_becomes_the_next_probe
 a hold outlives a pause
     resume: «greatest(»clock_timestamp()«, (SELECT held_until FROM edition WHERE id = %(edition)s))»
     test_a_hold_outlives_a_pause
@@ -55,13 +55,13 @@ nothing is called back after the hold has ended
     test_call_back_fails_after_the_hold
 a batch whose call has started is not called back
     call_back: if cursor.fetchone() == («True,»): transaction
-    test_after_a_call_nothing_is_called_back
+    test_an_issue_cannot_be_called_back_after_a_call
 a cancel takes claimed batches away from their workers
     _cancel: «pause_batches(cursor, edition)» quarantine_marked
     test_a_batch_claimed_before_a_cancel_does_not_start
 a cancel leaves a marked copy to a look-up
     _cancel: «quarantine_marked(cursor, edition)»
-    test_a_marked_copy_is_asked_about_and_not_withdrawn
+    test_a_marked_copy_is_looked_up_and_not_withdrawn
 an ended edition is not cancelled
     _cancel: «if cursor.rowcount == 0: return None» pause_batches
     test_a_cancelled_edition_stays_cancelled
@@ -91,10 +91,10 @@ a refused address is not among the missed
     test_send_to_missed_resends_only_missed_copies
 a copy with a time is not among the missed
     _WAS_MISSED: «AND delivery.sent_at IS NULL» AND delivery.provider_message_id IS NULL
-    test_marked_copies_are_not_sent_to_the_missed
+    test_marked_missed_copies_are_not_sent_again
 a copy with a provider's id is not among the missed
     _WAS_MISSED: AND delivery.sent_at IS NULL «AND delivery.provider_message_id IS NULL»
-    test_marked_copies_are_not_sent_to_the_missed
+    test_marked_missed_copies_are_not_sent_again
 the missed wait while their edition is held back
     send_to_missed: WHEN %(running)s THEN 'ready' ELSE '«paused → ready»' END, clock_timestamp()
     test_missed_copies_wait_in_batches_in_a_pause

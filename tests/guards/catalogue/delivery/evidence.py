@@ -38,7 +38,7 @@ evidence beside settled copies waits for a decision while the edition does not r
     test_waiting_copies_follow_the_edition_after_a_look_up
 an id on a delivery is preferred to another
     _SETTLE: «(message_id = provider_message_id) DESC NULLS LAST,» seen.id
-    test_of_two_acceptances_the_one_on_the_delivery_counts
+    test_the_acceptance_on_the_delivery_counts_before_another
 a first batch that ends by evidence passes its turn to the next
     settle_by_evidence: «pass_probe_on(cursor, edition)»
     test_probe_settled_by_evidence_passes_the_probe_on
@@ -74,7 +74,7 @@ an event that was not stored may come again
     test_webhook_answers_503_while_the_database_is_down
 a repeated event is recognised
     store_all: «ON CONFLICT DO NOTHING» RETURNING id
-    test_the_same_event_again_or_at_once_is_one
+    test_a_repeated_or_concurrent_event_counts_once
 an event that is being applied is left to its process
     _lock: pending.select_for_update(«skip_locked=True»)
     test_event_being_applied_is_skipped

@@ -19,7 +19,7 @@ silence without later mail gives no information
 silence is compared with later mail
     look_up: = «witness is None or (isinstance(witness, SearchAnswered) and bool(witness.found)) →
         True»
-    test_silence_of_a_search_that_lags_does_not_count
+    test_an_empty_result_of_a_lagging_search_does_not_count
 later mail is searched first
     look_up: «→ result = _search(claim.attempt, context, search)¶» witness = search("attempt",
         context.witness.hex) if context.witness else None convincing = witness is None or
@@ -32,7 +32,7 @@ a failed search for later mail confirms nothing
     test_a_failed_search_for_later_mail_proves_nothing
 only mail accepted later is later mail
     load_lookup_context: AND «started_at > %s → (started_at > %s OR true)» AND accepted > 0
-    test_earlier_mail_that_is_shown_confirms_no_silence
+    test_earlier_mail_in_the_search_confirms_no_absence
 silence about mail that the provider has forgotten gives no information
     after_lookup: if «forgotten → False»:
     test_forgotten_unknown_copies_need_a_decision

@@ -24,10 +24,10 @@ the provider's Retry-After is used
 a worker that lost its lease stores nothing more
     _PollRun._extend_lease: if self._is_stopping() «or not periodic_tasks.extend_lease(self._lease,
         lease_s=lease_s)»:
-    test_a_worker_that_lost_its_lease_takes_nothing_more_in
+    test_a_worker_that_lost_its_lease_stores_no_more_events
 a poll without news still sets its position
     _PollRun._apply: «self._extend_lease()» return len(stored)
-    test_a_worker_that_lost_its_lease_takes_nothing_more_in
+    test_a_worker_that_lost_its_lease_stores_no_more_events
 a stopping worker leaves stored events to the background tasks
     _PollRun._apply: «self._extend_lease()» event_inbox.apply(event)
     test_stopping_worker_leaves_stored_events_to_others
@@ -39,7 +39,7 @@ an entry without a date is skipped
     test_entry_without_a_time_is_skipped
 a suppression list is never held in memory completely
     _PollRun.suppressions: while chunk := list(«islice(entries, PAGE_SIZE) → entries»):
-    test_a_long_list_is_taken_in_and_never_held_whole
+    test_a_long_list_is_stored_without_holding_it_in_memory
 an answer without a list is not taken for an empty list
     _events: «if not is_there: raise UnreadableDumpError»
     test_unexpected_answers_are_not_a_suppression_list
@@ -118,11 +118,11 @@ an action is logged once
     test_an_act_is_recorded_once
 the echo of our own change is recognised
     _address_event: event.origin == "«Customer → Nobody»":
-    test_an_echo_of_our_own_wish_says_nothing_new
+    test_a_webhook_about_our_own_request_changes_nothing
 only the latest change of an address is sent
     _send_all: «_pending().filter(later).update(state=SuppressionChange.State.SUPERSEDED,
         done_at=Now())»
-    test_only_the_last_wish_about_an_address_is_sent
+    test_only_the_last_request_about_an_address_is_sent
 two workers never run one task
     acquire: «AND (lease_until IS NULL OR lease_until <= clock_timestamp())»
     test_two_workers_never_ask_at_once

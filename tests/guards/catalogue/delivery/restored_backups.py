@@ -38,16 +38,16 @@ the database itself holds: who is unreached is known
     test_the_database_refuses_corrections_of_unreconciled_versions[unreached]
 an edition cancelled before the restore is noticed is reconciled too
     _cancel: CASE WHEN «{IS_THE_KNOWN_DATABASE} → true» THEN unreconciled_since
-    test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled
+    test_cancelling_before_the_restore_is_noticed_leaves_it_unreconciled
 nothing is called back in another database
     call_back: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» FROM
-    test_cancelling_before_anybody_noticed_the_restore_leaves_it_unreconciled
+    test_cancelling_before_the_restore_is_noticed_leaves_it_unreconciled
 open editions stop in another database
     check_identity: found = «replace(found, stopped=_prepare_restored_database(cursor)) → found»
     test_restore_stops_only_open_editions
 a worker from before the restore loses its claim
     EPOCH_GAP: EPOCH_GAP = «1_000_000 → 0»
-    test_a_worker_of_before_the_restore_has_lost_its_claim
+    test_a_restore_ends_the_claims_of_workers
 reader ids are not reused after a restore
     IDS_APART: IDS_APART = «100_000_000 → 1»
     test_after_a_restore_ids_are_new

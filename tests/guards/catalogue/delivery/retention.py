@@ -117,10 +117,10 @@ a restored backup does not reopen dropped copies
     test_restored_backup_does_not_reopen_dropped_editions
 the database itself holds: copies are dropped only of ended editions
     sql: ALTER TABLE edition DROP CONSTRAINT deliveries_are_dropped_only_of_ended_editions
-    test_the_row_cannot_lie[deliveries_are_dropped_only_of_ended_editions]
+    test_the_database_refuses_contradictory_rows[deliveries_are_dropped_only_of_ended_editions]
 the database itself holds: copies once dropped stay dropped
     sql: DROP TRIGGER deliveries_once_dropped_stay_dropped ON edition
-    test_the_row_cannot_lie[deliveries_once_dropped_stay_dropped]
+    test_the_database_refuses_contradictory_rows[deliveries_once_dropped_stay_dropped]
 prune counts nothing if nothing is deleted
     Command._show_progress: : if «number → True»: self._progress
     test_no_counter_appears_without_deletions

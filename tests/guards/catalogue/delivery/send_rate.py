@@ -5,10 +5,10 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 429 answers to simultaneous calls halve the rate once
     slow_down: < (SELECT «started_at → clock_timestamp() + interval '1 hour'» FROM attempt WHERE id
-    test_calls_in_flight_together_halve_it_once
+    test_calls_in_flight_together_halve_the_rate_once
 a 429 slows all workers down
     Dispatcher._settle: if «was_too_fast(result) → False»:
-    test_under_a_ceiling_half_of_it_is_left
+    test_with_a_ceiling_a_429_halves_the_ceiling
 no worker calls right after a 429
     slow_down: clock_timestamp() + «→ 0 *» make_interval(secs => %s))", [quiet_s(retry_after_s)]
     test_no_worker_calls_in_the_first_second
@@ -26,11 +26,11 @@ one of many workers takes the slot
     test_one_slowed_worker_claims_per_permit
 a slot that another worker is taking is not waited for
     acquire_permit: FOR UPDATE «SKIP LOCKED»") row
-    test_a_turn_that_another_is_taking_is_not_waited_for
+    test_a_claim_does_not_wait_for_a_permit_being_acquired
 a slot delays the next one by its size
     claim: «send_rate.consume_permit(cursor, permitted_per_s, claimed.waiting) → pass»
     test_rate_limit_applies_to_all_workers_together
 the rate has a minimum
     after_too_fast: to_per_s=«max(rate / 2, floor) → rate / 2»
-    test_it_never_falls_below_the_floor
+    test_the_rate_never_falls_below_the_floor
 """)

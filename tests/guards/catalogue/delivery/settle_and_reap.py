@@ -13,10 +13,10 @@ a settlement checks the batch's state
     test_stale_worker_cannot_settle_a_recovered_batch
 outcomes change only of deliveries that are as the decision saw them
     write_outcomes: if «written != len(outcomes) → False»:
-    test_an_outcome_changed_past_all_code_undoes_the_settlement
+    test_an_outcome_changed_in_sql_undoes_the_settlement
 a settled delivery keeps its outcome
     _WHERE: WHERE batch_id = %s AND «outcome = %s → (outcome = %s OR true)» AND
-    test_an_outcome_changed_past_all_code_undoes_the_settlement
+    test_an_outcome_changed_in_sql_undoes_the_settlement
 an unconfirmed delivery keeps its provider's id
     _write_others: THEN «provider_message_id → NULL» END
     test_id_without_time_is_never_resent_automatically

@@ -94,7 +94,7 @@ publishing is logged only after its commit
     test_rolled_back_work_is_not_logged_as_done
 a line about a call names its issue, its batch and itself
     Dispatcher.send: «bind_claim(claimed, attempt)»
-    test_the_line_of_a_call
+    test_the_log_line_of_a_call_names_its_ids
     test_the_line_of_a_broken_step_names_its_call
 the line of a look-up names its call
     Dispatcher._look_up: «bind_claim(claimed, claimed.attempt)»

@@ -82,6 +82,6 @@ the pause between codes has a maximum
     test_no_pause_between_codes_is_longer_than_seventeen_minutes[abcd-efgh-jkmn]
 two-step sign-in is switched off together with its log entry
     remove: «with _locked(author): → if True:» was_on
-    test_it_is_not_turned_off_without_its_log_entry[by_an_operator]
-    test_it_is_not_turned_off_without_its_log_entry[by_its_owner]
+    test_two_step_is_not_turned_off_without_its_log_entry[by_an_operator]
+    test_two_step_is_not_turned_off_without_its_log_entry[by_its_owner]
 """)

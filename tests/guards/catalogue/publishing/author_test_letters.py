@@ -17,7 +17,7 @@ events about a test change no reader
     test_bounce_of_a_test_changes_no_reader
 the subject of a test marks it as a test
     mark_subject: return «f"{MARK}{title}" → title»
-    test_it_is_one_marked_mail_to_that_address
+    test_a_test_letter_is_one_marked_mail_to_its_address
 after a restore the numbers of tests jump
     _prepare_restored_database: «skip_numbers()» make_due
     test_after_a_restored_backup_no_number_is_given_twice

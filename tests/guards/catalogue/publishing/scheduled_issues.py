@@ -21,14 +21,14 @@ nothing starts automatically before its time
     test_before_its_time_it_is_frozen_without_audience
 another database starts nothing
     begin: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}» AND (%(immediately)s
-    test_in_a_database_that_is_another_it_does_not_start
+    test_a_scheduled_issue_does_not_start_in_another_database
 another database cancels nothing
     cancel: unreconciled_since IS NULL «AND {IS_THE_KNOWN_DATABASE}»
-    test_in_a_database_that_is_another_it_does_not_start
+    test_a_scheduled_issue_does_not_start_in_another_database
 a scheduled issue waits for its reconciliation as well
     _stop_open_editions: «OR control = 'scheduled'» ORDER
     test_issue_sent_after_the_backup_reaches_nobody_twice
-    test_in_a_database_that_is_another_it_does_not_start
+    test_a_scheduled_issue_does_not_start_in_another_database
 an issue sent after the backup is found as sent
     ReconcileRound._record: «walked.is_scheduled and
         sent_before_restore.start_sent_before_restore(walked.edition) → False»
@@ -51,13 +51,13 @@ a due issue keeps its time, because a worker may be starting it
     test_started_and_due_issues_keep_their_time
 another database changes no time
     move: «AND {IS_THE_KNOWN_DATABASE}»
-    test_a_restored_database_moves_nothing
+    test_a_scheduled_issue_cannot_be_moved_after_a_restore
 an issue that waits for its reconciliation keeps its time
     move: AND control = 'scheduled' «AND unreconciled_since IS NULL»
-    test_a_restored_database_moves_nothing
+    test_a_scheduled_issue_cannot_be_moved_after_a_restore
 a cancelled schedule stays cancelled
     cancel: _leave_schedule(cursor, edition, "«cancelled → scheduled»", guard
-    test_it_is_called_off_before_its_time_and_stays_so[call-back]
+    test_an_issue_cancelled_before_its_time_stays_cancelled[call-back]
 a key belongs to its time
     PublishRequest.is_answered_by: «and is_scheduled_for(edition, self.at)»
     test_the_same_key_for_another_time_is_other_content
@@ -66,10 +66,10 @@ no version is published past a waiting one
     test_nothing_is_published_past_a_version_that_waits
 an issue is not public before it starts
     public_editions: «~Q(control=Edition.Control.SCHEDULED),»
-    test_nobody_reads_it_before_it_has_started[True]
+    test_a_scheduled_issue_is_not_public_before_it_starts[True]
 a fault of one issue does not delay another
     start_due: «error_raised = error → raise»
-    test_one_that_cannot_start_keeps_no_other_from_its_time
+    test_an_issue_that_cannot_start_does_not_delay_others
 a time that the clocks skip is refused
     _choose_time: if «first.astimezone(there).replace(tzinfo=None) != entered → False»:
     test_skipped_time_is_refused_with_gap_and_nearest_times

@@ -71,7 +71,7 @@ a file that changes during a dry run is noticed
 # --- The same content again ---
 the database itself holds: one import per content
     sql: DROP INDEX one_import_per_content
-    test_a_content_is_imported_once
+    test_the_same_content_is_imported_once
 the same content again leads to the first import
     import_file: ().filter(content_hash=file.import_hash«→ , filename=path.name»).first()
     test_the_same_content_returns_the_first_report
@@ -141,10 +141,10 @@ a status that the importer ignores is no consent
     test_an_ignored_status_is_not_consent
 an unsubscribed reader needs no valid name
     validate_row: if «row.status is not None and row.status.status.is_gone → False»:
-    test_a_row_that_means_gone_needs_only_an_address
+    test_a_row_with_a_gone_status_needs_only_an_address
 a row with too many columns still counts as unsubscribed
     ReaderFile.rows: if «isinstance(row_status, RowStatus) and row_status.status.is_gone → False»:
-    test_a_row_that_means_gone_needs_only_an_address
+    test_a_row_with_a_gone_status_needs_only_an_address
 an unreadable date does not keep a reader subscribed
     _date_in: return max(found, default=«_UNREADABLE_DATE → None»)
     test_a_date_is_read_in_many_forms
@@ -171,10 +171,10 @@ a check suppresses no address
     test_the_page_shows_the_product_and_the_statuses
 a row that says unsubscribed is no duplicate
     REMOVE_DUPLICATES: WHERE «excluded.has_left AND NOT seen.has_left → false»
-    test_a_row_that_means_gone_counts_anywhere
+    test_an_unsubscribed_row_counts_anywhere_in_the_file
 within a piece the unsubscribed rows go first
     REMOVE_DUPLICATES: ORDER BY email_key, «has_left DESC NULLS LAST,» line
-    test_a_row_that_means_gone_counts_anywhere
+    test_an_unsubscribed_row_counts_anywhere_in_the_file
 a confirmation here counts more than another product's file
     SKIP_GONE: coalesce(«subscriber.state = 'confirmed' → false»
     test_an_opted_in_reader_stays_unless_they_left_later
@@ -197,7 +197,7 @@ an address that an operator unblocks stays suppressed by a file
     test_only_the_readers_opt_in_resubscribes
 an address that an operator unblocks stays blocked by a file
     reported_reasons: if «reported.filter(act=Act.BLOCKED, how=How.IMPORT).exists() → False»:
-    test_an_operator_does_not_undo_a_block_from_elsewhere
+    test_an_operator_cannot_lift_a_block_by_another_source
 another mapping is another import
     ReaderFile.import_hash: if «not self.mapping and status is None → True»:
     test_another_mapping_is_a_new_import
@@ -261,7 +261,7 @@ the admin's log has the user who imported
 # --- Unused files ---
 only a checked, unimported file expires
     _expired: filter(«state=State.CHECKED,» checked_at__lt
-    test_nothing_else_expires
+    test_imports_in_other_states_do_not_expire
 no file expires before its time
     _expired: Now() «- → +» timedelta
     test_after_seven_days_the_content_is_deleted

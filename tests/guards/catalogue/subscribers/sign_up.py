@@ -18,7 +18,7 @@ requests without a mail count for their network
 a program gets the same answer as others
     subscriptions: return «_asked(request) → form_page(request, form, status=422)» if not
         form.is_valid()
-    test_a_trapped_program_gets_the_usual_answer
+    test_a_program_in_the_honeypot_gets_the_usual_answer
 
 # --- Limits ---
 the number of mails per address and day is limited
@@ -80,7 +80,7 @@ a waiting data request is erased with its address
 # --- Programs ---
 a program that fills in the hidden field signs nobody up
     subscriptions: if «form.is_trapped → False»:
-    test_a_trapped_program_gets_the_usual_answer
+    test_a_program_in_the_honeypot_gets_the_usual_answer
 forms that return immediately have fewer tries
     seconds_to_wait: if «suspicious → False»:
     test_fast_forms_have_fewer_attempts

@@ -90,7 +90,7 @@ def by_an_operator() -> None:
 
 
 @pytest.mark.parametrize("take_away", [by_its_owner, by_an_operator])
-def test_it_is_not_turned_off_without_its_log_entry(
+def test_two_step_is_not_turned_off_without_its_log_entry(
     codes: list[str], take_away: Callable[[], None], log_that_takes_no_line: None
 ) -> None:
     with pytest.raises(IntegrityError):

@@ -169,7 +169,7 @@ def test_a_guess_counts_during_a_pause_between_codes(thief: Browser) -> None:
 
 
 @pytest.mark.parametrize("password_or_code", ["app", "recovery"])
-def test_its_owner_turns_it_off_with_a_code(codes: list[str], password_or_code: str) -> None:
+def test_owners_turn_two_step_off_with_a_code(codes: list[str], password_or_code: str) -> None:
     window = Browser()
     window.sign_in(code_now())
     time_goes_by()

@@ -176,7 +176,7 @@ class TestTheColumns:
             (["Whitlock;Ada", ";Bob"], ["Ada Whitlock", "Bob"]),
         ],
     )
-    def test_two_halves_of_a_name(self, rows: list[str], names: list[str]) -> None:
+    def test_first_and_last_names_are_joined(self, rows: list[str], names: list[str]) -> None:
         people = [f"r{number}@example.org;{row}" for number, row in enumerate(rows)]
         content = lines("Mail;Name;Vorname", *people, "short@example.org")
         assert [name for _, name in read(content)[1]] == [*names, ""]
@@ -211,7 +211,9 @@ class TestTheColumns:
             (["email,name", 'ada@example.org,Ada "Nan" W'], [("ada@example.org", 'Ada "Nan" W')]),
         ],
     )
-    def test_rows_of_another_width(self, rows: list[str], found: list[tuple[str, str]]) -> None:
+    def test_rows_with_another_number_of_columns_are_read(
+        self, rows: list[str], found: list[tuple[str, str]]
+    ) -> None:
         description, got = read(lines(*rows))
         assert got == found
         assert unused_sentence(description) == ""

@@ -86,10 +86,10 @@ def test_a_dry_run_reports_a_file_that_changes(long_list: Path) -> None:
 
 
 def test_changes_of_the_file_do_not_affect_a_running_import(long_list: Path) -> None:
-    def somebody_empties_it(_: SubscriberImport) -> None:
+    def truncate_the_file(_: SubscriberImport) -> None:
         long_list.write_text("")
 
-    report = import_file(long_list, confirmed=False, on_progress=somebody_empties_it)
+    report = import_file(long_list, confirmed=False, on_progress=truncate_the_file)
 
     assert report.record.added == Subscriber.objects.count() == CHUNK + 1
 

@@ -195,7 +195,7 @@ class TestWhoIsKnown:
         assert "another newsletter service blocked it" in import_rows(f"{ADA},Ada").text
 
     @pytest.mark.parametrize("is_first", [True, False])
-    def test_an_operator_does_not_undo_a_block_from_elsewhere(
+    def test_an_operator_cannot_lift_a_block_by_another_source(
         self, import_rows: ImportRows, is_first: bool
     ) -> None:
         reader = SubscriberFactory(email=ADA)
@@ -221,7 +221,7 @@ class TestWhoIsKnown:
 
 @pytest.mark.parametrize("between", [0, CHUNK])
 @pytest.mark.parametrize("later", ["subscribed", "unsubscribed"])
-def test_a_row_that_means_gone_counts_anywhere(
+def test_an_unsubscribed_row_counts_anywhere_in_the_file(
     import_rows: ImportRows, between: int, later: str
 ) -> None:
     first = "unsubscribed" if later == "subscribed" else "subscribed"

@@ -85,7 +85,7 @@ def test_an_ignored_status_is_not_consent(import_rows: ImportRows, field: str) -
 
 
 @pytest.mark.parametrize("row", [f"{ADA},{'x' * 300},unsubscribed", f"{ADA},Ada,unsubscribed,more"])
-def test_a_row_that_means_gone_needs_only_an_address(import_rows: ImportRows, row: str) -> None:
+def test_a_row_with_a_gone_status_needs_only_an_address(import_rows: ImportRows, row: str) -> None:
     SubscriberFactory(email=ADA)
     other = "bob@example.org,Bob,active"
     printed = import_rows(row, other, header="email,name,status", options=CONFIRMED)
