@@ -2,19 +2,29 @@
 """Django's command line for Homing."""
 
 import os
+import re
 import sys
+from typing import Any
 
 
 def main() -> None:
     """Run one management command. Errors of the database end it with one sentence."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
-    from django.core.management import ManagementUtility
+    from django.core.management import ManagementUtility, base
     from django.db import OperationalError, ProgrammingError
 
     if "--traceback" not in sys.argv:
         from newsletter_site.logs.uncaught_exceptions import install_exception_hooks
 
         install_exception_hooks()
+
+    class NamedParser(base.CommandParser):
+        """Write `./homing COMMAND` in usage lines. Django drops the folder."""
+
+        def __init__(self, *, prog: str, **options: Any) -> None:
+            super().__init__(prog=re.sub(r"^homing\b", "./homing", prog), **options)
+
+    base.CommandParser = NamedParser  # type: ignore[assignment, misc]
     try:
         try:
             # Help and errors name the entry that the documentation names.

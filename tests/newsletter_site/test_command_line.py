@@ -67,3 +67,13 @@ def test_a_file_with_an_undecodable_name_is_read(
         call_command("import_subscribers", name, "--confirmed")
     assert SubscriberImport.objects.get().filename == "bo\ufffd.csv"
     assert "The content of bo\ufffd.csv was imported before" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["deliver", "token create"])
+def test_usage_and_errors_name_the_entry_script(tmp_path: Path, command: str) -> None:
+    options = {"HOMING_DATA_DIR": str(tmp_path), "DEBUG": "on"}
+    process = started("manage.py", *command.split(), "--unknown", **options)
+    _, errors = process.communicate()
+    assert process.returncode == 2
+    assert errors.startswith(f"usage: ./homing {command} ")
+    assert f"\n./homing {command}: error: " in errors
