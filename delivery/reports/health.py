@@ -169,7 +169,7 @@ def _workers(health: Health, at: Clock) -> HealthLine:
 _RESULTS = {
     "answered": ("sent", "sent", gettext_lazy("Accepts mail")),
     "refused": ("attention", "fault", gettext_lazy("Refused the last call")),
-    "not_sent": ("attention", "fault", gettext_lazy("Could not be reached by the last call")),
+    "not_sent": ("attention", "fault", gettext_lazy("The last call could not reach it")),
     "unknown": ("unknown", "doubt", gettext_lazy("Did not answer the last call")),
 }
 

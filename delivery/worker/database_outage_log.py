@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class OutageLog:
-    """Whether the database is away, for all threads of one worker."""
+    """Whether the database cannot be reached, for all threads of one worker."""
 
     def __init__(self) -> None:
         self._since_s: float | None = None
@@ -36,13 +36,13 @@ class OutageLog:
                     return False
                 self._since_s = now_s()
                 logger.error(
-                    "the database is away; nothing is lost, and work is retried until it is back",
+                    "the database cannot be reached; nothing is lost, and work is retried",
                     exc_info=error,
                 )
         return True
 
     def check_end(self) -> None:
-        """Log that the database is back, if it was away. Call it after a success."""
+        """Log that the database is back, after an outage. Call it after a success."""
         if self._since_s is None:
             return
         with self._lock:

@@ -154,7 +154,7 @@ class DatabaseUnavailable(MiddlewareMixin):
         if not is_unavailable(error):
             return None
         # Django does not log errors that a middleware answers.
-        logger.error("the database is away", exc_info=error)
+        logger.error("the database cannot be reached", exc_info=error)
         return _database_page(request)
 
 

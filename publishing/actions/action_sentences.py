@@ -95,7 +95,10 @@ _REFUSALS_BY_STATE = {
     ),
     ActionRefusal.NOTHING_TO_CANCEL: gettext_lazy("“{title}”: there is nothing left to cancel."),
     ActionRefusal.NOTHING_TO_CLOSE: gettext_lazy("“{title}”: there is nothing to close."),
-    ActionRefusal.NOTHING_TO_ACCEPT: gettext_lazy("“{title}”: there is nothing to accept."),
+    ActionRefusal.NOTHING_TO_ACCEPT: gettext_lazy(
+        "“{title}”: it has no missed readers and no unconfirmed copies, so there is nothing to "
+        "close."
+    ),
     ActionRefusal.NOTHING_MORE_IS_SENT: gettext_lazy(
         "“{title}”: no more copies of it will be sent."
     ),

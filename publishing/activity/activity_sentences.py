@@ -115,7 +115,7 @@ _TEXTS: Mapping[str, Promise] = {
     "resume": gettext_lazy("{who} resumed {thing}."),
     "call-back": gettext_lazy("{who} called back {thing}."),
     "send-now": gettext_lazy("{who} sent {thing} immediately."),
-    "send-to-missed": gettext_lazy("{who} sent {thing} to the missed readers."),
+    "send-to-missed": gettext_lazy("{who} sent {thing} to missed readers."),
     "ask-again": gettext_lazy("{who} checked the unconfirmed copies of {thing} again."),
     "send-doubtful": gettext_lazy("{who} resent the unconfirmed copies of {thing}."),
     "close": gettext_lazy("{who} closed {thing}."),

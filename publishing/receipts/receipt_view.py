@@ -47,9 +47,7 @@ NOTES = {
     "sent": gettext_lazy("each with Postmark’s message id"),
     "unknown": gettext_lazy("no proof came, and no more look-ups were made"),
     "failed": gettext_lazy("not sent; each reader’s page gives the reason"),
-    "suppressed": gettext_lazy(
-        "must not be mailed: they bounced or marked a letter as spam before"
-    ),
+    "suppressed": gettext_lazy("must not be mailed because of a bounce, a complaint or a block"),
     "withdrawn": gettext_lazy("stopped or unsubscribed before sending"),
     "waiting": "",
 }

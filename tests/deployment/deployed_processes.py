@@ -21,8 +21,8 @@ from tests.postgres_cluster import ROOT
 PATIENCE_S = 180.0
 LOOK_EVERY_S = 0.05
 LAST_WORDS = 40
-# A fault in a log. "The database is away" is expected while PostgreSQL restarts.
-FAULT = re.compile(r'"status": 500|Traceback|^(?!.*the database is away).*"error": ')
+# A fault in a log. "The database cannot be reached" is expected while PostgreSQL restarts.
+FAULT = re.compile(r'"status": 500|Traceback|^(?!.*the database cannot be reached).*"error": ')
 
 
 def free_port() -> int:

@@ -220,7 +220,7 @@ def test_vanished_server_is_noticed_in_half_a_minute(stage: Stage, proxy: Cuttin
     assert 0 < int(asked_for["tcp_user_timeout"]) <= 30_000
 
 
-AWAY = "the database is away"
+AWAY = "the database cannot be reached"
 BACK = "the database is back"
 
 

@@ -57,7 +57,7 @@ def test_idle_worker_ends_with_0(stage: Stage, database_is_away: bool) -> None:
 
     if database_is_away:
         with stage.server.away("immediate"):
-            worker.wait_for("the database is away")
+            worker.wait_for("the database cannot be reached")
             assert worker.stop() == 0, worker.output
     else:
         assert worker.stop() == 0, worker.output

@@ -37,7 +37,8 @@ _DIFFERENCES = {
         "Copies recorded as sent that Postmark does not show: {n}. They were not resent."
     ),
     "too_fresh": gettext_lazy(
-        "Copies recorded as sent that Postmark does not show yet: {n}. They are too fresh to judge."
+        "Copies recorded as sent that Postmark does not show yet: {n}. They are too recent to "
+        "judge."
     ),
     "not_looked_up": gettext_lazy(
         "More copies that Postmark does not show: {n}. They were not looked up; run this again."
@@ -187,7 +188,7 @@ class Command(BaseCommand):
             self.stderr.write(
                 _(
                     "Was one of them paused, called back or cancelled after the backup was made? "
-                    "The database does not know that. Do it again before workers start."
+                    "The database does not know that. Repeat that action before workers start."
                 )
             )
 

@@ -260,7 +260,7 @@ def test_recent_copies_missing_from_the_search_are_checked_later(
     assert (answer["exit"], answer["too_fresh"], answer["missing"]) == (3, 3, 0)
     again_at = datetime.fromisoformat(answer["again_at"])
     assert again_at == last_sent_at + timedelta(seconds=LAST_LOOK_UP_S)
-    assert "does not show yet: 3. They are too fresh to judge." in answer["said"]
+    assert "does not show yet: 3. They are too recent to judge." in answer["said"]
     assert (
         f"./homing reconcile {edition.issue_id} again after {again_at:%Y-%m-%d %H:%M:%S} UTC"
         in (answer["said"])
@@ -482,7 +482,7 @@ def test_reconciled_editions_keep_their_state(newsroom: Newsroom, reconcile: Rec
     assert not Edition.objects.filter(unreconciled_since__isnull=False).exists()
     # The backup does not know of a later pause.
     assert f"Continues: “Swifts”, version 1 of issue {running.issue_id}: sending." in answer["said"]
-    assert "Do it again before workers start." in answer["said"]
+    assert "Repeat that action before workers start." in answer["said"]
     assert "Continues: “Herons”" not in answer["said"]
     newsroom.deliver_all()
     assert newsroom.outcomes(running) == ["sent"] * 2

@@ -64,7 +64,7 @@ def test_a_failed_request_logs_route_and_error_without_addresses(
         return
     *_, fault, answered = map(json.loads, said.splitlines())
     assert fault["level"] == "error"
-    assert fault["event"] == "the database is away"
+    assert fault["event"] == "the database cannot be reached"
     assert fault["error"].startswith("OperationalError, from OperationalError")
     assert any(
         place.startswith("subscribers/data_requests/data_request_view.py:")

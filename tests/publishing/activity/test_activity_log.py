@@ -66,7 +66,7 @@ def about(entry: LogEntry, thing: str) -> str:
         (entry_of("resume", version=1), "Ines resumed It."),
         (
             entry_of("send-to-missed", version=2),
-            "Ines sent version 2 of It to the missed readers.",
+            "Ines sent version 2 of It to missed readers.",
         ),
         (
             entry_of("pause", version=1, from_command_line=True),
