@@ -18,9 +18,9 @@ RUN DEBUG=on HOMING_DATA_DIR=/tmp/homing python manage.py collectstatic --noinpu
     && rm -rf /tmp/homing \
     && python -m compileall -q .
 
-# By number, so that a platform which forbids root can see that this is another user.
+# By number, so a platform that forbids root can verify that this user is not root.
 USER 10001:10001
-# gunicorn listens on this port, on every address. A platform sets its own.
+# gunicorn listens on this port, on every address. A platform may set another port.
 ENV PORT=8000
 EXPOSE 8000
 CMD ["gunicorn", "--config", "deploy/gunicorn.conf.py", "newsletter_site.wsgi"]

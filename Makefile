@@ -15,7 +15,7 @@ format-check: tools ## check the format of the code
 lint: tools ## find common mistakes
 	$(PYTHON) -m ruff check .
 
-words: tools ## plain English and marks for translation; of some files: make words PATHS="docs README.md"
+words: tools ## check plain English and marks for translation; some files: make words PATHS="docs README.md"
 	$(PYTHON) -m tests.plain_english $(PATHS)
 
 types: tools ## check the types of everything except tests and benchmarks

@@ -16,8 +16,8 @@ from newsletter_site.settings import LOGGING
 
 wsgi_app = "newsletter_site.wsgi"
 
-# Threads, because a request mostly waits for PostgreSQL. Each has its own connection. Two more than
-# pages run at once, so probes are answered while the database hangs.
+# Threads, because a request mostly waits for PostgreSQL. Each has its own connection. Two threads
+# are reserved for probes, so these are answered while the database hangs.
 worker_class = "newsletter_site.web_worker.BufferingWorker"
 workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
 threads = MAX_CONCURRENT_REQUESTS + 2
@@ -37,7 +37,7 @@ limit_request_line = 4094
 limit_request_fields = 100
 limit_request_field_size = 8190
 control_socket_disable = True
-# Only the site reads a proxy's headers, under TRUST_PROXY. gunicorn would trust local clients.
+# Only the site reads a proxy's headers, if TRUST_PROXY is on. gunicorn would trust local clients.
 secure_scheme_headers: dict[str, str] = {}
 forwarder_headers = ""
 
