@@ -206,7 +206,7 @@ def test_a_killed_installation_starts_again(tmp_path: Path) -> None:
     assert result["arguments"] == ["demo"]
 
 
-def test_the_exit_code_and_the_signals_are_the_commands_own(made: Path) -> None:
+def test_signals_reach_the_command_and_its_exit_code_is_returned(made: Path) -> None:
     failing = start(made, "fail", environment=A_DATABASE)
     failing.communicate()
     assert failing.returncode == 3

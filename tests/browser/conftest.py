@@ -154,7 +154,7 @@ def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
                 base_url=site.url, **{"reduced_motion": "reduce", **options}
             )
             exits.callback(context.close)
-            # Leave pages with unsaved text without a question.
+            # The browser must not ask before it leaves a page with unsaved text.
             context.on("dialog", lambda dialog: dialog.accept())
             if user is not None:
                 client = Client()

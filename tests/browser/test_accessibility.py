@@ -136,7 +136,7 @@ def test_page_that_waits_for_a_first_click_is_accessible(
     page.route("**/look-again.js", lambda route: route.abort())
     page.goto(at(draft, "publish/"))
     with psycopg.connect(database_url, autocommit=True) as others:
-        for slot in slot_locks(author.pk, draft.key):  # they hold every slot of this key
+        for slot in slot_locks(author.pk, draft.key):  # these locks take every slot of this key
             others.execute("SELECT pg_advisory_lock(%s)", [slot])
         page.get_by_role("button", name="Publish to").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("Your first click is still")

@@ -137,7 +137,7 @@ ZONES = ("Europe/Lisbon", "America/New_York")
 def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
     """Return a zone, and a local time half an hour after its next clock change.
 
-    The time is written without the change.
+    The clock time does not take the change into account.
     """
     hour = timedelta(hours=1)
     start = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + 48 * hour
@@ -147,7 +147,7 @@ def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
             at = start + hours * hour
             before, after = (moment.astimezone(there).utcoffset() for moment in (at - hour, at))
             if before != after and (before > after) == clocks_go_back:
-                # Just before the change if that hour repeats; just after it if the hour is skipped.
+                # A repeated hour begins before the change, a skipped hour begins at it.
                 way = -1 if clocks_go_back else 1
                 return zone, (at + before + way * hour / 2).replace(tzinfo=None)
     raise AssertionError("no clock changes within a year")
@@ -155,7 +155,7 @@ def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
 
 # A separate site, because a site caches the newsletter's zone for some seconds.
 @HELD_IN_BATCHES
-def test_night_of_a_clock_change_is_scheduled_as_meant(new_page, author, readers, draft):
+def test_times_near_a_clock_change_are_scheduled_correctly(new_page, author, readers, draft):
     zone, twice = night_of_a_change(clocks_go_back=True)
     other_zone, never = night_of_a_change(clocks_go_back=False)
     first, second = (

@@ -180,7 +180,7 @@ def test_copy_whose_answer_was_lost_can_be_saved_again(writing, draft):
     assert {one.letter for one in Draft.objects.all()} == {"Theirs.", "Mine.", "Mine, and more."}
 
 
-def test_taking_the_other_text_after_offline_keeps_mine_here(writing, draft):
+def test_own_text_stays_available_after_the_other_version_is_taken(writing, draft):
     writing.context.set_offline(True)
     letter(writing).fill("Mine, under way.")
     expect(writing.get_by_role("status")).to_have_text(OFFLINE)

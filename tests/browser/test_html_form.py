@@ -160,7 +160,7 @@ def test_waiting_page_polls_until_it_has_the_answer(form, author, database_url):
     check(form)
     ask(form, READERS)
     with psycopg.connect(database_url, autocommit=True) as others:
-        for slot in slot_locks(author.pk, key):  # they hold every slot of this key
+        for slot in slot_locks(author.pk, key):  # these locks take every slot of this key
             others.execute("SELECT pg_advisory_lock(%s)", [slot])
         form.get_by_role("dialog").get_by_role("button", name="Publish").click()
         expect(form.get_by_role("heading", level=1)).to_have_text(
@@ -195,7 +195,7 @@ def test_test_letter_opens_its_own_window_and_the_text_stays(form, site):
     press(form)
 
 
-def test_rule_survives_dark_scheme_and_table_fits_the_phone(new_page, author):
+def test_horizontal_rule_shows_in_dark_scheme_and_table_fits_phone(new_page, author):
     letter = Content.from_input(TITLE, WIDE, "a" * 500)
     published = publish(author.pk, "key", letter, hold_s=0).edition
     page = new_page(color_scheme="dark", viewport=NARROWEST)

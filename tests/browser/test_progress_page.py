@@ -41,7 +41,7 @@ COUNT = """() => {
     what: entry.sources.map(source => source.node?.outerHTML?.slice(0, 100) ?? ""),
   })))).observe({ type: "layout-shift", buffered: true });
 }"""
-# Layout shifts so far. This adds a shift and waits until it is counted.
+# Return the layout shifts so far. The script causes one more shift and waits for its report.
 SHIFTS = """async () => {
   const frame = () => new Promise(requestAnimationFrame);
   scrollTo(0, 0);
@@ -190,7 +190,7 @@ def test_open_page_of_a_starting_issue_equals_a_fresh_one(windows, author):
 
 
 @pytest.mark.parametrize("is_at_work", [True, False])
-def test_list_with_typed_text_stays_and_reports_its_age(desk, held, site, is_at_work):
+def test_list_is_not_replaced_while_its_search_has_text(desk, held, site, is_at_work):
     watch(desk, held)
     search = desk.get_by_label("Find a reader")
     search.fill("ad")
@@ -353,7 +353,7 @@ def test_hidden_page_polls_seldom_and_at_once_when_shown(desk, going):
     soon = pause_in(first.value)
     assert soon < 60
     hide(desk, hidden=True)
-    # The pause that is running is the last short one.
+    # The current pause is still short; the next ones are long.
     with desk.expect_response(re.compile("hidden=1")) as seldom:
         desk.clock.run_for(round(1200 * soon))
     assert 54 <= pause_in(seldom.value) <= 66

@@ -50,7 +50,7 @@ def _discard(line: str) -> None:
 
 
 class Interrupted(Postmark):
-    """Client that runs another action once, after the answer and before its caller."""
+    """Client that runs another action once, between an answer and its return."""
 
     meanwhile: Callable[[], object] | None = None
 

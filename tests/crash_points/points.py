@@ -61,11 +61,11 @@ class Watch:
             self._is_on = was_on
 
     def changed(self) -> None:
-        """Start a new world: a change has outlived this process."""
+        """Start a new world: a change was made that survives this process."""
         self._world += self._is_on
 
     def point(self, what: str, kill: Callable[[], None] | None = None) -> None:
-        """Pass one more point. `kill` replaces the own SIGKILL."""
+        """Pass one more point. `kill` replaces this process's own SIGKILL."""
         if not self._is_on:
             return
         self._number += 1
@@ -82,7 +82,7 @@ def _die() -> None:
 
 
 def _place() -> str:
-    """Return the innermost of our functions at work that gives a useful name."""
+    """Return the innermost of our running functions whose name is useful."""
     frame = sys._getframe()
     while frame := frame.f_back:  # type: ignore[assignment]
         file = frame.f_code.co_filename

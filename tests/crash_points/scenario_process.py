@@ -79,7 +79,7 @@ class Player:
                 return
             ending = self.play(scenario, (point.number,))
             self.tally["points"] += 1
-            # This justifies one point for each world.
+            # All points of a world must end equally, or playing one of them would not be enough.
             if worlds.setdefault(point.world, ending.world) != ending.world:
                 self._failed(scenario, ending, ["two points of one world left different states"])
         self._say(f"{scenario.name}: {len(mine)} of {len(points)} points in {len(worlds)} worlds")

@@ -153,7 +153,7 @@ def _add_cleaning() -> None:
             END IF;"""
             for table in seeded
         ]
-        # Tables that a test has made would stay, and hold its rows.
+        # Tables that a test has created are dropped.
         known = ", ".join(f"'{table}'" for table in [*tables, "django_migrations"])
         made = f"""
             FOR made IN SELECT relname FROM pg_class WHERE relkind = 'r'

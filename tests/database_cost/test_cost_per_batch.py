@@ -88,7 +88,8 @@ def test_a_batch_takes_twelve_statements_however_many_copies_it_has(
 ) -> None:
     settings.DELIVERY_BATCH_SIZE = size
     newsroom.publish(readers=3 * size)
-    # The first step reads the edition. Every other step looks for a look-up first.
+    # The third step is counted. The first one also reads the edition, and every second one first
+    # searches for a due look-up.
     assert hands.step()
     assert hands.step()
     with statements() as sent:

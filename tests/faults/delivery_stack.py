@@ -55,7 +55,7 @@ class Stage:
 
     @contextmanager
     def hold(self, statement: str) -> Iterator[psycopg.Connection]:
-        """Hold a session with an open transaction that has done something."""
+        """Open a session that keeps a transaction open after this statement."""
         with psycopg.connect(self.url) as session:
             session.execute(statement)
             yield session

@@ -69,7 +69,7 @@ def test_answer_is_recorded_once_the_database_is_back(stage: Stage, mode: str) -
 
     with stage.server.away(mode):
         stage.sandbox.gate.release()
-        # Longer than one new connection: the third try has failed as well.
+        # Wait for the third failed try, so that the outage lasts longer than one reconnection.
         worker.wait_for("could not be written and", times=3)
 
     ended_well(worker)
@@ -77,9 +77,9 @@ def test_answer_is_recorded_once_the_database_is_back(stage: Stage, mode: str) -
     assert no_look_up(stage)
 
 
-def test_unstarted_batch_of_an_outage_is_not_a_crash(stage: Stage) -> None:
+def test_batch_that_an_outage_keeps_from_starting_counts_no_crash(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=20)
-    # The server's end ends the lock too.
+    # The lock ends with the server.
     with suppress(psycopg.OperationalError), stage.hold("LOCK TABLE subscriber"):
         worker = stage.worker("--until-empty", DELIVERY_LEASE_S="60")
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
@@ -249,7 +249,7 @@ def test_outage_logs_one_line_at_its_begin_and_end(stage: Stage) -> None:
     assert len([line for line in lines(worker) if BACK in line["event"]]) == 2
 
 
-def test_failures_of_an_outage_belong_to_it_after_its_end(stage: Stage) -> None:
+def test_earlier_failures_still_belong_to_an_ended_outage(stage: Stage) -> None:
     log = OutageLog()
     began_s = now_s()
     error = OperationalError("the connection is lost")
@@ -270,7 +270,7 @@ def test_cut_connections_to_a_working_database_are_no_outage(stage: Stage) -> No
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-    # Whichever used the cut connection next: a heartbeat, a background task or a step.
+    # A heartbeat, a background task or a step fails: the first that uses the cut connection.
     worker.wait_for(" failed")
     assert worker.stop() == 0, worker.output
 

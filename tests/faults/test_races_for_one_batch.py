@@ -68,12 +68,12 @@ def test_live_workers_with_reaped_batches_send_nothing_twice(stage: Stage) -> No
     edition = stage.newsroom.publish(readers=200)
     leases = {"DELIVERY_LEASE_S": "0.5", "DELIVERY_HTTP_DEADLINE_S": "0.5"}
     stage.sandbox.set_fault("hold", moment="after_accept", calls=6)
-    # Both have claimed, and wait for the letters' frame until a reaper took a batch.
+    # Both have claimed, and wait for the locked table until a reaper has recovered a batch.
     with stage.hold("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE"):
         both = [stage.worker("--until-empty", **leases) for _ in range(2)]
         eventually(lambda: Batch.objects.filter(crashes__gt=0).exists(), "a batch was reaped")
 
-    # Calls that outlast their leases, while workers give them up and reapers come.
+    # These calls last longer than their leases, so reapers recover their batches meanwhile.
     eventually(lambda: stage.sandbox.gate.held > 0, "calls are held")
     eventually(
         lambda: Attempt.objects.filter(result="unknown").count() > 2, "calls became unconfirmed"

@@ -47,7 +47,7 @@ def git(*arguments: str) -> bytes:
         ["git", "-c", "safe.directory=*", *arguments], cwd=ROOT, capture_output=True, check=False
     )
     if done.returncode:
-        # A shallow copy cannot run it, and says so; the check of every commit has the history.
+        # A shallow clone lacks the release. CI clones the whole history.
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "This checkout has no history, from which the test takes the release's code. "
             f"Clone the whole repository to run it ({done.stderr.decode().strip()})."

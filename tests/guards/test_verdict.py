@@ -10,7 +10,7 @@ from tests.guards.verdict import Case, Run, read
 IT = "tests/delivery/test_x.py::test_it[one]"
 
 
-def test_failing_test_has_noticed() -> None:
+def test_a_failing_test_notices_the_missing_guard() -> None:
     run = read([Case(IT), Case(IT, "call", "assert 2 == 1\n  and more")])
 
     assert (run.failed, run.words) == (("tests/delivery/test_x.py::test_it",), "assert 2 == 1")
@@ -35,7 +35,7 @@ def test_inconclusive_results_are_not_failures(cases: list[Case], reason: str) -
     assert reason in run.broken
 
 
-def test_passing_tests_show_no_notice() -> None:
+def test_passing_tests_do_not_notice_a_missing_guard() -> None:
     assert read([Case(IT)], 1.0) == Run(seconds=1.0)
 
 

@@ -202,7 +202,7 @@ class Truth:
         return 0.0
 
     def was_hidden_absence(self, copy: Copy) -> bool:
-        """Return whether the provider's silence about a copy was undetectable.
+        """Return whether an empty search hid an accepted copy undetectably.
 
         This is the remaining risk. Either the copy was accepted after the last look-up, or the
         search lagged beyond the schedule and no later acceptance could show that.
@@ -272,6 +272,6 @@ class Truth:
 
 
 def settled_calls(calls: Sequence[Call], results: Mapping[str, str | None]) -> None:
-    """Note which calls' ends were recorded, by the results of the attempts."""
+    """Mark the calls whose results are recorded in their attempts."""
     for call in calls:
         call.settled = results.get(call.attempt) in {"answered", "refused", "not_sent"}

@@ -56,7 +56,7 @@ PEOPLE_DO = (
     *["pause", "ask again", "resend unconfirmed", "send to missed"] * 2,
     *["send now", "call back", "cancel", "close"],
 )
-# As on the desk, all look-ups of the schedule except one count as made.
+# As on the desk, only the last look-up of the schedule is repeated.
 ask_again = functools.partial(control.ask_again, silences=len(LOOKUP_AFTER_S) - 1)
 ACTIONS: Mapping[str, Callable[[int], int | None]] = {
     "resume": control.resume,

@@ -20,7 +20,7 @@ def answers(futures):
 
 
 class FailingWork:
-    """Work whose n-th piece waits at gate n, and then fails or not."""
+    """Work whose n-th piece waits at gate n, and fails if `fails[n]` is true."""
 
     def __init__(self, *fails):
         self.fails = fails
@@ -170,8 +170,8 @@ def test_concurrent_other_content_waits_and_gets_422(window, posts, onlooker, du
 
 def test_without_a_slot_a_saved_response_is_replayed(window, posts, onlooker, monkeypatch):
     # The post has looked for a saved answer and found none. Before it asks for a slot, another post
-    # commits. The posts that waited for that one still hold the slots. A form that takes long to
-    # validate gives the test the time for it.
+    # commits. The posts that waited for that one still hold the slots. The test does this while
+    # the form is being validated.
     slow = [True]
 
     def validate(value):

@@ -64,7 +64,7 @@ def test_a_replayed_message_stays_html_or_plain_text(window, during_work):
     again.post()
 
     def is_html():
-        """Return for each message on the next page whether it is marked as HTML."""
+        """Return whether each message on the next page is marked as HTML."""
         request = again.next_page().wsgi_request
         return [isinstance(m.message, SafeData) for m in get_messages(request)]
 
@@ -197,7 +197,7 @@ def forget_the_answer() -> None:
     PostedForm.objects.all().delete()
 
 
-def test_the_work_recognises_a_form_after_expiry(window):
+def test_a_form_is_still_recognised_after_its_answer_expired(window):
     window.post("k", title="First")
     forget_the_answer()
     again = window.another()
@@ -364,7 +364,7 @@ def bounds_of_the_connection():
         return cursor.fetchall()
 
 
-def test_the_connection_keeps_no_settings_for_a_pooler(window):
+def test_a_post_leaves_no_settings_or_locks_on_its_connection(window):
     before = bounds_of_the_connection()
     window.post()
 

@@ -15,7 +15,7 @@ SOMETHING = {
     "path": "7",
 }
 _PLACE = re.compile(r"<(?:(\w+):)?(\w+)>")
-# Routes that are regular expressions, and what fits them.
+# Routes that are regular expressions, each with a path that matches.
 _BY_HAND = {
     r"^(?P<app_label>auth|newsletter_site|admin|delivery)/$": "auth/",
     r"(?P<url>.*)$": "nothing-here",

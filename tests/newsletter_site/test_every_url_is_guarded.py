@@ -70,7 +70,7 @@ def test_every_form_needs_its_csrf_token(people: Any) -> None:
         for one in every_address()
     }
     taken = {route for route, answer in answers.items() if answer.status_code != 403}
-    # It returns the form, and without its link there is no form.
+    # This page answers a missing token with its form, and an invalid link has no form.
     taken.remove("subscriptions/confirm/")
     assert answers["subscriptions/confirm/"].status_code >= 400
     of_the_api = {route for route in taken if route.startswith(API)}

@@ -22,7 +22,7 @@ def operator(transactional_db):
 
 
 @pytest.mark.parametrize("sheet", ["homing.css", "homing-admin.css"])
-def test_both_sheets_import_the_tokens_and_define_none(sheet):
+def test_both_style_sheets_import_the_design_tokens_and_define_none(sheet):
     text = (Path(settings.BASE_DIR) / "static" / sheet).read_text()
     assert '@import "tokens.css";' in text
     assert not re.search(r"^ *--paper:", text, re.M)
@@ -69,7 +69,7 @@ def test_newsletter_cannot_be_added_or_deleted(operator):
     assert operator.get(f"{NEWSLETTER}1/delete/").status == 403
 
 
-def test_authors_are_managed_and_the_log_is_only_read(operator):
+def test_authors_can_be_changed_and_the_log_is_read_only(operator):
     assert operator.get("/admin/newsletter_site/user/").status == 200
     assert operator.get("/admin/admin/logentry/").status == 200
     assert operator.get("/admin/admin/logentry/add/").status == 403

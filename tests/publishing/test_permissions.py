@@ -182,7 +182,7 @@ def links_of(page):
         ((W, M), f"{FORM}issues/", ["Write", "Issues", "Readers", "Imports", "Log", "Admin"]),
     ],
 )
-def test_the_navigation_shows_what_one_may_use(somebody_in, group, address, shown):
+def test_the_navigation_shows_only_permitted_pages(somebody_in, group, address, shown):
     window = WindowOf(somebody_in(*([group] if isinstance(group, str) else group)))
     page = window.get(address)
 

@@ -141,7 +141,7 @@ def command(*arguments: str) -> list[str]:
 
 
 class TestDroppingRefused:
-    def test_states_and_dates_that_keep_copies(
+    def test_some_states_and_dates_keep_copies(
         self, old: Edition, settings: Any, make_older: MakeOlder
     ) -> None:
         edition, batch = Edition.objects.filter(pk=old.pk), Batch.objects.filter(edition=old)
@@ -237,7 +237,7 @@ class TestDroppingRefused:
         assert Evidence.objects.exists()
 
     @pytest.mark.parametrize(("failures", "by_key"), [(0, True), (event_inbox.MAX_FAILURES, False)])
-    def test_stored_events_that_are_not_applied_yet(
+    def test_pending_events_keep_their_copies(
         self, old: Edition, failures: int, by_key: bool, settings: Any
     ) -> None:
         copy = Delivery.objects.filter(issue=old.issue_id)[0]

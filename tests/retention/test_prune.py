@@ -149,7 +149,7 @@ class TestDeletedRows:
         assert not Batch.objects.exists()
         assert not Attempt.objects.exists()
 
-    def test_details_outlast_the_providers_memory(
+    def test_details_outlast_the_providers_retention(
         self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder, settings: Any
     ) -> None:
         settings.DETAILS_KEEP_DAYS, settings.POSTMARK_RETENTION_DAYS = 1, 45
@@ -176,7 +176,7 @@ class TestCalls:
     ) -> None:
         make_older(400)
         edition = Edition.objects.filter(pk=six_newsletters.pk)
-        # Its own batch keeps the old call's batch, so this is another one.
+        # The old call's own batch is always kept with it, so the test changes another batch.
         last = newsroom.attempts(six_newsletters)[-1]
         batch = Batch.objects.filter(pk=last.batch_id)
         before = batch.values("state", "unknown_since", "sent", "failed", "missed").get()
@@ -356,7 +356,7 @@ def two_break_off(newsroom: Newsroom, make_older: MakeOlder) -> Iterator[None]:
         cursor.execute("DROP FUNCTION refuses CASCADE")
 
 
-def test_other_kinds_go_and_failures_set_the_exit_code(
+def test_other_kinds_are_deleted_and_failures_set_the_exit_code(
     two_break_off: None,
 ) -> None:
     out, err = StringIO(), StringIO()

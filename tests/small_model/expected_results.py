@@ -43,7 +43,7 @@ TOLD = {REPORTED_IS_KNOWN: PROMISES[REPORTED_IS_KNOWN]}
 PROMPT_SEARCH = Variant()
 LAGGING_SEARCH = Variant(lag=None, other_mail=True, max_tries=1)
 PEOPLE = Variant(people=True, max_tries=1)
-# Here the search may hide an acceptance forever and no webhook arrives: the theoretical remainder.
+# Here the search may hide an acceptance forever and no webhook arrives: the remaining risk.
 HIDING_SEARCH = Variant(lag=None, schedule=(1,), deadline=1, held_after_start=2)
 
 WORLDS = {

@@ -55,7 +55,7 @@ class Call(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Batch with an expired lease that a reaper saw. It acts on it a moment later."""
+    """Batch with an expired lease that a reaper saw. The reaper acts a moment later."""
 
     state: str = ""
     epoch: int = 0

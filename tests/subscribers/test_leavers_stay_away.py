@@ -144,7 +144,7 @@ def test_no_event_resubscribes_a_gone_reader(
     for stream, event in itertools.product(("broadcast", "outbound"), EVENTS):
         assert webhook_events.post({"MessageStream": stream, **about, **event}) == 200
         stays_away()
-    # A provider whose lists do not contain her does not either.
+    # Polling a provider whose lists do not contain her does not resubscribe her.
     with SandboxServer() as server:
         settings.POSTMARK_BASE_URL = server.url
         polling.poll(lambda: False)

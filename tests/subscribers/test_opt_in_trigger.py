@@ -17,7 +17,7 @@ GONE = ["bounced", "unsubscribed", "complained"]
 
 
 def change(reader: Subscriber, **fields: object) -> None:
-    """Update a reader as any code could."""
+    """Update a reader without the application's checks."""
     Subscriber.objects.filter(pk=reader.pk).update(**fields)
 
 
@@ -92,7 +92,7 @@ def test_only_pending_readers_themselves_confirm() -> None:
     ("graver", "lighter"),
     [("unsubscribed", "bounced"), ("complained", "unsubscribed"), ("complained", "bounced")],
 )
-def test_the_graver_state_stays(graver: str, lighter: str) -> None:
+def test_the_more_serious_state_is_kept(graver: str, lighter: str) -> None:
     refused(SubscriberFactory(state=graver), state=lighter, unsubscribed_at=Now())
     change(SubscriberFactory(state=lighter), state=graver, unsubscribed_at=Now())
 

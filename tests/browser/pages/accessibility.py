@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page, ViewportSize, expect
 
-# All of axe's rules: WCAG 2.2 A and AA, and its own best practices. It must not load style sheets
-# again: for an import it adds an inline style, which the policy refuses.
+# All of axe's rules: WCAG 2.2 A and AA, and its own best practices. axe must not load style sheets
+# again: it would add an inline style for each import, and the page's policy refuses inline styles.
 RUN_AXE = """async () => {
   await new Promise(requestAnimationFrame);
   const changes = document.getAnimations().filter(one => one instanceof CSSTransition);

@@ -69,7 +69,7 @@ def at(draft: Draft, page: str = "") -> str:
 
 
 def link_was_opened() -> None:
-    """Store the answer of the link in `WELL`, so that the sheet does not open it."""
+    """Store a result for the link in `WELL`, so that the sheet does not open it."""
     cached_results.save(cached_results.LINK, {LINK: LinkResult(status=404, url=LINK)})
 
 

@@ -62,7 +62,7 @@ def test_delivered_copy_keeps_the_earliest_time(sent: Edition) -> None:
     assert [row.delivered_at for row in copies(sent)[1:]] == [None, None]
 
 
-def test_a_delivery_is_an_update_within_its_page(sent: Edition) -> None:
+def test_no_index_holds_a_time_that_events_set(sent: Edition) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT indexdef FROM pg_indexes WHERE tablename = 'delivery'")
         indexes = str(cursor.fetchall())
@@ -148,7 +148,9 @@ def test_one_complaint_can_be_enough(halfway: Edition, newsroom: Newsroom) -> No
     assert "Marked as spam: 1 of " in waiting_sentence(newsroom.counts(halfway))
 
 
-def test_the_same_bounces_pause_no_resumed_edition(halfway: Edition, newsroom: Newsroom) -> None:
+def test_the_same_bounces_do_not_pause_a_resumed_edition(
+    halfway: Edition, newsroom: Newsroom
+) -> None:
     for number, copy in enumerate(gone(halfway)[:2]):
         tell(copy, "Bounce", ID=number + 1)
     assert control.resume(halfway.pk)
@@ -222,7 +224,7 @@ def test_retry_of_an_event_is_recognised_by_its_trace(sent: Edition) -> None:
 
 
 @pytest.mark.parametrize("trace", ["", "x" * 101, "tr\xe4ce"])
-def test_a_trace_that_cannot_be_kept_loses_no_event(sent: Edition, trace: str) -> None:
+def test_an_invalid_trace_loses_no_event(sent: Edition, trace: str) -> None:
     for number in range(2):
         assert post({"RecordType": "Open", "n": number}, **{"X-PM-Webhook-Trace-Id": trace}) == 200
     assert [event.trace for event in ProviderEvent.objects.all()] == [None, None]
@@ -259,7 +261,7 @@ def test_both_the_rate_and_the_number_must_be_reached(
     assert (reason.code if reason else None) == code
 
 
-def test_the_sentence_says_the_numbers_and_the_limit() -> None:
+def test_the_sentence_states_the_numbers_and_the_limit() -> None:
     reason = exceeded(1250, 60, 0)
     assert reason_sentence(reason) == (
         "Homing paused this issue because the bounce rate is above the limit. Bounced: 60 of 1,250 "

@@ -88,7 +88,7 @@ def test_task_is_due_on_schedule_and_after_each_publication(newsroom: Newsroom) 
     assert take()
 
 
-def test_two_workers_never_ask_at_once(newsroom: Newsroom) -> None:
+def test_two_workers_never_poll_at_once(newsroom: Newsroom) -> None:
     periodic_tasks.ensure_exists("poll broadcast")
     taken = at_once(
         5, lambda: periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=60) is not None

@@ -122,7 +122,7 @@ def listing(*entries: dict[str, object]) -> bytes:
 
 
 def know(addresses: Iterable[str]) -> None:
-    """Record the provider's latest statement about these."""
+    """Record that the provider suppresses these addresses."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -333,7 +333,7 @@ def test_stopping_worker_does_not_finish_a_list(settings: Any) -> None:
     assert (task().failures, task().last_success_at, task().owner) == (0, None, None)
 
 
-def test_a_worker_that_is_done_finishes_its_poll(settings: Any) -> None:
+def test_until_empty_waits_for_a_running_poll(settings: Any) -> None:
     is_asked, may_answer = threading.Event(), threading.Event()
     watch = Drain(OutputWrapper(StringIO()), is_terminal=False)
     ends: list[bool] = []

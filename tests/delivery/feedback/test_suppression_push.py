@@ -70,13 +70,13 @@ def test_refused_change_is_recorded_with_its_reason(newsroom: Newsroom) -> None:
 
 
 @pytest.mark.parametrize("fault", ["refuse_429", "accept_then_close"])
-def test_a_missing_answer_is_requested_again(newsroom: Newsroom, fault: str) -> None:
+def test_a_change_without_an_answer_is_sent_again(newsroom: Newsroom, fault: str) -> None:
     queue_suppression_change("a@example.net", "suppress")
     newsroom.sandbox.set_fault(fault, path="/message-streams/*/suppressions", calls=1)
     push()
     assert states("a@example.net") == ["waiting"]
     assert PeriodicTask.objects.get().failures == 1
-    # Not at once.
+    # It is not sent again at once.
     push()
     assert states("a@example.net") == ["waiting"]
 

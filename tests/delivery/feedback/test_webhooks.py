@@ -1,4 +1,4 @@
-"""Events are stored first, applied once in effect, and never lost by our answer."""
+"""Events are stored before the answer, and applied once even if repeated."""
 
 import socket
 from collections.abc import Iterator
@@ -224,7 +224,7 @@ def test_failing_event_is_quarantined_without_blocking_others(
     in_doubt: Edition, newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:
     one, two, _ = newsroom.recipients(in_doubt)
-    # A broken table causes this; the application has no known cause.
+    # The test breaks a table, because no known fault of the application makes an event fail.
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE evidence ADD CHECK (provider_message_id <> 'poison')")
     try:
@@ -314,7 +314,7 @@ def line_to(site: WebSite) -> Iterator[HTTPConnection]:
     assert not ProviderEvent.objects.exists()
 
 
-def test_a_body_that_breaks_off_may_come_again(newsroom: Newsroom, site: WebSite) -> None:
+def test_a_truncated_body_gets_408_and_stores_no_event(newsroom: Newsroom, site: WebSite) -> None:
     with line_to(site) as line:
         line.putrequest("POST", PATH)
         line.putheader("Authorization", credentials())

@@ -298,7 +298,7 @@ def test_an_unwritten_part_stays_empty(blank: str) -> None:
     assert mail(html="<p>x</p>", text=blank).text == ""
 
 
-def test_without_a_postal_address_none_is_made_up() -> None:
+def test_a_missing_postal_address_is_not_invented() -> None:
     bare = Newsletter(name="Bare", postal_address="")
     made = compose("T", "<p>x</p>", "x", newsletter=bare, site_url=SITE)
     assert made.text.endswith("Read it on the web: {{ archive_url }}\n")

@@ -107,7 +107,7 @@ def test_message_ids_differ_by_reader_and_version() -> None:
     assert len(ids) == 3
 
 
-def test_without_a_reply_to_there_is_none() -> None:
+def test_an_empty_reply_address_sets_no_reply_to_field() -> None:
     assert "ReplyTo" not in message(reply_to="")
 
 
@@ -181,7 +181,7 @@ def test_every_header_is_one_ascii_line_shorter_than_998(newsletter: str) -> Non
         assert len(value) < 998
 
 
-def test_a_sender_without_a_name_gives_the_domain_as_well() -> None:
+def test_a_sender_without_a_name_also_gives_the_domain() -> None:
     assert headers(message(sender="letter@news.example.org"))["Message-ID"] == (
         f"<{KEY}@news.example.org>"
     )

@@ -19,7 +19,7 @@ def said(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_alarms_are_listed_until_an_operator_looked_at_them(newsroom: Newsroom) -> None:
+def test_alarms_are_listed_until_an_operator_acknowledges_them(newsroom: Newsroom) -> None:
     assert said("alarms") == "All alarms are acknowledged.\n"
     newsroom.confirm(1)
     first, second = newsroom.publish(title="One"), newsroom.publish(title="Two")
@@ -45,7 +45,7 @@ def test_an_issue_is_named_by_its_id(db: None) -> None:
         call_command("alarms", "--looked-at", "swifts")
 
 
-def test_events_that_were_set_aside_are_listed_and_tried_again(transactional_db: None) -> None:
+def test_quarantined_events_are_listed_and_tried_again(transactional_db: None) -> None:
     event = event_inbox.store(b'{"RecordType": "Delivery"}')
     assert said("events") == "No event has failed.\n"
     ProviderEvent.objects.update(failures=event_inbox.MAX_FAILURES)

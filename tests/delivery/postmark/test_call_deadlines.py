@@ -55,7 +55,7 @@ def test_an_earlier_deadline_does_not_wait_for_a_later_one() -> None:
 
     deadlines = Deadlines(clock)
     deadlines.add(time.monotonic() + 10 * LONG_S, list)
-    # It reads the clock before it sleeps, and holds the lock until then.
+    # The thread reads the clock, and then keeps the lock until it sleeps.
     assert looked.acquire(timeout=LONG_S)
     ended = threading.Event()
     deadlines.add(time.monotonic() + 0.01, ended.set)

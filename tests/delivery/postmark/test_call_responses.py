@@ -124,7 +124,9 @@ def test_code_101_leaves_messages_unanswered_under_any_status() -> None:
         (403, body([error(406)]), 2, RefusedByProxy),
     ],
 )
-def test_status_and_code_decide(status: int, content: bytes, count: int, kind: type) -> None:
+def test_status_and_code_decide_the_kind_of_answer(
+    status: int, content: bytes, count: int, kind: type
+) -> None:
     assert isinstance(answer_to(status, content, count=count), kind)
 
 

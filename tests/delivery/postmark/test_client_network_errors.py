@@ -98,7 +98,7 @@ def test_a_certificate_that_is_not_trusted_is_not_sent(client: Client) -> None:
 
 
 @pytest.mark.parametrize("greeting", [b"HTTP/1.1 200 OK\r\n\r\n", b"\x16\x03\x03"])
-def test_a_server_that_ends_no_handshake_is_not_sent(client: Client, greeting: bytes) -> None:
+def test_a_call_without_a_finished_handshake_is_not_sent(client: Client, greeting: bytes) -> None:
     with ScriptedServer(lambda talk: talk.write(greeting)) as server:
         answer = send(client(server.url.replace("http:", "https:")))
     assert isinstance(answer, NotSent)
@@ -236,7 +236,7 @@ def test_the_deadline_ends_an_endless_answer(client: Client, script: Script, sec
 MORE_THAN_THE_BUFFERS_HOLD = b" " * (32 * 1024 * 1024)
 
 
-def test_the_deadline_ends_a_sending_that_nobody_reads(client: Client) -> None:
+def test_the_deadline_ends_a_request_that_nobody_reads(client: Client) -> None:
     is_over = threading.Event()
     with ScriptedServer(lambda _: is_over.wait(PATIENCE_S) and None) as server:
         answer = send(client(server.url), within_s=SHORT_S, content=MORE_THAN_THE_BUFFERS_HOLD)

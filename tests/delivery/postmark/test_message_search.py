@@ -92,7 +92,7 @@ def test_full_page_is_followed_by_another(provider: Mock, client: Postmark) -> N
     assert len(keys(search(client))) == 501
 
 
-def test_pages_are_counted_by_what_they_list(provider: Mock, client: Postmark) -> None:
+def test_messages_with_other_metadata_still_count_as_read(provider: Mock, client: Postmark) -> None:
     others = [listed(n, Metadata={"attempt": "other", "delivery": "x"}) for n in range(500)]
     answer_with(provider, 501, others, numbers_on(7, 7))
     assert keys(search(client)) == ["key.7"]
@@ -133,7 +133,7 @@ def test_search_past_its_deadline_is_a_failure() -> None:
     assert answer == SearchFailed(Reason.of(ReasonCode.NO_RESPONSE_IN_TIME))
 
 
-def test_all_pages_together_have_the_time_of_one_call() -> None:
+def test_all_pages_share_the_deadline_of_one_call() -> None:
     page = http("200 OK", page_of(total=10_000, count=500))
     slow_pages = 0
 
@@ -177,7 +177,7 @@ def test_the_stream_states_how_it_handles_unsubscribes(provider: Mock, client: P
         {"json": stream({"UnsubscribeHandlingType": 3}), "status": 200},
     ],
 )
-def test_a_stream_without_a_usable_answer_has_no_unsubscribe_handling(
+def test_an_unusable_answer_leaves_unsubscribe_handling_unknown(
     provider: Mock, client: Postmark, answer: dict[str, Any]
 ) -> None:
     provider.get(f"{URL}/message-streams/broadcast", **answer)

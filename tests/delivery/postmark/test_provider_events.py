@@ -92,7 +92,7 @@ def test_a_bounce_is_read_whole() -> None:
     assert event.at == datetime(2026, 5, 4, 14, 15, 31, tzinfo=UTC)
 
 
-def test_a_complaint_is_one_by_its_record_type() -> None:
+def test_a_complaint_is_recognised_by_its_record_type() -> None:
     event = parse_event(BOUNCE | {"RecordType": "SpamComplaint", "Type": "HardBounce"})
     assert isinstance(event, Bounced)
     assert event.meaning is BounceMeaning.COMPLAINED

@@ -113,7 +113,7 @@ def test_a_reason_is_one_line_of_bounded_length(status: int, body: bytes, count:
 
 
 @given(statuses, headers, bodies)
-def test_any_page_is_read_or_is_a_failed_search(
+def test_any_page_is_read_or_reported_as_failed(
     status: int, headers: dict[str, str], body: bytes
 ) -> None:
     parse = partial(parse_search, field_name="attempt", value="a77e")

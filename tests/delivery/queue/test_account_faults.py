@@ -144,7 +144,9 @@ def test_probe_judged_in_a_pause_releases_no_batch(newsroom: Newsroom, resumed: 
     assert [batch.state for batch in newsroom.batches(resumed)] == ["done", "paused", "paused"]
 
 
-def test_in_a_pause_no_batch_becomes_the_next_probe(newsroom: Newsroom, resumed: Edition) -> None:
+def test_no_batch_becomes_the_next_probe_during_a_pause(
+    newsroom: Newsroom, resumed: Edition
+) -> None:
     claimed, attempt, _ = begun()
     assert pause(resumed.pk)
     put_off = Settlement(

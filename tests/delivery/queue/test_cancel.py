@@ -142,7 +142,7 @@ def test_decisions_hold_the_edition_lock(newsroom: Newsroom) -> None:
         other.close()
 
 
-def test_many_that_cancel_at_once_withdraw_each_copy_once(newsroom: Newsroom) -> None:
+def test_concurrent_cancels_withdraw_each_copy_once(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=6)
     withdrawn = at_once(4, lambda: control.cancel(edition.pk))
     assert sorted(withdrawn, key=str) == [6, None, None, None]

@@ -16,7 +16,9 @@ STEPS = pytest.mark.parametrize("step", [HOUR, -HOUR], ids=["forward", "back"])
 
 @STEPS
 @pytest.mark.parametrize("when", [1, 2, 5])
-def test_a_clock_step_leaves_everyone_one_copy(newsroom: Newsroom, step: float, when: int) -> None:
+def test_every_reader_gets_one_copy_despite_clock_steps(
+    newsroom: Newsroom, step: float, when: int
+) -> None:
     """A lost claim, a lost reply, a 429 and a plain call, with a step before each."""
     edition = newsroom.publish(readers=8, hold_s=60, batch_size=2)
     stages = [

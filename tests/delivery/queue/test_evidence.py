@@ -41,7 +41,7 @@ def seen(
     attempt: uuid.UUID | None = None,
     at: datetime | None = NOON,
 ) -> int:
-    """Record acceptances and settle by them, as every source does; count new ones."""
+    """Record acceptances, settle their copies, and return the number of new ones."""
     facts = [(recipient, Sent(message_id, at)) for recipient, message_id in acceptances]
     with short_transaction() as cursor:
         lock_edition(cursor, edition.pk)
@@ -257,7 +257,7 @@ def test_evidence_counts_more_than_the_answer(
 
 
 @pytest.mark.parametrize("last", [True, False])
-def test_evidence_counts_more_than_a_look_ups_silence(newsroom: Newsroom, last: bool) -> None:
+def test_evidence_counts_more_than_an_empty_look_up(newsroom: Newsroom, last: bool) -> None:
     edition = in_doubt(newsroom, readers=1)
     newsroom.let_time_pass(61)
     claimed = asked()
@@ -464,9 +464,7 @@ def test_two_copies_that_a_look_up_finds_are_an_alarm(newsroom: Newsroom) -> Non
 
 
 @pytest.mark.parametrize("borne", ["m-1", "m-2"])
-def test_the_acceptance_on_the_delivery_counts_before_another(
-    newsroom: Newsroom, borne: str
-) -> None:
+def test_the_message_id_on_the_delivery_is_kept(newsroom: Newsroom, borne: str) -> None:
     edition = newsroom.publish(readers=1)
     (reader,) = newsroom.recipients(edition)
     Delivery.objects.update(provider_message_id=borne)

@@ -148,7 +148,7 @@ def test_call_back_fails_after_the_hold(newsroom: Newsroom) -> None:
 
 def test_an_issue_cannot_be_called_back_after_a_call(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4, hold_s=60)
-    # A batch that is due before its edition's hold ends. Then the hold returns.
+    # One batch is due during the hold, and its call starts.
     Batch.objects.filter(pk=newsroom.batches(edition)[0].pk).update(due_at=edition.published_at)
     newsroom.step()
     assert control.call_back(edition.pk) is None

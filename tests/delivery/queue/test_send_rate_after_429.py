@@ -140,7 +140,7 @@ def test_reduced_rate_grows_back_and_ends(newsroom: Newsroom) -> None:
     paces = [pace for pace in seen if pace is not None]
     assert len(paces) == 3
     assert paces == sorted(set(paces))
-    # The counts show it without a worker. The stored slowdown is deleted at the next claim.
+    # The counts show the end without a worker. The next claim deletes the stored slowdown.
     assert newsroom.counts(edition).slowed_to_per_s is None
     newsroom.deliver_all()
     assert SendRate.objects.get().slowed_at is None

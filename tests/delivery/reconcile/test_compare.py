@@ -89,7 +89,7 @@ def test_absence_proves_nothing_while_the_search_lags() -> None:
     assert lagging.counts_for(NOW - 20 * MINUTE)
 
 
-def test_shown_newer_message_makes_older_absence_count() -> None:
+def test_absence_counts_once_the_search_shows_newer_mail() -> None:
     lagging = silence(shows_later_mail=False, newest_shown_at=NOW - 25 * MINUTE)
     assert lagging.counts_for(NOW - 30 * MINUTE)
     assert not lagging.counts_for(NOW - 25 * MINUTE)
@@ -169,7 +169,7 @@ def test_postmark_is_asked_in_eastern_time_summer_and_winter() -> None:
     assert to_eastern(datetime(2026, 1, 1, 12, tzinfo=UTC)) == wall("2026-01-01T07:00:00")
 
 
-def test_a_window_names_its_borders_and_an_open_one_none() -> None:
+def test_a_query_has_only_the_borders_of_its_window() -> None:
     window = Window(wall("2026-05-04T10:15:22"), None)
     assert window.query() == {"fromdate": "2026-05-04T10:15:22"}
     assert Window().query() == {}

@@ -193,7 +193,7 @@ def test_unknown_version_is_reported_separately(newsroom: Newsroom, reconcile: R
         f"Postmark has 3 messages of version 2 of “Swifts” (issue {first.issue_id}). It was "
         "published after the backup, so this database does not have it." in answer["said"]
     )
-    # Its advice is enough to prevent second copies.
+    # The printed advice is enough to prevent second copies.
     again = correct(newsroom, first, hold_s=600)
     answer = reconcile(str(first.issue_id))
     assert (answer["exit"], answer["of_unknown_versions"], answer["recorded"]) == (0, 0, 3)

@@ -76,7 +76,7 @@ def test_lost_request_causes_no_second_copy_of_the_next(newsroom: Newsroom) -> N
     assert jumped > REQUESTS_APART
 
 
-def test_a_first_request_for_a_record_jumps_after_a_restore(newsroom: Newsroom) -> None:
+def test_the_first_data_request_after_a_restore_skips_numbers(newsroom: Newsroom) -> None:
     asks(newsroom, ADA)
     backup = Backup()
     data_request.store_request(ADA, "")

@@ -63,7 +63,9 @@ def test_calls_and_look_ups_take_turns(newsroom: Newsroom, settings: object) -> 
     assert "waiting" in newsroom.outcomes(in_line)
 
 
-def test_a_cut_database_line_loses_no_answer(newsroom: Newsroom, provider: SandboxServer) -> None:
+def test_a_lost_database_connection_loses_no_answer(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
     edition = newsroom.publish(readers=2)
     with a_call_held_by(provider, newsroom, "after_accept"), connection.cursor() as cursor:
         cursor.execute(

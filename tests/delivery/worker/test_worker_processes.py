@@ -94,7 +94,7 @@ def test_all_worker_threads_have_the_configured_niceness(
     assert worker.end() == 0, worker.output
 
 
-def test_another_unsubscribe_handling_of_the_stream_is_a_warning(
+def test_a_wrong_unsubscribe_handling_of_the_stream_is_a_warning(
     newsroom: Newsroom, provider: SandboxServer, start_worker: StartWorker
 ) -> None:
     newsroom.publish(readers=1)

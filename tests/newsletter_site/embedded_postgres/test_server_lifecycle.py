@@ -74,7 +74,7 @@ def test_the_next_connection_restarts_a_killed_server(data_dir: Path, program: S
     # The connected program loses its connection, and its next connection works.
     assert "error" in user.ask("sql", text="SELECT answer FROM kept")
     assert user.query("SELECT answer FROM kept") == 42
-    # So does a program without a connection.
+    # A program that has no open connection restarts a killed server too.
     user.ask("hang_up")
     os.kill(server_pid(data_dir), signal.SIGKILL)
     assert user.query("SELECT answer FROM kept") == 42
@@ -137,7 +137,9 @@ def test_a_forked_child_does_not_count_as_a_user(data_dir: Path, program: Start)
         os.kill(child, signal.SIGKILL)
 
 
-def test_half_made_data_is_replaced_and_failures_say_why(data_dir: Path, program: Start) -> None:
+def test_half_made_data_is_replaced_and_failures_give_a_reason(
+    data_dir: Path, program: Start
+) -> None:
     cluster = cluster_in(data_dir, durable=False)
     assert cluster.home == data_dir / f"postgresql-{cluster.binaries.major}"
     (cluster.home / "data.new").mkdir()

@@ -53,7 +53,7 @@ def open_packages() -> Iterator[Path]:
 def practice_data_dir() -> Iterator[Path]:
     """Create a folder for root's connection before a program changes its user.
 
-    Python then loads its late imports, which may be unreadable afterwards.
+    Connecting loads modules that the new user may not be able to read.
     """
     with a_data_dir() as folder:
         yield folder

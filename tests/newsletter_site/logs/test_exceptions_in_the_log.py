@@ -11,8 +11,8 @@ from django.conf import settings
 
 pytestmark = pytest.mark.process
 
-# A web server's request. Its unknown character set must break nothing, although Django decodes the
-# query with it before there is a request.
+# A web server's request with an unknown character set. Django uses the character set to decode the
+# query before the request object exists, and this must not fail.
 PROGRAM = """
 import io
 from newsletter_site.wsgi import application

@@ -224,7 +224,7 @@ def test_long_texts_without_spaces_are_redacted_quickly() -> None:
     assert Redactor([]).redact("x" * 200_000 + " ada@example.org").endswith("x [address]")
 
 
-def test_words_names_and_ids_stay() -> None:
+def test_ordinary_words_names_and_ids_are_not_redacted() -> None:
     for harmless in (
         "attempt 7d8f2c7ea0f84b0c93a3bd1f5f0d52f1 of batch 4711: 200 copies, done",
         "issue 3f2b6a3e-5c0a-4b0f-9a57-0f6f3c1f8a11",

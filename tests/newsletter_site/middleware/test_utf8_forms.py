@@ -27,7 +27,7 @@ AS_A_QUERY = "application/x-www-form-urlencoded; charset={}"
 
 @pytest.fixture(autouse=True)
 def _the_connection_of_the_test_stays() -> Iterator[None]:
-    """Keep the test's connection, as Django's client does. It would look obsolete."""
+    """Keep the test's connection, which Django would close as too old."""
     request_started.disconnect(close_old_connections)
     yield
     request_started.connect(close_old_connections)

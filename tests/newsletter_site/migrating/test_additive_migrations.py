@@ -197,14 +197,14 @@ def test_a_constraint_is_validated_in_a_later_migration() -> None:
     assert "later migration" in unsafe
 
 
-def test_one_migration_locks_one_table_of_before() -> None:
+def test_one_migration_locks_at_most_one_existing_table() -> None:
     one, other = (add(models.TextField(null=True), to=table) for table in ("batch", "edition"))
     assert advice_on(one) == advice_on(other) == []
     (unsafe,) = advice_on(one, other)
     assert "one migration for each table" in unsafe
 
 
-def test_a_new_table_that_points_at_another_locks_that_one() -> None:
+def test_a_foreign_key_of_a_new_table_locks_its_target() -> None:
     points = models.ForeignKey("delivery.edition", models.CASCADE)
     key = ("id", models.BigAutoField(primary_key=True))
     pointing = migrations.CreateModel("Tally", [key, ("edition", points)])

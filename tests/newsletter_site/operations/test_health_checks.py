@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def client() -> Client:
-    # The first request of a process reads them from disk, which may take longer than a probe waits.
+    # The first request of a process reads the migrations from disk. This may take too long.
     with connection.cursor() as cursor:
         find_pending_migrations(cursor)
     return Client(raise_request_exception=False)
@@ -58,7 +58,7 @@ def command(*arguments: str) -> tuple[int, dict[str, Any]]:
 
 def test_healthy_checks_answer_200_in_one_shape(client: Client) -> None:
     a_worker(silent_for_s=3600)
-    a_worker()  # One of many is enough.
+    a_worker()  # One recent heartbeat is enough.
     for check in CHECKS:
         assert ask(client, check) == (200, {"status": "ok", "reasons": []})
         answer = client.get(f"/health/{check}/")  # Without TLS, and not redirected.
@@ -118,7 +118,7 @@ def test_the_command_names_the_pending_migration(one_migration_less: str) -> Non
     assert said.getvalue().count(one_migration_less) == 1
 
 
-def test_a_database_that_is_further_than_the_code_is_ready(client: Client) -> None:
+def test_a_database_newer_than_the_code_is_ready(client: Client) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO django_migrations (app, name, applied) "
@@ -136,7 +136,7 @@ def test_probe_is_answered_under_any_host_name(client: Client) -> None:
             assert ask(client, check, host=host)[0] == 200, (check, host)
 
 
-def test_every_other_address_still_looks_at_the_name(client: Client) -> None:
+def test_every_other_address_still_checks_the_host_name(client: Client) -> None:
     for host in HOSTS:
         for path in ("/", "/admin/login/", "/health/", "/health/live", "/healthy/"):
             answer = client.get(path, headers={"host": host}, secure=True)
@@ -161,7 +161,7 @@ def test_the_command_prints_the_same_and_sets_the_exit_code(client: Client) -> N
     assert (code, said["reasons"]) == (1, ask(client, "workers")[1]["reasons"])
 
 
-def test_here_counts_the_workers_of_this_host_alone() -> None:
+def test_the_here_option_counts_only_workers_of_this_host() -> None:
     a_worker(host="another-machine")
     assert command("workers")[0] == 0
     code, said = command("workers", "--here")

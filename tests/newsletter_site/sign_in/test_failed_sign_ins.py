@@ -23,7 +23,7 @@ RIGHT = "a long password"
 
 
 class CountedHasher(MD5PasswordHasher):
-    """A hasher that counts its calls; verifying a password also hashes it."""
+    """A hasher that counts how often it hashes a password, also to verify one."""
 
     hashed = 0
 
@@ -46,7 +46,7 @@ def author(transactional_db: None, settings: LazySettings) -> Any:
 def sign_in(
     password: str, name: str = "edith", browser: Client | None = None, address: str = "203.0.113.7"
 ) -> Any:
-    """Post the form; every browser is a fresh one unless one is given."""
+    """Post the form, by default from a new browser."""
     return (browser or Client()).post(
         LOGIN, {"username": name, "password": password}, secure=True, REMOTE_ADDR=address
     )
@@ -171,7 +171,7 @@ def test_the_cookie_is_signed_renewed_and_hidden_from_scripts(
     sign_in(RIGHT, browser=own)
     cookie = own.cookies[cookie_name(own)]
     assert (cookie["httponly"], cookie["secure"], cookie["samesite"]) == (True, True, "Lax")
-    # Other pages below it ask for the password too.
+    # The cookie is also sent to other pages that ask for the password.
     assert cookie["path"] == "/admin/"
     assert reverse("two_step").startswith(cookie["path"])
     assert cookie["max-age"] == 365 * 24 * 3600

@@ -302,7 +302,7 @@ def test_invalid_fault_is_refused_with_one_sentence() -> None:
     assert all(read_rule({"kind": kind}, 1, 0) for kind in FAULT_KINDS)
 
 
-def test_fault_path_can_be_any_and_hold_a_star(caller: Caller) -> None:
+def test_a_fault_can_have_any_path_with_wildcards(caller: Caller) -> None:
     caller.fault("accept_then_close", path="/messages/outbound", calls=1)
     assert caller.send(a_message())[0]["ErrorCode"] == 0
     with pytest.raises(RemoteDisconnected):

@@ -278,7 +278,7 @@ def test_a_form_from_another_site_changes_nothing(caller: Caller, origin: str) -
     assert len(caller.get("/__sandbox__/faults").json["faults"]) == 1
 
 
-def test_late_events_can_be_hurried_by_form(posting: Caller, receiver: Receiver) -> None:
+def test_late_events_can_be_posted_at_once_by_form(posting: Caller, receiver: Receiver) -> None:
     assert "late event" not in posting.get("/faults").text
     posting.fault("webhook_delay", seconds=600)
     posting.send(a_message(1), a_message(2))

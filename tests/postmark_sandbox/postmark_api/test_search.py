@@ -47,7 +47,7 @@ def test_metadata_is_compared_exactly_and_its_key_without_case(caller: Caller) -
     assert caller.search(metadata_attempt="AbC", messagestream="outbound")["TotalCount"] == 0
 
 
-def test_pages_are_newest_first_and_fit_together(caller: Caller) -> None:
+def test_pages_are_newest_first_without_gaps_or_repeats(caller: Caller) -> None:
     for begin in range(1, 31, 10):
         caller.send(*(a_message(n) for n in range(begin, begin + 10)))
     listed = []

@@ -69,7 +69,9 @@ def test_a_readers_own_unsubscribe_and_a_complaint_cannot_be_lifted(
     assert (listed(caller) == {}) == (status == "Deleted")
 
 
-def test_complaint_replaces_a_bounce_and_the_account_replaces_neither(caller: Caller) -> None:
+def test_complaint_replaces_a_bounce_and_manual_suppression_replaces_neither(
+    caller: Caller,
+) -> None:
     addresses = ["a@example.net"]
     body = {"Suppressions": [{"EmailAddress": "a@example.net"}]}
     for reason in ("HardBounce", "SpamComplaint"):

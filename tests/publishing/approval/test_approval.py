@@ -88,7 +88,7 @@ def test_required_approval_stops_publication_without_it(two, author, three_reade
     assert not Delivery.objects.exists()
 
 
-def test_the_edition_names_the_second_and_so_does_the_log(two, author, basil, three_readers):
+def test_edition_and_log_name_the_second_person(two, author, basil, three_readers):
     edition = publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk).edition
 
     edition.refresh_from_db()
@@ -249,7 +249,7 @@ def test_an_approver_cannot_publish_the_same_draft(two, author, basil, draft):
 
 
 @pytest.mark.parametrize("gone", ["permission", "account", "person"])
-def test_an_approval_expires_with_its_givers_permission(two, author, basil, draft, gone):
+def test_an_approval_ends_when_the_approver_loses_permission(two, author, basil, draft, gone):
     approved(draft, basil)
     if gone == "permission":
         basil.user_permissions.clear()

@@ -82,7 +82,7 @@ def test_caches_notice_a_removed_issue_without_a_newer_one(public_window, author
     cancelled(gone)
 
     for address, answer in before.items():
-        # Also with a time alone.
+        # A time alone could not show that an issue was removed.
         assert "Last-Modified" not in answer
         page = again(public_window, address, answer)
         assert page.status == 200
@@ -121,7 +121,7 @@ def test_a_letter_has_a_sign_up_form_that_caches_keep(public_window, first, orig
         assert Subscriber.objects.get(name="Dora").state == "pending"
         assert str(consent_wording.SIGN_UP) in first_visit.words
     else:
-        # One more form.
+        # A post from another origin only opens our form, filled in.
         ours = answer.form_with("email")
         assert (ours.fields["email"], ours.action) == ("dora@posthouse.example", "/subscriptions/")
         assert not Subscriber.objects.filter(name="Dora").exists()
@@ -137,7 +137,7 @@ def test_an_unknown_address_gets_a_styled_404(public_window, first, address):
     assert "The Hedgerow Almanack" in page.words
     assert "/archive/swifts/" in page.html
     assert dict(META.findall(page.html))["robots"] == "noindex"
-    # Not cached: the letter of an early mail may appear in a moment.
+    # It is not cached, because a mail can arrive shortly before its page is public.
     assert "no-store" in page.answer["Cache-Control"]
 
 

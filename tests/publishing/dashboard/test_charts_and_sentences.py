@@ -25,7 +25,7 @@ def places(chart: dict[str, Any]) -> list[tuple[float, float]]:
 
 
 @pytest.mark.parametrize("readers", [[], [7]])
-def test_fewer_than_two_points_are_no_chart(readers: list[int]) -> None:
+def test_fewer_than_two_points_give_no_chart(readers: list[int]) -> None:
     assert chart_of([Point("1 Jul", count) for count in readers]) is None
 
 

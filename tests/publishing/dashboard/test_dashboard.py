@@ -200,7 +200,7 @@ def test_a_draft_needs_approval_only_if_the_setting_is_on(
     # The author who saved it cannot approve it.
     assert section(WindowOf(writer).get(DESK), "need") == ""
 
-    # The approval counts while its giver may publish.
+    # The approval counts only while the approver may publish.
     giver = new_author("basil", "publish_edition")
     approve(draft.pk, giver.pk, approval_hash(draft))
     assert section(window.get(DESK), "need") == ""
@@ -317,7 +317,7 @@ def test_drafts_come_before_scheduled_and_published_issues(
     assert at.words in lede(page)
 
 
-def test_drafts_are_for_those_who_write(window: WindowOf, new_author: Any) -> None:
+def test_only_users_who_may_write_see_drafts(window: WindowOf, new_author: Any) -> None:
     Draft.objects.create(title="A moth at the lamp")
     assert titles(WindowOf(new_author("ines", "write_draft")).get(DESK)) == ["A moth at the lamp"]
     looker = WindowOf(new_author("olaf", "view_issue"))
@@ -327,7 +327,7 @@ def test_drafts_are_for_those_who_write(window: WindowOf, new_author: Any) -> No
         assert ">Drafts<" not in page.html
 
 
-def test_a_tab_shows_its_issues_alone(
+def test_a_tab_shows_only_its_own_issues(
     window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
 ) -> None:
     Draft.objects.create(title="A moth at the lamp")

@@ -355,7 +355,7 @@ class TestThePages:
         kept = Draft.objects.exclude(pk=draft.pk).get()
         assert (kept.letter, str(kept.pk) in answer["Location"]) == ("Since then.", True)
 
-    def test_beyond_limit_of_signed_out_drafts_text_stays_on_page(self, window, new_author):
+    def test_text_stays_on_page_beyond_limit_of_signed_out_drafts(self, window, new_author):
         begun(new_author("ines"))
         form = window.get(WRITE).form_with("letter")
         window.client.logout()
@@ -370,7 +370,7 @@ class TestThePages:
 
         assert page.status == 429
         assert Draft.objects.filter(created_by=window.author).count() == MOST_UNTOUCHED
-        # An existing draft is opened again, and a second save of one frees its place.
+        # An existing draft still opens, and saving one for the second time makes room for another.
         assert post(0).status == 302
         again = page.form_with("letter")
         window.client.force_login(window.author)

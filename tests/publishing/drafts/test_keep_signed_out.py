@@ -141,7 +141,7 @@ def test_form_older_than_session_returns_with_text_and_key(author, settings, thr
     assert answer.status_code == 303
 
 
-def test_a_form_posted_to_the_check_signed_out_returns_whole(window, three_readers):
+def test_a_form_checked_while_signed_out_returns_complete(window, three_readers):
     form = window.get().form_with("title")
     window.post("/admin/logout/")
     answer = window.post(form.action, **{**form.fields, **LETTER, "then": "check"})

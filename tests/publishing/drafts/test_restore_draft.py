@@ -141,7 +141,7 @@ def test_cancelling_makes_no_draft_if_a_reader_may_have_it(window, author, three
 
 
 @pytest.mark.usefixtures("held", "three_readers")
-def test_the_way_to_the_draft_is_there_after_a_reload(window, author, new_author):
+def test_the_link_to_the_draft_survives_a_reload(window, author, new_author):
     edition = published_draft(window, author)
     progress = f"/admin/newsletters/{edition.issue_id}/"
     assert "Open the draft" not in window.get(progress).words

@@ -37,7 +37,7 @@ class LocalNameServer:
         return int(self._socket.getsockname()[1])
 
     def known(self) -> NameServers:
-        """Return name servers for a program that asks only this server."""
+        """Return a list of name servers with only this one."""
         return NameServers(["127.0.0.1"], self.port)
 
     def __enter__(self) -> LocalNameServer:

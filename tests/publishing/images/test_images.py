@@ -220,7 +220,7 @@ class TestKeptAndShown:
         )
         assert kept.name == "swifts.png"
 
-    def test_the_same_file_is_the_same_picture(self, window):
+    def test_the_same_file_is_the_same_image(self, window):
         first, again = (upload(window, picture(), name=name) for name in ("a.png", "b.png"))
 
         assert json.loads(first.content)["address"] == json.loads(again.content)["address"]
@@ -237,7 +237,7 @@ class TestKeptAndShown:
         assert shown["Content-Security-Policy"] == "default-src 'none'; sandbox"
         assert not shown.cookies
 
-    def test_reader_with_a_copy_gets_no_second_one(self, window):
+    def test_a_browser_with_a_cached_image_gets_304(self, window):
         address = json.loads(upload(window, picture()).content)["address"]
         tag = window.get(address).answer["ETag"]
         assert window.get(address.replace(".png", ".svg")).status == 404
@@ -267,7 +267,7 @@ class TestKeptAndShown:
         assert answer.status_code == 400
         assert "larger than 10 MB" in json.loads(answer.content)["sentence"]
 
-    def test_tests_per_hour_are_limited(self, window, new_author, settings):
+    def test_uploads_per_hour_are_limited(self, window, new_author, settings):
         settings.PICTURES_PER_HOUR = 2
         for width in (40, 41):
             assert upload(window, picture(size=(width, 30))).status_code == 200

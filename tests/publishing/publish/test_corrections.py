@@ -62,7 +62,7 @@ def correct(author, first):
 
 
 def waits(edition):
-    """Nothing left yet."""
+    """Leave every copy queued."""
 
 
 def called_back(edition):
@@ -454,7 +454,7 @@ def test_two_concurrent_publications_of_one_version_create_one_edition(correct, 
 
 
 def test_concurrent_publication_waits_and_returns_the_first_edition(author, correct, first):
-    """The other call has inserted the edition without a commit; the constraint waits."""
+    """The other call has not committed its edition yet, so the constraint waits."""
 
     def waits():
         with connection.cursor() as cursor:

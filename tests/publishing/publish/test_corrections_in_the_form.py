@@ -66,7 +66,7 @@ def test_form_has_newest_text_and_readers_of_each_choice(window, corrected):
     assert not {"issue", "version", "goes_to"} & set(plain)
 
 
-def test_a_correction_is_accepted_and_goes_to_whom_was_chosen(window, corrected):
+def test_a_correction_is_accepted_and_goes_to_the_chosen_readers(window, corrected):
     SubscriberFactory(name="Dirk")
 
     answer = window.post(**open_correction(window, corrected, goes_to="reached"))

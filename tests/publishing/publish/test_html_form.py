@@ -69,7 +69,7 @@ def test_a_form_with_errors_keeps_every_word_and_its_key(window):
 
     page = window.post(**fields)
 
-    # Percent signs would make nine bytes of one Chinese character, and of a letter three.
+    # URL encoding would make a Chinese character nine bytes long, and other letters three.
     for shown in (page, window.get()):
         assert shown.form_with("title").enctype == "multipart/form-data"
     again = page.form_with("title").fields
@@ -78,7 +78,7 @@ def test_a_form_with_errors_keeps_every_word_and_its_key(window):
     assert window.post(**{**again, "title": "Swifts"}).status == 303
 
 
-def test_text_alone_is_a_letter_and_so_is_html_alone(window, three_readers):
+def test_a_letter_may_be_text_alone_or_html_alone(window, three_readers):
     assert window.publish(html_content="").status == 303
     assert window.publish(text_content="").status == 303
     assert Edition.objects.count() == 2
@@ -124,7 +124,7 @@ def test_too_large_form_is_refused_with_a_sentence(window):
 
 
 def test_longest_parts_are_accepted_in_any_script(window):
-    # Characters of 4 bytes, the most that UTF-8 has. On the way they become lines of CRLF, too.
+    # Each character has 4 bytes, the maximum in UTF-8.
     page = window.publish(
         html_content="\U0001f54a" * 1_000_000, text_content="\U0001f54a" * 1_000_000
     )
@@ -260,7 +260,7 @@ def test_other_content_under_a_drafts_key_closes_it(window, new_author, three_re
     assert Draft.objects.get().edition == Edition.objects.get()
 
 
-def test_edited_words_survive_the_script_that_closes_their_draft(window, three_readers):
+def test_edited_text_stays_after_a_script_closes_its_draft(window, three_readers):
     fields, _ = to_the_check_sheet(window)
     draft = Draft.objects.get()
     edited = replace(draft.fields, text="From the composer.")

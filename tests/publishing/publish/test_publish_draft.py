@@ -162,7 +162,7 @@ def renderings(request, *, status: int) -> int:
     )
 
 
-def test_the_sheet_says_what_goes_out_and_to_whom(window, new_author, draft, three_readers):
+def test_the_sheet_shows_the_letter_and_its_readers(window, new_author, draft, three_readers):
     SubscriberFactory(state="pending")
     SubscriberFactory(state="unsubscribed")
 

@@ -425,7 +425,7 @@ def test_scheduled_correction_starts_while_earlier_version_is_being_sent(
     assert counts(first).sent == counts(correction).sent == 4
 
 
-def test_nothing_is_published_past_a_version_that_waits(newsroom: Newsroom) -> None:
+def test_no_later_version_is_published_while_one_waits(newsroom: Newsroom) -> None:
     moment = tomorrow()
     first = schedule(newsroom, at=moment)
     with pytest.raises(VersionRefusedError) as refused:
@@ -550,7 +550,7 @@ def test_scheduled_issue_goes_out_once_after_reconciliation(
     edition = schedule(newsroom)
     database_identity.check_identity()
     database_identity.declare_restored()
-    # Long enough ago that no answer from the provider means that nothing was sent.
+    # The restore is so long ago that an empty search proves that nothing was sent.
     Edition.objects.update(unreconciled_since=F("unreconciled_since") - timedelta(hours=1))
 
     call_command("reconcile", stdout=io.StringIO(), stderr=io.StringIO())
@@ -581,7 +581,7 @@ def test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled(
     assert start_due()
 
 
-def test_schedule_older_than_postmarks_memory_stays_unreconciled(
+def test_schedule_older_than_postmarks_retention_stays_unreconciled(
     newsroom: Newsroom, provider: SandboxServer, settings: Any
 ) -> None:
     newsroom.confirm(1)

@@ -580,7 +580,7 @@ def test_html_form_has_the_authors_address_for_tests(author, window):
     assert f'formaction="{TEST}"' in page.html
 
 
-def test_signed_out_meanwhile_the_letter_is_kept(window):
+def test_a_test_letter_posted_signed_out_is_kept(window):
     plain = {**window.open_form(), "test_email": TO}
     composers = window.get(f"{FORM}write/").form_with("letter").fields | COMPOSED
     window.client.logout()

@@ -206,7 +206,7 @@ def test_enough_soft_bounces_count_as_a_bounce(ann: Subscriber, turn: int) -> No
     assert Suppression.objects.get().at == facts[-1].at
 
 
-def test_several_bounces_of_one_copy_are_one(ann: Subscriber) -> None:
+def test_several_bounces_of_one_copy_count_as_one(ann: Subscriber) -> None:
     tell(*[soft(number, days=number, issue=1) for number in range(2 * SOFT_BOUNCES)])
     assert state_of(ann) == "confirmed"
 
@@ -332,7 +332,9 @@ def test_events_about_a_blocked_address_count_after_unblocking(
 
 
 @pytest.mark.parametrize("is_shut_out_first", [True, False])
-def test_the_gravest_of_several_reasons_stays(ann: Subscriber, is_shut_out_first: bool) -> None:
+def test_the_most_serious_of_several_reasons_is_kept(
+    ann: Subscriber, is_shut_out_first: bool
+) -> None:
     if not is_shut_out_first:
         tell_of("HardBounce")
     assert manual_suppression.block(ann.pk)

@@ -138,7 +138,7 @@ a provider that refuses calls is not called in a tight loop
 # --- Recording what only this worker knows ---
 the record of an answer is retried during a database outage
     Dispatcher._settle: «retry_write → (lambda write, **_: write())»(lambda: settle_call(claimed,
-    test_a_cut_database_line_loses_no_answer
+    test_a_lost_database_connection_loses_no_answer
 a data error is not retried
     retry_write: «if not is_transient(error): raise»
     test_an_error_about_data_is_raised_at_once

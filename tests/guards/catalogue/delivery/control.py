@@ -41,7 +41,7 @@ the first batch keeps its turn while it can still proceed automatically
     test_a_deferred_call_does_not_end_the_probe
 the rest stays in place while its edition does not run
     pass_probe_on: WHERE id = %(edition)s AND probing «AND control = 'running'»)
-    test_in_a_pause_no_batch_becomes_the_next_probe
+    test_no_batch_becomes_the_next_probe_during_a_pause
 a hold outlives a pause
     resume: «greatest(»clock_timestamp()«, (SELECT held_until FROM edition WHERE id = %(edition)s))»
     test_a_hold_outlives_a_pause

@@ -38,7 +38,7 @@ evidence beside settled copies waits for a decision while the edition does not r
     test_waiting_copies_follow_the_edition_after_a_look_up
 an id on a delivery is preferred to another
     _SETTLE: «(message_id = provider_message_id) DESC NULLS LAST,» seen.id
-    test_the_acceptance_on_the_delivery_counts_before_another
+    test_the_message_id_on_the_delivery_is_kept
 a first batch that ends by evidence passes its turn to the next
     settle_by_evidence: «pass_probe_on(cursor, edition)»
     test_probe_settled_by_evidence_passes_the_probe_on
@@ -65,7 +65,7 @@ a future time is replaced by the time of receipt
     test_future_times_and_odd_attempts_are_left_out
 a truncated webhook is not taken for a whole one
     PostmarkWebhook.post: «return _respond(408, "The event is incomplete.") → body = b""»
-    test_a_body_that_breaks_off_may_come_again
+    test_a_truncated_body_gets_408_and_stores_no_event
 a webhook without a length is not taken for an empty one
     _content_length: if not given «and "HTTP_TRANSFER_ENCODING" not in request.META»:
     test_body_without_content_length_is_refused

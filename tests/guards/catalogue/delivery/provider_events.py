@@ -54,7 +54,7 @@ a bounced copy is counted once
     test_repeated_bounce_is_counted_once
 the bounce rate is counted from the latest resume
     pause_if_over_threshold: sum(bounced) «- watched_bounced»,
-    test_the_same_bounces_pause_no_resumed_edition
+    test_the_same_bounces_do_not_pause_a_resumed_edition
 an unconfirmed copy counts as sent in the bounce rate
     pause_if_over_threshold: SELECT sum(sent + «unknown +» CASE
     test_unknown_copies_count_as_sent_in_rates
@@ -66,7 +66,7 @@ events older than an opt-in change nothing
     test_events_older_than_the_opt_in_have_no_effect
 several bounces of one copy count as one
     _soft_bounces_are_enough_at: count(«DISTINCT (issue_id, version) → *»)
-    test_several_bounces_of_one_copy_are_one
+    test_several_bounces_of_one_copy_count_as_one
 a bounce of an unknown copy does not count
     _soft_bounces_are_enough_at: «AND issue_id IS NOT NULL»
     test_a_bounce_of_no_copy_of_ours_does_not_count
@@ -125,7 +125,7 @@ only the latest change of an address is sent
     test_only_the_last_request_about_an_address_is_sent
 two workers never run one task
     acquire: «AND (lease_until IS NULL OR lease_until <= clock_timestamp())»
-    test_two_workers_never_ask_at_once
+    test_two_workers_never_poll_at_once
 a worker that lost its lease does not end the task
     _leased: filter(name=lease.name«, owner=lease.owner»)
     test_expired_lease_of_a_crashed_worker_is_taken_over

@@ -57,7 +57,7 @@ a second restore of one backup uses other ids and numbers
 request numbers are not reused after a restore
     next_request_number: «jumps * REQUESTS_APART if was_here else» 0
     test_lost_request_causes_no_second_copy_of_the_next
-    test_a_first_request_for_a_record_jumps_after_a_restore
+    test_the_first_data_request_after_a_restore_skips_numbers
 only readers from before a restore get a jump in their numbers
     next_request_number: «subscriber_id // IDS_APART < jumps → True»
     test_a_new_reader_after_a_restore_starts_with_number_one

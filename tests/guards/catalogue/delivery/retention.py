@@ -13,7 +13,7 @@ a list read while its copies are dropped does not end as complete
     test_reading_a_list_during_a_drop_aborts
 nothing is deleted while the provider may still be asked about it
     details_retention_days: «max(»int(settings.DETAILS_KEEP_DAYS)«, provider_retention_days())»
-    test_details_outlast_the_providers_memory
+    test_details_outlast_the_providers_retention
 the last call of an edition stays
     _CALL_MAY_GO: «AND later.finished_at > coalesce(attempt.finished_at, '-infinity')»)
     test_last_call_of_an_edition_stays_with_its_end
@@ -31,7 +31,7 @@ a daily task that lost its lease stops
     test_run_stops_when_it_loses_its_lease
 a failing kind does not stop the others
     _apply: except «Exception → OperationalError» as error: return
-    test_other_kinds_go_and_failures_set_the_exit_code
+    test_other_kinds_are_deleted_and_failures_set_the_exit_code
     test_daily_task_logs_each_failure_and_retries
 an image that is in a letter again is not unused
     mark_unused: «→ NOT» (id = ANY(%s)) «= (unused_since IS NOT NULL) → AND unused_since IS NULL»
@@ -59,13 +59,13 @@ nothing is dropped during a publication
     test_nothing_is_dropped_while_a_correction_is_published
 the newest issue's copies stay
     _STATUS: THEN «'newest' → ''»
-    test_states_and_dates_that_keep_copies
+    test_some_states_and_dates_keep_copies
 copies stay that a scheduled correction needs
     _STATUS: THEN «'scheduled_correction' → ''»
     test_scheduled_correction_protects_the_copies
 copies stay while events about them wait to be applied
     _STATUS: THEN «'unapplied_event' → ''»
-    test_stored_events_that_are_not_applied_yet
+    test_pending_events_keep_their_copies
 a called-back issue does not count as the newest
     _STATUS: WHERE batch.edition_id = later.id «AND sent > 0»)
     test_called_back_issue_does_not_count_as_the_newest

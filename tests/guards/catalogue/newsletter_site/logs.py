@@ -58,7 +58,7 @@ texts from outside are not in the log
     test_secrets_addresses_and_tokens_are_taken_out
 ids stay in the log for searching
     looks_random: «if _ID.fullmatch(text): return False»
-    test_words_names_and_ids_stay
+    test_ordinary_words_names_and_ids_are_not_redacted
 the log has the route of a page where Django gives its address
     _hide_path_of: «route_of(request) if isinstance(each, str) and each in paths else» each
     test_paths_are_not_logged

@@ -29,7 +29,7 @@ a worker without a recent heartbeat does not count
     test_a_silent_worker_is_reported_after_a_minute
 only operations URLs are open under any host name
     OperationsMiddleware.process_request: «→ request.META['HTTP_HOST'] = 'localhost'¶» return None
-    test_every_other_address_still_looks_at_the_name
+    test_every_other_address_still_checks_the_host_name
 without a token only programs on this machine may read /metrics
     check_access: «and not any(name in meta for name in ADDED_BY_PROXIES)»
     test_without_a_token_others_are_refused
@@ -100,7 +100,7 @@ a failure during an outage is part of the outage
     test_outage_logs_one_line_at_its_begin_and_end
 a failure just after an outage is part of the outage
     OutageLog.explains: is None «and began_s > self._ended_s»:
-    test_failures_of_an_outage_belong_to_it_after_its_end
+    test_earlier_failures_still_belong_to_an_ended_outage
 a worker reports the end of an outage
     OutageLog.check_end: if «self._since_s is not None and _answers() → False»:
     test_outage_logs_one_line_at_its_begin_and_end

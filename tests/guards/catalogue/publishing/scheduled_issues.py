@@ -36,7 +36,7 @@ an issue sent after the backup is found as sent
 the provider's retention time is compared with the scheduling time
     load_editions: SELECT «CASE control WHEN 'scheduled' THEN control_at ELSE published_at END →
         published_at»
-    test_schedule_older_than_postmarks_memory_stays_unreconciled
+    test_schedule_older_than_postmarks_retention_stays_unreconciled
 a scheduled correction waits until earlier versions are reconciled
     end_reconciliation: AND «goes_to IN ('reached', 'unreached') → false» AND EXISTS
     test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled[unreached]
@@ -63,7 +63,7 @@ a key belongs to its time
     test_the_same_key_for_another_time_is_other_content
 no version is published past a waiting one
     version_refusal: if «newest.control == Edition.Control.SCHEDULED → False»:
-    test_nothing_is_published_past_a_version_that_waits
+    test_no_later_version_is_published_while_one_waits
 an issue is not public before it starts
     public_editions: «~Q(control=Edition.Control.SCHEDULED),»
     test_a_scheduled_issue_is_not_public_before_it_starts[True]

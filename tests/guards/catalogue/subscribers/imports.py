@@ -184,7 +184,7 @@ a reader who unsubscribed after confirming here is unsubscribed
 a more severe suppression stays
     SUPPRESS_GONE: «OR gravity_of_suppression(excluded.reason, excluded.origin)
         > gravity_of_suppression(held.reason, held.origin) → OR true»
-    test_a_graver_suppression_stays
+    test_a_more_serious_suppression_is_kept
 a reader unsubscribed in a file who never signed up gets no confirmation mail
     NOT_TO_BE_MAILED_ON_REQUEST: OR origin = 'import' AND «NOT EXISTS → EXISTS»
     test_a_pending_reader_gets_no_unrequested_mail

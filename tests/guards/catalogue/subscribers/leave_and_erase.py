@@ -55,7 +55,7 @@ an unblock undoes no event from the time of the block
     test_events_about_a_blocked_address_count_after_unblocking
 the most severe of several events applies after an unblock
     _remaining_reason: return «max → min»(reasons, key=
-    test_the_gravest_of_several_reasons_stays
+    test_the_most_serious_of_several_reasons_is_kept
 an unblock does not restore what an opt-in has lifted
     reported_reasons: id__gt=«reader.opt_in_id or» 0
     test_events_before_an_opt_in_do_not_return

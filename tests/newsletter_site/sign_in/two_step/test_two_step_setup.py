@@ -161,7 +161,8 @@ def test_guesses_at_an_open_session_count_as_failed_sign_ins(thief: Browser) -> 
 
 
 def test_a_guess_counts_during_a_pause_between_codes(thief: Browser) -> None:
-    # This has the form of a recovery code, so both are checked. After the first, codes pause.
+    # The text could be a password or a recovery code, so Homing checks both. Each wrong
+    # code starts a pause.
     answers = [
         thief.send(PAGE, do="remove", password_or_code="abcdefghjkmn").status_code for _ in range(6)
     ]

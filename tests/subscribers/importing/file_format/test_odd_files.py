@@ -37,7 +37,7 @@ class TestTheEncoding:
             ),
             # Zeros in the middle do not make UTF-16.
             (b"ada@example.org,A\n" + bytes(1000) + b"\nbob@example.org,Bob\n", "UTF-8", BOB),
-            # A few broken characters do not outweigh UTF-8; a mark decides.
+            # A few broken characters do not change UTF-8, and a byte order mark always decides.
             (
                 b"email,name\n" + "a@x.org,Nóra\n".encode() * 9 + b"b@x.org,B\xf3b\n",
                 "UTF-8",
@@ -56,7 +56,7 @@ class TestTheEncoding:
     @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
     def test_the_byte_order_is_detected(self, codec: str) -> None:
         mark = codecs.BOM_UTF16_LE if codec == "utf-16-le" else codecs.BOM_UTF16_BE
-        for name in ("一" * 60, "王" * 300):  # the first are letters the wrong way round, too
+        for name in ("一" * 60, "王" * 300):  # “一” is a letter in either byte order
             content = f"ada@example.org,{name}\n".encode(codec)
             description, found = read(content if name[0] == "一" else mark + content)
             assert (description.encoding, found) == ("UTF-16", [("ada@example.org", name)])
@@ -170,7 +170,7 @@ class TestTheColumns:
     @pytest.mark.parametrize(
         ("rows", "names"),
         [
-            # One row with equal halves does not make one column the full name.
+            # If one row has the same word twice, neither column counts as the full name.
             (["Whitlock;Ada", "Ada;Ada"], ["Ada Whitlock", "Ada Ada"]),
             (["Whitlock;", "Reed;Bob"], ["Whitlock", "Bob Reed"]),
             (["Whitlock;Ada", ";Bob"], ["Ada Whitlock", "Bob"]),
@@ -274,7 +274,7 @@ class TestAddressesAsTheyAreCopied:
             ("A. W. <ada@example.org>", "Ada", "Ada"),  # a column for the full name comes first
         ],
     )
-    def test_address_and_name_are_taken_out(self, copied: str, column: str, name: str) -> None:
+    def test_address_and_name_are_extracted(self, copied: str, column: str, name: str) -> None:
         assert validate_row(Row(2, copied, (column,))) == Candidate(2, "ada@example.org", (name,))
 
     @pytest.mark.parametrize("copied", ["Ada <ada at example.org>", "Ada <ada@nowhere>"])

@@ -162,12 +162,12 @@ class TestWhoIsKnown:
         assert confirmed().exists()
 
     @pytest.mark.parametrize("state", STATES)
-    def test_the_gravest_state_stays(self, import_rows: ImportRows, state: str) -> None:
+    def test_the_most_serious_state_is_kept(self, import_rows: ImportRows, state: str) -> None:
         SubscriberFactory(email=ADA, state=state)
         import_rows(f"{ADA},bounced,", header=self.HEADER)
         assert get_current().state == state
 
-    def test_a_graver_suppression_stays(self, import_rows: ImportRows) -> None:
+    def test_a_more_serious_suppression_is_kept(self, import_rows: ImportRows) -> None:
         SuppressionFactory(address_key=ADA, reason="complaint")
         import_rows(*self.ROW, header=self.HEADER)
         entry = Suppression.objects.get()
