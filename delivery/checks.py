@@ -60,7 +60,7 @@ def check_webhook_credentials(**kwargs: Any) -> Iterable[CheckMessage]:
 
 @register("homing")
 def check_last_lookup_is_after_deadline(**kwargs: Any) -> Iterable[CheckMessage]:
-    """Warn about a last look-up before the deadline, when a call may yet be accepted."""
+    """Warn if the last look-up is before the deadline: a call may be accepted later."""
     last = settings.DELIVERY_LOOKUP_AFTER_S[-1]
     if last < settings.DELIVERY_HTTP_DEADLINE_S:
         yield Advice(

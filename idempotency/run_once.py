@@ -62,7 +62,8 @@ def run_once(
     `check` runs first, outside any transaction. If it returns a response, that is the result, and
     no key is claimed. A response of 200 to 399 is committed and saved. Any other response or an
     exception rolls everything back and frees the key. The first fingerprint is saved; any of them
-    identifies an earlier post. Raises InProgressError, and DifferentContentError as `work` does.
+    identifies an earlier post. Raises InProgressError and DifferentContentError; `work` may raise
+    the latter too.
     """
     # Before `check`: a replay must work even if the content is no longer valid (a past date).
     earlier = find_earlier(user_id, key, fingerprints)

@@ -195,7 +195,7 @@ class _Connection(TConn):
 
     @property
     def may_be_read(self) -> bool:
-        """Whether a thread may start: it can refuse the request without the rest."""
+        """Whether a thread may start. It can refuse the request before the rest arrives."""
         return self.length is not None or self.is_full
 
 

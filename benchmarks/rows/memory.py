@@ -1,8 +1,8 @@
 """How much memory does a worker take, and does it grow with the list?
 
 One real `deliver` with defaults sends to 10,000, 100,000 and 1,000,000 readers, each time as a new
-process. The system's peak of resident memory (VmHWM) counts, so no peak is missed between two
-samples. It is read repeatedly until the process has ended.
+process. The figure is the system's peak of resident memory (VmHWM), so no peak is missed between
+two samples. It is read repeatedly until the process has ended.
 """
 
 import json

@@ -1,7 +1,7 @@
 """How much memory does the largest accepted image take?
 
-For each file type, the image with the most pixels is prepared for mail in a new process. The
-increase of peak resident memory (VmHWM) counts, after a small image has loaded the libraries.
+For each file type, the image with the most pixels is prepared for mail in a new process. The figure
+is the increase of peak resident memory (VmHWM) after a small image has loaded the libraries.
 """
 
 import tempfile

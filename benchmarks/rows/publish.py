@@ -54,7 +54,7 @@ MADE_OF = """
     ) AS made (definition)
 """
 FILL_BARE = f"INSERT INTO bare ({COLUMNS}) SELECT {COLUMNS} FROM ready_made"
-# Copies take the time; rows without copies may stay.
+# Only the copies need much time, so the other rows may stay.
 EMPTIED = "TRUNCATE delivery, batch, bare"
 OF_THE_NEWEST = """
     SELECT audience, extract(epoch FROM recorded.at - published_at)::float8

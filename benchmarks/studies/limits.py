@@ -1,7 +1,7 @@
 """Limits of PostgreSQL, JSON, the socket and the provider, each alone.
 
-A sender does all of this on the same cores, so it cannot be faster than their sum. Its additional
-time is its own. Batches have 200 messages of 2 kB, those of the yardsticks.
+A sender does all of this on the same cores, so it takes at least the sum of the times. It spends
+any further time on its own work. Batches have 200 messages of 2 kB, as for the yardsticks.
 
     .venv/bin/python -m benchmarks.studies.limits [--rounds 3] [--quick]
 """

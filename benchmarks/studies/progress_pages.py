@@ -2,9 +2,9 @@
 
 Real workers send a letter through a provider with slow calls. A real web server answers open pages,
 which poll as htmx does; a share of them is hidden. Windows with and without polling alternate in
-one run, and the database's clock counts the accepted copies in each. The ratio within a pair
-counts. A further figure is the web server's CPU time, which other programs do not disturb.
-`benchmarks.rows.progress` measures the duration of a reading.
+one run, and the database's clock counts the accepted copies in each. The figure is the ratio within
+a pair of windows. A further figure is the web server's CPU time, which other programs do not
+disturb. `benchmarks.rows.progress` measures the duration of a reading.
 
     .venv/bin/python -m benchmarks.studies.progress_pages [--readers 1000000] [--workers 4] \
         [--pages 200] [--nice 5]

@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 READ_AT_ONCE = 500
 # Postmark waits about ten seconds for an answer. Slower events are left to the workers.
 MAX_LOCK_WAIT_S = 3.0
-# The limit for all later locks after one lock was not free in time.
+# After one lock was not free in time, all later locks wait at most this long.
 MIN_LOCK_WAIT_S = 0.01
 # Workers skip younger events, because the process that stored them applies them at once.
 MIN_AGE_S = 5.0

@@ -47,7 +47,7 @@ def queue_suppression_change(address: str, change: Change) -> None:
 
 
 def was_requested_by_us(event: AddressSuppressed) -> bool:
-    """Whether we requested this suppression and did not lift it before it happened."""
+    """Whether we requested this suppression, and had not lifted it before `event.at`."""
     assert event.at is not None  # noqa: S101 -- received_by sets it
     same = SuppressionChange.objects.filter(address_key=event.address_key, stream=event.stream)
     lifted = same.filter(

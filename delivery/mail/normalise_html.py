@@ -256,7 +256,7 @@ class _Normaliser:
             self._close(farthest)
 
     def _make_room_for(self, name: str, rest: str) -> bool:
-        """Whether the tag is kept. A link always is: other formatting ends early for it."""
+        """Whether the tag is kept. Links are always kept: other formatting ends early."""
         here = self._formatting[-1]
         if name == "a":
             # A parser ends the open link too.

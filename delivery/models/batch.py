@@ -111,7 +111,7 @@ class Batch(models.Model):
         indexes = [
             models.Index(name="batch_ready", fields=["position", "id"], condition=Q(state="ready")),
             models.Index(name="batch_unknown", fields=["due_at"], condition=Q(state="unknown")),
-            # By the key, which starts and settles calls. The lease reaper reads all of it.
+            # Starting and settling a call look up its batch here. The lease reaper reads all of it.
             models.Index(
                 name="batch_leased",
                 fields=["id"],

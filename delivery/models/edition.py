@@ -62,7 +62,7 @@ class Edition(models.Model):
     # 0 for transactional mail, where the sizes of the batches count.
     audience = models.PositiveIntegerField(default=0)
 
-    # The scheduled time, and as the author entered it: 2026-10-25T07:30 in Europe/Lisbon.
+    # The scheduled time in UTC, and as the author entered it: 2026-10-25T07:30 in Europe/Lisbon.
     scheduled_for = models.DateTimeField(null=True)
     scheduled_local = models.CharField(max_length=16, default="", db_default="")
     scheduled_zone = models.CharField(max_length=64, default="", db_default="")

@@ -46,7 +46,8 @@ def _unseen() -> QuerySet[Alarm]:
 def load_unseen_by_edition(*, limit: int) -> list[Alarm]:
     """Load the latest unseen alarm of at most `limit` editions, the latest first.
 
-    Each has its edition's number of `others` and highest id (`up_to`)."""
+    Each has two facts about its edition's unseen alarms: the number of `others`, and the highest id
+    (`up_to`)."""
     alarms = _unseen().annotate(
         rank=Window(RowNumber(), partition_by="edition", order_by=["-raised_at", "-pk"]),
         others=Window(Count("pk"), partition_by="edition") - 1,

@@ -117,7 +117,7 @@ class AddressReactivated(AddressEvent):
 
 
 def received_by(event: AddressEvent, received_at: datetime) -> AddressEvent:
-    """Return the event with `received_at` as its time if it has none or a later one.
+    """Return the event. Its time becomes `received_at` if it is missing or later.
 
     The provider's clock may be ahead."""
     at = received_at if event.at is None else min(event.at, received_at)

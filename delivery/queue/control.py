@@ -319,8 +319,8 @@ _WAS_MISSED = """delivery.outcome = 'failed' AND delivery.missed
 def ask_again(edition: int, *, silences: int) -> int | None:
     """Look up again the deliveries that wait for a decision; return how many.
 
-    Returns None if the edition is closed. Sets the number of look-ups made to `silences`: one less
-    than the maximum, so that one more is made."""
+    Returns None if the edition is closed. The number of look-ups becomes `silences`, one less than
+    the maximum, so one more is made."""
     with short_transaction() as cursor:
         if lock_edition(cursor, edition) == "closed":
             return None

@@ -91,7 +91,7 @@ def _load_expired(at_most: int, tried: Sequence[int], locked: Sequence[int]) -> 
 
 
 def _try_to_recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
-    """Return whether it was recovered. A batch that fails must not block the others."""
+    """Return whether the batch was recovered. A failure must not block other batches."""
     try:
         recovered = _recover(lease, first_lookup_after_s)
     except DatabaseError:

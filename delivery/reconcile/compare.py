@@ -112,7 +112,7 @@ class Obstacle(Enum):
 
     @property
     def is_worth_waiting_for(self) -> bool:
-        """Whether it may be gone on a later walk."""
+        """Whether a later walk may no longer meet this obstacle."""
         return self not in {Obstacle.COUNTS_DO_NOT_BALANCE, Obstacle.FORGOTTEN_BY_PROVIDER}
 
 

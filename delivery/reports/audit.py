@@ -43,7 +43,7 @@ class AuditRule(Enum):
         WHERE batch.edition_id = ANY(%s) AND {_HAS_ROWS}
           AND ({_COUNTED}) IS DISTINCT FROM ({_FOUND})
         """  # noqa: S608 -- a constant
-    # Per edition, because a delivery that is resent in another batch leaves its count behind.
+    # Per edition, because a delivery that is resent in another batch stays counted in its old one.
     FEEDBACK_COUNTS_EQUAL_ROWS = """
         SELECT edition.id AS edition, counted.bounced, counted.complained,
                held.bounced AS found_bounced, held.complained AS found_complained
@@ -190,7 +190,7 @@ SENTENCES: Mapping[AuditRule, Promise] = {
 def find_violations(editions: list[int]) -> list[tuple[AuditRule, str]]:
     """Find every violation among these editions: the broken rule and a sentence.
 
-    There is none if their counts balance."""
+    An empty list means that their counts balance."""
     with connection.cursor() as cursor:
         found = []
         for rule in AuditRule:

@@ -82,7 +82,7 @@ class EditionCounts:
     def is_called_back(self) -> bool:
         """Whether it was cancelled before any copy was sent.
 
-        If a copy proves to have been sent all the same, it counts as cancelled."""
+        If a copy proves to have been sent, the edition counts as cancelled, not as called back."""
         nobody_reached = not (self.sent or self.unknown or self.waiting)
         return (
             self.control == "cancelled"

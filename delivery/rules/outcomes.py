@@ -66,11 +66,11 @@ class Next(StrEnum):
 class Settlement:
     """Everything that settling writes.
 
-    `outcomes` holds the deliveries whose outcome changes, by recipient. The next step is due
-    `delay_s` from now and, for a scheduled look-up, not before `lookup_after_s` from when the
-    attempt became unknown. `counts_as_try`: the waiting deliveries have used up one try.
-    `confirmed_absent`: a look-up answered “not there”. `new_deferrals` counts deferrals in a row,
-    `new_blocked` refusals before the provider. `duplicates` holds further acceptances."""
+    `outcomes` holds the deliveries whose outcome changes, by recipient. The next step is due in
+    `delay_s`. A scheduled look-up also waits until `lookup_after_s` after the attempt became
+    unknown. `counts_as_try`: the waiting deliveries have used up one try. `confirmed_absent`: a
+    look-up answered “not there”. `new_deferrals` counts deferrals in a row, `new_blocked` refusals
+    before the provider. `duplicates` holds further acceptances."""
 
     next: Next
     outcomes: Mapping[int, Outcome] = field(default_factory=dict)

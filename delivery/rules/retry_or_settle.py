@@ -25,10 +25,11 @@ from delivery.rules.reason import Reason, ReasonCode, Remedy
 # A firewall before the provider sometimes refuses a call or two and then lets one pass.
 BLOCKED_CALLS_BEFORE_STOPPING = 3
 
-# For all settings and jitter, because a refusing provider must not be called in a tight loop.
+# Applies to all settings and jitter, so that a refusing provider is not called in a tight loop.
 SHORTEST_PAUSE_S = 0.02
 
-# The part of the time between two look-ups that must pass. A late one should not delay the next.
+# The part of the planned time between two look-ups that must pass. It is below 1, so that a look-up
+# that is slightly late does not delay the next one.
 PUNCTUAL = 0.9
 
 # After this number of crashed workers in a row, their batch is suspected as the cause.
@@ -106,7 +107,7 @@ def after_call(
 
 
 def fail_instead_of_waiting(settlement: Settlement, recipients: Sequence[int]) -> Settlement:
-    """Fail deliveries that would wait for a decision, as test letters get none."""
+    """Fail deliveries that would wait for a decision: nobody decides on test letters."""
     if settlement.next is not Next.WAIT_FOR_DECISION:
         return settlement
     reason = settlement.stop_edition or settlement.reason or Reason.of(ReasonCode.NOT_FOUND_HELD)

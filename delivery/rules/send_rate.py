@@ -9,7 +9,7 @@ from dataclasses import dataclass
 # seconds settles at some thousands per second.
 DOUBLES_IN_S = 2.0
 
-# The rate is reduced to at least the refused rate divided by this: six doublings back.
+# A reduced rate is at least the refused rate divided by this. Six doublings restore it.
 SLOWED_TO_A = 64.0
 
 # It is never halved below this, because the pause after a batch is fixed at its claim.

@@ -20,5 +20,5 @@ def _work(is_stopping: Callable[[], bool]) -> bool:
     return False
 
 
-# This is also due while this worker runs one of the tasks, so that it finishes the task.
+# The tasks count as due while this worker runs one of them, so a drain waits for its end.
 PROVIDER_TASKS = BackgroundTask("provider tasks", _work, _is_busy.is_set)

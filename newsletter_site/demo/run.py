@@ -26,7 +26,7 @@ from subscribers.importing.import_file import import_file
 from subscribers.models import Subscriber
 
 TITLE = "When the swifts came"
-# The demo shows her mail, or another one after she has unsubscribed.
+# The demo shows this reader's mail, or another reader's if she has unsubscribed.
 A_READER = "edith.marlow@posthouse.example.net"
 SHOWN_HELD_S = 2.0
 
@@ -44,7 +44,7 @@ def run(terminal: Terminal, *, stay: bool) -> bool:
             terminal.check()
             return _run_steps(children, services, stay=stay)
         except (requests.RequestException, PermissionError) as error:
-            children.check()  # The end of a child is a better explanation.
+            children.check()  # if a child has ended, report that instead
             raise DemoError(f"The site or the sandbox did not answer: {error}.") from error
 
 

@@ -199,7 +199,7 @@ def _locked(author: Any) -> Iterator[None]:
 
 
 def _set_since(author: Any, since: Now | None) -> None:
-    """Set since when two-step sign-in is on, and so end all sessions.
+    """Set or clear the start of two-step sign-in, and end all sessions.
 
     A session's hash contains this time (`User`).
     """

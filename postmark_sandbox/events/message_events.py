@@ -169,8 +169,8 @@ class MessageEvents:
     def _deliveries(
         self, stored: StoredRequest, missed: set[tuple[int, str]]
     ) -> Iterator[dict[str, Any]]:
-        # Read late, when the post is due: `missed` was final before. Later events of a message do
-        # not undo its delivery.
+        # Messages are read only when the post is due, but `missed` was final before. So later
+        # events of a message do not undo its delivery.
         for number in range(stored.first, stored.first + stored.size):
             message = self._outbox.message(number)
             for address in message.recipients:

@@ -99,7 +99,7 @@ class Outbox:
             self._prefix = str(uuid4())[:24]
             self.requests: list[StoredRequest] = []
             self.messages: list[StoredMessage] = []
-            # Metadata key to value to the numbers of the messages that carry it.
+            # Metadata key → value → numbers of the messages with that value.
             self._by_metadata: dict[str, dict[str, list[int]]] = {}
             self._reached: dict[str, set[str]] = {}
             self._by_stream: Counter[str] = Counter()

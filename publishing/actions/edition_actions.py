@@ -72,7 +72,7 @@ def perform(
         numbers = _do(name, edition)
         if numbers is None:
             raise CannotDoThatError(ActionRefusal.MOVED_ON, status)
-        # These make an issue that reached nobody a draft again.
+        # These actions turn an issue that reached nobody into a draft again.
         draft = restore_draft(edition) if name in ("call-back", "cancel") else ""
         record(name)
     return done_sentence(name, numbers, draft)
@@ -84,7 +84,7 @@ def applicable(status: EditionStatus) -> list[EditionAction]:
 
 
 def readers_now(status: EditionStatus) -> int:
-    """Return how many readers a scheduled edition has now, or else its audience."""
+    """Return the current number of readers of a scheduled edition; else the audience."""
     if status.counts.control != "scheduled":
         return status.counts.audience
     goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.counts.edition)

@@ -93,7 +93,7 @@ def record_draft_activity(code: str, author: uuid.UUID, draft: Draft) -> None:
 
 def _log(edition: Edition, what: str) -> None:
     log_context.bind(issue=edition.issue_id, version=edition.version)
-    # After the commit: operators rely on the line.
+    # Written after the commit, because operators rely on this line.
     transaction.on_commit(lambda: logger.info("version %d of an issue: %s", edition.version, what))
 
 

@@ -161,7 +161,7 @@ def delete(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @may_write
 @require_http_methods(["GET", "HEAD", "POST"])
 def to_markdown(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Ask before making an HTML letter Markdown, or on POST change its format."""
+    """Ask before changing an HTML letter to Markdown; on POST change its format."""
     found = drafts.load_draft(pk=draft)
     if found is None or found.edition_id is not None:
         raise Http404(_("There is no such draft. It was deleted or published."))

@@ -21,7 +21,7 @@ def render_markdown(markdown: str) -> str:
     """Return the letter as a fragment of HTML."""
     placeholders = FieldPlaceholders(markdown)
     tokens = _MARKDOWN.parse(placeholders.text)
-    # The renderer escapes fields for their context, so they return into the tokens first.
+    # Put the fields back before rendering, because the renderer escapes them for their context.
     _restore_fields(tokens, placeholders)
     return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
 
@@ -44,7 +44,7 @@ def _restore_fields(tokens: Iterable[Token], placeholders: FieldPlaceholders) ->
 
 
 def _is_safe_address(address: str) -> bool:
-    """Return whether the address is harmless, also with each field as its fallback."""
+    """Return whether the address is harmless with its fields replaced by fallbacks."""
     return _MARKDOWN.validateLink(FieldTemplate(address, html=False).fill({}).strip())
 
 

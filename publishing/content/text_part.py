@@ -86,7 +86,7 @@ class _Page:
     gap: bool = False
     """True if a blank line comes before the next block."""
     shared: int = 0
-    """The number of containers that all blocks since then share."""
+    """The number of containers that have stayed open since the last block."""
 
     def put(self, block: list[str]) -> None:
         if self.lines and self.gap:

@@ -54,5 +54,5 @@ def title_of(status: EditionStatus) -> str:
 
 
 def page_contents(sending: Sequence[Sending], *, needs: int) -> str:
-    """Return the desk's content without numbers; an open page compares it."""
+    """Return a text that changes when an edition or a decision is added or removed."""
     return " ".join([*(str(one.progress.counts.edition) for one in sending), f"needs-{needs}"])

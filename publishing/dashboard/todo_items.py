@@ -51,7 +51,7 @@ class TodoList:
 def todo_list(
     code: str, all_params: Iterable[Mapping[str, Any]], *, count: int | None = None
 ) -> TodoList:
-    """Return things of one kind; `count` if there are more than were read."""
+    """Return things of one kind. `count` is their number if more exist than were read."""
     items = []
     for params in all_params:
         glyph, tone = _LOOKS[params["status"].state if code == "edition" else code]

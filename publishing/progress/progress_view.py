@@ -166,7 +166,7 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         "versions": rows_of(reading.versions, counts) if len(reading.versions) > 1 else [],
         "readers": readers,
         "listed": _listed(reading, shown, readers["outcome"]),
-        # Without its fragment: with it a browser would scroll and not reload.
+        # The URL has no fragment: with one, a browser would scroll instead of reloading.
         "here": request.get_full_path(),
     }
 

@@ -87,7 +87,7 @@ def _return_to_check_sheet(view: View) -> View:
 @may_publish
 @require_http_methods(["GET", "HEAD", "POST"])
 def publishing_form(request: HttpRequest) -> HttpResponse:
-    """Show the form, for `?issue=` with its newest version, or on POST publish it."""
+    """Show the form, filled with the newest version of `?issue=`; publish on POST."""
     if request.method == "POST":
         return _publish(request)
     issue = request.GET.get("issue")
@@ -257,7 +257,7 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
         if content is not None or revision:
             if draft is None:
                 raise DraftChangedError(str(DELETED))
-            # No draft has an empty hash. So fields that differ from the draft publish nothing.
+            # An empty hash matches no draft, so nothing is published if the fields differ from it.
             confirmed = Confirmation(
                 revision or draft.revision,
                 content.sha256 if content else b"",

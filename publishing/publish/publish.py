@@ -210,7 +210,7 @@ def _publish_new(
         **edition_columns(content),
         **_times(request.at, 0 if request.goes_to == NOBODY else hold_s),
     )
-    # Update after creating the edition, where concurrent publications of one version wait.
+    # Only after creating the edition, because concurrent publications of one version wait there.
     if edition.version > 1 and request.unlisted:
         Issue.objects.filter(pk=issue.pk).update(unlisted=True)
         issue.unlisted = True

@@ -117,7 +117,7 @@ def drop_old_copies() -> Iterator[int]:
     first_error: Exception | None = None
     for edition in [] if days is None else drop_deliveries.load_due(days=days):
         try:
-            with override("en"):  # as all log lines
+            with override("en"):  # log lines are in English
                 _mark_dropped(Edition.objects.get(pk=edition), days or 0)
         except CannotDropError as error:
             logger.warning("the copies of edition %d stay: %s", edition, str(error))

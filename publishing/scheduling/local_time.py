@@ -81,7 +81,7 @@ def scheduled_time_of(edition: Edition) -> ScheduledTime | None:
 
 
 def fold_choice(moment: ScheduledTime) -> Which:
-    """Return which of two moments it is; empty unless its local time occurs twice."""
+    """Return `first` or `second` if the local time occurs twice, otherwise empty."""
     there = ZoneInfo(moment.zone)
     first, second = _both(datetime.fromisoformat(moment.local), there)
     if first == second:

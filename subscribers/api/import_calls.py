@@ -131,7 +131,7 @@ def get_import(request: HttpRequest, import_id: int) -> Import:
     openapi_extra={"x-answers": CSV},
 )
 def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
-    """Send them as CSV: line, email, reason."""
+    """Send the rejected rows as CSV: line, email, reason."""
     lines = reject_lines(_named(import_id))
     return StreamingHttpResponse(lines, content_type=f"{CSV}; charset=utf-8")
 

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 LINK_DAYS = 7
 AT_ONCE = 200  # requests that one call answers
 MAX_FAILURES = 5  # after these a request is parked
-UNKNOWN_READER = 0  # of a record that counts only for its network
+UNKNOWN_READER = 0  # for a record that counts only towards its network's limit
 
 
 def store_request(address: str, network: str) -> int:

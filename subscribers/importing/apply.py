@@ -62,7 +62,7 @@ SHADOW_SEEN_ADDRESSES = """
     ON COMMIT DROP
 """
 
-# If rows disagree, a row that says the reader left wins over an earlier row that says subscribed.
+# If the rows of a reader disagree, “left” wins over an earlier “subscribed”.
 REMOVE_DUPLICATES = """
     WITH first_time AS (
         INSERT INTO import_seen_address AS seen (subscriber_import_id, email_key, line, has_left)

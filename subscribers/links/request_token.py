@@ -9,7 +9,7 @@ PAYLOAD = Struct(">QI")  # a bigint and a count
 
 
 class Request(NamedTuple):
-    """A reader's request; their requests count from 1."""
+    """A reader's request. Each reader's requests are numbered from 1."""
 
     recipient: int
     number: int

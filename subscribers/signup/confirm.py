@@ -53,7 +53,7 @@ def link_state(
     asked: ConsentRecord | None,
     last_confirmed: int | None,
 ) -> LinkState:
-    """Decide the state of the link whose request `asked` records. Pure."""
+    """Return the state of a link. `asked` is the record of its request. Pure."""
     is_answered = last_confirmed is not None and request <= last_confirmed
     if is_answered or asked is None:
         return LinkState.DONE if state == Subscriber.State.CONFIRMED else LinkState.STALE
@@ -90,7 +90,7 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         opt_in=consent_id,
         confirmed_at=Now(),
         unsubscribed_at=None,
-        # Anyone can type a name for an address. Only now is it surely the reader's.
+        # Anyone can type a name for an address. Only the confirmation makes it the reader's own.
         **{name: getattr(asked, name) or getattr(reader, name) for name in FIELD_NAMES},
     )
     suppressions = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)

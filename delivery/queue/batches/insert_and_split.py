@@ -1,4 +1,4 @@
-"""Numbers, inserts and splits batches.
+"""Number, insert and split batches.
 
 Each edition has a range of ids (docs/decisions/0015-mail-on-request.md)."""
 

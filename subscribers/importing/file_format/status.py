@@ -257,7 +257,7 @@ SILENT = StatusRule("", (), Status.UNCONFIRMED)
 
 
 def _left_at(gravest: Status, found: Sequence[tuple[Verdict, str]]) -> datetime | None:
-    """Return the date of the decisive status, else of another status that means gone."""
+    """Return the date of the decisive status, else of another that means “left”."""
     dates = [
         (status is gravest, at)
         for status, value in found
