@@ -124,7 +124,7 @@ class Renderer:
         return [list_id, {"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
 
     def _template_for(self, recipient: Recipient) -> JsonTemplate:
-        """Make the template for readers who lack the same values, with fallbacks filled in."""
+        """Make the template for readers who lack the same values, with fallbacks in place."""
         _, address, fields = recipient
         is_complete = address and all(fields)
         lacks = LACKS_NOTHING if is_complete else tuple(map(not_, (*fields, address)))

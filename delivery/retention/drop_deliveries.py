@@ -25,7 +25,7 @@ DELIVERIES_AT_ONCE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class DropStatus:
-    """Whether deliveries may be dropped. `obstacle` names the reason why not, or is ''."""
+    """Whether deliveries may be dropped. `obstacle` is the reason against it, or ''."""
 
     edition: int
     obstacle: str
