@@ -266,7 +266,7 @@ def add_rounds(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="small sizes and one round, to see that it works; judges nothing",
+        help="small sizes and one round, to check that the rows work; judges no target",
     )
 
 
@@ -282,7 +282,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--json", type=_file, metavar="FILE", help="also write the figures to this file"
     )
     parser.add_argument(
-        "--markdown", type=_file, metavar="FILE", help="and the table as in the docs"
+        "--markdown", type=_file, metavar="FILE", help="also write the table as in the docs"
     )
 
 

@@ -49,7 +49,7 @@ def measure(options: Options) -> RowResult:
     return RowResult(
         ROW,
         (
-            Target("at least 25 × the one that sends one by one", many_times, 25, False),
+            Target("at least 25 × the worker that sends one by one", many_times, 25, False),
             Target("at least 60 % of the bare loop", share, 60, False),
         ),
         (
@@ -62,7 +62,7 @@ def measure(options: Options) -> RowResult:
             *phases.figures(options.rounds),
         ),
         (
-            f"{readers:,} readers, {few:,} one by one; batches of 200 if not stated.",
+            f"{readers:,} readers, {few:,} one by one; batches of 200 unless stated.",
             f"The worker: {CALLS} calls at a time, {threads_for(CALLS)} threads, one running.",
             "The bare loop: one thread, one call at a time, no guarantees.",
         ),

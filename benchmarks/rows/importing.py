@@ -33,11 +33,11 @@ def measure(options: Options) -> RowResult:
     seconds = {name: _seconds(name, [(steps[name],) for steps in rounds]) for name in rounds[0]}
     command = seconds.pop(COMMAND)
     desk = _seconds(
-        "the three together",
+        "the three steps over the desk",
         [tuple(step for name, step in steps.items() if name != COMMAND) for steps in rounds],
     )
     memory = Measured(
-        "the largest of these processes",
+        "peak memory of the largest process",
         "MB",
         tuple(max(step.peak_mb for step in steps.values()) for steps in rounds),
     )

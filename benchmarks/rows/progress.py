@@ -57,7 +57,7 @@ def measure(options: Options) -> RowResult:
             rounds.append(reading_times)
             rates.append(rate)
             took = statistics.median(ms for ms, *_ in reading_times["own"])
-            say(f"  reading {len(rounds)}: {shown(took, 'ms')} beside {rate:,.0f} copies/s")
+            say(f"  reading {len(rounds)}: {shown(took, 'ms')} while sending {rate:,.0f} copies/s")
 
     if len(rounds) < wanted:
         raise RuntimeError("The sends ended too early, so nothing was measured.")
@@ -75,19 +75,19 @@ def measure(options: Options) -> RowResult:
         (
             Target(
                 "median at most 20 ms in the view",
-                median_of("a reading of its own", "own", 0),
+                median_of("one unshared reading", "own", 0),
                 BOUND_MS,
                 at_most=True,
             ),
         ),
         (
-            median_of("the whole answer, middleware included", "own", 1),
-            median_of("of that on the processor", "own", 2),
-            median_of("what an open page asks for, in the view", "poll", 0),
-            Measured("meanwhile the workers sent", "copies/s", tuple(rates)),
+            median_of("the whole answer, with middleware", "own", 1),
+            median_of("CPU time of the whole answer", "own", 2),
+            median_of("the poll of an open page, in the view", "poll", 0),
+            Measured("rate of the workers meanwhile", "copies/s", tuple(rates)),
         ),
         (
-            f"beside {WORKERS} workers and {CALL_MS:g} ms a call",
+            f"{WORKERS} workers send meanwhile, with {CALL_MS:g} ms a call",
             f"medians of {readings} readings a round",
         ),
     )

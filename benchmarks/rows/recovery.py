@@ -65,7 +65,7 @@ def measure(options: Options) -> RowResult:
             found.append(had)
             absent.append(had_not)
             after = ", ".join(shown(times[-1], "s") for times in (claimed, found, absent))
-            say(f"  round {number}: claimed again after, found after, surely absent after: {after}")
+            say(f"  round {number}: times until claimed again, found, absent: {after}")
     lease_s, last_s = LEASE_S + CLAIM_MARGIN_S, LOOK_UPS_S[-1] + LOOK_UP_MARGIN_S
     settings = ", ".join(f"{name}={value}" for name, value in SETTINGS.items())
     return RowResult(
@@ -73,20 +73,20 @@ def measure(options: Options) -> RowResult:
         (
             Target(
                 f"claimed work within lease + 10 s: here {lease_s:g} s",
-                Measured("from the kill to the last of its calls", "s", tuple(claimed)),
+                Measured("from the kill to the last call of that work", "s", tuple(claimed)),
                 lease_s,
                 at_most=True,
             ),
             Target(
                 f"unknown attempts within their look-ups: here {LOOK_UPS_S[-1]:g} s + "
                 f"{LOOK_UP_MARGIN_S:g} s to reach it",
-                Measured("from the deadline to the last that was settled", "s", tuple(absent)),
+                Measured("from the deadline to the last settlement", "s", tuple(absent)),
                 last_s,
                 at_most=True,
             ),
         ),
-        (Measured("of them those that the provider had", "s", tuple(found)),),
-        (settings, "each figure is that of the slowest batch of a round"),
+        (Measured("the same for calls that the provider accepted", "s", tuple(found)),),
+        (settings, "each figure is for the slowest batch in a round"),
     )
 
 

@@ -100,7 +100,7 @@ def measure(site: Site, readers: int, before_s: float) -> float:
         site.publish(title="Next")
         print(
             f"the table had {full / 1e6:,.0f} MB with both issues, {vacuumed / 1e6:,.0f} MB after "
-            f"VACUUM, and {size() / 1e6:,.0f} MB once the next issue was in it",
+            f"VACUUM, and {size() / 1e6:,.0f} MB after the next issue",
             flush=True,
         )
     return during / without

@@ -92,7 +92,9 @@ def readers(options: Options) -> RowResult:
     rate = _figures(sizes, "{:,} readers", "copies/s", rates)
     claim = _figures(sizes, "a claim at {:,}", "ms", claims)
     settle = _figures(sizes, "a settlement at {:,}", "ms", settles)
-    last = _figures(sizes, "copies in the last tenth of the time at {:,}, of the first", "%", ends)
+    last = _figures(
+        sizes, "rate in the last tenth of the time, as a share of the first, at {:,}", "%", ends
+    )
     return RowResult(
         "more readers",
         (
@@ -103,13 +105,13 @@ def readers(options: Options) -> RowResult:
                 True,
             ),
             Target(
-                "a settlement on the longest list: likewise",
+                "a settlement on the longest list: at most 1.5 × one on the second shortest",
                 ratio("settle", settle[-1], settle[1]),
                 1.5,
                 True,
             ),
             Target(
-                "the longest send, copies in its last tenth of time: at least 80 % of its first",
+                "the longest send: at least 80 % as fast in its last tenth as in its first",
                 last[-1],
                 80,
                 False,
@@ -122,8 +124,8 @@ def readers(options: Options) -> RowResult:
             *last,
             *_figures(sizes, "filling the queue for {:,}", "s", fillings),
             *_figures(sizes, "a reading of the progress page at {:,}", "ms", readings),
-            *_figures(sizes, "a sent copy on disk, with its indexes, at {:,}", "B", copies),
-            *_figures(sizes, "a reader on disk, with their indexes, at {:,}", "B", entries),
+            *_figures(sizes, "a sent copy on disk, with indexes, at {:,}", "B", copies),
+            *_figures(sizes, "a reader on disk, with indexes, at {:,}", "B", entries),
         ),
         (
             "One worker with its defaults; batches of 200, a provider that answers at once, 2 kB.",
@@ -159,7 +161,7 @@ def workers(options: Options) -> RowResult:
         rate,
         (
             f"{size:,} readers, a provider that answers at once. Workers, PostgreSQL and provider",
-            "share the cores of one machine: this does not show what more machines could do.",
+            "share the cores of one machine, so this says nothing about more machines.",
         ),
     )
 
@@ -179,14 +181,14 @@ def bodies(options: Options) -> RowResult:
         "longer letters",
         (
             Target(
-                "as many bytes a second in letters of 100 kB as in those of 2 kB",
+                "letters of 100 kB: as many bytes a second as letters of 2 kB",
                 percent("bytes", carried[-1], carried[0]),
                 100,
                 False,
             ),
         ),
         (*rate, *carried),
-        (f"{size:,} readers; batches of 200, or of as many as make some 20 MB.",),
+        (f"{size:,} readers; batches of 200, or fewer if they exceed about 20 MB.",),
     )
 
 
@@ -199,7 +201,7 @@ def calls(options: Options) -> RowResult:
     )
     shares = tuple(
         percent(
-            f"{each.name}: of what the calls allow",
+            f"{each.name}: share of the ceiling",
             each,
             Measured("ceiling", "copies/s", (CALLS * BATCH * 1000 / time_ms,) * len(each.runs)),
         )
@@ -207,7 +209,7 @@ def calls(options: Options) -> RowResult:
     )
     return RowResult(
         "slower calls",
-        (Target("at 1,000 ms at least 90 % of what the calls allow", shares[-1], 90, False),),
+        (Target("at 1,000 ms at least 90 % of the ceiling", shares[-1], 90, False),),
         (*rate, *shares),
         (f"{size:,} readers; one worker with its defaults: {CALLS} calls of {BATCH} in flight.",),
     )

@@ -106,8 +106,8 @@ def limits(site: Site, options: Options) -> list[Measured]:
     sides: dict[str, Callable[[], float]] = {
         "PostgreSQL: claim, start and settle, one connection": partial(settled_per_s, site, 1),
         f"PostgreSQL: the same over {AT_ONCE} connections": partial(settled_per_s, site, AT_ONCE),
-        "JSON: messages made and written": partial(built_per_s, calls),
-        "JSON: the same messages only written": partial(written_per_s, calls),
+        "JSON: messages built and written": partial(built_per_s, calls),
+        "JSON: ready messages written": partial(written_per_s, calls),
         "socket: ready-made bodies over one connection": partial(
             posted_per_s, site, body, calls, 1, costs_us
         ),
@@ -116,9 +116,9 @@ def limits(site: Site, options: Options) -> list[Measured]:
         ),
     }
     figures = list(in_turns(options, sides, "copies/s"))
-    cost = Measured("provider: its processor time for a message", "µs", tuple(costs_us))
+    cost = Measured("provider: CPU time per message", "µs", tuple(costs_us))
     alone = tuple(1e6 / each for each in costs_us if each)
-    return [*figures, cost, Measured("provider: what one core of it allows", "copies/s", alone)]
+    return [*figures, cost, Measured("provider: rate of one core", "copies/s", alone)]
 
 
 def settled_per_s(site: Site, connections: int) -> float:
