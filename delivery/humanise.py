@@ -39,7 +39,7 @@ def clock(at: datetime, zone: tzinfo) -> str:
 
 
 def clock_and_day(at: datetime, now: datetime, zone: tzinfo) -> str:
-    """Write 07:30:12, or Thu 24 Sep 2026, 07:30:12 on another day than now."""
+    """Write 07:30:12, or Thu 24 Sep 2026, 07:30:12 if the day is not today."""
     local = at.astimezone(zone)
     is_today = local.date() == now.astimezone(zone).date()
     return date_format(local, "H:i:s" if is_today else "D j M Y, H:i:s")

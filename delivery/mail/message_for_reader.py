@@ -172,7 +172,7 @@ def _list_id(newsletter: str, domain: str) -> str:
     """Write the List-Id (RFC 2919): a readable name and a permanent id."""
     name = CONTROL_CHARACTERS.sub(" ", newsletter)
     if not name.isascii():
-        # Encoded words of at most 75 characters (RFC 2047), on one line: a value is not folded.
+        # Encoded words of at most 75 characters (RFC 2047), on one line, because it is not folded.
         return f"{Header(name, 'utf-8', maxlinelen=75).encode(linesep='')} <letter.{domain}>"
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{quoted}" <letter.{domain}>'

@@ -235,7 +235,7 @@ class WebhookEvent:
 
     @property
     def delivery(self) -> DeliveryKey | None:
-        """The delivery that it names itself."""
+        """The delivery that the event itself names."""
         if self.address_event is not None:
             return self.address_event.delivery
         return self.accepted.delivery if self.accepted is not None else None

@@ -49,7 +49,7 @@ def state_of(counts: EditionCounts) -> EditionState:
 
 
 def awaits_decision(counts: EditionCounts) -> bool:
-    """Whether it continues only after a decision."""
+    """Whether the edition continues only after a decision."""
     if state_of(counts) is EditionState.CANCELLED:
         return counts.unknown > 0 and not (counts.queued_batches or counts.leased_batches)
     return state_of(counts) in AWAITS_DECISION

@@ -87,7 +87,7 @@ def _as_text(line: Mapping[str, Any]) -> str:
 class StderrHandler(logging.StreamHandler):  # type: ignore[type-arg]
     """Write lines to stderr.
 
-    If a line cannot be formatted, write only where it was logged.
+    If a line cannot be formatted, write only the place that logged it.
 
     `logging` itself would print the message and its arguments unredacted.
     """

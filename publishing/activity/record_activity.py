@@ -48,7 +48,7 @@ def record_start(
     edition: Edition, late_s: float, *, is_paused: bool, went_out_before: bool = False
 ) -> None:
     """Record an automatic start under the author who scheduled the edition."""
-    # A deleted account must not keep the issue from its readers.
+    # A deleted account must not stop the issue from being sent.
     if edition.author_id is not None and is_there(edition.author_id):
         _record(
             "start",

@@ -1,6 +1,6 @@
 """The editions in the public archive.
 
-They are started and not held, and were not cancelled before the first copy.
+They are started and not held, and were not cancelled before the first copy was sent.
 """
 
 from typing import Any

@@ -93,7 +93,7 @@ def found_readers(
     issue: UUID, version: int, text: str
 ) -> tuple[list[tuple[Subscriber, Delivery | None]], bool]:
     """
-    Return the readers whose address starts with `text`, and if there are more.
+    Return the readers whose address starts with `text`, and whether there are more.
 
     Each comes with the copy, or None outside the audience. Raises `CopiesDroppedError`.
     """
