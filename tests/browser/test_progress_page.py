@@ -22,7 +22,7 @@ from tests.browser.author_session import FORM, WRITE, do, is_saved, look_now, su
 from tests.browser.conftest import READERS
 from tests.browser.pages.accessibility import faults_found_by_axe
 from tests.browser.pages.desk_pages import PLAIN
-from tests.delivery.worker_steps import taken
+from tests.delivery.worker_steps import claim_next_batch
 from tests.publishing.edition_states import sent
 from tests.publishing.schedule_issue import make_edition_due, scheduled_time_in_zone
 from tests.subscribers.factories import SubscriberImportFactory
@@ -286,7 +286,7 @@ def test_open_dialog_updates_its_numbers(desk, going):
     dialog = desk.get_by_role("dialog")
     expect(dialog).to_contain_text(f"{READERS} copies will wait.")
 
-    taken()
+    claim_next_batch()
 
     expect(dialog).to_contain_text("are being sent and may still arrive.")
     dialog.get_by_role("button", name="Pause", exact=True).click()

@@ -58,10 +58,10 @@ def main() -> int:
 
 def _play(chosen: argparse.Namespace, share: tuple[int, int], results: Connection) -> None:
     """Play a share of the points in a separate process."""
-    with begun(own_database=True) as theatre:
+    with begun(own_database=True) as runner:
         from tests.crash_points.scenarios import SCENARIOS, named
 
-        player = Player(theatre, share=share, until_s=time.monotonic() + chosen.at_most_s)
+        player = Player(runner, share=share, until_s=time.monotonic() + chosen.at_most_s)
         scenarios = [named(name) for name in chosen.scenario or ()] or SCENARIOS
         if chosen.list:
             for scenario in scenarios:

@@ -43,7 +43,7 @@ class Ending:
     world: str = ""
 
 
-class Theatre:
+class ScenarioRunner:
     """One database and one provider, on which scenarios run one after another."""
 
     def __init__(self, provider: Provider) -> None:
@@ -51,7 +51,7 @@ class Theatre:
         gc.freeze()
         self._survivor = _Survivor(provider)
 
-    def put_on(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
+    def run(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
         """Run a scenario and kill it at `kills[0]`, then its recovery at `kills[1]`, ….
 
         Then recover undisturbed. With None instead of a point, it plays to the end and numbers the

@@ -22,14 +22,14 @@ from tests.crash_points.points import Point
 from tests.crash_points.provider import Provider
 
 if TYPE_CHECKING:
-    from tests.crash_points.crash_runner import Ending, Theatre
+    from tests.crash_points.crash_runner import Ending, ScenarioRunner
     from tests.crash_points.scenarios import Scenario
 
 SAYS_SOMETHING_EVERY_S = 10.0
 
 
 @contextmanager
-def begun(*, own_database: bool) -> Iterator[Theatre]:
+def begun(*, own_database: bool) -> Iterator[ScenarioRunner]:
     """Set up a runner on a copy of the template or on the environment's database.
 
     Settings are read once, here: a process that forks must not have connected before.
@@ -40,27 +40,31 @@ def begun(*, own_database: bool) -> Iterator[Theatre]:
     import django
 
     django.setup()
-    from tests.crash_points.crash_runner import Theatre
+    from tests.crash_points.crash_runner import ScenarioRunner
     from tests.database.template import copied_database
 
     with ExitStack() as stack:
         stack.callback(provider.end)
         if own_database:
             stack.enter_context(copied_database())
-        theatre = Theatre(provider)
-        stack.callback(theatre.end)
-        yield theatre
+        runner = ScenarioRunner(provider)
+        stack.callback(runner.end)
+        yield runner
 
 
 class Player:
     """Player of the points of scenarios. `share`: its part, and the number of parts."""
 
     def __init__(
-        self, theatre: Theatre, *, share: tuple[int, int] = (0, 1), until_s: float = float("inf")
+        self,
+        runner: ScenarioRunner,
+        *,
+        share: tuple[int, int] = (0, 1),
+        until_s: float = float("inf"),
     ) -> None:
         self.tally: Counter[str] = Counter()
         self.output: list[str] = []
-        self._theatre = theatre
+        self._runner = runner
         self._share = share
         self._until_s = until_s
         self._last_said = time.monotonic()
@@ -117,7 +121,7 @@ class Player:
 
     def play(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
         """Play it once with these kills; report failures."""
-        ending = self._theatre.put_on(scenario, kills)
+        ending = self._runner.run(scenario, kills)
         self.tally["kills"] += len(ending.fell_at)
         if ending.breaches:
             self._failed(scenario, ending, ending.breaches)
@@ -160,12 +164,12 @@ def _one_of_each_world(points: list[Point], dice: random.Random) -> list[Point]:
 
 
 def main() -> None:
-    with begun(own_database=False) as theatre:
+    with begun(own_database=False) as runner:
         from tests.crash_points.scenarios import named
 
         for line in sys.stdin:
             name, seed = line.split()
-            player = Player(theatre)
+            player = Player(runner)
             player.singly(named(name), seed=int(seed))
             print(json.dumps({**player.tally, "output": player.output}), flush=True)
 

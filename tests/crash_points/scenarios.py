@@ -55,7 +55,7 @@ def the_search_catches_up(hands: Hands) -> None:
     hands.ask_provider("search_catches_up")
 
 
-def is_told_first(hands: Hands) -> None:
+def a_webhook_comes_first(hands: Hands) -> None:
     hands.before_the_next_answer_is_read(hands.webhooks_arrive_for_every_copy)
 
 
@@ -167,7 +167,7 @@ SCENARIOS = (
         (LOSES_THE_REPLY,),
         2,
     ),
-    Scenario("webhook-before-the-reply", (is_told_first, work), readers=2),
+    Scenario("webhook-before-the-reply", (a_webhook_comes_first, work), readers=2),
     # Let the provider know a call that the restored database does not know.
     Scenario("restored-backup", (RESTORED, work, notice, later, Hands.reconcile, work)),
     Scenario("account-fault", (work, set_right, resume, work), (NO_CREDITS,)),

@@ -57,11 +57,11 @@ def test_copy_is_one_hot_update_of_400_bytes_at_most(
         with a_provider() as provider:
             options = {"POSTMARK_BASE_URL": provider.url, "POSTMARK_SERVER_TOKEN": "instant"}
             options |= {"DELIVERY_NICENESS": "0"}
-            said = manage(server.url(database), "deliver", "--until-empty", **options)
+            output = manage(server.url(database), "deliver", "--until-empty", **options)
         work = counting.so_far()
 
     assert not work.had_a_checkpoint, "a checkpoint came in between, so the result is void"
-    assert json.loads(said.splitlines()[-1])["sent"] == COPIES
+    assert json.loads(output.splitlines()[-1])["sent"] == COPIES
     assert load_counts(edition.pk).sent == COPIES
     delivery, batch = work.changes["delivery"], work.changes["batch"]
     print(f"{work.wal_bytes / COPIES:.0f} B of WAL a copy, {delivery}")

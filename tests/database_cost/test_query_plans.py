@@ -307,7 +307,7 @@ def test_sending_a_copy_never_scans_a_long_table(
 WAITING = 5_000
 
 
-def have_in_line(edition: Edition, number: int, *, after: int) -> None:
+def add_waiting_batches(edition: Edition, number: int, *, after: int) -> None:
     """Add this many waiting batches at the end of the queue, with no copies to send."""
     run(f"""
         INSERT INTO batch (id, edition_id, position, state, epoch, due_at, tries,
@@ -331,7 +331,7 @@ def rows_read_by_a_step(newsroom: Newsroom) -> tuple[int, Explained]:
 def test_a_call_reads_as_many_batches_however_many_wait(newsroom: Newsroom) -> None:
     edition = newsroom.publish(title="Now")
     few, _ = rows_read_by_a_step(newsroom)
-    have_in_line(edition, WAITING, after=1_000)
+    add_waiting_batches(edition, WAITING, after=1_000)
     for statistics in ("of before they waited", "fresh"):
         if statistics == "fresh":
             run("ANALYZE batch")
@@ -351,7 +351,7 @@ def test_claim_reads_only_the_first_index_entry_of_the_queue(newsroom: Newsroom)
     ((_, due),) = asked.plans
     assert ways_to_batches(due) == {"batch_ready", "batch_unknown", "batch_leased"}
 
-    have_in_line(edition, WAITING, after=1_000)
+    add_waiting_batches(edition, WAITING, after=1_000)
     run("ANALYZE batch")
     before = rows_read("batch")
     with explained() as asked:
@@ -364,7 +364,7 @@ def test_claim_reads_only_the_first_index_entry_of_the_queue(newsroom: Newsroom)
 def test_queries_for_open_batches_read_no_ended_ones(newsroom: Newsroom) -> None:
     edition = newsroom.publish(title="Now")
     looks: list[Callable[[], Any]] = [
-        now_standing,
+        current_snapshot,
         read_health,
         load_open_newsletters,
         load_held_transactional,
@@ -385,7 +385,7 @@ def test_queries_for_open_batches_read_no_ended_ones(newsroom: Newsroom) -> None
         assert rows_read("batch") - before <= 100
 
 
-def now_standing() -> QueueSnapshot:
+def current_snapshot() -> QueueSnapshot:
     with connection.cursor() as cursor:
         return read_snapshot(cursor)
 

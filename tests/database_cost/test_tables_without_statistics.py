@@ -76,11 +76,11 @@ def to_everyone(edition: Edition) -> None:
     assert correct(edition, EVERYONE).audience == READERS - SUPPRESSED
 
 
-def to_whom_it_reached(edition: Edition) -> None:
+def to_reached_readers(edition: Edition) -> None:
     assert correct(edition, REACHED).audience == READERS - SUPPRESSED
 
 
-def to_whom_none_reached(edition: Edition) -> None:
+def to_unreached_readers(edition: Edition) -> None:
     assert correct(edition, UNREACHED).audience == 0
 
 
@@ -96,7 +96,7 @@ def counted(edition: Edition) -> None:
 
 
 @pytest.mark.parametrize(
-    "act", [to_everyone, to_whom_it_reached, to_whom_none_reached, at_its_time, counted]
+    "act", [to_everyone, to_reached_readers, to_unreached_readers, at_its_time, counted]
 )
 def test_no_audience_is_read_by_a_nested_loop(
     sent_issue: Edition, act: Callable[[Edition], None]

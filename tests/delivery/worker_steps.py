@@ -39,7 +39,7 @@ def copies_by_key(newsroom: Newsroom) -> dict[str, int]:
 
 def begun() -> tuple[Claim, uuid.UUID, Sequence[int]]:
     """Start the call of the next batch; return it with its attempt and readers."""
-    claimed, attempt = taken(), uuid.uuid4()
+    claimed, attempt = claim_next_batch(), uuid.uuid4()
     started = start(claimed, attempt, WORKER, deadline_s=5, lease_s=5)
     assert started
     return claimed, attempt, started
@@ -52,7 +52,7 @@ def asked() -> Claim:
     return claimed
 
 
-def unheard(newsroom: Newsroom, readers: int = 3) -> Edition:
+def publish_unanswered(newsroom: Newsroom, readers: int = 3) -> Edition:
     """Publish an edition whose only call was accepted but got no answer."""
     edition = newsroom.publish(readers=readers)
     newsroom.sandbox.set_fault("accept_then_close", calls=1)
@@ -75,7 +75,7 @@ class Call:
         assert settle_call(self._claim, self._attempt, settlement, attempt_result(answer))
 
 
-def taken(lease_s: float = 30) -> Claim:
+def claim_next_batch(lease_s: float = 30) -> Claim:
     """Claim the next batch with a new worker."""
     claimed = claim(uuid.uuid4(), lease_s=lease_s)
     assert claimed is not None

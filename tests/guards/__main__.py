@@ -120,8 +120,8 @@ def _options() -> argparse.ArgumentParser:
 def _seed() -> int:
     """Return a seed that depends on the commit alone."""
     command = ["git", "-c", "safe.directory=*", "rev-parse", "HEAD"]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True).stdout
-    return int(said[:7] or "0", 16)
+    output = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, text=True).stdout
+    return int(output[:7] or "0", 16)
 
 
 def _is_named(guard: Guard, words: Sequence[str]) -> bool:

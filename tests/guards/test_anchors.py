@@ -68,7 +68,7 @@ def test_lines_are_added_with_the_indentation_around_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("moved", "said"),
+    ("moved", "expected"),
     [
         (AS_BUILT.replace("Line", "Queue"), "Line.take is now delivery/queue.py: Queue.take"),
         (AS_BUILT.replace("take", "claim"), "Line.take is now delivery/queue.py: Line.claim"),
@@ -82,12 +82,12 @@ def test_lines_are_added_with_the_indentation_around_them() -> None:
         ),
     ],
 )
-def test_renamed_code_is_found_and_new_names_are_reported(moved: str, said: str) -> None:
+def test_renamed_code_is_found_and_new_names_are_reported(moved: str, expected: str) -> None:
     text = taken_out(CLAIM, queue=moved)
 
     assert "if True:" in text
     assert "ready" not in text
-    assert note(CLAIM, queue=moved) == said
+    assert note(CLAIM, queue=moved) == expected
 
 
 def test_the_replacement_has_the_new_names_too() -> None:
@@ -99,7 +99,7 @@ def test_the_replacement_has_the_new_names_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "expected"),
     [
         ({"line": "def take():\n    return None\n"}, "is nowhere, and its function is missing"),
         ({"line": "class Line:\n    def take(self): ...\n"}, "is not in it"),
@@ -108,12 +108,12 @@ def test_the_replacement_has_the_new_names_too() -> None:
         ({"line": AS_BUILT.replace("cursor)", "row)")}, "is not in it"),
     ],
 )
-def test_lost_anchor_is_reported_in_a_sentence(files: dict[str, str], said: str) -> None:
+def test_lost_anchor_is_reported_in_a_sentence(files: dict[str, str], expected: str) -> None:
     with pytest.raises(LostError) as lost:
         taken_out(CLAIM, **files)
 
     assert str(lost.value).startswith("Line.take has lost its anchor: `if row.state == 'ready'")
-    assert said in str(lost.value)
+    assert expected in str(lost.value)
 
 
 def test_a_module_name_distinguishes_functions_of_the_same_name() -> None:

@@ -219,11 +219,11 @@ class Truth:
 
     def _had_a_witness(self, copy: Copy, search: Asked) -> bool:
         """Return whether the first call accepted after this one would show the lag."""
-        doubtful = next(call for call in self.calls if call.attempt == copy.attempt)
+        unconfirmed = next(call for call in self.calls if call.attempt == copy.attempt)
         later = [
             call
             for call in self.calls
-            if call.accepted and doubtful.deadline < call.began <= search.at
+            if call.accepted and unconfirmed.deadline < call.began <= search.at
         ]
         return bool(later) and later[0].began >= copy.accepted and not self.clock_was_set
 

@@ -35,7 +35,7 @@ from tests.histories.worker_thread import Hand
 
 MOST_EDITIONS = 3
 MOST_READERS = 9
-LONGEST_REST = 80
+MOST_TURNS = 80
 HOUR_S = 3600.0
 
 a_worker = st.integers(0, WORKERS - 2)
@@ -360,14 +360,14 @@ class Histories(RuleBasedStateMachine):
                 assert edition.pk not in waiting
 
     def _send_doubtful(self, edition: Edition) -> None:
-        doubtful = [
+        unconfirmed = [
             row
             for row in rows()
             if row.edition == edition.pk and row.outcome == "unknown" and row.bears is None
         ]
         if self._note("resend unconfirmed", control.resend_unknown(edition.pk)):
             waiting = {row.key for row in rows() if row.outcome == "waiting"}
-            self.truth.risked |= {row.key for row in doubtful} & waiting
+            self.truth.risked |= {row.key for row in unconfirmed} & waiting
 
     def _note(self, what: str, done: int | None) -> bool:
         """Note the action; None and False mean that it was not done."""
@@ -429,23 +429,23 @@ class Histories(RuleBasedStateMachine):
         try:
             self.truth.sandbox.faults.clear()
             event_inbox.apply_pending()
-            self._come_to_rest()
+            self._settle_all_batches()
             # Workers frozen until now wake up, and the network releases held calls.
             for hand in self._frozen():
                 hand.wake()
                 self._look()
             self.stage.let_held_calls_arrive()
-            self._come_to_rest()
+            self._settle_all_batches()
             self._people_decide()
-            self._come_to_rest()
-            self._at_rest()
+            self._settle_all_batches()
+            self._check_settled()
         finally:
             self.truth.seen["batches that came back from a lost worker"] += self.truth.came_back
             type(self).seen.update(self.truth.seen)
             self.stage.let_held_calls_arrive("close")
 
-    def _come_to_rest(self) -> None:
-        for turn in range(LONGEST_REST):
+    def _settle_all_batches(self) -> None:
+        for turn in range(MOST_TURNS):
             # Look at an alarm before the edition that it stopped is resumed.
             self._look()
             for edition in self.editions:
@@ -462,7 +462,7 @@ class Histories(RuleBasedStateMachine):
     def _people_decide(self) -> None:
         for edition in self.editions:
             ask_again(edition.pk)
-        self._come_to_rest()
+        self._settle_all_batches()
         for edition in self.editions:
             self._send_doubtful(edition)
             control.send_to_missed(edition.pk, batch_size=2)
@@ -477,7 +477,7 @@ class Histories(RuleBasedStateMachine):
             else:
                 raise WrongError("A worker always finds something due")
 
-    def _at_rest(self) -> None:
+    def _check_settled(self) -> None:
         for row in self._look():
             self._is_accounted_for(row)
         by_edition = Counter((row.edition, row.outcome, row.missed) for row in self._look())

@@ -69,7 +69,7 @@ def test_publishing_cancelling_importing_erasing_and_permissions_all_leave_their
             "date_joined_1": "12:00:00",
         },
     )
-    ((said, what),) = new_lines()
+    ((sentence, what),) = new_lines()
     assert what == "user"
-    assert "permissions" in said
+    assert "permissions" in sentence
     assert ines.user_permissions.filter(pk=permission.pk).exists()

@@ -18,7 +18,7 @@ def good_settings(settings: Any) -> Any:
     return settings
 
 
-def said() -> set[str]:
+def reported() -> set[str]:
     found = run_checks(tags=["homing"], include_deployment_checks=True)
     return {str(one.id) for one in found} - {"homing.W002"}
 
@@ -38,9 +38,9 @@ def said() -> set[str]:
     ],
 )
 def test_risky_settings_are_reported(settings: Any, name: str, value: Any, id_: str) -> None:
-    assert said() == set()
+    assert reported() == set()
     setattr(settings, name, value)
-    assert said() == {id_}
+    assert reported() == {id_}
 
 
 def test_a_name_that_the_site_answers_to_is_not_refused(settings: Any) -> None:
@@ -57,12 +57,12 @@ def test_a_name_that_the_site_answers_to_is_not_refused(settings: Any) -> None:
     ):
         settings.SITE_URL = site
         settings.ALLOWED_HOSTS = [allowed]
-        assert said() == set(), (site, allowed)
+        assert reported() == set(), (site, allowed)
 
 
 def test_unset_webhook_credentials_are_reported(settings: Any) -> None:
     settings.POSTMARK_WEBHOOK_USER = settings.POSTMARK_WEBHOOK_PASSWORD = ""
-    assert said() == {"homing.W001"}
+    assert reported() == {"homing.W001"}
 
 
 def test_an_unset_database_is_reported_outside_debug(settings: Any) -> None:

@@ -69,12 +69,12 @@ def test_every_form_needs_its_csrf_token(people: Any) -> None:
         )
         for one in every_address()
     }
-    taken = {route for route, answer in answers.items() if answer.status_code != 403}
+    accepted = {route for route, answer in answers.items() if answer.status_code != 403}
     # This page answers a missing token with its form, and an invalid link has no form.
-    taken.remove("subscriptions/confirm/")
+    accepted.remove("subscriptions/confirm/")
     assert answers["subscriptions/confirm/"].status_code >= 400
-    of_the_api = {route for route in taken if route.startswith(API)}
-    assert taken - of_the_api - OPERATING == TAKES_FORMS_FROM_ELSEWHERE
+    of_the_api = {route for route in accepted if route.startswith(API)}
+    assert accepted - of_the_api - OPERATING == TAKES_FORMS_FROM_ELSEWHERE
     # The API reads no cookie, so a session does not sign anyone in.
     assert {answers[route].status_code for route in of_the_api} <= {401, 404, 405}
     assert {answers[route].status_code for route in OPERATING} <= {404, 405, 401}

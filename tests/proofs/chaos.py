@@ -29,7 +29,7 @@ ENOUGH_CALLS = 500
 
 
 @dataclass(frozen=True)
-class Weather:
+class Conditions:
     """The faults of a run, and its times, which are shorter than the defaults."""
 
     readers: int
@@ -42,7 +42,7 @@ class Weather:
 
 
 # As with the defaults, the last look-up comes well after the search has caught up.
-STORM = Weather(
+STORM = Conditions(
     readers=500_000,
     call_ms=200,
     refused=0.05,
@@ -55,7 +55,7 @@ STORM = Weather(
         "DELIVERY_RETRY_CAP_S": "10",
     },
 )
-CHAOS = Weather(
+CHAOS = Conditions(
     readers=100_000,
     call_ms=100,
     refused=0.0,
@@ -86,32 +86,32 @@ def chaos(wish: Wish) -> Finding:
     return _run(wish, CHAOS)
 
 
-def _run(wish: Wish, weather: Weather) -> Finding:
+def _run(wish: Wish, conditions: Conditions) -> Finding:
     """Publish once, kill workers until every reader is served, and count."""
-    readers = wish.readers_or(weather.readers, QUICK_READERS)
+    readers = wish.readers_or(conditions.readers, QUICK_READERS)
     quick = QUICK if wish.quick else {}
-    late_s = min(weather.search_is_late_s, 1) if wish.quick else weather.search_is_late_s
+    late_s = min(conditions.search_is_late_s, 1) if wish.quick else conditions.search_is_late_s
     finding = Finding(
         f"{number(readers)} deliveries, {WORKERS} workers, one killed every second, "
-        f"{SHARE_CUT:.0%} of calls cut off after acceptance, {weather.refused:.0%} refused with "
+        f"{SHARE_CUT:.0%} of calls cut off after acceptance, {conditions.refused:.0%} refused with "
         f"429, the search {late_s} s late"
     )
     # A refused call cannot be cut off as well, so a larger share of the other calls is cut off.
-    cut = SHARE_CUT / (1 - weather.refused)
+    cut = SHARE_CUT / (1 - conditions.refused)
     faults = (
-        f"refuse_429:probability={weather.refused},seed={wish.seed}",
+        f"refuse_429:probability={conditions.refused},seed={wish.seed}",
         f"accept_then_close:probability={cut:.6f},seed={wish.seed + 1}",
         f"search_delay:seconds={late_s}",
     )
     options = [word for fault in faults for word in ("--fault", fault)]
-    ends = ["--until-empty"] if weather.until_empty else []
+    ends = ["--until-empty"] if conditions.until_empty else []
     with (
         ground() as server,
         desk(server) as it,
-        a_sandbox("--latency-ms", str(weather.call_ms), *options) as provider,
+        a_sandbox("--latency-ms", str(conditions.call_ms), *options) as provider,
         tempfile.TemporaryDirectory() as folder,
         closing(
-            Crew(it.url, provider.url, Path(folder) / "log", *ends, **weather.settings | quick)
+            Crew(it.url, provider.url, Path(folder) / "log", *ends, **conditions.settings | quick)
         ) as crew,
     ):
         it.confirm(readers)
@@ -119,15 +119,15 @@ def _run(wish: Wish, weather: Weather) -> Finding:
         say(f"published to {number(readers)} readers")
         began = time.monotonic()
         with ExitStack() as beside:
-            if weather.slow_clients:
+            if conditions.slow_clients:
                 settings = {"DATABASE_URL": it.url, "POSTMARK_BASE_URL": provider.url}
-                site = slow_clients(weather.slow_clients, Path(folder), **settings)
+                site = slow_clients(conditions.slow_clients, Path(folder), **settings)
                 beside.callback(beside.enter_context(site).judge, finding)
             _blow(crew, it, readers, random.Random(wish.seed))
         minutes = (time.monotonic() - began) / 60
         alone = crew.ended_alone()
-        finding.expect(weather.until_empty or not alone, f"{alone} workers ended on their own")
-        statuses = crew.statuses(crew.running) if weather.until_empty else crew.stop()
+        finding.expect(conditions.until_empty or not alone, f"{alone} workers ended on their own")
+        statuses = crew.statuses(crew.running) if conditions.until_empty else crew.stop()
         finding.expect(statuses == [0] * WORKERS, f"the workers ended with {statuses}")
         it.judge(finding, provider.summary(), readers, editions=1)
         _count(finding, it, provider, crew.kills)

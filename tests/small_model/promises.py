@@ -54,7 +54,7 @@ def _a_stop_is_a_stop(before: State, after: State) -> bool:
     return before.control == "running" or not _begins_a_call(before, after)
 
 
-def _told_is_known(before: State, after: State) -> bool:
+def _a_report_stays_known(before: State, after: State) -> bool:
     return not (before.reported and _begins_a_call(before, after))
 
 
@@ -75,7 +75,7 @@ PROMISES: dict[str, Promise] = {
     "The counts balance: the batch's state and its delivery's outcome agree.": _the_books_balance,
     "A batch has one holder, and the call on record is theirs.": _one_holder,
     "No call begins once the edition is paused or cancelled.": _a_stop_is_a_stop,
-    REPORTED_IS_KNOWN: _told_is_known,
+    REPORTED_IS_KNOWN: _a_report_stays_known,
     "A copy fails only after one unsuccessful try, or two lost workers.": _fails_for_a_reason,
 }
 

@@ -26,8 +26,8 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
             if batch.state == "unknown" and batch.due == 0:
                 time = variant.held_for_look_up
                 held, claim = _claimed(state, "looking_up", time, variant)
-                doubtful = Worker("doubtful", claim, kept=batch.evidence)
-                yield then("claims the look-up", doubtful, held)
+                looking_up = Worker("looking_up", claim, kept=batch.evidence)
+                yield then("claims the look-up", looking_up, held)
         case "claimed":
             yield then("gives the batch back", Worker(), _released(state, worker))
             yield then(*_started(state, worker, variant))
@@ -53,10 +53,10 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
             yield then(
                 f"settles the call ({worker.answer})", Worker(), _settled(state, worker, variant)
             )
-        case "doubtful" if variant.other_mail and variant.has(Guard.WITNESS_FIRST):
+        case "looking_up" if variant.other_mail and variant.has(Guard.WITNESS_FIRST):
             asked = _asked_for_later_mail(state, worker, variant)
             yield then("asks for later mail", asked._replace(at="asking"))
-        case "doubtful" | "asking":
+        case "looking_up" | "asking":
             is_last = worker.at == "asking" or not variant.other_mail
             asking = worker._replace(at="asked" if is_last else "asked too early")
             yield then("asks for the attempt", asking._replace(answer=_found(state, worker)))

@@ -27,7 +27,7 @@ def refused(reader: Subscriber, rule: str = "only_an_opt_in_brings_back", **to: 
     assert error.value.__cause__.diag.constraint_name == rule
 
 
-def stays_gone(reader: Subscriber, **to: object) -> None:
+def refuses_to_resubscribe(reader: Subscriber, **to: object) -> None:
     refused(reader, state="confirmed", unsubscribed_at=None, **to)
 
 
@@ -37,8 +37,8 @@ def opt_in(reader: Subscriber, how: str = "form", request: int = 1) -> int:
     return record_consent(reader.pk, "confirmed", "link", request=request)
 
 
-def never(said: str, attempt: Callable[[], object]) -> None:
-    with pytest.raises(IntegrityError, match=said), transaction.atomic():
+def refuses(message: str, attempt: Callable[[], object]) -> None:
+    with pytest.raises(IntegrityError, match=message), transaction.atomic():
         attempt()
 
 
@@ -64,14 +64,14 @@ def test_an_opt_in_requested_before_leaving_is_not_fresh() -> None:
     record_consent(reader.pk, "asked", "form", request=1)
     change(reader, state="unsubscribed", unsubscribed_at=Now())
     late = record_consent(reader.pk, "confirmed", "link", request=1)
-    stays_gone(reader, opt_in_id=late)
+    refuses_to_resubscribe(reader, opt_in_id=late)
 
 
 def test_only_readers_themselves_resubscribe() -> None:
     reader = SubscriberFactory(state="unsubscribed")
     for request, how in enumerate(("operator", "import", "provider"), 1):
-        stays_gone(reader, opt_in_id=opt_in(reader, how, request))
-    stays_gone(reader, opt_in_id=opt_in(SubscriberFactory()))
+        refuses_to_resubscribe(reader, opt_in_id=opt_in(reader, how, request))
+    refuses_to_resubscribe(reader, opt_in_id=opt_in(SubscriberFactory()))
 
 
 def test_one_opt_in_resubscribes_once() -> None:
@@ -79,7 +79,7 @@ def test_one_opt_in_resubscribes_once() -> None:
     opted_in = opt_in(reader)
     change(reader, state="confirmed", opt_in_id=opted_in, unsubscribed_at=None)
     change(reader, state="unsubscribed", unsubscribed_at=Now())
-    stays_gone(reader, opt_in_id=opted_in)
+    refuses_to_resubscribe(reader, opt_in_id=opted_in)
 
 
 def test_only_pending_readers_themselves_confirm() -> None:
@@ -89,12 +89,12 @@ def test_only_pending_readers_themselves_confirm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("graver", "lighter"),
+    ("more_serious", "less_serious"),
     [("unsubscribed", "bounced"), ("complained", "unsubscribed"), ("complained", "bounced")],
 )
-def test_the_more_serious_state_is_kept(graver: str, lighter: str) -> None:
-    refused(SubscriberFactory(state=graver), state=lighter, unsubscribed_at=Now())
-    change(SubscriberFactory(state=lighter), state=graver, unsubscribed_at=Now())
+def test_the_more_serious_state_is_kept(more_serious: str, less_serious: str) -> None:
+    refused(SubscriberFactory(state=more_serious), state=less_serious, unsubscribed_at=Now())
+    change(SubscriberFactory(state=less_serious), state=more_serious, unsubscribed_at=Now())
 
 
 def test_unsubscribing_is_kept_despite_a_complaint() -> None:
@@ -122,14 +122,14 @@ def test_only_erasure_and_expiry_delete_readers(state: str) -> None:
     if state == "pending":
         assert reader.delete()[0] == 1
     else:
-        never("nobody is deleted but by erasure", reader.delete)
+        refuses("nobody is deleted but by erasure", reader.delete)
 
 
 def test_consent_records_are_append_only() -> None:
     reader = SubscriberFactory()
     line = ConsentRecord.objects.filter(pk=opt_in(reader))
-    never("a consent record stays as it is", lambda: line.update(how="import"))
-    never("a consent record stays as it is", line.delete)
+    refuses("a consent record stays as it is", lambda: line.update(how="import"))
+    refuses("a consent record stays as it is", line.delete)
 
 
 def test_only_a_mailed_link_confirms() -> None:
@@ -158,14 +158,14 @@ def test_a_wording_is_stored_once_and_unchangeable() -> None:
     wording = ConsentWording.objects.get()
     assert wording.text == "One letter a week."
     words = ConsentWording.objects.all()
-    never("a wording stays as it is", lambda: words.update(text="Two letters a week."))
+    refuses("a wording stays as it is", lambda: words.update(text="Two letters a week."))
 
 
 def test_a_suppression_is_never_deleted_or_weakened() -> None:
     SuppressionFactory(reason="complaint")
     everything = Suppression.objects.all()
-    never("a suppression is never deleted", everything.delete)
-    never("a suppression is never made lighter", lambda: everything.update(reason="bounce"))
+    refuses("a suppression is never deleted", everything.delete)
+    refuses("a suppression is never made lighter", lambda: everything.update(reason="bounce"))
 
 
 def test_only_a_later_opt_in_lifts_a_suppression() -> None:
@@ -176,7 +176,7 @@ def test_only_a_later_opt_in_lifts_a_suppression() -> None:
     somebody_elses = opt_in(SubscriberFactory())
     for lifted_by in (None, earlier, somebody_elses):
         lift = partial(shut_out.update, lifted_at=Now(), lifted_by_id=lifted_by)
-        never("only an opt in lifts a suppression", lift)
+        refuses("only an opt in lifts a suppression", lift)
     shut_out.update(lifted_at=Now(), lifted_by_id=opt_in(reader, request=2))
 
 
@@ -184,7 +184,7 @@ def test_an_opt_in_does_not_lift_an_operators_block() -> None:
     reader = SubscriberFactory()
     SuppressionFactory(address_key=reader.email, reason="manual", origin="operator")
     lift = partial(Suppression.objects.update, lifted_at=Now(), lifted_by_id=opt_in(reader))
-    never("does not lift what an operator", lift)
+    refuses("does not lift what an operator", lift)
     Suppression.objects.update(lifted_at=Now())
 
 
@@ -200,5 +200,5 @@ def test_erasing_leaves_a_hash_and_nothing_else() -> None:
         assert not model.objects.exists()
     # The opt-in cannot be used again.
     SubscriberFactory()
-    never("nobody is deleted but by erasure", Subscriber.objects.all().delete)
-    never("an erasure stays", Erasure.objects.all().delete)
+    refuses("nobody is deleted but by erasure", Subscriber.objects.all().delete)
+    refuses("an erasure stays", Erasure.objects.all().delete)

@@ -236,20 +236,20 @@ def second_person(author: Any) -> Pages:
 
 def marked_letters(author: Any) -> Pages:
     """Return a test letter in each of its states."""
-    waiting, accepted, refused, doubtful = (
+    waiting, accepted, refused, unconfirmed = (
         send_test(author.pk, build_content(PLAIN), f"{name}@{'posthouse' * 6}.example.org")
         for name in ("w", "a", "r", "d")
     )
     _settle(accepted, outcome="sent", sent_at=timezone.now(), evidence="reply",
             provider_message_id="1")  # fmt: skip
     _settle(refused, outcome="failed", reason=f"Postmark refuses: “{LONGEST}” (code 400).")
-    _settle(doubtful, outcome="unknown")
+    _settle(unconfirmed, outcome="unknown")
     flaws = {"title": "", "letter": "{{ no }}", "format": "markdown", "test_email": LONGEST}
     return {
         "waiting": Shown(f"{DESK}test/{waiting}/"),
         "accepted": Shown(f"{DESK}test/{accepted}/"),
         "refused": Shown(f"{DESK}test/{refused}/"),
-        "unconfirmed": Shown(f"{DESK}test/{doubtful}/"),
+        "unconfirmed": Shown(f"{DESK}test/{unconfirmed}/"),
         "not sent": _posted(
             f"{DESK}test/", "The test letter was not sent", idempotency_key=fresh_key(), **flaws
         ),
@@ -297,7 +297,7 @@ def watching(author: Any) -> Pages:
         "paused": published(author),
         "stopped": published(author, DraftFields(LONGEST, "", MARKDOWN, "Dear all.", "")),
         "unconfirmed": published(author),
-        "doubtful": published(author),
+        "parked": published(author),
         "missed": published(author),
         "cancelled": published(author),
         "corrected": published(author),
@@ -308,8 +308,8 @@ def watching(author: Any) -> Pages:
     )
     Batch.objects.filter(edition__in=[of["paused"], of["stopped"]]).update(state="paused")
     in_doubt(of["unconfirmed"])
-    in_doubt(of["doubtful"])
-    Batch.objects.filter(edition=of["doubtful"]).update(state="parked")
+    in_doubt(of["parked"])
+    Batch.objects.filter(edition=of["parked"]).update(state="parked")
     missed(of["missed"])
     cancelled(of["cancelled"])
     sent(of["corrected"])
@@ -317,7 +317,7 @@ def watching(author: Any) -> Pages:
     asked = {
         "held": ("pause", "cancel"),
         "scheduled": ("call-back", "send-now"),
-        "doubtful": ("ask-again", "send-doubtful"),
+        "parked": ("ask-again", "send-doubtful"),
         "missed": ("send-to-missed", "close"),
     }
     page_of = {name: f"{DESK}{edition.issue_id}/" for name, edition in of.items()}

@@ -90,10 +90,10 @@ def test_task_is_due_on_schedule_and_after_each_publication(newsroom: Newsroom) 
 
 def test_two_workers_never_poll_at_once(newsroom: Newsroom) -> None:
     periodic_tasks.ensure_exists("poll broadcast")
-    taken = at_once(
+    results = at_once(
         5, lambda: periodic_tasks.acquire("poll broadcast", uuid.uuid4(), lease_s=60) is not None
     )
-    assert sorted(taken) == [False] * 4 + [True]
+    assert sorted(results) == [False] * 4 + [True]
 
 
 def test_expired_lease_of_a_crashed_worker_is_taken_over(newsroom: Newsroom) -> None:
@@ -166,11 +166,11 @@ def test_log_line_states_why_polling_failed(
     newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
     with caplog.at_level(logging.WARNING, "delivery.tasks.periodic_tasks"):
         polling.poll(never)
-    said = str(Reason.loads(PeriodicTask.objects.get(name="poll broadcast").last_error))
+    sentence = str(Reason.loads(PeriodicTask.objects.get(name="poll broadcast").last_error))
     formatter = LineFormatter(shape="lines", words=False, secrets=[])
     lines = [formatter.format(record) for record in caplog.records]
-    assert len(said) > 10
-    assert any(said in line for line in lines), (said, lines)
+    assert len(sentence) > 10
+    assert any(sentence in line for line in lines), (sentence, lines)
 
 
 def test_command_lists_tasks_with_errors_and_next_run(newsroom: Newsroom) -> None:
@@ -178,9 +178,11 @@ def test_command_lists_tasks_with_errors_and_next_run(newsroom: Newsroom) -> Non
     newsroom.sandbox.set_fault("maintenance_503", path="/bounces", calls=1)
     polling.poll(never)
     failed, well = listed()
-    said = reason_sentence(Reason.loads(PeriodicTask.objects.get(name="poll broadcast").last_error))
+    sentence = reason_sentence(
+        Reason.loads(PeriodicTask.objects.get(name="poll broadcast").last_error)
+    )
     assert failed.startswith(
-        f"poll broadcast: 1 try failed. Last error: {said} It has never succeeded. Next run: "
+        f"poll broadcast: 1 try failed. Last error: {sentence} It has never succeeded. Next run: "
     )
     assert well.startswith("poll outbound: Last success: ")
     assert " Next run: " in well

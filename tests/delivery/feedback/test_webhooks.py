@@ -28,7 +28,7 @@ from tests.delivery.webhook_events import (
     key_of,
     post,
 )
-from tests.delivery.worker_steps import unheard
+from tests.delivery.worker_steps import publish_unanswered
 from tests.faults.wait_until import eventually
 
 
@@ -40,7 +40,7 @@ def credentials_are_set(settings: object) -> None:
 
 @pytest.fixture
 def in_doubt(newsroom: Newsroom) -> Edition:
-    edition = unheard(newsroom)
+    edition = publish_unanswered(newsroom)
     assert newsroom.outcomes(edition) == ["unknown"] * 3
     return edition
 

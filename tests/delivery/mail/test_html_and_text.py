@@ -134,8 +134,8 @@ def test_styles_are_inlined() -> None:
     assert "font-style:italic" in style_of("<h2>x</h2>", "h2")
     assert "border-left:1px solid" in style_of("<blockquote><p>x</p></blockquote>", "blockquote")
     picture = style_of('<p><img src="/x.png" alt="x"></p>', "img")
-    for said in ("max-width:100%", "height:auto", "background-color:#d9e3e4", "font-style:italic"):
-        assert said in picture
+    for style in ("max-width:100%", "height:auto", "background-color:#d9e3e4", "font-style:italic"):
+        assert style in picture
 
 
 def test_data_tables_get_rules_and_layout_tables_do_not() -> None:

@@ -13,14 +13,14 @@ from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 
 
-def said(*arguments: str) -> str:
+def output_of(*arguments: str) -> str:
     out = StringIO()
     call_command(*arguments, stdout=out)
     return out.getvalue()
 
 
 def test_alarms_are_listed_until_an_operator_acknowledges_them(newsroom: Newsroom) -> None:
-    assert said("alarms") == "All alarms are acknowledged.\n"
+    assert output_of("alarms") == "All alarms are acknowledged.\n"
     newsroom.confirm(1)
     first, second = newsroom.publish(title="One"), newsroom.publish(title="Two")
     with transaction.atomic(), connection.cursor() as cursor:
@@ -28,15 +28,15 @@ def test_alarms_are_listed_until_an_operator_acknowledges_them(newsroom: Newsroo
             raise_alarm(
                 cursor, edition.pk, Alarm.Kind.ACCEPTED_TWICE, "m-1", because("Two copies.")
             )
-    assert said("alarms").count("accepted_twice") == 2
-    assert "1 alarm of this issue was acknowledged." in said(
+    assert output_of("alarms").count("accepted_twice") == 2
+    assert "1 alarm of this issue was acknowledged." in output_of(
         "alarms", "--looked-at", str(first.issue_id)
     )
-    listed = said("alarms")
+    listed = output_of("alarms")
     assert str(first.issue_id) not in listed
     assert str(second.issue_id) in listed
-    said("alarms", "--looked-at", str(second.issue_id))
-    assert said("alarms") == "All alarms are acknowledged.\n"
+    output_of("alarms", "--looked-at", str(second.issue_id))
+    assert output_of("alarms") == "All alarms are acknowledged.\n"
     assert Alarm.objects.count() == 2
 
 
@@ -47,9 +47,9 @@ def test_an_issue_is_named_by_its_id(db: None) -> None:
 
 def test_quarantined_events_are_listed_and_tried_again(transactional_db: None) -> None:
     event = event_inbox.store(b'{"RecordType": "Delivery"}')
-    assert said("events") == "No event has failed.\n"
+    assert output_of("events") == "No event has failed.\n"
     ProviderEvent.objects.update(failures=event_inbox.MAX_FAILURES)
-    assert f"event {event}  Delivery" in said("events")
-    assert said("events", "--again") == "1 event is queued for another try.\n"
-    assert said("events") == "No event has failed.\n"
+    assert f"event {event}  Delivery" in output_of("events")
+    assert output_of("events", "--again") == "1 event is queued for another try.\n"
+    assert output_of("events") == "No event has failed.\n"
     assert event_inbox.apply_pending() == 1

@@ -17,7 +17,7 @@ from subscribers.models import Subscriber
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
-from tests.delivery.worker_steps import begun, taken
+from tests.delivery.worker_steps import begun, claim_next_batch
 
 # Each fault, with a word of its sentence that names the fix.
 FAULTS = [
@@ -54,7 +54,7 @@ def test_other_editions_continue_while_one_is_stopped(newsroom: Newsroom) -> Non
 
 def test_a_batch_claimed_before_the_stop_starts_no_call(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4, batch_size=2)
-    claimed = taken()
+    claimed = claim_next_batch()
     newsroom.sandbox.set_fault("unauthorized_401", calls=1)
     newsroom.deliver_all()
     assert newsroom.state(edition) == "needs_attention"
@@ -158,7 +158,7 @@ def test_no_batch_becomes_the_next_probe_during_a_pause(
 
 def test_stop_and_start_do_not_deadlock(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2, batch_size=1)
-    claimed = taken()
+    claimed = claim_next_batch()
 
     def stop_it() -> str:
         with transaction.atomic(), connection.cursor() as cursor:

@@ -14,7 +14,7 @@ from delivery.rules.outcomes import Sent
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import at_once
-from tests.delivery.worker_steps import WORKER, Call, accepted, changed, states, taken
+from tests.delivery.worker_steps import WORKER, Call, accepted, changed, claim_next_batch, states
 
 pytestmark = pytest.mark.usefixtures("small_batches")
 
@@ -32,7 +32,7 @@ def test_the_rest_is_withdrawn_and_the_number_reached_is_exact(newsroom: Newsroo
 
 def test_a_batch_claimed_before_a_cancel_does_not_start(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
-    held = taken()
+    held = claim_next_batch()
     assert control.cancel(edition.pk) == 2
     assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == []
     assert newsroom.outcomes(edition) == ["withdrawn"] * 2
@@ -40,10 +40,10 @@ def test_a_batch_claimed_before_a_cancel_does_not_start(newsroom: Newsroom) -> N
 
 def test_call_in_flight_ends_normally(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    in_the_air = Call()
+    call = Call()
     assert control.cancel(edition.pk) == 1
     assert newsroom.counts(edition).waiting == 2
-    in_the_air.ends(Answered([Sent("m-1", None), Sent("m-2", None)]))
+    call.ends(Answered([Sent("m-1", None), Sent("m-2", None)]))
     assert newsroom.outcomes(edition) == ["sent", "sent", "withdrawn"]
 
 
@@ -55,9 +55,9 @@ def test_unaccepted_copies_of_a_cancelled_edition_are_withdrawn(
     newsroom: Newsroom, answer: CallResult
 ) -> None:
     edition = newsroom.publish(readers=2)
-    in_the_air = Call()
+    call = Call()
     control.cancel(edition.pk)
-    in_the_air.ends(answer)
+    call.ends(answer)
     assert newsroom.outcomes(edition) == ["withdrawn"] * 2
     assert states(newsroom, edition) == ["done"]
 
@@ -113,10 +113,10 @@ def test_a_cancelled_edition_stays_cancelled(newsroom: Newsroom) -> None:
 
 def test_copy_marked_during_its_call_is_looked_up(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
-    in_the_air = Call()
+    call = Call()
     control.cancel(edition.pk)
     Delivery.objects.update(sent_at=edition.published_at)
-    in_the_air.ends(Deferred(because("Too fast.")))
+    call.ends(Deferred(because("Too fast.")))
     assert newsroom.outcomes(edition) == ["unknown"]
 
 

@@ -11,7 +11,7 @@ from delivery.queue.claim import claim, next_due_at, release
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside, at_once
-from tests.delivery.worker_steps import begun, taken
+from tests.delivery.worker_steps import begun, claim_next_batch
 
 
 def test_a_claimed_batch_is_not_given_to_a_second_worker(newsroom: Newsroom) -> None:
@@ -28,7 +28,7 @@ def test_batch_being_claimed_by_another_worker_is_skipped(newsroom: Newsroom) ->
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT 1 FROM batch WHERE id = %s FOR UPDATE", [lower.pk])
         # The lock is held until the other worker has its batch, so waiting for it would never end.
-        claimed = Beside(taken).end()
+        claimed = Beside(claim_next_batch).end()
     assert claimed.batch == higher.pk
 
 
@@ -61,16 +61,16 @@ def test_a_small_edition_takes_turns_with_a_large_one(newsroom: Newsroom, settin
 
 def test_released_batch_waits_unchanged(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    first = taken()
+    first = claim_next_batch()
     assert release(first)
-    again = taken()
+    again = claim_next_batch()
     assert again.epoch == first.epoch + 1
     assert newsroom.batch(edition).crashes == 0
 
 
 def test_lost_claim_cannot_be_released(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
-    lost = taken()
+    lost = claim_next_batch()
     newsroom.let_time_pass(31)
     newsroom.recover_expired_leases()
     assert claim(uuid.uuid4(), lease_s=30) is not None

@@ -451,14 +451,14 @@ def test_alarm_is_raised_once_per_subject(
 def test_two_copies_that_a_look_up_finds_are_an_alarm(newsroom: Newsroom) -> None:
     edition = in_doubt(newsroom, readers=1)
     newsroom.let_time_pass(61)
-    doubtful = asked()
+    unconfirmed = asked()
     (reader,) = newsroom.recipients(edition)
     found = Settlement(
         outcomes={reader: Sent("m-1", NOON)},
         next=Next.DONE,
         duplicates={reader: [Sent("m-2", NOON)]},
     )
-    assert settle_lookup(doubtful, found)
+    assert settle_lookup(unconfirmed, found)
     assert alarms_about() == {"m-2"}
     assert control_of(edition) == "stopped"
 

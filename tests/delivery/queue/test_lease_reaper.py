@@ -18,7 +18,7 @@ from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
-from tests.delivery.worker_steps import begun, taken
+from tests.delivery.worker_steps import begun, claim_next_batch
 
 
 def test_batch_with_a_valid_lease_is_not_recovered(newsroom: Newsroom) -> None:
@@ -133,7 +133,7 @@ def test_sweep_skips_a_batch_claimed_meanwhile(newsroom: Newsroom) -> None:
 
 def test_batch_released_during_a_sweep_counts_no_crash(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
-    claimed = taken()
+    claimed = claim_next_batch()
     newsroom.let_time_pass(31)
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
@@ -163,7 +163,7 @@ def test_call_settled_during_a_sweep_counts_no_crash(newsroom: Newsroom) -> None
 
 def test_failing_recovery_does_not_block_others(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2, batch_size=1)
-    first = taken()
+    first = claim_next_batch()
     assert claim(uuid.uuid4(), lease_s=31)
     newsroom.let_time_pass(32)
     # One more than the column's maximum.

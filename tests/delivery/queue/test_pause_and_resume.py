@@ -18,9 +18,9 @@ from tests.delivery.worker_steps import (
     Call,
     accepted,
     asked,
+    claim_next_batch,
     leave_all_of,
     states,
-    taken,
 )
 
 pytestmark = pytest.mark.usefixtures("small_batches")
@@ -39,7 +39,7 @@ def test_a_paused_edition_sends_nothing_until_it_is_resumed(newsroom: Newsroom) 
 
 def test_a_batch_claimed_before_a_pause_does_not_start(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
-    held = taken()
+    held = claim_next_batch()
     control.pause(edition.pk)
     assert start(held, uuid.uuid4(), WORKER, deadline_s=5, lease_s=5) == []
     assert not newsroom.attempts(edition)
@@ -47,9 +47,9 @@ def test_a_batch_claimed_before_a_pause_does_not_start(newsroom: Newsroom) -> No
 
 def test_a_call_deferred_during_a_pause_returns_paused(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
-    in_the_air = Call()
+    call = Call()
     control.pause(edition.pk)
-    in_the_air.ends(Deferred(because("Too fast.")))
+    call.ends(Deferred(because("Too fast.")))
     assert states(newsroom, edition) == ["paused"]
     assert newsroom.state(edition) == "paused"
 
@@ -81,9 +81,9 @@ def test_only_running_editions_can_be_paused(newsroom: Newsroom) -> None:
 
 def test_fault_during_a_pause_still_stops_the_edition(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
-    in_the_air = Call()
+    call = Call()
     control.pause(edition.pk)
-    in_the_air.ends(RejectedForAll(because("The token is refused. Set it right.")))
+    call.ends(RejectedForAll(because("The token is refused. Set it right.")))
     assert newsroom.state(edition) == "needs_attention"
     assert newsroom.counts(edition).control_reason == because("The token is refused. Set it right.")
 
@@ -97,12 +97,12 @@ def test_batch_in_flight_at_resume_passes_the_probe_on(newsroom: Newsroom, stage
         newsroom.let_time_pass(61)
         in_question = asked()
     newsroom.sandbox.set_fault("unauthorized_401")
-    newsroom.dispatcher().send(taken())
+    newsroom.dispatcher().send(claim_next_batch())
     assert control.resume(edition.pk)
     # All readers of the probe unsubscribe, so the provider does not judge it.
     first = next(batch for batch in newsroom.batches(edition) if batch.state == "ready")
     leave_all_of(first)
-    newsroom.dispatcher().send(taken())
+    newsroom.dispatcher().send(claim_next_batch())
 
     if stage == "in a call":
         on_its_way.ends(Answered([Sent("m-1", None), Sent("m-2", None)]))
@@ -117,7 +117,7 @@ def test_batch_in_flight_at_resume_passes_the_probe_on(newsroom: Newsroom, stage
 
 def test_empty_claimed_batch_passes_the_probe_on(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
-    held = taken()
+    held = claim_next_batch()
     Batch.objects.filter(pk=held.batch).update(state="claimed")
     # The batch is a probe when it starts, but its claim does not know that yet.
     Edition.objects.filter(pk=edition.pk).update(probing=True)

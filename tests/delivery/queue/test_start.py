@@ -19,7 +19,7 @@ from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record
 from tests.delivery.run_in_threads import Beside
-from tests.delivery.worker_steps import changed, taken
+from tests.delivery.worker_steps import changed, claim_next_batch
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def test_no_transaction_is_open_during_a_call(newsroom: Newsroom, provider: Sand
 
 def test_a_worker_whose_lease_has_ended_starts_no_call(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    late = taken()
+    late = claim_next_batch()
     newsroom.let_time_pass(31)
     assert start(late, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == []
     assert newsroom.attempts(edition) == []
@@ -101,7 +101,7 @@ def test_a_worker_whose_lease_has_ended_starts_no_call(newsroom: Newsroom) -> No
 
 def test_worker_that_lost_its_claim_starts_no_call(newsroom: Newsroom) -> None:
     newsroom.publish(readers=3)
-    lost = taken()
+    lost = claim_next_batch()
     newsroom.let_time_pass(31)
     newsroom.recover_expired_leases()
     assert claim(uuid.uuid4(), lease_s=30) is not None
@@ -110,7 +110,7 @@ def test_worker_that_lost_its_claim_starts_no_call(newsroom: Newsroom) -> None:
 
 def test_started_call_extends_the_lease_past_its_deadline(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    claimed = taken()
+    claimed = claim_next_batch()
     started = start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=100, lease_s=30)
     assert started
     (attempt,) = newsroom.attempts(edition)
@@ -122,7 +122,9 @@ def test_started_call_extends_the_lease_past_its_deadline(newsroom: Newsroom) ->
 
 def test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
-    claimed = taken()  # The reader unsubscribes between the claim of their batch and its call.
+    claimed = (
+        claim_next_batch()
+    )  # The reader unsubscribes between the claim of their batch and its call.
     Subscriber.objects.filter(email="reader1@example.net").update(
         state=Subscriber.State.UNSUBSCRIBED, unsubscribed_at=edition.published_at
     )
@@ -202,7 +204,7 @@ def test_recorded_acceptance_marks_without_an_alarm(newsroom: Newsroom) -> None:
 
 def test_call_cannot_start_inside_another_transaction(newsroom: Newsroom) -> None:
     newsroom.publish(readers=1)
-    claimed = taken()
+    claimed = claim_next_batch()
     # The call would start before the outer transaction commits or rolls back its record.
     with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
         start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)

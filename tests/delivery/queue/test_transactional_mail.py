@@ -115,8 +115,8 @@ def test_sign_ups_do_not_wait_for_one_another(newsroom: Newsroom) -> None:
 def test_batch_number_in_use_is_skipped(newsroom: Newsroom) -> None:
     people = sign_up(3)
     edition = request(people[:1])
-    taken = Batch.objects.get().pk
-    draw_next(taken - first_batch_id(edition.pk))
+    used = Batch.objects.get().pk
+    draw_next(used - first_batch_id(edition.pk))
     request(people[1:2])
     assert Batch.objects.count() == 2
 

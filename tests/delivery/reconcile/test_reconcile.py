@@ -43,7 +43,7 @@ def reconcile(newsroom: Newsroom) -> Reconcile:
         except SystemExit as end:
             code = end.code
         answer = json.loads(output.getvalue().splitlines()[-1])
-        return answer | {"exit": code, "said": errors.getvalue()}
+        return answer | {"exit": code, "message": errors.getvalue()}
 
     return run
 
@@ -119,7 +119,7 @@ def test_copies_sent_after_the_backup_are_recorded_once(
     early = reconcile("--restored", "--no-wait")
     assert early["exit"] == 3
     assert early["recorded"] == 3
-    assert "results are reliable from" in early["said"]
+    assert "results are reliable from" in early["message"]
     newsroom.deliver_all()
     assert len(copies_by_key(newsroom)) == 6
     # A call may have started just before the restore. Its look-ups begin after its deadline.
@@ -191,7 +191,7 @@ def test_unknown_version_is_reported_separately(newsroom: Newsroom, reconcile: R
     assert (answer["exit"], answer["of_unknown_versions"], answer["recorded"]) == (3, 3, 0)
     assert (
         f"Postmark has 3 messages of version 2 of “Swifts” (issue {first.issue_id}). It was "
-        "published after the backup, so this database does not have it." in answer["said"]
+        "published after the backup, so this database does not have it." in answer["message"]
     )
     # The printed advice is enough to prevent second copies.
     again = correct(newsroom, first, hold_s=600)
@@ -242,7 +242,7 @@ def test_copies_missing_from_the_search_raise_an_alarm(
     for _ in range(2):
         answer = reconcile()
         assert answer["missing"] == 3
-        assert "does not show: 3. They were not resent." in answer["said"]
+        assert "does not show: 3. They were not resent." in answer["message"]
     alarms = Alarm.objects.filter(kind=Alarm.Kind.NOT_AT_PROVIDER, edition=edition)
     about = {alarm.about for alarm in alarms}
     assert about == {key_of(edition, reader) for reader in newsroom.recipients(edition)}
@@ -260,10 +260,10 @@ def test_recent_copies_missing_from_the_search_are_checked_later(
     assert (answer["exit"], answer["too_fresh"], answer["missing"]) == (3, 3, 0)
     again_at = datetime.fromisoformat(answer["again_at"])
     assert again_at == last_sent_at + timedelta(seconds=LAST_LOOK_UP_S)
-    assert "does not show yet: 3. They are too recent to judge." in answer["said"]
+    assert "does not show yet: 3. They are too recent to judge." in answer["message"]
     assert (
         f"./homing reconcile {edition.issue_id} again after {again_at:%Y-%m-%d %H:%M:%S} UTC"
-        in (answer["said"])
+        in (answer["message"])
     )
     until_silence_counts(newsroom)
     # A lagging search is repeated after the time of the last look-up.
@@ -304,7 +304,7 @@ def test_lagging_search_causes_no_second_copy(
     newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=1)
     answer = reconcile("--no-wait")
     assert (answer["exit"], answer["reconciled"]) == (3, 0)
-    assert "lags" in answer["said"]
+    assert "lags" in answer["message"]
     newsroom.deliver_all()
     assert set(copies_by_key(newsroom).values()) == {1}
 
@@ -315,7 +315,7 @@ def test_forgotten_editions_wait_unless_cancelled(newsroom: Newsroom, reconcile:
     restored(newsroom)
     answer = reconcile()
     assert (answer["exit"], answer["reconciled"]) == (3, 0)
-    assert "no longer has a record" in answer["said"]
+    assert "no longer has a record" in answer["message"]
     control.cancel(edition.pk)
     answer = reconcile()
     assert (answer["exit"], answer["reconciled"]) == (0, 1)
@@ -396,14 +396,14 @@ def test_failed_search_proves_nothing_and_is_repeated(
 
 
 def test_invalid_issue_id_is_refused(db: None) -> None:
-    for command, name, said in (
+    for command, name, message in (
         ("reconcile", "17", "'17' is not the id of an issue"),
         ("reconcile", "00000000-0000-0000-0000-000000000000", "There is no issue"),
         # An empty id does not mean all issues.
         ("reconcile", "", "'' is not the id of an issue"),
         ("audit", "", "'' is not the id of an issue"),
     ):
-        with pytest.raises(CommandError, match=said):
+        with pytest.raises(CommandError, match=message):
             call_command(command, name)
 
 
@@ -420,7 +420,7 @@ def test_unbalanced_counts_do_not_block_other_editions(
     assert (answer["exit"], answer["recorded"], answer["reconciled"]) == (3, 3, 1)
     assert (
         f"The counts do not balance, so Postmark's results could not be recorded. Run `./homing "
-        f"audit {broken.issue_id}`" in answer["said"]
+        f"audit {broken.issue_id}`" in answer["message"]
     )
     assert newsroom.outcomes(sound) == ["sent"] * 3
     broken.refresh_from_db()
@@ -481,14 +481,16 @@ def test_reconciled_editions_keep_their_state(newsroom: Newsroom, reconcile: Rec
     }
     assert not Edition.objects.filter(unreconciled_since__isnull=False).exists()
     # The backup does not know of a later pause.
-    assert f"Continues: “Swifts”, version 1 of issue {running.issue_id}: sending." in answer["said"]
-    assert "Repeat that action before workers start." in answer["said"]
-    assert "Continues: “Herons”" not in answer["said"]
+    assert (
+        f"Continues: “Swifts”, version 1 of issue {running.issue_id}: sending." in answer["message"]
+    )
+    assert "Repeat that action before workers start." in answer["message"]
+    assert "Continues: “Herons”" not in answer["message"]
     newsroom.deliver_all()
     assert newsroom.outcomes(running) == ["sent"] * 2
     assert newsroom.outcomes(paused) == newsroom.outcomes(held) == ["waiting"] * 2
     assert newsroom.state(held) == "held"
-    assert "Continues" not in reconcile()["said"]
+    assert "Continues" not in reconcile()["message"]
 
 
 def test_failed_run_still_names_continuing_editions(

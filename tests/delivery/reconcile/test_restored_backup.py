@@ -17,7 +17,7 @@ from delivery.rules.edition_state import restored as restored_reason
 from delivery.tasks import periodic_tasks
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside, at_once
-from tests.delivery.worker_steps import copies_by_key, taken
+from tests.delivery.worker_steps import claim_next_batch, copies_by_key
 
 
 def restored_identity() -> None:
@@ -189,7 +189,7 @@ def test_cancelling_before_the_restore_is_noticed_leaves_it_unreconciled(
 
 def test_a_restore_ends_the_claims_of_workers(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3)
-    held = taken()
+    held = claim_next_batch()
     database_identity.check_identity()
     restored_identity()
     database_identity.check_identity()

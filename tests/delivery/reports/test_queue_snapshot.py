@@ -17,13 +17,13 @@ from tests.delivery.edition_factory import Newsroom
 OVER = 30_000
 
 
-def now_standing() -> QueueSnapshot:
+def current_snapshot() -> QueueSnapshot:
     with connection.cursor() as cursor:
         return read_snapshot(cursor)
 
 
 def states() -> list[EditionState]:
-    return [state_of(counts) for counts in now_standing().editions]
+    return [state_of(counts) for counts in current_snapshot().editions]
 
 
 def requested_mail() -> Batch:
@@ -67,7 +67,7 @@ def rows_read_by(plan: dict[str, Any]) -> int:
 
 def rows_read() -> int:
     with CaptureQueriesContext(connection) as asked:
-        now_standing()
+        current_snapshot()
     number = 0
     for query in asked.captured_queries:
         with connection.cursor() as cursor:
@@ -97,7 +97,7 @@ def test_running_newsletter_has_complete_counts(newsroom: Newsroom) -> None:
     edition = newsroom.publish(3, batch_size=2)
     sent = newsroom.batches(edition)[0]
     Batch.objects.filter(pk=sent.pk).update(state="done", waiting=0, sent=sent.size)
-    [counts] = now_standing().newest
+    [counts] = current_snapshot().newest
     assert (counts.audience, counts.sent, counts.waiting) == (3, sent.size, 3 - sent.size)
 
 
@@ -129,7 +129,7 @@ def test_paused_editions_come_before_the_newest(newsroom: Newsroom) -> None:
     stopped = newsroom.publish(title="Stopped")
     Edition.objects.filter(pk=stopped.pk).update(control="stopped", control_reason="No such token.")
     letters = [newsroom.publish(title=f"Letter {number}").pk for number in range(MAX_EDITIONS)]
-    now = now_standing()
+    now = current_snapshot()
     assert stopped.pk in {counts.edition for counts in now.editions}
     # Summing up all batches of an issue is expensive, so only the newest issues are named.
     assert {counts.edition for counts in now.newest} == set(letters[-MAX_NAMED:])

@@ -234,8 +234,8 @@ def test_scheduled_edition_names_its_audience(goes_to: str, later: str, now: str
 
 @pytest.mark.parametrize(("facts", "reason"), REASONS, ids=[row[1] or "-" for row in REASONS])
 def test_waiting_sentence_names_the_reason(facts: dict[str, Any], reason: str) -> None:
-    said = waiting_sentence(counts(**facts))
-    assert reason in said if reason else not said
+    sentence = waiting_sentence(counts(**facts))
+    assert reason in sentence if reason else not sentence
 
 
 def test_due_look_up_is_shown_without_a_time() -> None:
@@ -266,9 +266,9 @@ def test_reason_shows_times_in_the_given_zone(facts: dict[str, Any]) -> None:
     looked_at = counts(**facts)
     tokyo = ZoneInfo("Asia/Tokyo")
     assert f"{IN_A_MINUTE:%H:%M:%S} UTC" in waiting_sentence(looked_at)
-    said = waiting_sentence(looked_at, tokyo)
-    assert f"{IN_A_MINUTE.astimezone(tokyo):%H:%M:%S}" in said
-    assert "UTC" not in said
+    sentence = waiting_sentence(looked_at, tokyo)
+    assert f"{IN_A_MINUTE.astimezone(tokyo):%H:%M:%S}" in sentence
+    assert "UTC" not in sentence
 
 
 @pytest.mark.parametrize("facts", [row[1] for row in STATES], ids=[row[0] for row in STATES])

@@ -20,7 +20,7 @@ from delivery.unknown.lookup import load_lookup_context, look_up
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside, at_once
-from tests.delivery.worker_steps import asked, begun, changed, taken, unheard
+from tests.delivery.worker_steps import asked, begun, changed, claim_next_batch, publish_unanswered
 
 # The ways in which a call is accepted and its worker gets no answer.
 ACCEPTED_UNHEARD = ["accept_then_500", "accept_then_truncate", "accept_then_wrong_length"]
@@ -28,7 +28,7 @@ ACCEPTED_UNHEARD = ["accept_then_500", "accept_then_truncate", "accept_then_wron
 
 def a_call_whose_worker_is_lost(newsroom: Newsroom) -> uuid.UUID:
     """Record an attempt that its worker will never settle."""
-    claimed = taken()
+    claimed = claim_next_batch()
     attempt = uuid.uuid4()
     start(claimed, attempt, uuid.uuid4(), deadline_s=5, lease_s=5)
     return attempt
@@ -92,7 +92,7 @@ def test_only_absent_copies_of_a_partial_call_are_resent(newsroom: Newsroom) -> 
 
 
 def test_failed_look_up_does_not_count(newsroom: Newsroom) -> None:
-    edition = unheard(newsroom)
+    edition = publish_unanswered(newsroom)
     newsroom.sandbox.set_fault("search_503", calls=None)
 
     for _ in range(6):
@@ -170,9 +170,9 @@ def test_deferred_copies_are_not_parked_with_unknown_ones(newsroom: Newsroom) ->
     )
     assert settle_call(claimed, attempt, mixed, Attempt.Result.ANSWERED)
     newsroom.let_time_pass(61)
-    doubtful = asked()
+    unconfirmed = asked()
 
-    look_up(doubtful, postmark_from_settings(), policy, jitter=0.5)
+    look_up(unconfirmed, postmark_from_settings(), policy, jitter=0.5)
     newsroom.deliver_all()
 
     assert sorted(newsroom.outcomes(edition)) == ["sent", "unknown"]
@@ -224,7 +224,7 @@ def test_locked_unknown_batch_is_skipped(newsroom: Newsroom) -> None:
 
 
 def test_a_look_up_that_lost_its_claim_changes_nothing(newsroom: Newsroom) -> None:
-    edition = unheard(newsroom)
+    edition = publish_unanswered(newsroom)
     newsroom.let_time_pass(61)
     stale = claim_lookup(uuid.uuid4(), lease_s=5)
     newsroom.let_time_pass(6)
@@ -265,8 +265,8 @@ def test_earlier_mail_in_the_search_confirms_no_absence(newsroom: Newsroom) -> N
     newsroom.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.step()
     newsroom.let_time_pass(61)
-    doubtful = asked()
-    assert load_lookup_context(doubtful).witness is None
+    unconfirmed = asked()
+    assert load_lookup_context(unconfirmed).witness is None
 
 
 def test_failed_search_by_key_proves_nothing(newsroom: Newsroom) -> None:

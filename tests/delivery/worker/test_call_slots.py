@@ -230,7 +230,7 @@ def test_a_batch_claimed_ahead_is_given_back(provider: SandboxServer, worker: Wo
         # The limit of calls was kept, and no sweep had to recover the batch.
         assert Attempt.objects.count() == 3
         assert states() == Counter(done=1, sending=2, ready=7)
-        taken = claim(uuid.uuid4(), lease_s=LONG_S)
-        assert taken is not None
-        assert taken.epoch == 2
+        claimed = claim(uuid.uuid4(), lease_s=LONG_S)
+        assert claimed is not None
+        assert claimed.epoch == 2
     assert set(Batch.objects.values_list("crashes", flat=True)) == {0}

@@ -17,14 +17,14 @@ from postmark_sandbox.server import SandboxServer
 from tests.capture_log import Lines, log_lines
 from tests.delivery.edition_factory import Newsroom, steady_dice
 from tests.delivery.queue.test_start import a_call_held_by
-from tests.delivery.worker_steps import unheard
+from tests.delivery.worker_steps import publish_unanswered
 
 
-def one_in_doubt_and_one_in_line(newsroom: Newsroom) -> tuple[Edition, Edition]:
+def one_unconfirmed_and_one_queued(newsroom: Newsroom) -> tuple[Edition, Edition]:
     """Publish an edition with a due look-up, and another with a due call."""
-    doubtful = unheard(newsroom, 2)
+    unconfirmed = publish_unanswered(newsroom, 2)
     newsroom.let_time_pass(61)
-    return doubtful, newsroom.publish()
+    return unconfirmed, newsroom.publish()
 
 
 def dispatcher(look_ups: threading.Lock) -> Dispatcher:
@@ -39,28 +39,28 @@ def dispatcher(look_ups: threading.Lock) -> Dispatcher:
 
 
 def test_other_threads_send_while_one_looks_up(newsroom: Newsroom) -> None:
-    doubtful, in_line = one_in_doubt_and_one_in_line(newsroom)
+    unconfirmed, queued = one_unconfirmed_and_one_queued(newsroom)
     look_ups = threading.Lock()
     other_thread = dispatcher(look_ups)
     with look_ups:
         while other_thread.step():
             pass
-    assert newsroom.outcomes(in_line) == ["sent"] * 2
-    assert newsroom.outcomes(doubtful) == ["unknown"] * 2
+    assert newsroom.outcomes(queued) == ["sent"] * 2
+    assert newsroom.outcomes(unconfirmed) == ["unknown"] * 2
     assert other_thread.step()
-    assert newsroom.outcomes(doubtful) == ["sent"] * 2
+    assert newsroom.outcomes(unconfirmed) == ["sent"] * 2
 
 
 def test_calls_and_look_ups_take_turns(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
-    doubtful, in_line = one_in_doubt_and_one_in_line(newsroom)
+    unconfirmed, queued = one_unconfirmed_and_one_queued(newsroom)
     hands = dispatcher(threading.Lock())
     hands.step()
     hands.step()
     # The two do not wait for each other.
-    assert "sent" in newsroom.outcomes(in_line)
-    assert "unknown" not in newsroom.outcomes(doubtful)
-    assert "waiting" in newsroom.outcomes(in_line)
+    assert "sent" in newsroom.outcomes(queued)
+    assert "unknown" not in newsroom.outcomes(unconfirmed)
+    assert "waiting" in newsroom.outcomes(queued)
 
 
 def test_a_lost_database_connection_loses_no_answer(

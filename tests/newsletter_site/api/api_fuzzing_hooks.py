@@ -48,8 +48,8 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
         case.body = {"at": f"{in_a_week:%Y-%m-%dT%H:%M}", "zone": "UTC"}
     number = _counted(case, ParameterLocation.HEADER)
     if number is not None and KEY in case.headers:
-        said = f"{case.operation.label} {number}"
-        case.headers[KEY] = hashlib.sha256(said.encode()).hexdigest()[:32]
+        text = f"{case.operation.label} {number}"
+        case.headers[KEY] = hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def _counted(case: Any, part: ParameterLocation) -> int | None:

@@ -166,8 +166,8 @@ def test_the_table_names_every_operation_and_every_scope() -> None:
     assert set(TABLE) == set(OPERATIONS)
     assert {scope for scope, _ in TABLE.values()} == set(NAMES)
     for scope in SCOPES:
-        taken = {one.rpartition(".")[2] for one in scope.permissions}
-        assert (scope.name, taken) in TABLE.values()
+        permissions = {one.rpartition(".")[2] for one in scope.permissions}
+        assert (scope.name, permissions) in TABLE.values()
 
 
 @pytest.mark.parametrize("name", sorted(TABLE))

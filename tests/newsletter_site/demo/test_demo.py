@@ -53,12 +53,12 @@ def demo(folder: Path) -> Iterator[subprocess.Popen[str]]:
 def read_until(demo: subprocess.Popen[str], words: str) -> str:
     """Return the demo's output up to the line that contains `words`."""
     assert demo.stdout is not None
-    said = ""
+    output = ""
     for line in demo.stdout:
-        said += line
+        output += line
         if words in line:
-            return said
-    raise AssertionError(f"The demo ended before it said {words!r}:\n{said}")
+            return output
+    raise AssertionError(f"The demo ended before it said {words!r}:\n{output}")
 
 
 def processes_of(folder: Path) -> list[str]:
@@ -73,36 +73,36 @@ def processes_of(folder: Path) -> list[str]:
     return found
 
 
-def number_before(words: str, said: str) -> int:
-    found = re.search(rf"([0-9,]+)  {re.escape(words)}", said)
-    assert found, said
+def number_before(words: str, output: str) -> int:
+    found = re.search(rf"([0-9,]+)  {re.escape(words)}", output)
+    assert found, output
     return int(found[1].replace(",", ""))
 
 
-def counts_in(said: str) -> dict[str, int]:
-    section = said.partition("Counts of")[2].partition("\n\n")[0]
+def counts_in(output: str) -> dict[str, int]:
+    section = output.partition("Counts of")[2].partition("\n\n")[0]
     lines = re.findall(r"^ +([a-z]+) +([0-9,]+)", section, re.MULTILINE)
     return {name: int(number.replace(",", "")) for name, number in lines}
 
 
-def address_after(label: str, said: str) -> str:
-    found = re.search(rf"^ +{label} +(http\S+)$", said, re.MULTILINE)
-    assert found, said
+def address_after(label: str, output: str) -> str:
+    found = re.search(rf"^ +{label} +(http\S+)$", output, re.MULTILINE)
+    assert found, output
     return found[1]
 
 
 def test_each_reader_gets_one_copy_and_the_site_stays_up(
     demo: subprocess.Popen[str], folder: Path
 ) -> None:
-    said = read_until(demo, "Ctrl-C")
-    assert f"{IMPORTED + DOUBLES + REJECTED:,} rows of readers.csv\n" in said
-    assert number_before("imported", said) == IMPORTED
-    assert number_before("duplicates", said) == DOUBLES
-    assert number_before("rejected", said) == REJECTED
-    posts = re.findall(r"^    (?:first|second) .* (303),", said, re.MULTILINE)
+    output = read_until(demo, "Ctrl-C")
+    assert f"{IMPORTED + DOUBLES + REJECTED:,} rows of readers.csv\n" in output
+    assert number_before("imported", output) == IMPORTED
+    assert number_before("duplicates", output) == DOUBLES
+    assert number_before("rejected", output) == REJECTED
+    posts = re.findall(r"^    (?:first|second) .* (303),", output, re.MULTILINE)
     assert posts == ["303", "303"]
-    assert re.search(r"^    result    editions created: 1$", said, re.MULTILINE)
-    assert counts_in(said) == {
+    assert re.search(r"^    result    editions created: 1$", output, re.MULTILINE)
+    assert counts_in(output) == {
         "sent": IMPORTED - len(INACTIVE) - len(INVALID),
         "suppressed": len(INACTIVE),
         "withdrawn": 0,
@@ -111,26 +111,26 @@ def test_each_reader_gets_one_copy_and_the_site_stays_up(
         "waiting": 0,
         "audience": IMPORTED,
     }
-    not_sent = said.partition("\nNot sent\n")[2]
+    not_sent = output.partition("\nNot sent\n")[2]
     for reader in INACTIVE + INVALID:
         assert re.search(rf"{re.escape(reader)}\n +\S", not_sent)
     sent = IMPORTED - len(INACTIVE) - len(INVALID)
-    assert f"\n{sent:,} readers got the issue, each exactly once.\n" in said
+    assert f"\n{sent:,} readers got the issue, each exactly once.\n" in output
 
-    write = requests.get(address_after("write", said), allow_redirects=False, timeout=30)
+    write = requests.get(address_after("write", output), allow_redirects=False, timeout=30)
     assert write.headers["Location"] == "/admin/login/?next=/admin/newsletters/write/"
     assert (
-        "When the swifts came" in requests.get(address_after("front page", said), timeout=30).text
+        "When the swifts came" in requests.get(address_after("front page", output), timeout=30).text
     )
-    nowhere = requests.get(f"{address_after('front page', said)}nowhere/", timeout=30)
+    nowhere = requests.get(f"{address_after('front page', output)}nowhere/", timeout=30)
     assert (nowhere.status_code, "Page not found" in nowhere.text) == (404, True)
     for label in ("archive", "every mail", "one of them", "unsubscribe"):
-        page = requests.get(address_after(label, said), allow_redirects=False, timeout=30)
+        page = requests.get(address_after(label, output), allow_redirects=False, timeout=30)
         assert page.status_code == 200, label
     assert len(processes_of(folder)) > 4
-    inbox_page = requests.get(address_after("every mail", said), timeout=30)
+    inbox_page = requests.get(address_after("every mail", output), timeout=30)
     assert "Back to Issues" in inbox_page.text
-    inbox, _, mail = address_after("one of them", said).partition("?message=")
+    inbox, _, mail = address_after("one of them", output).partition("?message=")
     complaint = {"event": "SpamComplaint", "message": mail}
     requests.post(f"{inbox}__sandbox__/events", json=complaint, timeout=30).raise_for_status()
     while not (sent := requests.get(f"{inbox}__sandbox__/webhooks", timeout=30).json())["idle"]:

@@ -148,6 +148,6 @@ def test_half_made_data_is_replaced_and_failures_give_a_reason(
     assert made.query("SELECT 1") == 1
     made.end()
     (cluster.data / "postgresql.conf").write_text("no_such_setting = 1\n")
-    said = program(data_dir).ask("sql", text="SELECT 1")["error"]
-    assert str(cluster.home) in said
-    assert "no_such_setting" in said
+    error = program(data_dir).ask("sql", text="SELECT 1")["error"]
+    assert str(cluster.home) in error
+    assert "no_such_setting" in error

@@ -35,10 +35,10 @@ def test_a_failed_statement_and_its_row_are_not_logged(
         session.execute("SET statement_timeout = '1ms'")
         with pytest.raises(errors.QueryCanceled):
             session.execute(f"SELECT pg_sleep(60), '{ADA}'")
-    said = cluster.log.read_text()
-    assert "one_reader" in said
-    assert "statement timeout" in said
-    assert ADA not in said
+    log = cluster.log.read_text()
+    assert "one_reader" in log
+    assert "statement timeout" in log
+    assert ADA not in log
 
 
 def test_the_compose_server_has_the_same_log_settings() -> None:

@@ -54,15 +54,15 @@ def test_a_failed_request_logs_route_and_error_without_addresses(
     tmp_path: Path, shape: str
 ) -> None:
     ended = run(tmp_path, PROGRAM, LOG_FORMAT=shape)
-    said = ended.stderr
-    assert ended.stdout.strip() == "503", said
-    assert "OperationalError" in said
-    assert "subscribers/data_requests/data_request_view.py:" in said
-    for untold in ("a-link-in-mail", "pass-word", str(tmp_path)):
-        assert untold not in said
+    log = ended.stderr
+    assert ended.stdout.strip() == "503", log
+    assert "OperationalError" in log
+    assert "subscribers/data_requests/data_request_view.py:" in log
+    for secret in ("a-link-in-mail", "pass-word", str(tmp_path)):
+        assert secret not in log
     if shape == "lines":
         return
-    *_, fault, answered = map(json.loads, said.splitlines())
+    *_, fault, answered = map(json.loads, log.splitlines())
     assert fault["level"] == "error"
     assert fault["event"] == "the database cannot be reached"
     assert fault["error"].startswith("OperationalError, from OperationalError")

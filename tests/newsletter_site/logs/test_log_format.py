@@ -37,9 +37,9 @@ def line(
 
 
 def event(message: Any, *arguments: Any, **more: Any) -> str:
-    said = json.loads(line(message, *arguments, **more))["event"]
-    assert isinstance(said, str)
-    return said
+    text = json.loads(line(message, *arguments, **more))["event"]
+    assert isinstance(text, str)
+    return text
 
 
 def caught(error: BaseException) -> Any:
@@ -113,13 +113,13 @@ def test_an_error_is_logged_by_types_and_places() -> None:
         except KeyError as error:
             raise ValueError("Ada Lovelace") from error
     except ValueError:
-        said = line("It broke.", fault=sys.exc_info())
-    made = json.loads(said)
+        text = line("It broke.", fault=sys.exc_info())
+    made = json.loads(text)
     assert made["error"] == "ValueError, from KeyError"
     (place,) = made["frames"]
     assert place.startswith("tests/newsletter_site/logs/test_log_format.py:")
-    assert "Lovelace" not in said
-    assert "example.org" not in said
+    assert "Lovelace" not in text
+    assert "example.org" not in text
 
 
 @pytest.mark.django_db(transaction=True)
@@ -130,10 +130,10 @@ def test_a_database_error_is_logged_with_code_and_constraint() -> None:
         try:
             cursor.execute("INSERT INTO person VALUES ('ada@example.org')")
         except Error:
-            said = line("It broke.", fault=sys.exc_info())
+            text = line("It broke.", fault=sys.exc_info())
         cursor.execute("DROP TABLE person")
-    assert json.loads(said)["error"] == ("IntegrityError, from UniqueViolation 23505 one_address")
-    assert "example.org" not in said
+    assert json.loads(text)["error"] == ("IntegrityError, from UniqueViolation 23505 one_address")
+    assert "example.org" not in text
 
 
 def test_an_error_as_argument_is_logged_by_type() -> None:
@@ -149,14 +149,14 @@ def test_an_error_as_argument_is_logged_by_type() -> None:
 def test_in_development_error_messages_are_redacted(shape: str) -> None:
     words = "postgres://me:hunter2@db/ of ada@example.org, “quoted\nand then Ada"
     fault = caught(ValueError(words))
-    said = line("It broke.", fault=fault, shape=shape, words=True)
-    assert "ValueError: " in said
-    assert "hunter2" not in said
-    assert "ada@example.org" not in said
-    assert "[secret]" in said
+    text = line("It broke.", fault=fault, shape=shape, words=True)
+    assert "ValueError: " in text
+    assert "hunter2" not in text
+    assert "ada@example.org" not in text
+    assert "[secret]" in text
     # An opening quotation mark must not hide the places after it.
-    assert "test_log_format.py" in said
-    assert "and then Ada" in said
+    assert "test_log_format.py" in text
+    assert "and then Ada" in text
 
 
 def test_circular_causes_of_an_error_are_cut() -> None:

@@ -87,10 +87,12 @@ def test_a_csrf_refusal_is_logged_with_reason_and_route(db: None, lines: Lines) 
     answer = browser(enforce_csrf_checks=True).post(
         "/admin/login/", secure=True, headers={"referer": "https://evil.example/some/page/"}
     )
-    (said,) = [line for line in lines() if line["logger"] == "django.security.csrf"]
-    assert said["event"].startswith("Forbidden (Referer checking failed - https://evil.example/…")
-    assert said["event"].endswith(": /admin/login/")
-    assert said["request"] == answer["X-Request-ID"]
+    (refusal,) = [line for line in lines() if line["logger"] == "django.security.csrf"]
+    assert refusal["event"].startswith(
+        "Forbidden (Referer checking failed - https://evil.example/…"
+    )
+    assert refusal["event"].endswith(": /admin/login/")
+    assert refusal["request"] == answer["X-Request-ID"]
 
 
 def test_a_streamed_response_is_logged_after_its_last_byte(author: Any, lines: Lines) -> None:

@@ -71,9 +71,9 @@ def test_healthy_checks_answer_200_in_one_shape(client: Client) -> None:
 
 
 def test_a_missing_worker_is_reported(client: Client) -> None:
-    status, said = ask(client, "workers")
-    assert (status, said["status"]) == (503, "unavailable")
-    assert said["reasons"][0].startswith("No worker is running: none was started")
+    status, output = ask(client, "workers")
+    assert (status, output["status"]) == (503, "unavailable")
+    assert output["reasons"][0].startswith("No worker is running: none was started")
 
 
 def test_a_silent_worker_is_reported_after_a_minute(
@@ -102,20 +102,20 @@ def test_a_silent_worker_is_reported_after_a_minute(
 def test_a_pending_migration_is_counted_but_not_named(
     client: Client, one_migration_less: str
 ) -> None:
-    status, said = ask(client, "ready")
-    assert (status, said["status"]) == (503, "unavailable")
-    assert said["reasons"][0].startswith("1 migration is not applied.")
-    assert one_migration_less not in json.dumps(said)
+    status, output = ask(client, "ready")
+    assert (status, output["status"]) == (503, "unavailable")
+    assert output["reasons"][0].startswith("1 migration is not applied.")
+    assert one_migration_less not in json.dumps(output)
     assert ask(client, "live")[0] == 200
     assert command("ready")[1]["details"] == [f"not applied: delivery.{one_migration_less}"]
 
 
 def test_the_command_names_the_pending_migration(one_migration_less: str) -> None:
-    said = StringIO()
+    output = StringIO()
     with pytest.raises(SystemExit):
-        call_command("health", "ready", stdout=said, stderr=said)
-    assert said.getvalue().startswith("1 migration is not applied.")
-    assert said.getvalue().count(one_migration_less) == 1
+        call_command("health", "ready", stdout=output, stderr=output)
+    assert output.getvalue().startswith("1 migration is not applied.")
+    assert output.getvalue().count(one_migration_less) == 1
 
 
 def test_a_database_newer_than_the_code_is_ready(client: Client) -> None:
@@ -157,16 +157,16 @@ def test_the_live_check_uses_no_database(client: Client, django_assert_num_queri
 
 def test_the_command_prints_the_same_and_sets_the_exit_code(client: Client) -> None:
     assert command("ready") == (0, {"status": "ok", "reasons": [], "details": []})
-    code, said = command("workers")
-    assert (code, said["reasons"]) == (1, ask(client, "workers")[1]["reasons"])
+    code, output = command("workers")
+    assert (code, output["reasons"]) == (1, ask(client, "workers")[1]["reasons"])
 
 
 def test_the_here_option_counts_only_workers_of_this_host() -> None:
     a_worker(host="another-machine")
     assert command("workers")[0] == 0
-    code, said = command("workers", "--here")
+    code, output = command("workers", "--here")
     assert code == 1
-    assert said["reasons"][0].startswith("No worker is running on this host")
+    assert output["reasons"][0].startswith("No worker is running on this host")
     a_worker(host=socket.gethostname()[:255])
     assert command("workers", "--here")[0] == 0
     with pytest.raises(CommandError, match="--here works only with `health workers`"):

@@ -480,9 +480,9 @@ def a_table_less(transactional_db: None) -> Iterator[None]:
 def test_unreadable_metrics_name_pending_migrations(
     one_migration_less: str, a_table_less: None
 ) -> None:
-    status, said = measured()
+    status, body = measured()
     assert status == 503
-    assert json.loads(said)["reasons"] == [
+    assert json.loads(body)["reasons"] == [
         "1 migration is not applied. Apply it before this version serves visitors."
     ]
 
@@ -490,17 +490,17 @@ def test_unreadable_metrics_name_pending_migrations(
 def test_metrics_are_read_despite_pending_migrations(
     one_migration_less: str,
 ) -> None:
-    status, said = measured()
+    status, body = measured()
     assert status == 200
-    assert "\nhoming_migrations_pending 1" in said
+    assert "\nhoming_migrations_pending 1" in body
 
 
 def test_other_errors_are_not_called_pending_migrations(
     a_table_less: None,
 ) -> None:
-    status, said = measured()
+    status, body = measured()
     assert status == 503
-    assert json.loads(said) == {
+    assert json.loads(body) == {
         "status": "unavailable",
         "reasons": ["The database does not answer."],
     }

@@ -219,10 +219,10 @@ def test_the_command_creates_lists_and_revokes(edith: Any) -> None:
     call_command("token", "revoke", str(ApiToken.objects.get().pk), stdout=io.StringIO())
     assert ApiToken.objects.get().revoked_at is not None
     assert "on the command line" in plain_sentence_of(LogEntry.objects.latest("pk"))
-    for said, wrong in (
+    for message, wrong in (
         ("No user has the name “x”", ("create", "x", "--name", "a", "--scope", "status")),
         ("edith lacks the permission", ("create", "edith", "--name", "a", "--scope", "readers")),
         ("Token 7 does not exist", ("revoke", "7")),
     ):
-        with pytest.raises(CommandError, match=said):
+        with pytest.raises(CommandError, match=message):
             call_command("token", *wrong)

@@ -75,7 +75,7 @@ def test_only_permitted_scopes_are_offered(window: WindowOf) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "message"),
     [
         ({"name": " "}, "The name is empty"),
         ({"scope": ""}, "is not a scope"),
@@ -86,10 +86,10 @@ def test_only_permitted_scopes_are_offered(window: WindowOf) -> None:
     ],
 )
 def test_errors_are_shown_and_the_form_keeps_its_values(
-    window: WindowOf, facts: dict[str, str], said: str
+    window: WindowOf, facts: dict[str, str], message: str
 ) -> None:
     page = window.post(PAGE, **asked(window.get(PAGE), **facts))
-    assert said in page.words
+    assert message in page.words
     assert not ApiToken.objects.exists()
 
 

@@ -179,8 +179,8 @@ def test_a_held_call_waits_until_it_is_released(
     expected = accepted_while_held if outcome == "close" else 3
     summary = caller.summary()
     assert (summary["accepted"], summary["held"]) == (expected, 0)
-    untold = accepted_while_held if outcome == "close" else 0
-    assert summary["accepted_without_telling"] == untold
+    unreported = accepted_while_held if outcome == "close" else 0
+    assert summary["accepted_without_telling"] == unreported
 
 
 def test_caller_that_left_before_the_response_counts_as_unreported(server: SandboxServer) -> None:

@@ -19,7 +19,7 @@ from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
-from tests.delivery.worker_steps import begun, taken
+from tests.delivery.worker_steps import begun, claim_next_batch
 from tests.publishing.author_browser import address
 from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory
@@ -216,7 +216,7 @@ def test_the_question_separates_queued_and_sending_copies(
 
 def test_a_claimed_batch_may_still_go(publish_letter, window):
     edition = publish_letter()
-    taken()
+    claim_next_batch()
 
     words = window.get(address(edition, "pause/")).words
     assert "At least 4 copies will wait. 2 copies are being sent" in words

@@ -468,7 +468,7 @@ def test_health_shows_what_is_unknown(window: WindowOf, settings: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("otherwise", "said", "shown"),
+    ("otherwise", "result", "shown"),
     [
         ({}, "DKIM found DMARC is “reject”", "sent"),
         ({"dkim": records()}, "DKIM unknown", "calm"),
@@ -478,13 +478,13 @@ def test_health_shows_what_is_unknown(window: WindowOf, settings: Any) -> None:
     ],
 )
 def test_the_sender_domain_shows_the_last_check(
-    window: WindowOf, settings: Any, otherwise: dict[str, Any], said: str, shown: str
+    window: WindowOf, settings: Any, otherwise: dict[str, Any], result: str, shown: str
 ) -> None:
     settings.FROM_EMAIL = "Marlow, Edith <letter@almanack.org>"
     records = domain(**otherwise)
     save(DOMAIN, {records.domain: records})
     page = window.get(DESK)
-    assert f"Sender domain {said}" in section(page, "health")
+    assert f"Sender domain {result}" in section(page, "health")
     line = page.html.partition("<dt>Sender domain</dt>")[2].partition("</dd>")[0]
     assert f'<span class="state {shown}' in line
 

@@ -98,14 +98,14 @@ def test_missing_name_missing_record_and_no_answer_differ(names):
     names.broken = {"broken.example"}
     servers = names.known()
 
-    def said(name, within_s=LONG_AGO):
+    def status_of(name, within_s=LONG_AGO):
         return servers.query(name, "TXT", deadline=in_time(within_s)).status
 
-    assert said("gone.example") is DnsStatus.NO_SUCH_NAME
-    assert said("there.example") is DnsStatus.NO_RECORD
-    assert said("silent.example", within_s=0.5) is DnsStatus.NO_ANSWER
-    assert said("broken.example") is DnsStatus.NO_ANSWER
-    assert said("..a") is DnsStatus.NO_ANSWER
+    assert status_of("gone.example") is DnsStatus.NO_SUCH_NAME
+    assert status_of("there.example") is DnsStatus.NO_RECORD
+    assert status_of("silent.example", within_s=0.5) is DnsStatus.NO_ANSWER
+    assert status_of("broken.example") is DnsStatus.NO_ANSWER
+    assert status_of("..a") is DnsStatus.NO_ANSWER
     nobody = NameServers([], 53)
     assert nobody.query(DOMAIN, "TXT", deadline=in_time(0.5)).status is DnsStatus.NO_ANSWER
 

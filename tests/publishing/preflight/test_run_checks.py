@@ -40,10 +40,10 @@ def test_good_letter_has_no_stops_and_no_advice():
     findings = found()
 
     assert findings["stops"] == findings["advice"] == findings["unknown"] == []
-    said = " ".join(sentences(findings["passed"]))
+    passed = " ".join(sentences(findings["passed"]))
     # Times are the newsletter's own.
     for fact in ("edith@almanack.org (06:50)", "6 words", "English", "SPF", "(reject)"):
-        assert fact in said
+        assert fact in passed
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_readers_without_value_count_if_field_has_no_fallback():
 
 
 @pytest.mark.parametrize(
-    ("attributes", "is_markdown", "said"),
+    ("attributes", "is_markdown", "advice"),
     [
         ('src="https://a.org/s.png"', False, "alt text"),
         ('src="https://a.org/s.png" alt=""', False, ""),
@@ -124,11 +124,11 @@ def test_readers_without_value_count_if_field_has_no_fallback():
         ('src="https://192.168.1.4/s.png" alt="A"', False, "cannot load"),
     ],
 )
-def test_advice_about_images(attributes, is_markdown, said):
+def test_advice_about_images(attributes, is_markdown, advice):
     found_wrong = advised(PICTURE.format(attributes), is_markdown=is_markdown)
 
-    assert len(found_wrong) == bool(said)
-    assert said in "".join(found_wrong)
+    assert len(found_wrong) == bool(advice)
+    assert advice in "".join(found_wrong)
 
 
 def test_other_images_are_checked_if_the_site_is_unreachable():
@@ -144,7 +144,7 @@ def test_other_images_are_checked_if_the_site_is_unreachable():
 
 
 @pytest.mark.parametrize(
-    ("said", "addresses"),
+    ("advice", "addresses"),
     [
         ("", "/archive/ https://a.org/ mailto:edith@almanack.org?subject=Swifts tel:+351123"),
         ("", "#swifts {{archive_url}}"),
@@ -156,11 +156,11 @@ def test_other_images_are_checked_if_the_site_is_unreachable():
         ("uses http", "http://a.org/"),
     ],
 )
-def test_advice_about_links(said, addresses):
+def test_advice_about_links(advice, addresses):
     for address in addresses.split(" "):
         found_wrong = advised(LINKED.format(address))
-        assert len(found_wrong) == bool(said), address
-        assert said in "".join(found_wrong), address
+        assert len(found_wrong) == bool(advice), address
+        assert advice in "".join(found_wrong), address
 
 
 A, B = "https://a.org/1911", "https://b.org/"
@@ -199,26 +199,26 @@ def test_unopened_links_are_unknown():
 
 
 def test_links_with_merge_fields_are_not_opened():
-    said = found(LINKED.format("https://a.org/?who={{ email }}"))
+    findings = found(LINKED.format("https://a.org/?who={{ email }}"))
 
-    assert said["unknown"] == said["advice"] == []
+    assert findings["unknown"] == findings["advice"] == []
 
 
 @pytest.mark.parametrize("kilobytes", [80, 95, 102, 103])
 def test_the_size_of_the_html_counts_in_bytes(kilobytes):
-    said = advised(html_mail="é" * (kilobytes * 512))
+    advice = advised(html_mail="é" * (kilobytes * 512))
 
-    assert len(said) == (kilobytes > 80)
-    assert all(f"{kilobytes} kB" in sentence for sentence in said)
-    assert ("will cut" in "".join(said)) == (kilobytes > 102)
+    assert len(advice) == (kilobytes > 80)
+    assert all(f"{kilobytes} kB" in sentence for sentence in advice)
+    assert ("will cut" in "".join(advice)) == (kilobytes > 102)
 
 
 def test_missing_or_short_text_part_is_advice():
     long = f"<p>{'word ' * 100}</p>"
 
     assert len(advised(text="", text_mail=" ")) == 1
-    (said,) = advised(long, text="word " * 49, has_own_text=True)
-    assert "49 of 100 words" in said
+    (advice,) = advised(long, text="word " * 49, has_own_text=True)
+    assert "49 of 100 words" in advice
     assert advised(long, text="word " * 50, has_own_text=True) == []
     assert advised(long, text="word", has_own_text=False) == []
 
@@ -282,7 +282,7 @@ def test_unanswered_dns_query_is_unknown():
 
         assert len(findings["unknown"]) == 1
         assert findings["advice"] == []
-        assert not any("SPF" in said or "DMARC" in said for said in sentences(findings["passed"]))
+        assert not any("SPF" in one or "DMARC" in one for one in sentences(findings["passed"]))
 
 
 def test_dkim_key_that_was_not_found_is_unknown():
@@ -359,15 +359,15 @@ def test_duration_is_estimated_from_large_samples_only(readers, earlier, expecte
 
 @pytest.mark.parametrize(("length", "is_long"), [(50, False), (51, True)])
 def test_a_subject_longer_than_phones_show_is_advice(length, is_long):
-    said = advised(title="x" * (length - 5) + " {{ name|Adah }}")
+    advice = advised(title="x" * (length - 5) + " {{ name|Adah }}")
 
-    assert any(f"The subject has {length} characters" in one for one in said) == is_long
+    assert any(f"The subject has {length} characters" in one for one in advice) == is_long
 
 
 def test_a_script_in_the_letter_is_advice():
     for script in ("<script>track()</script>", '<p>Gone.</p><SCRIPT src="https://a.org/x.js">'):
-        (said,) = [one for one in advised(letter=f"<p>A.</p>{script}") if "script" in one]
-        assert "contains a script" in said
+        (advice,) = [one for one in advised(letter=f"<p>A.</p>{script}") if "script" in one]
+        assert "contains a script" in advice
     assert not any("script" in one for one in advised(letter="<p>&lt;script> scripted</p>"))
 
 

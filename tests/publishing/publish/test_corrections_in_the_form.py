@@ -90,12 +90,12 @@ def test_next_version_of_unsent_issue_is_not_a_correction(window, first):
 
 def test_version_being_sent_is_named_before_and_after_publication(window, first):
     sent(first, "Ada")
-    (said,) = overlap_warnings(first.issue_id, 2, "everyone")
+    (warning,) = overlap_warnings(first.issue_id, 2, "everyone")
 
-    assert said in window.get(form_for(first)).words
+    assert warning in window.get(form_for(first)).words
     assert window.post(**open_correction(window, first)).status == 303
 
-    assert said in window.get().words
+    assert warning in window.get().words
 
 
 def test_after_restore_correction_for_unreached_readers_is_stopped(window, first):

@@ -101,29 +101,29 @@ def test_repeated_correction_returns_the_first_edition(first, text):
     version_2 = ("--version", "2", "--goes-to", "reached")
 
     made, about_the_first = correct(first, text, *version_2)
-    again, said = correct(first, text, *version_2)
+    again, messages = correct(first, text, *version_2)
 
     printed = {"issue": str(first.issue_id), "version": 2, "audience": 2}
     assert (made, again) == ({**printed, "created": True}, {**printed, "created": False})
     assert set(overlap_warnings(first.issue_id, 2, "reached")) <= set(about_the_first)
-    assert said == []
+    assert messages == []
     assert Edition.objects.get(version=2).goes_to == "reached"
     assert Delivery.objects.filter(version=2).count() == 2
 
     text.write_text("Third thoughts.\n")
-    other, said = correct(first, text, "--version", "2")
+    other, messages = correct(first, text, "--version", "2")
     assert not other["created"]
-    assert len(said) == 2
+    assert len(messages) == 2
     assert Edition.objects.get(version=2).text_content == "They have gone.\n"
 
 
 def test_a_script_publishes_in_the_archive_only(author, three_readers, text):
     options = ("--title", "Swifts", "--author", "edith", "--text-file", text)
 
-    printed, said = script(*options, "--goes-to", "nobody")
+    printed, messages = script(*options, "--goes-to", "nobody")
 
     assert (printed["version"], printed["audience"], printed["created"]) == (1, 0, True)
-    assert said == ["Not mailed: archive only."]
+    assert messages == ["Not mailed: archive only."]
     assert not Delivery.objects.exists()
 
 

@@ -169,8 +169,8 @@ def test_the_sheet_shows_the_letter_and_its_readers(window, new_author, draft, t
     page = window.get(at(draft, "check"))
 
     assert page.status == 200
-    for said in ("Swifts leave", "Where they are now", "Readers 3", "Not included 2", "102 kB"):
-        assert said in page.words, said
+    for text in ("Swifts leave", "Where they are now", "Readers 3", "Not included 2", "102 kB"):
+        assert text in page.words, text
     assert 'aria-disabled="true"' not in page.html
     assert at(draft, "publish") in page.html
     # An author who may only write sees the page without the link to publish.
@@ -328,8 +328,8 @@ def test_concurrent_press_publishes_once_and_names_the_other_author(
     edition = Edition.objects.get()
     assert made() == ONCE
     late = other if edition.author_id == window.author.pk else window
-    said = late.get(f"/admin/newsletters/{edition.issue_id}/").words
-    assert "Nothing was sent now" in said
+    text = late.get(f"/admin/newsletters/{edition.issue_id}/").words
+    assert "Nothing was sent now" in text
 
 
 def test_press_on_changed_text_shows_the_sheet_again(window, author, draft, three_readers):

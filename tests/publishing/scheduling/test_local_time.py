@@ -160,12 +160,14 @@ any_zone = st.one_of(st.sampled_from(CHANGING), st.sampled_from(sorted(known_zon
 
 @given(moments, any_zone)
 def test_every_moment_survives_a_round_trip(at: datetime, zone: str) -> None:
-    said = scheduled_time_in_zone(at, zone)
-    if said.utc.astimezone(ZoneInfo(zone)).second:
+    scheduled = scheduled_time_in_zone(at, zone)
+    if scheduled.utc.astimezone(ZoneInfo(zone)).second:
         return  # local mean time, before time zones
-    found = parse_scheduled_time(said.local, zone, fold_choice(said), now=at - timedelta(hours=1))
-    assert found == said
-    assert f"{found.utc.astimezone(ZoneInfo(zone)):{LOCAL}}" == said.local
+    found = parse_scheduled_time(
+        scheduled.local, zone, fold_choice(scheduled), now=at - timedelta(hours=1)
+    )
+    assert found == scheduled
+    assert f"{found.utc.astimezone(ZoneInfo(zone)):{LOCAL}}" == scheduled.local
 
 
 @given(
@@ -173,8 +175,10 @@ def test_every_moment_survives_a_round_trip(at: datetime, zone: str) -> None:
     any_zone,
     st.sampled_from(["", "first", "second"]),
 )
-def test_every_accepted_time_matches_the_local_clock(said: datetime, zone: str, which: str) -> None:
-    local = f"{said:{LOCAL}}"
+def test_every_accepted_time_matches_the_local_clock(
+    scheduled: datetime, zone: str, which: str
+) -> None:
+    local = f"{scheduled:{LOCAL}}"
     try:
         moment = parse_scheduled_time(local, zone, which, now=None)
         meant = [moment]

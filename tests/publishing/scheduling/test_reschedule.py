@@ -88,8 +88,8 @@ def test_a_tab_with_an_older_time_is_refused(window: WindowOf, waits: Edition) -
     shown = form_of(window, waits)
     window.post(address(waits, "reschedule/"), **shown | moved_to(later(24)))
     answer = window.post(address(waits, "reschedule/"), **shown | moved_to(later(48)))
-    said = window.get(answer.answer["Location"]).words
-    assert f"Its time was changed in the meantime: it goes out on {later(24).words}." in said
+    text = window.get(answer.answer["Location"]).words
+    assert f"Its time was changed in the meantime: it goes out on {later(24).words}." in text
     assert time_of(waits)[0] == later(24).utc
 
 

@@ -457,9 +457,9 @@ def until_empty() -> tuple[int, int, int]:
 
 
 def run_script(*options: str) -> tuple[dict[str, Any], str]:
-    printed, said = io.StringIO(), io.StringIO()
-    call_command("publish", "--title", "Swifts", *options, stdout=printed, stderr=said)
-    return json.loads(printed.getvalue().splitlines()[-1]), said.getvalue()
+    printed, messages = io.StringIO(), io.StringIO()
+    call_command("publish", "--title", "Swifts", *options, stdout=printed, stderr=messages)
+    return json.loads(printed.getvalue().splitlines()[-1]), messages.getvalue()
 
 
 def test_a_script_schedules_and_asks_again_under_its_key(newsroom: Newsroom, tmp_path: Any) -> None:
@@ -472,9 +472,9 @@ def test_a_script_schedules_and_asks_again_under_its_key(newsroom: Newsroom, tmp
         *("--idempotency-key", "once", "--zone", "UTC"),
         *("--at", moment.local.replace("T", " ")),
     )
-    answer, said = run_script(*options)
+    answer, messages = run_script(*options)
     assert (answer["created"], answer["audience"]) == (True, 0)
-    assert moment.words in said
+    assert moment.words in messages
     edition = Edition.objects.get(kind="newsletter")
     make_edition_due(edition)
     Edition.objects.filter(pk=edition.pk).update(scheduled_for=moment.utc)

@@ -286,8 +286,8 @@ def test_error_is_named_and_all_text_is_kept(window, posted, field):
     again = page.form_with("test_email").fields
     for name in ("title", "text_content"):
         assert again[name] == posted[name]
-    said = window.client.post(TEST, posted, secure=True, headers=JSON)
-    assert set(said.json()["errors"]) == {field}
+    response = window.client.post(TEST, posted, secure=True, headers=JSON)
+    assert set(response.json()["errors"]) == {field}
     assert not sent_as_tests().exists()
 
 
@@ -299,8 +299,8 @@ def test_tests_per_hour_are_limited(window, new_author, settings):
     page = window.post(TEST, **form(idempotency_key="third"))
     assert page.status == 429
     assert "You have sent 2 test letters within an hour" in page.words
-    said = window.client.post(TEST, form(idempotency_key="fourth"), secure=True, headers=JSON)
-    assert said.status_code == 429
+    response = window.client.post(TEST, form(idempotency_key="fourth"), secure=True, headers=JSON)
+    assert response.status_code == 429
     assert sent_as_tests().count() == 2
     # The same form gets its first answer again. Another author has a separate hourly limit.
     assert window.post(TEST, **form(idempotency_key="0")).status == 303
@@ -385,10 +385,10 @@ def test_a_test_letter_ignores_foreign_or_unsafe_return_addresses(window, named)
 
 
 def test_script_gets_the_address_and_state_of_the_test(window, worker):
-    said = window.client.post(TEST, form(), secure=True, headers=JSON)
+    response = window.client.post(TEST, form(), secure=True, headers=JSON)
 
-    assert said.status_code == 200
-    address = said.json()["address"]
+    assert response.status_code == 200
+    address = response.json()["address"]
     stands = window.client.get(address, secure=True, headers=JSON).json()
     assert (stands["outcome"], stands["settled"], stands["to"]) == ("waiting", False, TO)
     worker.deliver_all()

@@ -92,7 +92,7 @@ def test_a_file_can_be_uploaded_in_a_form(program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("beside", "said"),
+    ("beside", "reason"),
     [
         ({"file": [LIST, b"email\ncleo@posthouse.example.org\n"]}, "The form has 2 files."),
         ({"file": [LIST, "list.csv"]}, "also has a text with this name"),
@@ -103,7 +103,7 @@ def test_a_file_can_be_uploaded_in_a_form(program: Program) -> None:
     ],
 )
 def test_a_form_without_exactly_one_file_is_refused(
-    program: Program, beside: dict[str, Any], said: str
+    program: Program, beside: dict[str, Any], reason: str
 ) -> None:
     def sent(one: Any) -> Any:
         if isinstance(one, list):
@@ -113,7 +113,7 @@ def test_a_form_without_exactly_one_file_is_refused(
     form = {name: sent(given) for name, given in beside.items()}
     answer = bring_in_a_form(program, form)
     assert (answer.status_code, answer.json()["type"]) == (400, "urn:homing:problem:not-valid")
-    assert said in answer.json()["detail"]
+    assert reason in answer.json()["detail"]
     assert not SubscriberImport.objects.exists()
 
 

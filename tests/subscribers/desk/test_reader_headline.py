@@ -54,9 +54,11 @@ def test_the_headline_explains_a_refusal_by_the_provider(
 ) -> None:
     shut = reader_headline(replace(reader, suppression=BY_THE_PROVIDER))
     refused = reader_headline(replace(reader, provider_suppressions=[REFUSES]))
-    taken = reader_headline(replace(reader, provider_suppressions=[REFUSES | {"refuses": False}]))
+    headline = reader_headline(
+        replace(reader, provider_suppressions=[REFUSES | {"refuses": False}])
+    )
     sentence = "Confirmed, but the address is suppressed and gets no letters: mail to it bounced."
     assert shut.words == sentence
     assert "does not deliver to the address (stream “broadcast”)" in refused.words
     assert (shut.tone, refused.tone) == ("fault", "fault")
-    assert taken == reader_headline(reader)
+    assert headline == reader_headline(reader)

@@ -60,9 +60,9 @@ def test_the_last_line_is_json_that_adds_up(import_rows: ImportRows) -> None:
     assert lines[0].startswith("list.csv was imported as import ")
     assert lines[1] == "Format: UTF-8, commas, with a header, LF"
     assert lines[2] == "Address: “email”; Name: “name”"
-    said = [line.split()[:2] for line in lines]
+    reported = [line.split()[:2] for line in lines]
     for result, count in {**results, "rows": 6}.items():
-        assert [result, str(count)] in said
+        assert [result, str(count)] in reported
     assert "line 6 rejected: nowhere: An email address must have an @ sign." in lines
 
 
@@ -240,7 +240,7 @@ def test_the_same_content_returns_the_first_report(
 
 
 @pytest.mark.parametrize(
-    ("first", "then", "said"),
+    ("first", "then", "reported"),
     [
         ((), ("--confirmed",), "The earlier import did not use --confirmed"),
         (("--confirmed",), (), "The earlier import used --confirmed"),
@@ -251,14 +251,14 @@ def test_another_statement_about_consent_changes_nothing(
     import_subscribers: ImportSubscribers,
     first: tuple[str, ...],
     then: tuple[str, ...],
-    said: str,
+    reported: str,
 ) -> None:
     path = file_of("ada@example.org,Ada")
     import_subscribers(path, *first)
     before = the_list()
     again = import_subscribers(path, *then)
     assert again.summary["created"] is False
-    assert again.lines[1].startswith(said)
+    assert again.lines[1].startswith(reported)
     assert the_list() == before
 
 

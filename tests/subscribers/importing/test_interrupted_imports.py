@@ -36,7 +36,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 LONG = CHUNK + 1  # rows; an import does them in two pieces
 
 
-def taken() -> Lease:
+def claim_lease() -> Lease:
     lease = claim_import(uuid4())
     assert lease is not None
     return lease
@@ -55,7 +55,7 @@ def test_the_server_ends_a_frozen_transaction_with_its_lease(
 ) -> None:
     settings.DELIVERY_LEASE_S = 7
     kept_in_waiting(file_of("ada@example.org,Ada"))
-    lease = taken()
+    lease = claim_lease()
 
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)
@@ -68,9 +68,9 @@ def test_the_server_ends_a_frozen_transaction_with_its_lease(
 
 def test_a_lost_lease_prevents_writing(file_of: FileOf) -> None:
     record = kept_in_waiting(file_of("ada@example.org,Ada"))
-    first = taken()
+    first = claim_lease()
     the_lease_ran_out()
-    second = taken()
+    second = claim_lease()
 
     run(first)
 
@@ -84,12 +84,12 @@ def test_a_lost_lease_prevents_writing(file_of: FileOf) -> None:
 @pytest.mark.parametrize("rows", [CHUNK, LONG])
 def test_a_lease_lost_between_chunks_prevents_writing(file_of: FileOf, rows: int) -> None:
     record = kept_in_waiting(a_long_list(file_of))
-    first = taken()
+    first = claim_lease()
 
     def somebody_takes_over(progress: SubscriberImport) -> None:
         if progress.rows == rows:
             the_lease_ran_out()
-            taken()
+            claim_lease()
 
     run(first, on_progress=somebody_takes_over)
 
@@ -128,7 +128,7 @@ def test_an_expired_lease_prevents_writing(
     file_of: FileOf,
 ) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
-    lease = taken()
+    lease = claim_lease()
     the_lease_ran_out()
     run(lease)
     assert not Subscriber.objects.exists()
@@ -136,7 +136,7 @@ def test_an_expired_lease_prevents_writing(
 
 def test_a_leased_import_cannot_be_claimed(file_of: FileOf) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
-    taken()
+    claim_lease()
     assert claim_import(uuid4()) is None
     assert not run_next_import(lambda: False)
 
@@ -162,7 +162,7 @@ def test_an_import_without_progress_is_refused(
     record = kept_in_waiting(path)
     run_next_import(lambda: True)
     for _ in range(MAX_STALLED_CLAIMS):
-        taken()
+        claim_lease()
         the_lease_ran_out()
 
     run_next_import(lambda: False)
@@ -252,9 +252,9 @@ def test_a_wrong_file_ends_the_command_with_one_sentence(
     with pytest.raises(SystemExit) as ended:
         Command().run_from_argv(["manage.py", "import_subscribers", str(path), *options])
 
-    said = capsys.readouterr()
-    assert (ended.value.code, said.out) == (1, "")
-    assert said.err == (
+    captured = capsys.readouterr()
+    assert (ended.value.code, captured.out) == (1, "")
+    assert captured.err == (
         "CommandError: Homing cannot read this format: a PDF document. Open the file in its own "
         "program, save the list as “CSV UTF-8” and import that file.\n"
     )

@@ -163,9 +163,9 @@ class TestTheNetwork:
 
     def test_the_limit_reads_only_the_last_hour(self) -> None:
         """The index starts at the beginning of the last hour."""
-        with CaptureQueriesContext(connection) as said:
+        with CaptureQueriesContext(connection) as queries:
             sign_up(ip="198.51.100.7")
-        (counted,) = [query["sql"] for query in said if "SELECT extract(epoch" in query["sql"]]
+        (counted,) = [query["sql"] for query in queries if "SELECT extract(epoch" in query["sql"]]
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_seqscan = off")
             cursor.execute("EXPLAIN " + counted)

@@ -153,11 +153,11 @@ def test_a_bounce_without_an_id_is_stored_once(ann: Subscriber) -> None:
     assert sorted(Bounce.objects.values_list("at", flat=True)) == [AT, AT + DAY]
 
 
-@pytest.mark.parametrize("said", [(True, False), (False, True)])
+@pytest.mark.parametrize("reports", [(True, False), (False, True)])
 def test_a_later_inactive_report_updates_the_bounce(
-    ann: Subscriber, said: tuple[bool, bool]
+    ann: Subscriber, reports: tuple[bool, bool]
 ) -> None:
-    tell(*[bounced("Transient", inactive=inactive) for inactive in said])
+    tell(*[bounced("Transient", inactive=inactive) for inactive in reports])
     assert Bounce.objects.get().inactive
 
 
@@ -308,7 +308,7 @@ def tell_of(kind: str, *, at: datetime = AT) -> None:
     tell(bounced(kind, bounce=kind, at=at))
 
 
-def standing() -> tuple[str, str, bool]:
+def suppression_now() -> tuple[str, str, bool]:
     """Return reason, origin and whether the suppression is active."""
     entry = Suppression.objects.get()
     return entry.reason, entry.origin, entry.lifted_at is None
@@ -323,9 +323,9 @@ def test_events_about_a_blocked_address_count_after_unblocking(
 ) -> None:
     assert manual_suppression.block(ann.pk)
     tell_of(kind)
-    assert standing() == ("manual", "operator", True)
+    assert suppression_now() == ("manual", "operator", True)
     assert manual_suppression.unblock(ann.pk)
-    assert standing() == (reason, "provider", True)
+    assert suppression_now() == (reason, "provider", True)
     assert RegisteredReaders().suppressed_among(["ann@example.net"]) == {"ann@example.net"}
     assert not SuppressionChange.objects.filter(change="reactivate").exists()
     assert not manual_suppression.unblock(ann.pk)
@@ -341,14 +341,14 @@ def test_the_most_serious_of_several_reasons_is_kept(
     tell_of("SpamComplaint")
     tell_of("HardBounce")
     assert manual_suppression.unblock(ann.pk)
-    assert standing() == ("complaint", "provider", True)
+    assert suppression_now() == ("complaint", "provider", True)
 
 
 def test_a_block_made_at_the_provider_is_lifted_too(ann: Subscriber) -> None:
     assert manual_suppression.block(ann.pk)
     tell(suppressed(origin="Customer"))
     assert manual_suppression.unblock(ann.pk)
-    assert standing() == ("manual", "operator", False)
+    assert suppression_now() == ("manual", "operator", False)
     assert SuppressionChange.objects.filter(change="reactivate").exists()
 
 
@@ -361,11 +361,11 @@ def test_events_before_an_opt_in_do_not_return(ann: Subscriber, is_shut_out_firs
         tell_of("SpamComplaint")
         assert manual_suppression.block(ann.pk)
     opt_in(ann)
-    assert standing()[1:] == ("operator", True)
+    assert suppression_now()[1:] == ("operator", True)
 
     assert manual_suppression.unblock(ann.pk)
 
-    assert standing()[1:] == ("operator", False)
+    assert suppression_now()[1:] == ("operator", False)
 
 
 def test_events_after_an_opt_in_stay(ann: Subscriber) -> None:
@@ -373,4 +373,4 @@ def test_events_after_an_opt_in_stay(ann: Subscriber) -> None:
     assert manual_suppression.block(ann.pk)
     tell_of("SpamComplaint", at=opt_in(ann) + timedelta(seconds=1))
     assert manual_suppression.unblock(ann.pk)
-    assert standing() == ("complaint", "provider", True)
+    assert suppression_now() == ("complaint", "provider", True)

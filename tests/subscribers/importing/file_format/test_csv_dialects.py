@@ -162,11 +162,11 @@ def test_any_bytes_give_stable_rows_or_one_error(content: bytes) -> None:
         with file:
             rows, again = list(file.rows()), list(file.rows())
     except UnreadableFileError as refusal:
-        said, rows, again = str(refusal), [], []
+        summary, rows, again = str(refusal), [], []
     else:
-        said = f"{columns_sentence(file.description)}; {unused_sentence(file.description)}"
+        summary = f"{columns_sentence(file.description)}; {unused_sentence(file.description)}"
 
-    assert len(said.splitlines()) == 1
+    assert len(summary.splitlines()) == 1
     assert rows == again
     assert [row.line for row in rows] == sorted({row.line for row in rows})
     assert all(len(validate_row(row).email) <= LONGEST_EXCERPT for row in rows)

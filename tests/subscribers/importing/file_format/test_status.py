@@ -242,8 +242,8 @@ def stated(header: str, row: str, *more: str, mapping: tuple[tuple[str, str], ..
     assert layout is not None
     if layout.status is None:
         return None
-    said = layout.status.of(records[1][1])
-    return said.status if isinstance(said, RowStatus) else sentence_of(said)
+    result = layout.status.of(records[1][1])
+    return result.status if isinstance(result, RowStatus) else sentence_of(result)
 
 
 @pytest.mark.parametrize(

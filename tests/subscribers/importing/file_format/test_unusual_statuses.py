@@ -24,8 +24,8 @@ def statuses(*lines: str) -> list[str]:
     layout = layout_of([(n, line.split(",")) for n, line in enumerate(lines, 1)])
     assert layout is not None
     rows = [line.split(",") for line in lines[layout.header_line :]]
-    said = [layout.status.of(row) if layout.status else None for row in rows]
-    return ["" if one is None else str(getattr(one, "status", "rejected")) for one in said]
+    result = [layout.status.of(row) if layout.status else None for row in rows]
+    return ["" if one is None else str(getattr(one, "status", "rejected")) for one in result]
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_the_first_rows_do_not_hide_a_status_column() -> None:
     assert statuses(places, "A,a@x.org,CA,2023,Wick") == ["unconfirmed"]
     assert statuses("email,city,state", "a@x.org,Wick,", "b@x.org,,") == ["unconfirmed"] * 2
     since = [f"r{n}@x.org,2023-01-01" for n in range(300)]
-    said = statuses("email,subscribed", *since, "b@x.org,no", "c@x.org,")
-    assert set(said[:300]) == {"subscribed"}
-    assert said[300:] == ["unsubscribed", "unconfirmed"]
+    result = statuses("email,subscribed", *since, "b@x.org,no", "c@x.org,")
+    assert set(result[:300]) == {"subscribed"}
+    assert result[300:] == ["unsubscribed", "unconfirmed"]
 
 
 @pytest.mark.parametrize("field", ["-", "name"])
@@ -164,7 +164,7 @@ def left(row: str, header: str = "email,unsubscribed_at") -> str:
     layout = layout_of([(1, header.split(",")), (2, row.split(","))])
     assert layout is not None
     assert layout.status is not None
-    said = layout.status.of(row.split(","))
-    assert isinstance(said, RowStatus)
-    assert said.left_at is not None
-    return said.left_at.strftime("%Y-%m-%dT%H:%M")
+    result = layout.status.of(row.split(","))
+    assert isinstance(result, RowStatus)
+    assert result.left_at is not None
+    return result.left_at.strftime("%Y-%m-%dT%H:%M")
