@@ -183,7 +183,7 @@ def test_creating_and_revoking_are_in_the_activity_log(edith: Any) -> None:
     revoke(program.row.pk, edith.pk, among=visible_tokens(edith))
     token = str(program.row)
     assert [plain_sentence_of(line) for line in LogEntry.objects.order_by("pk")] == [
-        f"edith made {token} of edith. Scopes: publish, status.",
+        f"edith created {token} of edith. Scopes: publish, status.",
         f"edith revoked {token} of edith.",
     ]
 
