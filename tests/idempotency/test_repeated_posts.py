@@ -332,7 +332,7 @@ def test_a_post_inside_another_transaction_is_refused(window):
     assert titles() == []
 
 
-def test_the_time_limit_of_waiting_does_not_limit_the_work(window, during_work, settings):
+def test_the_limit_of_the_wait_does_not_limit_the_work(window, during_work, settings):
     settings.IDEMPOTENCY_WAIT_S = 0.25
     found = []
 

@@ -283,7 +283,7 @@ def test_finished_call_deadline_does_not_end_the_next() -> None:
         assert isinstance(send(sender), Answered)
 
 
-def test_deadline_keeps_the_tls_layer_for_the_reader() -> None:
+def test_a_deadline_ends_a_call_without_removing_its_tls_layer() -> None:
     trust = ssl.create_default_context(cafile=CERTIFICATE)
     with (
         ScriptedServer(lambda talk: talk.read_request() and None, secure=True) as server,
@@ -293,7 +293,7 @@ def test_deadline_keeps_the_tls_layer_for_the_reader() -> None:
         call = postmark._Call(deadline_s=now_s() + LONG_S)
         call.take(secured)
         call.end()
-        # Its end of file comes through TLS. Without that layer the version would be None.
+        # The reading thread still needs TLS. Without that layer the version would be None.
         assert secured.version() is not None
 
 

@@ -345,7 +345,7 @@ def test_a_second_copy_raises_an_alarm_and_stops_the_edition(
     assert Delivery.objects.get(recipient=recipient).provider_message_id != "m-2"
 
 
-def test_a_resumed_edition_stops_for_a_third_copy_alone(newsroom: Newsroom) -> None:
+def test_only_a_third_copy_stops_a_resumed_edition_again(newsroom: Newsroom) -> None:
     edition, recipient = sent_to_one(newsroom)
     seen(edition, (recipient, "m-2"))
     control.resume(edition.pk)
@@ -406,7 +406,7 @@ def test_repeated_second_acceptance_raises_one_alarm(newsroom: Newsroom) -> None
     assert control_of(edition) == "running"
 
 
-def test_two_acceptances_at_once_do_not_miss_one_another(newsroom: Newsroom) -> None:
+def test_concurrent_acceptances_see_each_other(newsroom: Newsroom) -> None:
     # The settling worker holds the batch and not the edition. Concurrent evidence has to wait.
     edition = newsroom.publish(readers=1)
     claimed, _, (recipient,) = begun()

@@ -192,7 +192,7 @@ def test_marked_copies_are_looked_up_one_by_one(newsroom: Newsroom) -> None:
     assert newsroom.sandbox.summary()["accepted"] == 10
 
 
-def test_recorded_acceptance_marks_without_an_alarm(newsroom: Newsroom) -> None:
+def test_a_recorded_acceptance_settles_a_copy_without_an_alarm(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     put_on_record(newsroom.copies(edition)[0], "came-late", Evidence.Source.REPLY)
     newsroom.deliver_all()

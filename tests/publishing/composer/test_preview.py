@@ -119,7 +119,7 @@ def test_preview_of_html_form_fields_matches_the_mail(window):
     assert text.html.startswith("Dear Ada Whitlock,")
 
 
-def test_the_next_version_shows_its_words_before_anything_was_saved(window, author, three_readers):
+def test_an_unsaved_next_version_can_be_previewed(window, author, three_readers):
     first = publish(author.pk, fresh_key(), build_content(WORDS), hold_s=0).edition
     composer = window.get(f"/admin/newsletters/write/?issue={first.issue_id}")
     (frame,) = re.findall(r'<iframe [^>]*src="([^"]+)"', composer.html)

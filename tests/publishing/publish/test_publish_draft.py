@@ -299,7 +299,7 @@ def test_draft_is_published_to_every_confirmed_reader_unchanged(
     assert "Edith Marlow published Swifts leave to 3 readers." in sentences
 
 
-def test_pressing_again_is_answered_the_same_and_publishes_nothing_more(
+def test_pressing_again_gets_the_same_answer_and_publishes_nothing_more(
     window, draft, three_readers
 ):
     fields = sheet(window, draft)

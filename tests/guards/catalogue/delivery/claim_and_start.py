@@ -108,14 +108,14 @@ a time marks a copy as sent before
     test_mark_without_evidence_is_looked_up_first
 evidence marks a copy as sent before
     HAS_SENT_MARK: sent_at IS NOT NULL «OR {_IS_PROVED}»)
-    test_recorded_acceptance_marks_without_an_alarm
+    test_a_recorded_acceptance_settles_a_copy_without_an_alarm
 a mark without evidence raises an alarm
     quarantine: «_raise_alarms(cursor, batch, edition, marked)»
     test_mark_without_evidence_is_looked_up_first
     test_a_marked_copy_is_looked_up_and_not_withdrawn
 a recorded acceptance raises no alarm about a mark
     _raise_alarms: «AND NOT {_IS_PROVED}»
-    test_recorded_acceptance_marks_without_an_alarm
+    test_a_recorded_acceptance_settles_a_copy_without_an_alarm
 a copy with a provider's id is never resent automatically
     look_up: «and not context.has_provider_id»
     test_id_without_time_is_never_resent_automatically

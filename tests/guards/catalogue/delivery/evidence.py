@@ -5,7 +5,7 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 the same acceptance twice is one piece of evidence
     record_acceptances: message_id) «ON CONFLICT DO NOTHING»
-    test_a_resumed_edition_stops_for_a_third_copy_alone
+    test_only_a_third_copy_stops_a_resumed_edition_again
 the acceptance on the delivery is not a second one
     record_acceptances: WHERE «NOT (outcome = 'sent' AND provider_message_id = message_id) → true»
     test_first_acceptance_needs_no_evidence_row
@@ -17,7 +17,7 @@ a second copy stops the edition
     test_a_second_copy_raises_an_alarm_and_stops_the_edition
 a second copy that is seen again does not stop a resumed edition
     _raise_for: for message_id in ids[1:] «if message_id not in raised»]
-    test_a_resumed_edition_stops_for_a_third_copy_alone
+    test_only_a_third_copy_stops_a_resumed_edition_again
 of two copies one raises an alarm, whichever it is
     _raise_for: «missing = missing[: len(ids) - 1 - len(raised)]»
     test_repeated_second_acceptance_raises_one_alarm
@@ -26,7 +26,7 @@ an alarm is raised once for its subject
     test_alarm_is_raised_once_per_subject
 two simultaneous acceptances see one another
     record_acceptances: «_lock_batches(cursor, edition, recipients)»
-    test_two_acceptances_at_once_do_not_miss_one_another
+    test_concurrent_acceptances_see_each_other
 a delivery that a worker holds is left to it
     settle_by_evidence: WHERE «state NOT IN ('claimed', 'sending', 'looking_up') → true»
     test_leased_batch_is_left_to_its_worker

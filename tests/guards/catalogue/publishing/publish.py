@@ -145,7 +145,7 @@ a post waits no longer than allowed
     test_consecutive_failures_do_not_extend_the_wait
 the wait's limit does not limit the work
     claim: «_set_statement_timeout(timeout_before)»
-    test_the_time_limit_of_waiting_does_not_limit_the_work
+    test_the_limit_of_the_wait_does_not_limit_the_work
 a key of another form does not return that form's answer
     find_earlier: return response if «bytes(fingerprint) in fingerprints → True» else
     test_other_content_under_the_same_key_gets_422
