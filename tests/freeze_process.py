@@ -7,8 +7,8 @@ import signal
 def freeze(child: int) -> None:
     """Stop a child process; return once all of its threads are stopped.
 
-    The system gives the signal to one thread, and the others run until that thread has been
-    scheduled and stops them. A worker whose lock is released in between runs further than intended.
+    The signal reaches one thread first, and the other threads run a little longer. A test that
+    released a worker's lock during that time would let the worker run too far.
     """
     os.kill(child, signal.SIGSTOP)
     os.waitid(os.P_PID, child, os.WSTOPPED)

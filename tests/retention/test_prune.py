@@ -337,7 +337,7 @@ def test_pause_between_pieces_is_as_long_as_the_last_piece(newsroom: Newsroom) -
 
 
 @pytest.fixture
-def two_break_off(newsroom: Newsroom, make_older: MakeOlder) -> Iterator[None]:
+def two_kinds_fail(newsroom: Newsroom, make_older: MakeOlder) -> Iterator[None]:
     """Create an old row of three kinds; the first and the third cannot be deleted."""
     one_of_three_kinds(newsroom)
     daily_prune.prune_if_due(lambda: False)
@@ -357,7 +357,7 @@ def two_break_off(newsroom: Newsroom, make_older: MakeOlder) -> Iterator[None]:
 
 
 def test_other_kinds_are_deleted_and_failures_set_the_exit_code(
-    two_break_off: None,
+    two_kinds_fail: None,
 ) -> None:
     out, err = StringIO(), StringIO()
 
@@ -376,7 +376,7 @@ def test_other_kinds_are_deleted_and_failures_set_the_exit_code(
     assert all(line.endswith("see the log.") for line in text)
 
 
-def test_daily_task_logs_each_failure_and_retries(two_break_off: None) -> None:
+def test_daily_task_logs_each_failure_and_retries(two_kinds_fail: None) -> None:
     assert daily_prune.prune_if_due(lambda: False)
     task = PeriodicTask.objects.get(name="prune")
     assert task.failures == 1

@@ -50,7 +50,7 @@ def _one_holder(_: State, after: State) -> bool:
     return len(holders) <= 1 and all(call.epoch == batch.epoch for call in calls)
 
 
-def _a_stop_is_a_stop(before: State, after: State) -> bool:
+def _no_call_begins_after_a_stop(before: State, after: State) -> bool:
     return before.control == "running" or not _begins_a_call(before, after)
 
 
@@ -74,7 +74,7 @@ PROMISES: dict[str, Promise] = {
     "A queued, failed or withdrawn copy was not accepted and cannot be.": _absent_is_absent,
     "The counts balance: the batch's state and its delivery's outcome agree.": _the_books_balance,
     "A batch has one holder, and the call on record is theirs.": _one_holder,
-    "No call begins once the edition is paused or cancelled.": _a_stop_is_a_stop,
+    "No call begins once the edition is paused or cancelled.": _no_call_begins_after_a_stop,
     REPORTED_IS_KNOWN: _a_report_stays_known,
     "A copy fails only after one unsuccessful try, or two lost workers.": _fails_for_a_reason,
 }

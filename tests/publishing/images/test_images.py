@@ -186,7 +186,7 @@ class TestMadeFitForMail:
     def test_too_many_pixels_are_refused_before_decoding(self, kind, size, how, refusal):
         file = picture(kind, size, "RGB", **how)
         if kind != "WEBP":
-            file = file[:-100]  # decoded, it would be called damaged
+            file = file[:-100]  # a decoder would report damage
 
         with pytest.raises(UnusableImageError, match=refusal):
             resize_image(file)
