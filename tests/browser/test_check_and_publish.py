@@ -130,7 +130,7 @@ def test_unknown_findings_are_looked_up_once_on_the_page(desk, author):
     expect(desk.get_by_text("have not been opened yet")).to_have_count(0)
 
 
-# One of the two is less than a year away on any day.
+# On any day, one of these zones has such a clock change within a year.
 ZONES = ("Europe/Lisbon", "America/New_York")
 
 

@@ -53,7 +53,7 @@ def composer(desk) -> Page:
 
 @pytest.fixture
 def writing(new_page, author, draft) -> Page:
-    # No colour scheme is forced on the frame, because no reader's browser forces one.
+    # The test's browser, like a reader's, forces no colour scheme on the frame.
     page = new_page(author, color_scheme="null")
     page.goto(f"/admin/newsletters/drafts/{draft.pk}/")
     return is_ready(page)
@@ -305,7 +305,7 @@ def test_author_without_permission_sees_the_reason_and_stays_signed_in(writing, 
 
 
 def test_too_large_text_is_reported_and_saved_once_shorter(writing):
-    # Nine bytes each in the request: more than the site reads.
+    # Each character takes nine bytes in the request. Together they exceed the site's limit.
     letter(writing).evaluate("field => field.value = '雨'.repeat(1_500_000)")
     letter(writing).dispatch_event("input")
 

@@ -392,9 +392,9 @@ def test_list_is_imported_without_scripts(plain, site):
 def test_too_large_form_is_refused_and_its_text_stays_available(new_page, author):
     page = new_page(author, java_script_enabled=False)
     composer = page.goto(WRITE)
-    # The previous page still has its text, unless it must not be stored.
+    # The browser may store the previous page, so its text is still there.
     assert "no-store" not in composer.headers.get("cache-control", "")
-    write(page, "雨" * 1_500_000)  # nine bytes each in the request
+    write(page, "雨" * 1_500_000)  # nine bytes for each character
     page.get_by_role("button", name="Save", exact=True).first.click()
 
     expect(page.get_by_role("heading", level=1)).to_have_text("This form is too large")

@@ -132,7 +132,7 @@ class _Survivor:
         self._line, theirs = Pipe()
         if os.fork() == 0:
             self._line.close()
-            _Company(provider).serve(theirs)
+            _SurvivorProcess(provider).serve(theirs)
         theirs.close()
 
     def ask(self, question: str, *arguments: Any) -> Any:
@@ -145,7 +145,7 @@ class _Survivor:
         return answer
 
 
-class _Company:
+class _SurvivorProcess:
     """Methods of the survivor, one for each question."""
 
     def __init__(self, provider: Provider) -> None:

@@ -70,8 +70,8 @@ def test_copy_is_one_hot_update_of_400_bytes_at_most(
     assert delivery.updated == COPIES
     assert delivery.hot >= 0.8 * COPIES
     # State and lease decide a batch's indexes, so its updates cannot be HOT.
-    # It is one row for two hundred copies: claimed, started, settled. If no call slot is free
-    # within a second, the batch is claimed again.
+    # A batch is one row for two hundred copies, updated at claim, start and settlement. If no call
+    # slot is free within a second, the batch is claimed again.
     assert 3 * BATCHES <= batch.updated <= 3 * BATCHES + 4
 
     for table in ("delivery", "batch"):

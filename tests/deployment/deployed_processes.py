@@ -86,7 +86,7 @@ class Program:
         if self._process.poll() is None:
             self._process.send_signal(number)
 
-    def last_words(self) -> str:
+    def last_lines(self) -> str:
         if not self.log.exists():
             return ""
         lines = self.log.read_text(errors="replace").splitlines()

@@ -122,5 +122,5 @@ def test_every_runbook_command_exists_and_accepts_its_arguments() -> None:
         words = arguments.replace("ISSUE", "00000000-0000-4000-8000-000000000000").split()
         try:
             parser.parse_args([word for word in words if not word.startswith("#")])
-        except Exception as refused:  # noqa: BLE001 -- the line is what is wrong
+        except Exception as refused:  # noqa: BLE001 -- any error means a wrong line
             pytest.fail(f"./homing {name}{arguments}: {refused}")

@@ -96,7 +96,7 @@ class Containers:
         assert code == 0, f"{command}: {code}\n{output}"
         return output
 
-    def come_well(self, name: str, port: int = 8000) -> None:
+    def wait_until_healthy(self, name: str, port: int = 8000) -> None:
         """Wait until a service's own health check passes."""
         test = service(name)["healthcheck"]["test"]
         check = shlex.split(test) if isinstance(test, str) else [str(part) for part in test[1:]]
@@ -130,7 +130,7 @@ def test_compose_commands_publish_and_deliver_an_issue(
     port = free_port()
     containers.settings["PORT"] = str(port)
     containers.begin(*image.command)
-    containers.come_well("web", port)
+    containers.wait_until_healthy("web", port)
     page = requests.get(f"http://127.0.0.1:{port}/", headers=FROM_THE_PROXY, timeout=PATIENCE_S)
     assert page.status_code == 200
     assert "/static/homing." in page.text
@@ -138,7 +138,7 @@ def test_compose_commands_publish_and_deliver_an_issue(
     containers.run("sh", "-ec", PUBLISH)
 
     worker = containers.begin(*shlex.split(service("worker")["command"]))
-    containers.come_well("worker")
+    containers.wait_until_healthy("worker")
     summary = containers.settings["POSTMARK_BASE_URL"] + "/__sandbox__/summary"
     eventually(
         lambda: bool(requests.get(summary, timeout=PATIENCE_S).json()["accepted"] == 2),

@@ -50,8 +50,8 @@ def plainly(sites: Sites, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             lambda: all(map(takes_connections, (port, tls_port))) or not nginx.is_running,
             "nginx listens",
         )
-        assert nginx.is_running, nginx.last_words()
-        assert "[warn]" not in nginx.last_words()
+        assert nginx.is_running, nginx.last_lines()
+        assert "[warn]" not in nginx.last_lines()
         yield ask
     finally:
         nginx.end()

@@ -25,7 +25,7 @@ MANY = 100
 BURST = MOST_CONNECTIONS + 200
 ANNOUNCED = 100_000
 HOST = FROM_THE_PROXY["Host"]
-# These answer before they read the body, because the caller has no permission.
+# At these addresses the site refuses the caller before it reads the body.
 REFUSING = [
     "/api/v1/issues/",
     "/api/v1/imports/",
@@ -72,7 +72,7 @@ def through_nginx(site: ServedSite, tmp_path: Path) -> Iterator[Connect]:
 
     try:
         wait_until(lambda: takes_connections(port) or not nginx.is_running, "nginx listens")
-        assert nginx.is_running, nginx.last_words()
+        assert nginx.is_running, nginx.last_lines()
         yield connect
     finally:
         nginx.end()
@@ -136,7 +136,7 @@ def test_clients_that_take_no_answer_hold_no_thread(site: ServedSite, connect: C
     # More answers than the system buffers for a client.
     with slow_clients(connect, asked.encode() * 150, number=2 * MAX_CONCURRENT_REQUESTS) as clients:
         assert_site_answers(site)
-        # A few threads wait for their clients; the others have disconnected theirs.
+        # A few threads still wait for clients. The other threads have disconnected theirs.
         assert len(clients) > SLOW_TAKERS
 
 

@@ -26,7 +26,7 @@ def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(collected: Path, sites: Sites) -> ServedSite:
-    # The tests' settings look files up on request. The product's list them at the start.
+    # The tests' settings find files on request; the product's settings list them at the start.
     return sites(STATIC_ROOT=str(collected), DJANGO_SETTINGS_MODULE="newsletter_site.settings")
 
 
@@ -91,15 +91,15 @@ def test_uncollected_file_is_served_under_its_own_name(
 def test_deploy_check_reports_missing_collected_files(
     collected: Path, settings: Any, tmp_path: Path
 ) -> None:
-    def says_so(*, deploys: bool) -> bool:
+    def is_reported(*, deploys: bool) -> bool:
         found = run_checks(tags=["homing"], include_deployment_checks=deploys)
         return "homing.W002" in {one.id for one in found}
 
     settings.STATIC_ROOT = str(collected)
-    assert not says_so(deploys=True)
+    assert not is_reported(deploys=True)
     settings.STATIC_ROOT = str(tmp_path)
-    assert says_so(deploys=True)
-    assert not says_so(deploys=False)
+    assert is_reported(deploys=True)
+    assert not is_reported(deploys=False)
 
 
 def test_collecting_warns_of_no_duplicate_files() -> None:

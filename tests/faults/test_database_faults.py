@@ -212,11 +212,11 @@ def test_vanished_server_is_noticed_in_half_a_minute(stage: Stage, proxy: Cuttin
         asked_for = connection.connection.info.get_parameters()
 
     # A silent connection is probed, and an unacknowledged one counts as lost.
-    unheard_s = int(asked_for["keepalives_idle"]) + int(asked_for["keepalives_interval"]) * int(
+    silence_s = int(asked_for["keepalives_idle"]) + int(asked_for["keepalives_interval"]) * int(
         asked_for["keepalives_count"]
     )
     assert asked_for.get("keepalives", "1") == "1"
-    assert 0 < unheard_s <= 30
+    assert 0 < silence_s <= 30
     assert 0 < int(asked_for["tcp_user_timeout"]) <= 30_000
 
 

@@ -71,7 +71,7 @@ def test_frozen_while_sending(stage: Stage, line: StallingLine, settings: Any) -
     frozen.signal(signal.SIGCONT)
     frozen.wait_for("attempt")
     line.go_on()
-    line.wait_until_over()
+    line.wait_until_forwarded()
     assert frozen.stop() == 0, frozen.output
 
     stage.all_got_one(edition, 200)
@@ -124,7 +124,7 @@ def test_frozen_during_a_look_up(stage: Stage, line: StallingLine) -> None:
 
     line.go_on()
     woken(frozen)
-    line.wait_until_over()
+    line.wait_until_forwarded()
 
     stage.all_got_one(edition, READERS)
     assert len(stage.newsroom.attempts(edition)) == 1

@@ -416,7 +416,7 @@ def what_no_browser_sends(homing: Homing) -> None:
             line.recv(1000)
 
 
-def in_confidence(homing: Homing, server: OwnServer) -> dict[str, list[str]]:
+def confidential_values(homing: Homing, server: OwnServer) -> dict[str, list[str]]:
     """Return every confidential value, by its kind."""
     return {
         "a secret": [
@@ -454,7 +454,7 @@ def logged(homing: Homing) -> list[dict[str, Any]]:
 
 
 def test_no_process_wrote_anything_confidential(homing: Homing, server: OwnServer) -> None:
-    secrets = in_confidence(homing, server)
+    secrets = confidential_values(homing, server)
     assert len({token for token in homing.tokens if len(token) > 20}) >= 5
 
     def found_in(lines: list[tuple[str, str]]) -> list[tuple[str, ...]]:

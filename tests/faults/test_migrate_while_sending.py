@@ -197,9 +197,9 @@ A_ROW_WRITTEN = "UPDATE delivery SET name = name WHERE version = 0"
 
 @pytest.fixture
 def killed_in_the_build(stage: Stage) -> Iterator[LetGo]:
-    """Kill a run during its index build, which the server continues.
+    """Kill a run during its index build; the server continues the build.
 
-    Ends the transaction that holds the build up.
+    Yields a function that ends the transaction for which the build waits.
     """
     with stage.hold(A_ROW_WRITTEN) as blocking:
         cut = migrate_in_a_process(stage.url)

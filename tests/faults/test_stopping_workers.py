@@ -9,7 +9,7 @@ from django.db import connection
 
 from delivery.models import Attempt, Batch, WorkerHeartbeat
 from tests.faults.delivery_stack import Stage
-from tests.faults.processes.random_sigterms import blow, workers_to_stop
+from tests.faults.processes.random_sigterms import stop_at_random, workers_to_stop
 from tests.faults.servers.stalling_proxy import StallingLine
 from tests.faults.wait_until import eventually
 
@@ -35,7 +35,7 @@ def test_many_random_signals_leave_nothing_behind_and_lose_no_copy(stage: Stage)
             editions.append(stage.newsroom.publish())
 
     with workers_to_stop(stage.url, stage.provider) as crew:
-        statuses = blow(crew, stage.provider, SIGTERMS, keep_loaded, seed=SEED)
+        statuses = stop_at_random(crew, stage.provider, SIGTERMS, keep_loaded, seed=SEED)
 
     assert statuses == [0] * SIGTERMS
     assert nothing_held()

@@ -107,7 +107,7 @@ def test_every_answer_has_its_policy_headers(people: Any, addresses: Any) -> Non
             assert headers["Referrer-Policy"] in {"same-origin", "no-referrer"}, (name, one)
             assert headers["Cross-Origin-Opener-Policy"] == "same-origin", (name, one)
             assert "camera=()" in headers["Permissions-Policy"], (name, one)
-            # The operator decides about other names below this domain.
+            # Without `includeSubDomains`: the operator decides about other names below this domain.
             assert headers["Strict-Transport-Security"] == "max-age=31536000", (name, one)
 
 

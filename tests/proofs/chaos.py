@@ -123,7 +123,7 @@ def _run(wish: Wish, conditions: Conditions) -> Finding:
                 settings = {"DATABASE_URL": it.url, "POSTMARK_BASE_URL": provider.url}
                 site = slow_clients(conditions.slow_clients, Path(folder), **settings)
                 beside.callback(beside.enter_context(site).judge, finding)
-            _blow(crew, it, readers, random.Random(wish.seed))
+            _kill_until_served(crew, it, readers, random.Random(wish.seed))
         minutes = (time.monotonic() - began) / 60
         alone = crew.ended_alone()
         finding.expect(conditions.until_empty or not alone, f"{alone} workers ended on their own")
@@ -133,11 +133,11 @@ def _run(wish: Wish, conditions: Conditions) -> Finding:
         _count(finding, it, provider, crew.kills)
         finding.figures.append(f"{minutes:.1f} minutes")
         if not finding.passed:
-            finding.short.append(f"Last words of the workers:\n{crew.last_words()}")
+            finding.short.append(f"Last lines of the workers:\n{crew.last_lines()}")
     return finding
 
 
-def _blow(crew: Crew, it: Desk, readers: int, dice: random.Random) -> None:
+def _kill_until_served(crew: Crew, it: Desk, readers: int, dice: random.Random) -> None:
     """Kill one worker a second until every reader is served or time runs out."""
     crew.begin(WORKERS)
     pause = threading.Event()

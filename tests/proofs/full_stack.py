@@ -168,8 +168,8 @@ class Stack:
         self._server.stop(mode)
         self._server.start()
 
-    def last_words(self) -> str:
-        return "\n".join(f"{part.name}: {part.last_words()}" for part in self.parts)
+    def last_lines(self) -> str:
+        return "\n".join(f"{part.name}: {part.last_lines()}" for part in self.parts)
 
 
 def again(signal_number: signal.Signals, *parts: Program) -> None:
@@ -213,7 +213,7 @@ def run(wish: Wish) -> Finding:
         try:
             signed_up = _load(finding, stack, it, readers, per_s, between_s)
         except Exception:
-            say(stack.last_words())
+            say(stack.last_lines())
             raise
         wait_until(lambda: it.open_copies() == (0, 0), "no copy was queued or unconfirmed")
         statuses = stack.end()
@@ -236,7 +236,7 @@ def run(wish: Wish) -> Finding:
             f"{number(len(signed_up))} sign-ups, each on record and asked by mail",
         ]
         if not finding.passed:
-            say(stack.last_words())
+            say(stack.last_lines())
     return finding
 
 

@@ -9,7 +9,7 @@ import time
 from django.test import override_settings
 
 from postmark_sandbox.server import SandboxServer
-from tests.faults.processes.random_sigterms import AT_ONCE, blow, workers_to_stop
+from tests.faults.processes.random_sigterms import AT_ONCE, stop_at_random, workers_to_stop
 from tests.proofs.author import desk
 from tests.proofs.environment import ground, manage
 from tests.proofs.proof import Finding, Wish, number, say
@@ -53,7 +53,7 @@ def run(wish: Wish) -> Finding:
 
         began = time.monotonic()
         with workers_to_stop(it.url, provider) as crew:
-            statuses = blow(crew, provider, signals, keep_loaded, seed=wish.seed)
+            statuses = stop_at_random(crew, provider, signals, keep_loaded, seed=wish.seed)
         took_s = time.monotonic() - began
         leases, unknown, workers, at_work = it.ask(
             "SELECT (SELECT count(*) FROM batch WHERE lease_until IS NOT NULL), "

@@ -50,8 +50,8 @@ class Call(NamedTuple):
     left: int  # ticks to the deadline; negative afterwards
     copy: str = "not written"  # not written | under way | accepted | put off
     age: int = 0  # ticks since the acceptance
-    shown: bool = False  # by the provider's search
-    later_shown: bool = False  # mail that was accepted after the deadline is shown
+    shown: bool = False  # whether the provider's search shows the copy
+    later_shown: bool = False  # whether it shows mail accepted after the deadline
 
 
 class Lost(NamedTuple):

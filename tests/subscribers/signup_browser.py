@@ -73,8 +73,8 @@ def days_pass(days: float) -> None:
     """
     Move all records back in time, without the triggers that protect them.
 
-    It needs a superuser, which the test server provides. A table's owner cannot disable triggers in
-    a test's transaction, because deferred constraints are pending.
+    This needs a superuser, which the test server provides. A table's owner cannot disable triggers
+    in a test's transaction, because deferred constraints are pending.
     """
     with connection.cursor() as cursor:
         cursor.execute("SET session_replication_role = replica")

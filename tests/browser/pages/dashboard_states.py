@@ -26,7 +26,7 @@ def _readers(number: int) -> None:
 
 
 def _went_out(author: Any, days_ago: int, **counts: int) -> None:
-    """Settle an edition as sent, except for these copies."""
+    """Settle an edition: these copies have other outcomes, and all others are sent."""
     edition = published(author)
     at = edition.published_at - timedelta(days=days_ago)
     Edition.objects.filter(pk=edition.pk).update(published_at=at, held_until=at)

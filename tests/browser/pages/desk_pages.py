@@ -32,7 +32,7 @@ DESK = "/admin/newsletters/"
 TOKEN = "a" * 32
 LINK = "https://weatherbooks.org/1911"
 PLAIN = DraftFields("A moth at the lamp", "", MARKDOWN, "Dear all,\n\na moth.", "")
-# It cannot be broken into lines, and every part has an error.
+# No part of this draft can be broken into lines, and every part has an error.
 LONG = DraftFields(
     LONGEST * 2, LONGEST * 2, MARKDOWN, f"# {LONGEST}\n\n`{LONGEST * 3}` {{{{ no }}}}", ""
 )
@@ -42,7 +42,7 @@ TABLE = DraftFields(
 WELL = DraftFields(
     "Swifts", "Where they are", MARKDOWN, f"Dear {{{{ name|reader }}}}, [gone]({LINK}).", ""
 )
-# Every finding about a letter at once.
+# A letter with every possible finding.
 FAULTY = DraftFields(
     "Swifts",
     "",

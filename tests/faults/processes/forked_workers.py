@@ -115,6 +115,6 @@ class Crew:
         self._nursery.wait(PATIENCE_S)
         self._listener.join(PATIENCE_S)
 
-    def last_words(self) -> str:
+    def last_lines(self) -> str:
         """Return the last lines of their output."""
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-LAST_WORDS:])

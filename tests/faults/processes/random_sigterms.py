@@ -32,7 +32,7 @@ def workers_to_stop(database_url: str, provider: SandboxServer) -> closing[Crew]
     return closing(Crew(database_url, provider.url, silence, "--concurrency", "2", **SETTINGS))
 
 
-def blow(
+def stop_at_random(
     crew: Crew,
     provider: SandboxServer,
     signals: int,

@@ -14,7 +14,9 @@ from tests.faults.servers.tcp_proxy import Line, Relay
 
 @dataclass
 class Cut:
-    """Place of a cut: the statement with `at`, once `after` used the same connection.
+    """The statement at which a connection is cut.
+
+    The statement contains `at`. With `after`, the connection has already carried that text.
 
     `answer`: the server executes the statement; only its answer is lost.
     """

@@ -39,7 +39,7 @@ class StallingLine(Relay):
         """Forward the stalled pieces."""
         self._goes_on.set()
 
-    def wait_until_over(self) -> None:
+    def wait_until_forwarded(self) -> None:
         """Wait until every stalled and following piece has been forwarded."""
         assert self._over.wait(PATIENCE_S)
 

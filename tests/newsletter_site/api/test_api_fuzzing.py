@@ -28,11 +28,11 @@ from tests.subscribers.factories import SubscriberFactory, SubscriberImportFacto
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
 SEED = int(os.environ.get("FUZZ_SEED", "20261122"))
-# It takes a minute, or many on a busy machine. It ends automatically.
+# The fuzzer takes a minute, or many minutes on a busy machine, and ends automatically.
 PATIENCE_S = 900 if EXAMPLES <= 2 else 7200
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 HOOKS = Path(__file__).with_name("api_fuzzing_hooks.py")
-# An action uses up its object, and there are several actions.
+# Most actions can be done only once to an object, so each action needs several objects.
 OF_EACH = 30
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.timeout(PATIENCE_S + 30)]

@@ -75,7 +75,7 @@ def operations() -> Iterator[tuple[str, str, str, dict[str, Any]]]:
             yield operation["operationId"], method, path, operation
 
 
-OPERATIONS = {name: (method, path, said) for name, method, path, said in operations()}
+OPERATIONS = {name: (method, path, operation) for name, method, path, operation in operations()}
 CHANGING = sorted(
     name
     for name, (method, _, _) in OPERATIONS.items()
@@ -139,17 +139,17 @@ def test_the_openapi_document_is_valid_and_public(client: Client) -> None:
 
 
 def test_every_operation_is_fully_described() -> None:
-    for name, (_, _, said) in OPERATIONS.items():
-        assert all(said[what] for what in ("summary", "description", "tags")), name
-        assert said["security"] == [{"Bearer": []}]
-        assert {"400", "401", "403", "503"} <= set(said["responses"])
-        keys = [one for one in said["parameters"] if one["name"] == "Idempotency-Key"]
+    for name, (_, _, operation) in OPERATIONS.items():
+        assert all(operation[what] for what in ("summary", "description", "tags")), name
+        assert operation["security"] == [{"Bearer": []}]
+        assert {"400", "401", "403", "503"} <= set(operation["responses"])
+        keys = [one for one in operation["parameters"] if one["name"] == "Idempotency-Key"]
         assert len(keys) == (name in CHANGING)
         if name in CHANGING:
             assert keys[0]["required"] is True
             assert keys[0]["schema"]["pattern"]
-            assert {"409", "413", "415", "422"} <= set(said["responses"])
-        for status, answer in said["responses"].items():
+            assert {"409", "413", "415", "422"} <= set(operation["responses"])
+        for status, answer in operation["responses"].items():
             assert answer["description"]
             if int(status) >= 400:
                 assert list(answer["content"]) == ["application/problem+json"]
@@ -206,7 +206,7 @@ def test_every_changing_call_needs_a_key(program: Program, places: dict[str, str
     assert not PostedForm.objects.exists()
 
 
-CANNOT_BE_TAKEN = [
+INVALID_BODIES = [
     (b"{", "not-readable", "not valid JSON"),
     (b"", "not-valid", "missing"),
     (b"[]", "not-valid", ""),
@@ -225,10 +225,10 @@ CANNOT_BE_TAKEN = [
 
 
 def test_an_invalid_body_gets_400_with_the_reason(program: Program) -> None:
-    for body, kind, said in CANNOT_BE_TAKEN:
+    for body, kind, detail in INVALID_BODIES:
         answer = program.post("/issues/", body)
         assert (answer.status_code, type_of(answer)) == (400, kind), body[:80]
-        assert said in answer.json()["detail"]
+        assert detail in answer.json()["detail"]
     assert not PostedForm.objects.exists()
 
 

@@ -61,8 +61,8 @@ class UnsafeOperation:
         return f"{self.migration}: {self.operation}: {self.instead}"
 
 
-# (migration, operation) as in an UnsafeOperation → why it is allowed. An exception that is not
-# needed fails the test.
+# Maps (migration, operation) of an UnsafeOperation to the reason why it is allowed. The test fails
+# if an exception is not needed.
 EXCEPTIONS: Mapping[tuple[str, str], str] = {}
 
 
@@ -88,7 +88,7 @@ def unsafe_operations(
 def unsafe_operations_of(
     migration: Migration, state: ProjectState, fresh: set[tuple[str, str]]
 ) -> list[UnsafeOperation]:
-    """Find those of one migration. Add its new tables to `fresh`."""
+    """Find the unsafe operations of one migration. Add its new tables to `fresh`."""
     unsafe = []
     locked: set[tuple[str, str]] = set()
     not_valid: set[str] = set()

@@ -33,7 +33,7 @@ from tests.subscribers.importing.not_a_csv_examples import NO_LISTS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-LONG = CHUNK + 1  # rows; an import does them in two pieces
+LONG = CHUNK + 1  # rows; an import needs two chunks for them
 
 
 def claim_lease() -> Lease:
@@ -42,7 +42,7 @@ def claim_lease() -> Lease:
     return lease
 
 
-def the_lease_ran_out() -> None:
+def expire_lease() -> None:
     SubscriberImport.objects.update(lease_until="2026-01-01T00:00:00Z")
 
 
@@ -69,7 +69,7 @@ def test_the_server_ends_a_frozen_transaction_with_its_lease(
 def test_a_lost_lease_prevents_writing(file_of: FileOf) -> None:
     record = kept_in_waiting(file_of("ada@example.org,Ada"))
     first = claim_lease()
-    the_lease_ran_out()
+    expire_lease()
     second = claim_lease()
 
     run(first)
@@ -88,7 +88,7 @@ def test_a_lease_lost_between_chunks_prevents_writing(file_of: FileOf, rows: int
 
     def somebody_takes_over(progress: SubscriberImport) -> None:
         if progress.rows == rows:
-            the_lease_ran_out()
+            expire_lease()
             claim_lease()
 
     run(first, on_progress=somebody_takes_over)
@@ -129,7 +129,7 @@ def test_an_expired_lease_prevents_writing(
 ) -> None:
     kept_in_waiting(file_of("ada@example.org,Ada"))
     lease = claim_lease()
-    the_lease_ran_out()
+    expire_lease()
     run(lease)
     assert not Subscriber.objects.exists()
 
@@ -163,7 +163,7 @@ def test_an_import_without_progress_is_refused(
     run_next_import(lambda: True)
     for _ in range(MAX_STALLED_CLAIMS):
         claim_lease()
-        the_lease_ran_out()
+        expire_lease()
 
     run_next_import(lambda: False)
 

@@ -62,7 +62,7 @@ def goes(reader: Subscriber, state: str = "unsubscribed") -> None:
 def is_private(page: HttpResponse) -> bool:
     """Whether a page shows no address and stays out of caches and search engines."""
     assert page.headers["Cache-Control"] == "no-store"
-    # Not no-referrer: browsers would then send the form with the origin `null`.
+    # With `no-referrer`, browsers would send the form with the origin `null`.
     assert page.headers["Referrer-Policy"] == "same-origin"
     assert page.headers["X-Robots-Tag"] == "noindex"
     return ADA not in page.content.decode().replace("<wbr>", "")

@@ -33,7 +33,7 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
 
 
-def tell(*facts: AddressEvent) -> None:
+def apply(*facts: AddressEvent) -> None:
     RegisteredReaders().apply_events(facts)
 
 
@@ -102,7 +102,7 @@ def opt_in(reader: Subscriber) -> datetime:
 def test_each_event_has_its_effect(
     ann: Subscriber, event: AddressEvent, state: str, reason: str | None
 ) -> None:
-    tell(event, event)
+    apply(event, event)
     assert state_of(ann) == state
     assert list(Suppression.objects.values_list("address_key", "reason", "at")) == (
         [("ann@example.net", reason, AT)] if reason else []
@@ -111,7 +111,7 @@ def test_each_event_has_its_effect(
 
 def test_a_bounced_confirmation_mail_marks_its_reader() -> None:
     reader = Subscriber.objects.create(email="ann@example.net", state="pending")
-    tell(bounced(stream="outbound"))
+    apply(bounced(stream="outbound"))
     assert state_of(reader) == "bounced"
 
 
@@ -129,7 +129,7 @@ def test_the_order_makes_no_difference(ann: Subscriber) -> None:
         ann = Subscriber.objects.create(
             email="Ann@example.net", state="confirmed", confirmed_at="2026-01-01T00:00:00Z"
         )
-        tell(*order)
+        apply(*order)
         ann.refresh_from_db()
         entry = Suppression.objects.get()
         left.add((ann.state, ann.unsubscribed_at, entry.reason, entry.at, tuple(sorted(acts()))))
@@ -137,19 +137,19 @@ def test_the_order_makes_no_difference(ann: Subscriber) -> None:
 
 
 def test_an_act_is_recorded_once(ann: Subscriber) -> None:
-    tell(bounced(), suppressed("HardBounce"), bounced(bounce="2"))
+    apply(bounced(), suppressed("HardBounce"), bounced(bounce="2"))
     assert acts() == ["bounced"]
 
 
 def test_a_bounce_is_stored_once_and_gets_its_copy_later(ann: Subscriber) -> None:
     key = DeliveryKey(UUID(int=7), 2, ann.pk)
-    tell(bounced(at=AT + DAY), bounced(delivery=key), bounced())
+    apply(bounced(at=AT + DAY), bounced(delivery=key), bounced())
     kept = Bounce.objects.get()
     assert (kept.provider_id, kept.at, kept.issue_id, kept.version) == ("1", AT, UUID(int=7), 2)
 
 
 def test_a_bounce_without_an_id_is_stored_once(ann: Subscriber) -> None:
-    tell(bounced(bounce=None), bounced(bounce=None), bounced(bounce=None, at=AT + DAY))
+    apply(bounced(bounce=None), bounced(bounce=None), bounced(bounce=None, at=AT + DAY))
     assert sorted(Bounce.objects.values_list("at", flat=True)) == [AT, AT + DAY]
 
 
@@ -157,13 +157,13 @@ def test_a_bounce_without_an_id_is_stored_once(ann: Subscriber) -> None:
 def test_a_later_inactive_report_updates_the_bounce(
     ann: Subscriber, reports: tuple[bool, bool]
 ) -> None:
-    tell(*[bounced("Transient", inactive=inactive) for inactive in reports])
+    apply(*[bounced("Transient", inactive=inactive) for inactive in reports])
     assert Bounce.objects.get().inactive
 
 
 @pytest.mark.parametrize("days", [(0, 1), (1, 0)])
 def test_the_earlier_time_of_unsubscribing_stays(ann: Subscriber, days: tuple[int, int]) -> None:
-    tell(*[suppressed(at=AT + day * DAY) for day in days])
+    apply(*[suppressed(at=AT + day * DAY) for day in days])
     ann.refresh_from_db()
     assert ann.unsubscribed_at == AT
 
@@ -174,20 +174,20 @@ def test_repeated_events_do_not_write_the_reader_again(ann: Subscriber) -> None:
             cursor.execute("SELECT xmin, ctid FROM subscriber WHERE id = %s", [ann.pk])
             return cursor.fetchone()  # type: ignore[no-any-return]
 
-    tell(bounced())
+    apply(bounced())
     before = written_by()
-    tell(bounced(bounce="2"), bounced(bounce="3"))
+    apply(bounced(bounce="2"), bounced(bounce="3"))
     assert written_by() == before
 
 
 def test_an_unknown_address_is_suppressed() -> None:
-    tell(bounced(), suppressed())
+    apply(bounced(), suppressed())
     assert not Subscriber.objects.exists()
     assert Suppression.objects.get().reason == "unsubscribe"
 
 
 def test_the_copy_identifies_the_reader_before_the_address(ann: Subscriber) -> None:
-    tell(bounced(address="other@example.net", delivery=DeliveryKey(UUID(int=7), 1, ann.pk)))
+    apply(bounced(address="other@example.net", delivery=DeliveryKey(UUID(int=7), 1, ann.pk)))
     assert state_of(ann) == "bounced"
 
 
@@ -199,49 +199,49 @@ def soft(number: int, *, days: float, issue: int | None = None) -> Bounced:
 @pytest.mark.parametrize("turn", [1, -1])
 def test_enough_soft_bounces_count_as_a_bounce(ann: Subscriber, turn: int) -> None:
     facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
-    tell(*facts[::turn][:-1])
+    apply(*facts[::turn][:-1])
     assert state_of(ann) == "confirmed"
-    tell(facts[::turn][-1], soft(SOFT_BOUNCES, days=SOFT_BOUNCES))
+    apply(facts[::turn][-1], soft(SOFT_BOUNCES, days=SOFT_BOUNCES))
     assert state_of(ann) == "bounced"
     assert Suppression.objects.get().at == facts[-1].at
 
 
 def test_several_bounces_of_one_copy_count_as_one(ann: Subscriber) -> None:
-    tell(*[soft(number, days=number, issue=1) for number in range(2 * SOFT_BOUNCES)])
+    apply(*[soft(number, days=number, issue=1) for number in range(2 * SOFT_BOUNCES)])
     assert state_of(ann) == "confirmed"
 
 
 def test_a_bounce_of_no_copy_of_ours_does_not_count(ann: Subscriber) -> None:
-    tell(*[soft(number, days=number) for number in range(SOFT_BOUNCES - 1)])
-    tell(bounced("SoftBounce", bounce="99", at=AT + DAY))
+    apply(*[soft(number, days=number) for number in range(SOFT_BOUNCES - 1)])
+    apply(bounced("SoftBounce", bounce="99", at=AT + DAY))
     assert state_of(ann) == "confirmed"
 
 
 def test_bounces_before_the_last_opt_in_do_not_count(ann: Subscriber) -> None:
     at = opt_in(ann)
     days = (at - AT) / DAY
-    tell(*[soft(number, days=days - 1) for number in range(SOFT_BOUNCES - 1)])
-    tell(soft(SOFT_BOUNCES, days=days + 1))
+    apply(*[soft(number, days=days - 1) for number in range(SOFT_BOUNCES - 1)])
+    apply(soft(SOFT_BOUNCES, days=days + 1))
     assert state_of(ann) == "confirmed"
 
 
 def test_a_bounce_of_another_kind_does_not_count(ann: Subscriber) -> None:
     facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
-    tell(replace(facts[0], kind="AutoResponder"), *facts[1:])
+    apply(replace(facts[0], kind="AutoResponder"), *facts[1:])
     assert state_of(ann) == "confirmed"
 
 
 def test_bounces_far_apart_do_not_add_up(ann: Subscriber) -> None:
     apart = (WITHIN_DAYS + 1) / (SOFT_BOUNCES - 1)
-    tell(*[soft(number, days=number * apart) for number in range(SOFT_BOUNCES)])
+    apply(*[soft(number, days=number * apart) for number in range(SOFT_BOUNCES)])
     assert state_of(ann) == "confirmed"
 
 
 def test_events_older_than_the_opt_in_have_no_effect(ann: Subscriber) -> None:
-    tell(suppressed("SpamComplaint"))
+    apply(suppressed("SpamComplaint"))
     at = opt_in(ann)
     assert state_of(ann) == "confirmed"
-    tell(bounced(at=at - DAY), suppressed(at=at), suppressed("SpamComplaint", at=at - DAY))
+    apply(bounced(at=at - DAY), suppressed(at=at), suppressed("SpamComplaint", at=at - DAY))
     assert state_of(ann) == "confirmed"
     assert Suppression.objects.get().lifted_at == at
     # It is stored anyway.
@@ -254,24 +254,24 @@ def test_events_older_than_an_uncommitted_opt_in_have_no_effect(
 ) -> None:
     """The reader confirms while the bounce is being applied."""
 
-    def tell_late() -> None:
+    def apply_late() -> None:
         with transaction.atomic():
-            tell(bounced())
+            apply(bounced())
 
     with transaction.atomic():
         opt_in(ann)
-        telling = beside(tell_late)
+        applying = beside(apply_late)
         Newsroom().wait_for_a_backend_that_waits_for_a_lock()
-    telling.result(PATIENCE_S)
+    applying.result(PATIENCE_S)
 
     assert state_of(ann) == "confirmed"
     assert not Suppression.objects.exists()
 
 
 def test_later_events_count_and_are_recorded_again(ann: Subscriber) -> None:
-    tell(suppressed("SpamComplaint"))
+    apply(suppressed("SpamComplaint"))
     at = opt_in(ann)
-    tell(bounced(at=at + timedelta(seconds=1)))
+    apply(bounced(at=at + timedelta(seconds=1)))
     assert state_of(ann) == "bounced"
     entry = Suppression.objects.get()
     assert (entry.reason, entry.lifted_at, entry.lifted_by_id) == ("bounce", None, None)
@@ -281,7 +281,7 @@ def test_later_events_count_and_are_recorded_again(ann: Subscriber) -> None:
 
 def test_an_import_is_not_an_opt_in(ann: Subscriber) -> None:
     # The importer states consent after the reader unsubscribed at the provider.
-    tell(suppressed(at=datetime(2025, 1, 1, tzinfo=UTC)))
+    apply(suppressed(at=datetime(2025, 1, 1, tzinfo=UTC)))
     assert state_of(ann) == "unsubscribed"
 
 
@@ -289,23 +289,23 @@ def test_unblocking_does_not_lift_later_provider_reports(ann: Subscriber) -> Non
     """A late event has the same effect as one before the block."""
     assert manual_suppression.block(ann.pk)
     assert manual_suppression.unblock(ann.pk)
-    tell(suppressed(origin="Customer"))
+    apply(suppressed(origin="Customer"))
     assert Suppression.objects.get().lifted_at is not None
-    tell(bounced("SpamComplaint"))
+    apply(bounced("SpamComplaint"))
     entry = Suppression.objects.get()
     assert (entry.reason, entry.origin, entry.lifted_at) == ("complaint", "provider", None)
 
 
 def test_an_operators_block_keeps_its_origin(ann: Subscriber) -> None:
     Suppression.objects.create(address_key="ann@example.net", reason="manual", origin="operator")
-    tell(bounced("SpamComplaint"))
+    apply(bounced("SpamComplaint"))
     entry = Suppression.objects.get()
     assert (entry.reason, entry.origin) == ("manual", "operator")
     assert state_of(ann) == "complained"
 
 
-def tell_of(kind: str, *, at: datetime = AT) -> None:
-    tell(bounced(kind, bounce=kind, at=at))
+def apply_kind(kind: str, *, at: datetime = AT) -> None:
+    apply(bounced(kind, bounce=kind, at=at))
 
 
 def suppression_now() -> tuple[str, str, bool]:
@@ -322,7 +322,7 @@ def test_events_about_a_blocked_address_count_after_unblocking(
     ann: Subscriber, kind: str, reason: str
 ) -> None:
     assert manual_suppression.block(ann.pk)
-    tell_of(kind)
+    apply_kind(kind)
     assert suppression_now() == ("manual", "operator", True)
     assert manual_suppression.unblock(ann.pk)
     assert suppression_now() == (reason, "provider", True)
@@ -331,34 +331,34 @@ def test_events_about_a_blocked_address_count_after_unblocking(
     assert not manual_suppression.unblock(ann.pk)
 
 
-@pytest.mark.parametrize("is_shut_out_first", [True, False])
+@pytest.mark.parametrize("is_blocked_first", [True, False])
 def test_the_most_serious_of_several_reasons_is_kept(
-    ann: Subscriber, is_shut_out_first: bool
+    ann: Subscriber, is_blocked_first: bool
 ) -> None:
-    if not is_shut_out_first:
-        tell_of("HardBounce")
+    if not is_blocked_first:
+        apply_kind("HardBounce")
     assert manual_suppression.block(ann.pk)
-    tell_of("SpamComplaint")
-    tell_of("HardBounce")
+    apply_kind("SpamComplaint")
+    apply_kind("HardBounce")
     assert manual_suppression.unblock(ann.pk)
     assert suppression_now() == ("complaint", "provider", True)
 
 
 def test_a_block_made_at_the_provider_is_lifted_too(ann: Subscriber) -> None:
     assert manual_suppression.block(ann.pk)
-    tell(suppressed(origin="Customer"))
+    apply(suppressed(origin="Customer"))
     assert manual_suppression.unblock(ann.pk)
     assert suppression_now() == ("manual", "operator", False)
     assert SuppressionChange.objects.filter(change="reactivate").exists()
 
 
-@pytest.mark.parametrize("is_shut_out_first", [True, False])
-def test_events_before_an_opt_in_do_not_return(ann: Subscriber, is_shut_out_first: bool) -> None:
-    if is_shut_out_first:
+@pytest.mark.parametrize("is_blocked_first", [True, False])
+def test_events_before_an_opt_in_do_not_return(ann: Subscriber, is_blocked_first: bool) -> None:
+    if is_blocked_first:
         assert manual_suppression.block(ann.pk)
-        tell_of("SpamComplaint")
+        apply_kind("SpamComplaint")
     else:
-        tell_of("SpamComplaint")
+        apply_kind("SpamComplaint")
         assert manual_suppression.block(ann.pk)
     opt_in(ann)
     assert suppression_now()[1:] == ("operator", True)
@@ -369,8 +369,8 @@ def test_events_before_an_opt_in_do_not_return(ann: Subscriber, is_shut_out_firs
 
 
 def test_events_after_an_opt_in_stay(ann: Subscriber) -> None:
-    tell_of("HardBounce")
+    apply_kind("HardBounce")
     assert manual_suppression.block(ann.pk)
-    tell_of("SpamComplaint", at=opt_in(ann) + timedelta(seconds=1))
+    apply_kind("SpamComplaint", at=opt_in(ann) + timedelta(seconds=1))
     assert manual_suppression.unblock(ann.pk)
     assert suppression_now() == ("complaint", "provider", True)

@@ -97,7 +97,7 @@ an erased reader gets nothing
     test_delivery_hooks::test_an_unknown_recipient_is_withdrawn
 
 # --- Marks of an earlier sending ---
-a marked copy is not sent with the others
+a copy that may have been sent before is not sent with the others
     _split_by_mark: (marked if «→ False and» has_mark
     test_mark_without_evidence_is_looked_up_first
 a provider's id marks a copy as sent before

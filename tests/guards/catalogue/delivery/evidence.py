@@ -18,7 +18,7 @@ a second copy stops the edition
 a second copy that is seen again does not stop a resumed edition
     _raise_for: for message_id in ids[1:] «if message_id not in raised»]
     test_only_a_third_copy_stops_a_resumed_edition_again
-of two copies one raises an alarm, whichever it is
+two copies raise one alarm, in either order
     _raise_for: «missing = missing[: len(ids) - 1 - len(raised)]»
     test_repeated_second_acceptance_raises_one_alarm
 an alarm is raised once for its subject
@@ -33,7 +33,7 @@ a delivery that a worker holds is left to it
 a reply that names another id than an earlier acceptance is noticed
     unapplied_evidence: (outcome <> 'sent' «OR provider_message_id <> message_id»)
     test_reply_with_another_id_is_a_second_copy
-evidence beside settled copies waits for a decision while the edition does not run
+copies still queued after evidence settled others wait while the edition is stopped
     _SETTLE: WHEN «(SELECT control FROM edition WHERE id = %(edition)s) = 'running' → true»
     test_waiting_copies_follow_the_edition_after_a_look_up
 an id on a delivery is preferred to another
@@ -42,7 +42,7 @@ an id on a delivery is preferred to another
 a first batch that ends by evidence passes its turn to the next
     settle_by_evidence: «pass_probe_on(cursor, edition)»
     test_probe_settled_by_evidence_passes_the_probe_on
-copies requeued beside settled ones of a cancelled edition are never sent
+copies still queued after evidence settled others of a cancelled edition are not sent
     settle_by_evidence: «withdraw_if_cancelled(cursor, edition)»
     test_waiting_copies_follow_the_edition_after_a_look_up
 
@@ -63,13 +63,13 @@ a length with thousands of digits is not parsed
 a future time is replaced by the time of receipt
     _apply_acceptance: by = «min(accepted.by, received_at) if accepted.by else None → accepted.by»
     test_future_times_and_odd_attempts_are_left_out
-a truncated webhook is not taken for a whole one
+a truncated webhook is refused
     PostmarkWebhook.post: «return _respond(408, "The event is incomplete.") → body = b""»
     test_a_truncated_body_gets_408_and_stores_no_event
-a webhook without a length is not taken for an empty one
+a webhook without a length is refused, not read as empty
     _content_length: if not given «and "HTTP_TRANSFER_ENCODING" not in request.META»:
     test_body_without_content_length_is_refused
-an event that was not stored may come again
+the provider repeats an event that could not be stored
     _store_and_apply: return _respond(«503 → 200», "The event could not be stored.")
     test_webhook_answers_503_while_the_database_is_down
 a repeated event is recognised

@@ -40,7 +40,7 @@ an entry without a date is skipped
 a suppression list is never held in memory completely
     _PollRun.suppressions: while chunk := list(«islice(entries, PAGE_SIZE) → entries»):
     test_a_long_list_is_stored_without_holding_it_in_memory
-an answer without a list is not taken for an empty list
+an answer without a list is not read as an empty list
     _events: «if not is_there: raise UnreadableDumpError»
     test_unexpected_answers_are_not_a_suppression_list
 a stopping worker does not wait for the end of a list
@@ -116,7 +116,7 @@ bounces far apart are not added up
 an action is logged once
     _record_act: «since.filter(act=act).exists() → False»
     test_an_act_is_recorded_once
-the echo of our own change is recognised
+an event caused by our own change is recognised
     _address_event: event.origin == "«Customer → Nobody»":
     test_a_webhook_about_our_own_request_changes_nothing
 only the latest change of an address is sent

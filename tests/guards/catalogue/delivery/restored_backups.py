@@ -58,7 +58,7 @@ request numbers are not reused after a restore
     next_request_number: «jumps * REQUESTS_APART if was_here else» 0
     test_lost_request_causes_no_second_copy_of_the_next
     test_the_first_data_request_after_a_restore_skips_numbers
-only readers from before a restore get a jump in their numbers
+request numbers jump only for readers from before the restore
     next_request_number: «subscriber_id // IDS_APART < jumps → True»
     test_a_new_reader_after_a_restore_starts_with_number_one
 declaring and noticing a restore do not deadlock
@@ -91,7 +91,7 @@ later mail is searched before the scan
 nothing continues before the whole search was read
     find_obstacle: return None if «was_all_shown → True» else
     test_an_obstacle_is_named
-silence is judged by the deadline and the last look-up
+silence counts only after the deadline and the last look-up
     reconcilable_at: timedelta(seconds=«deadline_s +» last_lookup_after_s)
     test_reconciling_waits_for_call_deadline_and_look_ups
 a round waits for the deadline of calls before the restore

@@ -69,7 +69,7 @@ copies stay while events about them wait to be applied
 a called-back issue does not count as the newest
     _STATUS: WHERE batch.edition_id = later.id «AND sent > 0»)
     test_called_back_issue_does_not_count_as_the_newest
-the slower of two runs continues
+of two runs the slower one continues after the other has marked the copies
     DropStatus.may_be_dropped: return not self.obstacle «and self.dropped_at is None»
     test_two_runs_both_continue_and_one_is_logged
 rows that another run deletes do not count as a difference
@@ -78,7 +78,7 @@ rows that another run deletes do not count as a difference
 dropping copies by command is logged
     _mark_dropped: «record_action_from_the_command_line(edition, "drop_copies") → pass»
     test_dropping_is_logged_once_over_several_runs
-a copy marked as dropped but still there is not counted
+a copy that is marked as dropped but not yet deleted is not counted
     count_feedback: «AND NOT {unless}»
     test_complaints_and_bounces_are_applied_without_a_pause
     test_bounce_waiting_during_a_drop_is_not_counted
@@ -103,7 +103,7 @@ a call without a recorded end counts by its deadline
 a correction is refused if it cannot reach all earlier recipients
     version_refusal: «reached_refusal(issue, version) → ""»
     test_dropped_copies_block_corrections_only_to_reached_readers
-the database itself refuses it, whatever the code does
+the database itself refuses a correction that cannot reach all earlier recipients
     sql: DROP TRIGGER who_was_reached_is_known ON edition
     test_database_refuses_a_correction_from_other_code
 an event about a dropped copy reaches its reader

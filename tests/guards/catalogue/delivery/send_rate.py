@@ -18,7 +18,7 @@ no worker calls before the time that the provider named
 while the rate is limited no batch goes before its slot
     claim: provided=«f"NOT {IS_SLOWED}" → "true"»
     test_after_a_429_batches_wait_for_their_permit
-a slot is taken when it is due
+a worker takes its slot no earlier than it is due
     acquire_permit: FROM send_rate WHERE next_claim_at «<= clock_timestamp() → IS NOT NULL»
     test_rate_limit_applies_to_all_workers_together
 one of many workers takes the slot

@@ -56,16 +56,16 @@ a refused address gets no more mail
 a fault of the account stops the edition
     _change_edition: «stop(cursor, claim.edition, settlement.stop_edition) → pass»
     test_account_fault_stops_the_edition_without_using_tries
-a look-up's result is no judgement about the account
+a look-up's result does not show that the account works
     _change_edition: elif claim.probing «and not looked_up» and _was_judged(settlement):
     test_a_look_up_does_not_end_the_probe
-a postponed call is no judgement about the account
+a postponed call does not show that the account works
     _change_edition: elif claim.probing and not looked_up «and _was_judged(settlement)»:
     test_a_deferred_call_does_not_end_the_probe
-the next batch goes first if all readers of the first one had left
+if all readers of the first batch have left, the next batch goes first
     start.start_in: «pass_probe_on(cursor, claim.edition) → pass» return []
     test_an_empty_first_batch_does_not_end_the_probe
-the next batch goes first if the first one was parked
+if the first batch is parked, the next one goes first
     _recover_claimed: «pass_probe_on(cursor, lease.edition) → pass»
     test_parked_probe_releases_the_rest
 look-ups count from the time when the copy became unconfirmed

@@ -39,12 +39,12 @@ an issue that may have reached a reader does not become a draft again
 an issue with unconfirmed copies does not become a draft again
     reached_nobody: (counts.sent «or counts.unknown» or counts.waiting)
     test_cancelling_makes_no_draft_if_a_reader_may_have_it[doubt]
-a truncated body is not taken for a shorter one
+a truncated body is refused, not read as a shorter one
     CompleteBody._take: if «len(piece) < wanted → False» and
     test_a_truncated_letter_is_never_published[application/x-www-form-urlencoded]
     test_truncated_call_is_refused_and_can_be_retried
     test_a_truncated_upload_can_be_repeated_with_the_same_key
-a truncated form is not taken for an empty one
+a truncated form is refused, not read as empty
     FormErrors.process_view: return «defaults.bad_request(request, error) → None» return
     test_a_truncated_letter_is_never_published[application/x-www-form-urlencoded]
 no draft is saved while it becomes an edition
@@ -76,13 +76,13 @@ an existing version is not published again
 only the next version is published
     publish: : if «refusal → False»:
     test_version_that_is_not_next_is_refused_with_reason
-of two authors who publish one version the second gets the first's
+if two authors publish the same version, the second gets the first one's edition
     publish: if «constraint_of(error) in (ONE_PER_KEY, ONE_PER_VERSION, ADDRESS_STAYS) → False»:
     test_concurrent_publication_waits_and_returns_the_first_edition
 an issue that may have been sent keeps its URL
     update_address: if issue.slug not in addresses and «not _is_address_fixed(issue) → True»:
     test_archive_address_stays_once_a_copy_may_have_been_sent[sent]
-of two who rename a called-back issue the second gets the first's version
+if two authors rename a called-back issue, the second gets the first one's edition
     publish: in (ONE_PER_KEY, ONE_PER_VERSION«, ADDRESS_STAYS»):
     test_renaming_a_called_back_issue_twice_publishes_once
 publishing is complete or has no effect
@@ -111,13 +111,13 @@ a correction for the unreached skips a copy with the provider's id
 a correction for the unreached skips a copy with a recorded acceptance
     select_audience: copies.filter(may_have_left))«, ~Exists(Evidence.objects.filter(**theirs))»
     test_a_copy_with_a_mark_is_not_unreached[evidence]
-the unreached wait while a running version is still sent
+a version for the unreached waits while an earlier version is still being sent
     unreached_refusal: if «counts.control not in {"cancelled", "closed"} and not is_over → False»:
     test_unreached_audience_waits_until_no_earlier_copy_can_be_sent[waits]
-the unreached wait until the calls of a cancelled version have ended
+a version for the unreached waits for the calls of a cancelled version
     unreached_refusal: if «counts.control in {"cancelled", "closed"} and counts.waiting → False»:
     test_unreached_audience_waits_until_no_earlier_copy_can_be_sent[in_a_call]
-the unreached wait for the decision about the missed
+a version for the unreached waits for the decision about missed readers
     unreached_refusal: counts.unknown «or counts.missed»
     test_unreached_audience_waits_until_no_earlier_copy_can_be_sent[was_missed]
 a draft offers the unreached if copies are unconfirmed
@@ -173,7 +173,7 @@ an answer is saved once, in the row that was claimed
 a saved answer is not overwritten
     SAVE: AND idempotency_key = %s «AND response_status_code IS NULL»
     test_work_that_answers_its_own_claim_is_refused
-a claim without an answer is not taken for an answer
+a claim without an answer is not returned as an answer
     find_earlier: if «status is None → False»:
     test_a_committed_claim_without_a_response_is_an_error
 keys belong to their user
@@ -182,10 +182,10 @@ keys belong to their user
 a draft whose text a script publishes cannot be published again
     _post: if «content is not None → False» or revision:
     test_draft_published_by_a_script_stays_published
-a script's text is its draft's, without the automatic plain text
+a script's text matches its draft's text without the automatic plain text
     matching_content: «completed → posted».sha256 == content.sha256
     test_draft_published_by_a_script_stays_published
-the confirmation's fields are the draft's
+the confirmation's fields must match the draft's
     matching_content: if «(draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue,
         goes_to, asked.unlisted) → False»:
     test_confirmation_with_other_fields_publishes_nothing[goes to]

@@ -5,15 +5,15 @@ from tests.guards.notation import guards
 GUARDS = guards(r"""
 
 # --- One process at a time ---
-an import under a lease is not taken
+a leased import cannot be claimed by another worker
     claim_import: «AND (lease_until IS NULL OR lease_until < clock_timestamp())»
     test_a_leased_import_cannot_be_claimed
 
-# Owner and epoch say the same of processes that draw an owner for every hold.
+# Each process chooses a new owner for each claim, so owner and epoch always change together.
 a process that lost its lease to another writes nothing more
     guard: AND «owner = %s AND epoch = %s → %s IS NOT NULL AND %s IS NOT NULL» AND state = %s
     test_a_lost_lease_prevents_writing
-each claim of an import counts
+each claim of an import raises its epoch
     claim_import: epoch = epoch «+ 1», stalled_claims
     test_two_workers_run_one_import_once
 a process whose lease has expired writes nothing
@@ -25,10 +25,10 @@ every piece begins with a check of the lease
 only the holder of an import ends it
     _finish: with transaction.atomic(), connection.cursor() as cursor: «guard(cursor, lease)»
     test_a_lease_lost_between_chunks_prevents_writing
-a process that freezes in a piece does not block others forever
+a process that freezes within a piece does not block others forever
     guard: SELECT set_config('«idle_in_transaction_session_timeout → application_name»', %s, true)
     test_the_server_ends_a_frozen_transaction_with_its_lease
-imports alternate by the piece
+imports take turns after each piece
     _apply_chunk: «cursor.execute(ONE_AT_A_TIME)»
     test_only_one_import_applies_a_chunk_at_a_time
 an import that never advances is finally refused
@@ -49,13 +49,13 @@ two lists in one upload are refused
 an import begins without the notes of its check
     _run: cursor: guard(cursor, lease) «delete_noted_rows(lease.import_id)»
     test_an_import_matches_its_check_and_asks_readers_to_confirm
-an earlier address counts once, across pieces too
+an address of an earlier piece is a duplicate too
     REMOVE_DUPLICATES: WHERE «line NOT IN (SELECT line FROM first_time) → false»
     test_duplicates_are_found_across_chunks
-content other than announced is discarded
+content that differs from the announced hash is discarded
     store: if «digest.digest() != content_hash → False»:
     test_a_file_that_changes_during_upload_is_refused
-content lost on the way is noticed
+missing bytes of stored content are noticed
     _run: if «file.import_hash != bytes(record.content_hash) → False»:
     test_missing_bytes_of_a_stored_file_are_detected
 a file of several pieces arrives complete

@@ -59,13 +59,13 @@ the most severe of several events applies after an unblock
 an unblock does not restore what an opt-in has lifted
     reported_reasons: id__gt=«reader.opt_in_id or» 0
     test_events_before_an_opt_in_do_not_return
-nor what the suppression list kept beside an operator's block
+an unblock does not restore an older suppression that an opt-in has lifted
     _remaining_reason: = «reader.opt_in is not None and reader.opt_in.at >= blocked.at → False»
     test_events_before_an_opt_in_do_not_return
 the provider is not asked to mail an address that stays suppressed
     unblock: «elif reader.state == Subscriber.State.CONFIRMED → else»:
     test_unblocking_reactivates_only_confirmed_readers
-the data of a reader shows when they requested a mail, not when the first reader did
+a reader's data shows the time of their own request for a mail
     _load_mails: if «edition.kind in _REQUESTS → False»:
     test_mails_on_request_show_the_time_of_the_readers_request
 a search without an index is ended by the database

@@ -123,7 +123,7 @@ a link confirms only by its own recorded request
 a link from before an unsubscribe does not undo it
     link_state: asked_themselves «and asked.at >= gone_at»
     test_only_a_later_own_request_resubscribes
-another person's request does not undo an unsubscribe
+another visitor's request does not undo an unsubscribe
     link_state: «asked_themselves and» asked.at >= gone_at
     test_only_a_later_own_request_resubscribes
 a request without a mail has no link

@@ -338,7 +338,7 @@ def test_an_upload_stays_open_and_reports_its_progress() -> None:
     with ReaderFile(upload) as file:
         before = file.bytes_read
         first = next(rows := file.rows())
-        upload.seek(7)  # somebody else reads it
+        upload.seek(7)  # another reader moves the position
         some = file.bytes_read
         others = sum(1 for _ in rows)
 

@@ -254,7 +254,7 @@ def stated(header: str, row: str, *more: str, mapping: tuple[tuple[str, str], ..
         ("email,state", "a@x.org,junk", "complained"),
         ("email,subscribed", "a@x.org,yes", "subscribed"),
         ("email,subscribed", "a@x.org,0", "unsubscribed"),
-        ("email,subscribed", "a@x.org,2024-05-01", "subscribed"),  # since when
+        ("email,subscribed", "a@x.org,2024-05-01", "subscribed"),  # a date means yes
         ("email,unsubscribed", "a@x.org,no", "subscribed"),
         ("email,unsubscribed_at", "a@x.org,", "unconfirmed"),  # silence is not consent
         ("email,unsubscribed_at", "a@x.org,0001-01-01 00:00:00 +0000 UTC", "unconfirmed"),
@@ -266,7 +266,7 @@ def stated(header: str, row: str, *more: str, mapping: tuple[tuple[str, str], ..
         ("email,status", "a@x.org,", "The status in “status” is empty."),
         ("email,status", "a@x.org", "The status in “status” is empty."),
         ("email,unsubscribed", "a@x.org,soon", "The status “soon” in “unsubscribed” is unknown."),
-        ("email,city,state", "a@x.org,Wick,CA", None),  # a part of a country
+        ("email,city,state", "a@x.org,Wick,CA", None),  # a state of a country
         ("email,city,state", "a@x.org,Wick,active", "subscribed"),
         ("first_name,email,created_at,status", "A,a@x.org,2024-05-01,inactive", "unconfirmed"),
         (

@@ -37,7 +37,7 @@ def statuses(*lines: str) -> list[str]:
         ("Export of 2024", "Subscriber,Status", "a@x.org,unsubscribed"),
         ("Export", "E-Kontakt,Status", "a@x.org,unsubscribed"),
         (f"อีเมล,ชื่อ,{MAILCHIMP}", "a@x.org,Ada,2,2021-01-01 10:00:00,NORMAL,1,a"),
-        ("Wohin,Wer,Zustand", "a@x.org,Ada,unsubscribed"),  # said by the values alone
+        ("Wohin,Wer,Zustand", "a@x.org,Ada,unsubscribed"),  # only the values show it
         ("email,statut", "a@x.org,Désabonné"),
         ("email,subscribed", "a@x.org,FALSCH"),
         ("email,subscribed", "a@x.org,0.0"),
