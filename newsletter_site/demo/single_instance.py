@@ -49,16 +49,20 @@ def lock_folder(folder: Path, terminal: Terminal) -> int:
 
 
 def refuse_other_readers() -> None:
-    """Raise `DemoError` if the database has readers that the demo did not import."""
+    """Raise `DemoError` if the database has readers, but none that the demo imported.
+
+    In the demo's own database, readers may sign up or be added between two starts.
+    """
     if Subscriber._meta.db_table not in connection.introspection.table_names():
         return
     ours = hashlib.sha256(READERS.read_bytes()).digest()
-    others = Subscriber.objects.exclude(subscriber_import__content_hash=ours).count()
-    if others:
+    if Subscriber.objects.filter(subscriber_import__content_hash=ours).exists():
+        return
+    if others := Subscriber.objects.count():
         raise DemoError(
             f"The demo stops and changes nothing, because the database has other readers "
-            f"({others:,}). Set HOMING_DATA_DIR to an empty folder, or DATABASE_URL to an empty "
-            "database."
+            f"({others:,}). To start from nothing, set HOMING_DATA_DIR to an empty folder, or "
+            "DATABASE_URL to an empty database."
         )
 
 

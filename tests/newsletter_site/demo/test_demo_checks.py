@@ -92,6 +92,13 @@ def test_a_database_with_other_readers_is_refused() -> None:
 
 
 @pytest.mark.django_db
+def test_readers_who_joined_the_demos_own_list_are_accepted() -> None:
+    import_file(READERS, confirmed=True)
+    Subscriber.objects.create(email="reader@example.org")
+    refuse_other_readers()
+
+
+@pytest.mark.django_db
 def test_the_demo_imports_its_readers_once() -> None:
     refuse_other_readers()
     first = import_file(READERS, confirmed=True)
