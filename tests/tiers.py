@@ -151,7 +151,7 @@ def changed_packages() -> set[str]:
         if len(within) > 1 and within[0] not in ("requirements", "static"):
             packages.add(TEMPLATES_OF.get(within[0], within[0]))
         elif path.suffix != ".md":
-            # It concerns every package, as settings, templates of all pages and fixtures do.
+            # Such a file concerns every package: settings, templates of all pages, fixtures.
             return {folder.name for folder in TESTS.iterdir() if folder.is_dir()}
     return packages | (USERS_OF_API if "api" in packages else set())
 

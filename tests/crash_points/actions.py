@@ -94,7 +94,7 @@ class Hands:
 
     @property
     def edition(self) -> Edition | None:
-        with watch.looking_away():
+        with watch.not_counted():
             return edition_by_key(self.stage.author, KEY)
 
     @property
@@ -105,7 +105,7 @@ class Hands:
 
     def ask_provider(self, question: str, *arguments: Any) -> Any:
         """Call the provider without crash points, because this is not a worker's call."""
-        with watch.looking_away():
+        with watch.not_counted():
             return self._provider.ask(question, *arguments)
 
     def step(self) -> bool:
@@ -125,11 +125,11 @@ class Hands:
         self._postmark.meanwhile = meanwhile
 
     def a_worker_is_lost_before_its_call(self) -> None:
-        with watch.looking_away():
+        with watch.not_counted():
             assert claim(uuid.uuid4(), lease_s=60) is not None
 
     def a_worker_is_lost_in_its_call(self) -> LostCall:
-        with watch.looking_away():
+        with watch.not_counted():
             claimed = claim(uuid.uuid4(), lease_s=60)
             assert claimed is not None
             attempt = uuid.uuid4()
@@ -137,7 +137,7 @@ class Hands:
             assert started
             return LostCall(claimed, attempt, started)
 
-    def it_wakes_up_with_a_refusal(self, lost: LostCall) -> None:
+    def record_a_late_refusal(self, lost: LostCall) -> None:
         """Let the worker of that call record a refusal by the provider."""
         settlement = retry_or_settle.after_call(
             Deferred(because("Postmark was under maintenance (503).")),
@@ -151,7 +151,7 @@ class Hands:
     def a_backup_is_restored_that_lacks_a_call(self) -> None:
         """Make and settle one call, then restore every row to its state before the call."""
         tables = ("batch", "delivery", "attempt", "evidence")
-        with watch.looking_away(), connection.cursor() as cursor:
+        with watch.not_counted(), connection.cursor() as cursor:
             backup = {}
             for table in tables:
                 cursor.execute(f"SELECT coalesce(jsonb_agg({table}), '[]')::text FROM {table}")
@@ -168,7 +168,7 @@ class Hands:
             DatabaseIdentity.objects.update(database=1)
 
     def is_another_database(self) -> bool:
-        with watch.looking_away():
+        with watch.not_counted():
             return DatabaseIdentity.objects.filter(database=1).exists()
 
     def reconcile(self) -> None:
@@ -181,14 +181,14 @@ class Hands:
                 event_inbox.apply(kept)
 
     def time_passes(self, seconds: float) -> None:
-        with watch.looking_away():
+        with watch.not_counted():
             self._newsroom.let_time_pass(seconds)
             Edition.objects.update(
                 unreconciled_since=F("unreconciled_since") - timedelta(seconds=seconds)
             )
 
     def counts(self) -> EditionCounts:
-        with watch.looking_away():
+        with watch.not_counted():
             return load_counts(self.the_edition.pk)
 
     def state(self) -> EditionState:

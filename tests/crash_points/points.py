@@ -52,7 +52,7 @@ class Watch:
         self._last_words = last_words
 
     @contextmanager
-    def looking_away(self) -> Iterator[None]:
+    def not_counted(self) -> Iterator[None]:
         """Exclude the test's own actions from the points."""
         was_on, self._is_on = self._is_on, False
         try:

@@ -95,7 +95,7 @@ class Desk:
         for kind, settings in faults:
             self._sandbox.set_fault(kind, **settings)
 
-    def set_right(self) -> None:
+    def fix_faults(self) -> None:
         self._sandbox.faults.clear()
         self._sandbox.set_account("active")
 

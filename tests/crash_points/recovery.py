@@ -44,7 +44,7 @@ def _operate(hands: Hands) -> None:
     if counts.unreconciled:
         hands.reconcile()
     elif counts.control in {"paused", "stopped"}:
-        hands.ask_provider("set_right")
+        hands.ask_provider("fix_faults")
         control.resume(edition)
     if counts.missed:
         control.send_to_missed(edition, batch_size=settings.DELIVERY_BATCH_SIZE)

@@ -63,7 +63,7 @@ def one_wakes_up_in_the_next_call(hands: Hands) -> None:
     """Resume a worker frozen in its call while another calls with its batch."""
     lost = hands.a_worker_is_lost_in_its_call()
     later(hands)
-    hands.before_the_next_answer_is_read(lambda: hands.it_wakes_up_with_a_refusal(lost))
+    hands.before_the_next_answer_is_read(lambda: hands.record_a_late_refusal(lost))
 
 
 def notice(hands: Hands) -> None:
@@ -81,8 +81,8 @@ def sends_nothing(hands: Hands) -> None:
     assert hands.ask_provider("accepted") == accepted, "a paused edition was sent"
 
 
-def set_right(hands: Hands) -> None:
-    hands.ask_provider("set_right")
+def fix_faults(hands: Hands) -> None:
+    hands.ask_provider("fix_faults")
 
 
 def resume(hands: Hands) -> None:
@@ -103,7 +103,7 @@ def send_now(hands: Hands) -> None:
 
 def somebody_is_missed(hands: Hands) -> None:
     """Lose workers with a batch of one copy until it is parked."""
-    with watch.looking_away():
+    with watch.not_counted():
         for _ in range(2):
             hands.a_worker_is_lost_before_its_call()
             later(hands)
@@ -120,7 +120,7 @@ def close(hands: Hands) -> None:
 
 
 def doubt_is_parked(hands: Hands) -> None:
-    with watch.looking_away():
+    with watch.not_counted():
         hands.work()
         for _ in range(2):
             later(hands)
@@ -170,7 +170,7 @@ SCENARIOS = (
     Scenario("webhook-before-the-reply", (a_webhook_comes_first, work), readers=2),
     # Let the provider know a call that the restored database does not know.
     Scenario("restored-backup", (RESTORED, work, notice, later, Hands.reconcile, work)),
-    Scenario("account-fault", (work, set_right, resume, work), (NO_CREDITS,)),
+    Scenario("account-fault", (work, fix_faults, resume, work), (NO_CREDITS,)),
     Scenario("pause-and-resume", (step, pause, sends_nothing, resume, work)),
     Scenario("cancel", (step, cancel, work), leaves_out=WITHDRAWN),
     Scenario(

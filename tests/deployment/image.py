@@ -1,8 +1,8 @@
-"""The image without a container engine: Dockerfile and compose file by hand.
+"""Build and run the image without a container engine.
 
-It has the files of `COPY . .`, a virtual environment from the named lock, and the commands of the
-RUN lines. A process then runs on a root file system that is read-only except for /tmp, under the
-user of the USER line. The engine's network and limits are missing.
+The image has the files of `COPY . .`, a virtual environment from the named lock, and the results
+of the RUN lines. A process then runs on a root file system that is read-only except for /tmp, under
+the user of the USER line. The engine's network and limits are missing.
 """
 
 import fnmatch

@@ -115,7 +115,7 @@ def test_nginx_closes_an_idle_connection_before_gunicorn_does(tmp_path: Path) ->
                     connection.recv(65536)
                     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
                     assert b" 200 OK" in visitor.recv(65536)
-                    # It raises TimeoutError if nginx keeps the connection as long as gunicorn.
+                    # This raises TimeoutError if nginx keeps the connection as long as gunicorn.
                     assert connection.recv(1) == b""
         finally:
             nginx.end()

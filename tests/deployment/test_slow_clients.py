@@ -180,7 +180,7 @@ def test_large_form_passes_slow_small_ones(site: ServedSite, connect: Connect) -
         author.sendall(header("/subscriptions/", **{"Content-Length": str(len(body))}))
         author.sendall(body[:BUFFERED])
         author.sendall(body[BUFFERED:])
-        # It has no CSRF token, so the 403 shows that the view ran after the whole body was read.
+        # The form has no CSRF token: the 403 shows that the view ran after the whole body was read.
         assert b" 403 " in author.recv(65536)
 
 

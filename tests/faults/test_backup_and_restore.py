@@ -190,8 +190,8 @@ class Drill:
         """Return how many copies the provider accepted, by delivery."""
         return self.sandbox.outbox.copies(lambda size: size > 0)
 
-    def goes_on(self, machine: Machine, *, is_noticed: bool = True) -> None:
-        """Run the page's last steps; afterwards every reader has one copy."""
+    def finish_on(self, machine: Machine, *, is_noticed: bool = True) -> None:
+        """Run the page's last steps on this machine; then every reader has one copy."""
         with psycopg.connect(machine.url) as session:
             # The calls that the backup shows as in flight have passed their deadline.
             span = f"{LONGEST_HELD_S} seconds"
@@ -237,7 +237,7 @@ def test_dump_restored_elsewhere_sends_nothing_twice(drill: Drill) -> None:
     drill.new.set_up()
     drill.as_postgres("restore a dump", drill.new)
     assert drill.new.one("SELECT sum(sent) FROM batch") == WORKERS * BATCH
-    drill.goes_on(drill.new)
+    drill.finish_on(drill.new)
 
 
 def test_dump_restored_into_the_same_database_sends_nothing_twice(drill: Drill) -> None:
@@ -247,7 +247,7 @@ def test_dump_restored_into_the_same_database_sends_nothing_twice(drill: Drill) 
     drill.send_on()
     drill.stop_workers()
     drill.as_operator("restore into the same", drill.lost)
-    drill.goes_on(drill.lost, is_noticed=False)
+    drill.finish_on(drill.lost, is_noticed=False)
 
 
 def test_server_restored_from_its_archive_sends_nothing_twice(drill: Drill) -> None:
@@ -267,7 +267,7 @@ def test_server_restored_from_its_archive_sends_nothing_twice(drill: Drill) -> N
     drill.new.start()
     eventually(lambda: not drill.new.one("SELECT pg_is_in_recovery()"), "the server has recovered")
     assert drill.new.one("SELECT sum(sent) FROM batch") == 2 * WORKERS * BATCH
-    drill.goes_on(drill.new)
+    drill.finish_on(drill.new)
 
 
 def test_old_links_need_the_key_that_was_backed_up(tmp_path: Path, settings: Any) -> None:

@@ -23,7 +23,7 @@ def woken(frozen: WatchedWorker, words: str = "") -> None:
 
 def test_frozen_between_claim_and_record_of_the_call(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=READERS)
-    # It has claimed, and waits to read the copies that it renders.
+    # The worker has claimed a batch and waits to read the copies that it renders.
     with stage.hold("LOCK TABLE delivery IN ACCESS EXCLUSIVE MODE"):
         frozen = stage.worker("--concurrency", "1")
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock()
@@ -48,7 +48,7 @@ def test_frozen_while_recording_the_call(stage: Stage) -> None:
         frozen = stage.worker("--concurrency", "1")
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         frozen.freeze()
-    # Its transaction holds the batch's row until the server's time-out ends it.
+    # The worker's transaction locks the batch's row until the server's time-out ends the session.
     stage.the_rest_goes_out()
 
     woken(frozen, "a step failed")
@@ -70,7 +70,7 @@ def test_frozen_while_sending(stage: Stage, line: StallingLine, settings: Any) -
 
     frozen.signal(signal.SIGCONT)
     frozen.wait_for("attempt")
-    line.go_on()
+    line.forward_stalled()
     line.wait_until_forwarded()
     assert frozen.stop() == 0, frozen.output
 
@@ -122,7 +122,7 @@ def test_frozen_during_a_look_up(stage: Stage, line: StallingLine) -> None:
     frozen.freeze()
     stage.the_rest_goes_out()
 
-    line.go_on()
+    line.forward_stalled()
     woken(frozen)
     line.wait_until_forwarded()
 

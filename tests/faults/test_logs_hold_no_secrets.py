@@ -170,7 +170,7 @@ class Homing:
         outbox = self.provider.sandbox.outbox
         links: list[re.Match[str]] = []
 
-        def came() -> bool:
+        def is_found() -> bool:
             for stored in outbox.requests[::-1]:
                 for number in range(stored.first, stored.first + stored.size):
                     item = json.dumps(outbox.message(number).item)
@@ -179,7 +179,7 @@ class Homing:
                         return True
             return False
 
-        eventually(came, f"a mail has a link like {pattern}")
+        eventually(is_found, f"a mail has a link like {pattern}")
         self.tokens.append(links[0][2])
         return links[0][1]
 
@@ -244,14 +244,14 @@ def use_every_part(homing: Homing, server: OwnServer) -> None:
     a_worker_is_killed(homing, author)
     with homing.worker("after the killed one") as worker:
         worker.wait_for("is recovered; its lease expired in state sending")
-        the_database_refuses(homing, author, worker)
+        cause_database_error(homing, author, worker)
         # Unsettled calls are looked up; this call ends normally.
         publish(author, "A fifth flock")
         homing.run("deliver", "--until-empty")
         webhooks(homing)
         leave_and_look_at_the_record(homing)
-        the_database_goes_away(homing, server, worker)
-    what_no_browser_sends(homing)
+        cause_database_outage(homing, server, worker)
+    send_malformed_requests(homing)
     homing.run("reconcile", may_fail=True)
     homing.run("issue_status", issue)
     author.get(f"/admin/newsletters/{issue}/")
@@ -332,7 +332,7 @@ def a_worker_is_killed(homing: Homing, author: Visitor) -> None:
     sandbox.faults.clear()
 
 
-def the_database_refuses(homing: Homing, author: Visitor, worker: WatchedWorker) -> None:
+def cause_database_error(homing: Homing, author: Visitor, worker: WatchedWorker) -> None:
     """Cause a database error, whose message repeats the rejected row."""
     tables = ("subscriber", "edition", "provider_event", "consent_record")
     closed = "ALTER TABLE {} ADD CONSTRAINT closed CHECK (false) NOT VALID"
@@ -358,7 +358,7 @@ def the_database_refuses(homing: Homing, author: Visitor, worker: WatchedWorker)
         operator.execute("ALTER TABLE delivery DROP CONSTRAINT closed")
 
 
-def the_database_goes_away(homing: Homing, server: OwnServer, worker: WatchedWorker) -> None:
+def cause_database_outage(homing: Homing, server: OwnServer, worker: WatchedWorker) -> None:
     with server.away("immediate"):
         worker.wait_for("OperationalError")
         somebody = Visitor(homing)
@@ -398,7 +398,7 @@ def leave_and_look_at_the_record(homing: Homing) -> None:
     assert reader.get(f"{link}record.json").status == 200
 
 
-def what_no_browser_sends(homing: Homing) -> None:
+def send_malformed_requests(homing: Homing) -> None:
     token = homing.tokens[-1]
     stranger = Visitor(homing)
     stranger.get("/", Host=BAD_HOST)

@@ -43,7 +43,7 @@ def ask(check: str) -> tuple[int, Any]:
     return answer.status_code, json.loads(answer.content)
 
 
-def come_again(answer: HttpResponse) -> str:
+def assert_try_again_page(answer: HttpResponse) -> str:
     """Check that the response is the page that asks to try again."""
     assert answer.status_code == 503, (answer.status_code, answer.content[:300])
     assert answer["Retry-After"] == str(RETRY_AFTER_S)
@@ -63,22 +63,22 @@ def test_pages_ask_to_try_again_without_a_database(server: OwnServer, here: str,
 
     with server.away(mode):
         answer = visitor().get("/", secure=True)
-        page = come_again(answer)
+        page = assert_try_again_page(answer)
         assert "<h1>Back in a moment</h1>" in page
         assert "homing.css" in page
         assert "Nothing is lost" in page
         assert "Content-Security-Policy" in answer
         posted = visitor().post("/subscriptions/", {"email": "ada@example.org"}, secure=True)
-        assert "Reload this page to try again" in come_again(posted)
-        come_again(visitor().post(unsubscribing, one_click, secure=True))
-        come_again(author.get("/admin/newsletters/issues/", secure=True))
+        assert "Reload this page to try again" in assert_try_again_page(posted)
+        assert_try_again_page(visitor().post(unsubscribing, one_click, secure=True))
+        assert_try_again_page(author.get("/admin/newsletters/issues/", secure=True))
         for path in (
             "/admin/newsletters/00000000-0000-4000-8000-000000000000/progress.json",
             "/api/v1/issues/",
         ):
             headers = {"authorization": f"Bearer {TOKEN}"}
             answer = author.get(path, headers=headers, secure=True)
-            json.loads(come_again(answer))
+            json.loads(assert_try_again_page(answer))
             assert "json" in answer["Content-Type"]
         assert ask("ready") == ask("workers") == (503, AWAY)
         assert ask("live")[0] == 200
@@ -127,7 +127,7 @@ def post(site: ServedSite, path: str, form: dict[str, str]) -> requests.Response
     return requests.post(site.url + path, form, headers=FROM_THE_PROXY, timeout=REFUSED_WITHIN_S)
 
 
-def says_come_again(answer: requests.Response) -> bool:
+def is_try_again_page(answer: requests.Response) -> bool:
     return (answer.status_code, answer.headers["Retry-After"]) == (503, str(RETRY_AFTER_S))
 
 
@@ -161,10 +161,10 @@ def test_hanging_database_leaves_room_for_probes(server: OwnServer, here: str) -
                 later = visits(MANY, "/")
                 posted = post(site, "/subscriptions/", {"email": "ada@example.org"})
                 one_click = post(site, "/unsubscribe/x/", {"List-Unsubscribe": "One-Click"})
-                assert [says_come_again(one.result()) for one in later] == [True] * MANY
-                assert says_come_again(posted)
+                assert [is_try_again_page(one.result()) for one in later] == [True] * MANY
+                assert is_try_again_page(posted)
                 assert "Your action was not started" in posted.text
-                assert says_come_again(one_click)
+                assert is_try_again_page(one_click)
                 assert site.get("/health/live/").status_code == 200
                 assert site.get("/health/ready/").status_code == 503
                 assert site.get("/static/homing.css").status_code == 200

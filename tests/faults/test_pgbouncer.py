@@ -66,7 +66,7 @@ def test_few_sessions_and_a_restarted_pooler_lose_no_copy(stage: Stage) -> None:
 
 def test_nothing_is_left_on_a_session_of_the_pooler(stage: Stage) -> None:
     with stage.server.admin() as admin:
-        # Another zone than Django's, so that Django must set it on its connections.
+        # This zone differs from Django's, so Django must set its own zone on its connections.
         admin.execute(f"ALTER DATABASE {stage.database} SET timezone = 'Asia/Tokyo'")
     # One session for all clients, so that the next client sees the state left on it.
     with (

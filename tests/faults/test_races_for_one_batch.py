@@ -35,7 +35,7 @@ def test_answer_two_reapers_and_two_lookups_race_for_one_batch(stage: Stage) -> 
             line.wait(PATIENCE_S)
             stage.sandbox.gate.release()
 
-        def sweep_and_go_on(line: threading.Barrier = line) -> None:
+        def sweep_and_continue(line: threading.Barrier = line) -> None:
             connection.ensure_connection()
             line.wait(PATIENCE_S)
             stage.newsroom.recover_expired_leases()
@@ -46,7 +46,7 @@ def test_answer_two_reapers_and_two_lookups_race_for_one_batch(stage: Stage) -> 
             held(stage.provider)
             # The lease of the call in flight has ended, and the look-up after a reaper is due.
             stage.newsroom.let_time_pass(1000)
-            others = (answer, sweep_and_go_on, sweep_and_go_on)
+            others = (answer, sweep_and_continue, sweep_and_continue)
             for racer in [caller, *(pool.submit(raced, each) for each in others)]:
                 racer.result(PATIENCE_S)
         (attempt,) = stage.newsroom.attempts(edition)
@@ -68,7 +68,8 @@ def test_live_workers_with_reaped_batches_send_nothing_twice(stage: Stage) -> No
     edition = stage.newsroom.publish(readers=200)
     leases = {"DELIVERY_LEASE_S": "0.5", "DELIVERY_HTTP_DEADLINE_S": "0.5"}
     stage.sandbox.set_fault("hold", moment="after_accept", calls=6)
-    # Both have claimed, and wait for the locked table until a reaper has recovered a batch.
+    # Both workers have claimed a batch. They wait for the locked table until a reaper has recovered
+    # a batch.
     with stage.hold("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE"):
         both = [stage.worker("--until-empty", **leases) for _ in range(2)]
         eventually(lambda: Batch.objects.filter(crashes__gt=0).exists(), "a batch was reaped")

@@ -96,7 +96,7 @@ def test_second_signal_of_either_kind_ends_it_at_once(
     for each in signals:
         worker.signal(each)
 
-    # Both are pending at the same time, and the system chooses which is delivered first.
+    # Both signals are pending at once, and the system chooses which one it delivers first.
     assert worker.end() in {128 + each for each in signals}
     stage.sandbox.gate.release("close")
     stage.newsroom.let_time_pass(100)

@@ -50,7 +50,7 @@ an_index = st.integers(0, 5)
 
 A_LITTLE_S = (35.0, 90.0, 300.0)
 
-# Often a step that continues a history, seldom one that ends it.
+# The list has more steps that continue a history than steps that end it.
 PEOPLE_DO = (
     *["resume"] * 4,
     *["pause", "ask again", "resend unconfirmed", "send to missed"] * 2,
@@ -436,7 +436,7 @@ class Histories(RuleBasedStateMachine):
                 self._look()
             self.stage.let_held_calls_arrive()
             self._settle_all_batches()
-            self._people_decide()
+            self._make_decisions()
             self._settle_all_batches()
             self._check_settled()
         finally:
@@ -459,7 +459,7 @@ class Histories(RuleBasedStateMachine):
             self.stage.let_time_pass(self.truth, 400.0 if turn < 20 else HOUR_S)
         raise WrongError(f"These batches never finish: {open_batches}")
 
-    def _people_decide(self) -> None:
+    def _make_decisions(self) -> None:
         for edition in self.editions:
             ask_again(edition.pk)
         self._settle_all_batches()

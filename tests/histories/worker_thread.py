@@ -113,7 +113,7 @@ class Hand:
                 self._error = error
             self._has_halted.release()
 
-    def comes_to(self, moment: FreezePoint) -> None:
+    def freeze_if_wanted(self, moment: FreezePoint) -> None:
         """Freeze here if the history wants that."""
         if self._freeze_at is not moment:
             return
@@ -125,7 +125,7 @@ class Hand:
 
     def _is_stopping(self) -> bool:
         before_s = self.truth.clock.passed_s
-        self.comes_to(FreezePoint.CLAIMED)
+        self.freeze_if_wanted(FreezePoint.CLAIMED)
         self._wire.is_about_to_start(away_s=self.truth.clock.passed_s - before_s)
         return self._stops_gently
 
@@ -166,7 +166,7 @@ class Wire(Postmark):
         if self._lease_is_over:
             raise WrongError(f"A call was recorded after its lease had ended: {call.keys}")
         self._truth.calls.append(call)
-        self._hand.comes_to(FreezePoint.STARTED)
+        self._hand.freeze_if_wanted(FreezePoint.STARTED)
         fault = self._hand.next_fault
         deadline_at_s = self._moved(deadline_at_s)
         if deadline_at_s <= now_s():
@@ -181,7 +181,7 @@ class Wire(Postmark):
             )
             answer = self._send_under(fault, body, addresses, deadline_at_s)
         self._truth.answered(call, answer)
-        self._hand.comes_to(FreezePoint.ANSWERED)
+        self._hand.freeze_if_wanted(FreezePoint.ANSWERED)
         return answer
 
     def _call_of(self, body: bytes) -> Call:
@@ -227,11 +227,11 @@ class Wire(Postmark):
     ) -> LookupResult:
         if self._deadline_was_set_at is None:
             self._deadline_was_set_at = self._truth.clock.passed_s
-        self._hand.comes_to(FreezePoint.ASKS)
+        self._hand.freeze_if_wanted(FreezePoint.ASKS)
         answer = super().search(
             field_name, value, stream=stream, deadline_at_s=self._moved(deadline_at_s)
         )
         if isinstance(answer, SearchAnswered):
             self._truth.was_asked(value)
-        self._hand.comes_to(FreezePoint.TOLD)
+        self._hand.freeze_if_wanted(FreezePoint.TOLD)
         return answer

@@ -39,20 +39,20 @@ class Program:
             env={**os.environ, "PYTHONPATH": str(postgres_cluster.ROOT), **environment},
         )
 
-    def tell(self, do: str, **arguments: Any) -> None:
+    def send(self, do: str, **arguments: Any) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"do": do, **arguments}) + "\n")
         self.process.stdin.flush()
 
-    def hear(self) -> Any:
+    def receive(self) -> Any:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.process.communicate()[1]
         return json.loads(line)
 
     def ask(self, do: str, **arguments: Any) -> Any:
-        self.tell(do, **arguments)
-        return self.hear()
+        self.send(do, **arguments)
+        return self.receive()
 
     def query(self, text: str, alias: str = "one") -> Any:
         found = self.ask("sql", text=text, alias=alias)

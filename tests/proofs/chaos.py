@@ -41,7 +41,7 @@ class Conditions:
     slow_clients: int = 0  # of a web server on the same database
 
 
-# As with the defaults, the last look-up comes well after the search has caught up.
+# The last look-up comes well after the search has caught up, as with the defaults.
 STORM = Conditions(
     readers=500_000,
     call_ms=200,

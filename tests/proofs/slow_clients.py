@@ -57,7 +57,7 @@ def slow_clients(count: int, folder: Path, **environment: str) -> Iterator[Probe
     ]
     threads.append(threading.Thread(target=_probe, args=[port, probes, ended], daemon=True))
     try:
-        # It listens before it has loaded the site.
+        # The server listens before it has loaded the site.
         wait_until(lambda: _answers(port), "the web server answered")
         for thread in threads:
             thread.start()

@@ -116,7 +116,7 @@ LEFT_OVER = {
     "a search that hides an acceptance beyond the schedule, without later mail": (HIDING_SEARCH),
 }
 
-# These break by a second copy; the others break an earlier promise.
+# Each of these sends a second copy. The other variants break another promise before that.
 BROKEN_TWICE = {
     name: variant
     for name, variant in BROKEN.items()

@@ -77,7 +77,7 @@ def import_rows(file_of: FileOf, import_subscribers: ImportSubscribers) -> Impor
 
 
 @pytest.fixture
-def somebody_else(database_url: str) -> Iterator[psycopg.Connection[Any]]:
+def other_session(database_url: str) -> Iterator[psycopg.Connection[Any]]:
     """Open another connection with a separate transaction."""
     with psycopg.connect(database_url) as other:
         yield other

@@ -78,7 +78,7 @@ class Pooler:
 
     def start(self) -> None:
         """Start it, and wait until it accepts connections."""
-        # It refuses to run as root, and only the server's user may open the server's socket.
+        # PgBouncer refuses to run as root, and only the server's user may open the server's socket.
         identity = {} if self._user.is_us else {"user": self._user.uid, "group": self._user.gid}
         self._process = subprocess.Popen(
             [self._program, str(self._folder / "pooler.ini")],

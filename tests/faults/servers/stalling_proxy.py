@@ -35,7 +35,7 @@ class StallingLine(Relay):
         """Wait until a request stalls."""
         assert self._stalled.wait(PATIENCE_S)
 
-    def go_on(self) -> None:
+    def forward_stalled(self) -> None:
         """Forward the stalled pieces."""
         self._goes_on.set()
 

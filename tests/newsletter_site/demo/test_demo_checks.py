@@ -1,4 +1,4 @@
-"""Each broken promise gets its sentence in the demo, and no other."""
+"""The demo reports each broken promise by its own sentence."""
 
 from dataclasses import replace
 from typing import Any

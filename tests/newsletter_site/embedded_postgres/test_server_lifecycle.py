@@ -92,20 +92,20 @@ def test_a_start_waits_for_children_of_a_killed_server(data_dir: Path, program: 
     os.kill(child, signal.SIGSTOP)
     try:
         os.kill(server_pid(data_dir), signal.SIGKILL)
-        following.tell("sql", text="SELECT 1")
+        following.send("sql", text="SELECT 1")
         log = cluster_in(data_dir, durable=False).log
         while "shared memory block" not in log.read_text():
             assert following.process.poll() is None
     finally:
         os.kill(child, signal.SIGCONT)
-    assert following.hear() == [1]
+    assert following.receive() == [1]
 
 
 def test_concurrent_first_starts_share_one_server(data_dir: Path, program: Start) -> None:
     racers = [program(data_dir) for _ in range(4)]
     for racer in racers:
-        racer.tell("sql", text="SELECT pg_postmaster_start_time()::text")
-    assert len({racer.hear()[0] for racer in racers}) == 1
+        racer.send("sql", text="SELECT pg_postmaster_start_time()::text")
+    assert len({racer.receive()[0] for racer in racers}) == 1
     for racer in racers:
         racer.end()
     assert not is_up(data_dir)
@@ -114,9 +114,9 @@ def test_concurrent_first_starts_share_one_server(data_dir: Path, program: Start
 def test_a_process_that_joins_during_a_stop_is_served(data_dir: Path, program: Start) -> None:
     comers_and_goers = [program(data_dir) for _ in range(3)]
     for one in comers_and_goers:
-        one.tell("cycle", times=4)
+        one.send("cycle", times=4)
     for one in comers_and_goers:
-        assert one.hear() == [[number] for number in range(4)]
+        assert one.receive() == [[number] for number in range(4)]
         one.end()
     assert not is_up(data_dir)
 

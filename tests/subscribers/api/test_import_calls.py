@@ -16,17 +16,17 @@ pytestmark = pytest.mark.django_db(transaction=True)
 LIST = b"email,name\nada@posthouse.example.org,Ada\nbram@posthouse.example.org,Bram\nnobody,X\n"
 
 
-def bring(program: Program, content: bytes = LIST, key: str = "") -> Any:
+def upload(program: Program, content: bytes = LIST, key: str = "") -> Any:
     return program.post("/imports/?filename=list.csv", content, key=key, content_type="text/csv")
 
 
-def bring_in_a_form(program: Program, form: dict[str, Any]) -> Any:
+def upload_in_a_form(program: Program, form: dict[str, Any]) -> Any:
     headers = {"Authorization": f"Bearer {program.token}", "Idempotency-Key": "k"}
     return program.client.post(f"{API}/imports/", form, secure=True, headers=headers)
 
 
 def test_a_file_is_checked_and_imported_on_a_statement(program: Program) -> None:
-    brought = bring(program)
+    brought = upload(program)
     assert brought.status_code == 201, brought.content
     assert (brought.json()["state"], brought.json()["created"]) == ("checking", True)
     place = brought.headers["Location"].removeprefix(API)
@@ -62,7 +62,7 @@ def test_a_file_is_checked_and_imported_on_a_statement(program: Program) -> None
 
 
 def test_the_rejected_rows_come_as_csv(program: Program) -> None:
-    place = bring(program).headers["Location"].removeprefix(API)
+    place = upload(program).headers["Location"].removeprefix(API)
     run_workers()
     answer = program.get(f"{place}rejects.csv")
     assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
@@ -72,22 +72,22 @@ def test_the_rejected_rows_come_as_csv(program: Program) -> None:
 
 
 def test_a_repeated_call_imports_nothing_more(program: Program) -> None:
-    first = bring(program, key="k")
-    assert bring(program, key="k").content == first.content
-    other = bring(program, LIST + b"cleo@posthouse.example.org,Cleo\n", key="k")
+    first = upload(program, key="k")
+    assert upload(program, key="k").content == first.content
+    other = upload(program, LIST + b"cleo@posthouse.example.org,Cleo\n", key="k")
     assert other.status_code == 422
     assert other.json()["made"] == first.headers["Location"]
     assert SubscriberImport.objects.count() == 1
 
 
 def test_same_content_with_another_key_returns_the_same_import(program: Program) -> None:
-    first, second = bring(program), bring(program)
+    first, second = upload(program), upload(program)
     assert (second.status_code, second.json()["created"]) == (200, False)
     assert second.json()["import"] == first.json()["import"]
 
 
 def test_a_file_can_be_uploaded_in_a_form(program: Program) -> None:
-    answer = bring_in_a_form(program, {"file": SimpleUploadedFile("list.csv", LIST)})
+    answer = upload_in_a_form(program, {"file": SimpleUploadedFile("list.csv", LIST)})
     assert (answer.status_code, answer.json()["filename"]) == (201, "list.csv")
 
 
@@ -111,14 +111,14 @@ def test_a_form_without_exactly_one_file_is_refused(
         return SimpleUploadedFile("list.csv", one) if isinstance(one, bytes) else one
 
     form = {name: sent(given) for name, given in beside.items()}
-    answer = bring_in_a_form(program, form)
+    answer = upload_in_a_form(program, form)
     assert (answer.status_code, answer.json()["type"]) == (400, "urn:homing:problem:not-valid")
     assert reason in answer.json()["detail"]
     assert not SubscriberImport.objects.exists()
 
 
 def test_a_file_of_another_kind_is_refused(program: Program) -> None:
-    answer = bring(program, b"%PDF-1.7 and so on")
+    answer = upload(program, b"%PDF-1.7 and so on")
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["field"] == "file"
     assert "PDF" in answer.json()["detail"]
@@ -127,15 +127,15 @@ def test_a_file_of_another_kind_is_refused(program: Program) -> None:
 
 def test_a_too_large_file_is_refused(program: Program, settings: Any) -> None:
     settings.IMPORT_MAX_MB = 1
-    answer = bring(program, b"a" * (1024 * 1024 + 1))
+    answer = upload(program, b"a" * (1024 * 1024 + 1))
     assert answer.status_code == 413
     assert "IMPORT_MAX_MB" in answer.json()["detail"]
     file = SimpleUploadedFile("list.csv", b"a" * (1024 * 1024 + 1))
-    assert bring_in_a_form(program, {"file": file}).status_code == 413
+    assert upload_in_a_form(program, {"file": file}).status_code == 413
 
 
 def test_a_checked_file_can_be_discarded(program: Program) -> None:
-    place = bring(program).headers["Location"].removeprefix(API)
+    place = upload(program).headers["Location"].removeprefix(API)
     run_workers()
     dropped = program.post(f"{place}drop/", key="d")
     assert (dropped.status_code, dropped.json()["dropped"]) == (200, True)
@@ -145,7 +145,7 @@ def test_a_checked_file_can_be_discarded(program: Program) -> None:
 
 def test_imports_are_paged_newest_first(program: Program) -> None:
     made = [
-        bring(program, b"email\n%d@posthouse.example.org\n" % number).json()["import"]
+        upload(program, b"email\n%d@posthouse.example.org\n" % number).json()["import"]
         for number in range(3)
     ]
     first = program.get("/imports/?limit=2").json()

@@ -62,7 +62,7 @@ class ImportProcess:
 
 
 @contextmanager
-def nobody_takes_a_turn(database_url: str) -> Iterator[None]:
+def blocked_imports(database_url: str) -> Iterator[None]:
     """Stop every import before its next chunk, with an open transaction."""
     with psycopg.connect(database_url) as other:
         other.execute(ONE_AT_A_TIME)
@@ -91,7 +91,7 @@ def wait_until_blocked(database_url: str, event: str = "advisory", query: str = 
     )
 
 
-def let_the_lease_run_out(database_url: str) -> None:
+def expire_lease(database_url: str) -> None:
     with psycopg.connect(database_url, autocommit=True) as other:
         other.execute(
             "UPDATE subscriber_import SET lease_until = clock_timestamp() - interval '1 s'"
@@ -99,9 +99,9 @@ def let_the_lease_run_out(database_url: str) -> None:
         )
 
 
-def sign_up(somebody_else: psycopg.Connection[Any], email: str) -> None:
+def sign_up(other_session: psycopg.Connection[Any], email: str) -> None:
     """Sign up in a transaction that stays open."""
-    somebody_else.execute(
+    other_session.execute(
         "INSERT INTO subscriber (email, name, state, source) VALUES (%s, '', 'pending', 'sign-up')",
         (email,),
     )

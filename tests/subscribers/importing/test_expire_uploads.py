@@ -139,13 +139,13 @@ def test_a_late_decision_imports_nothing_and_explains_it(window: WindowOf) -> No
 
 
 def test_a_locked_import_does_not_expire(
-    window: WindowOf, somebody_else: psycopg.Connection[Any]
+    window: WindowOf, other_session: psycopg.Connection[Any]
 ) -> None:
     uploaded(window)
     days_pass(7.5)
-    somebody_else.execute("UPDATE subscriber_import SET state = 'waiting'")
+    other_session.execute("UPDATE subscriber_import SET state = 'waiting'")
     assert not expire_file()
-    somebody_else.commit()
+    other_session.commit()
     assert not expire_file()
     run_workers()
     assert SubscriberImport.objects.get().added == 4

@@ -24,9 +24,9 @@ from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.importing.import_browser import kept_in_waiting
 from tests.subscribers.importing.import_processes import (
     ImportProcess,
+    blocked_imports,
     eventually,
-    let_the_lease_run_out,
-    nobody_takes_a_turn,
+    expire_lease,
     sign_up,
     wait_until_blocked,
 )
@@ -96,7 +96,7 @@ def test_an_import_killed_repeatedly_ends_like_an_undisturbed_one(
     file_of: FileOf,
     import_subscribers: ImportSubscribers,
     start: StartImport,
-    somebody_else: psycopg.Connection[Any],
+    other_session: psycopg.Connection[Any],
     database_url: str,
 ) -> None:
     path = a_list_of_everything(file_of)
@@ -107,13 +107,13 @@ def test_an_import_killed_repeatedly_ends_like_an_undisturbed_one(
 
     for pieces in (1, 2):
         # A concurrent sign-up blocks the next chunk; there the process is killed.
-        sign_up(somebody_else, f"reader{pieces * CHUNK + 500}@example.org")
+        sign_up(other_session, f"reader{pieces * CHUNK + 500}@example.org")
         process = start(path)
         wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
         process.kill()
-        somebody_else.rollback()
+        other_session.rollback()
         assert SubscriberImport.objects.get().rows == pieces * CHUNK
-        let_the_lease_run_out(database_url)
+        expire_lease(database_url)
 
     # A worker continues after the command was killed, without the file.
     path.unlink()
@@ -125,21 +125,21 @@ def test_an_import_killed_repeatedly_ends_like_an_undisturbed_one(
 
 
 def test_a_process_frozen_past_its_lease_writes_nothing(
-    file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
+    file_of: FileOf, start: StartImport, other_session: psycopg.Connection[Any], database_url: str
 ) -> None:
     path = a_list_of_everything(file_of)
-    sign_up(somebody_else, f"reader{CHUNK + 500}@example.org")
+    sign_up(other_session, f"reader{CHUNK + 500}@example.org")
     frozen = start(path, DELIVERY_LEASE_S="2")
     wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
     frozen.freeze()
-    somebody_else.rollback()
-    # It froze within a chunk. The server ends that transaction with the lease.
+    other_session.rollback()
+    # The process froze within a chunk. The server ends that transaction with the lease.
     eventually(
         database_url,
         "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = current_database()"
         " AND state LIKE 'idle in transaction%%'",
     )
-    let_the_lease_run_out(database_url)
+    expire_lease(database_url)
     assert run_next_import(lambda: False)
     ended = whole_state()
 
@@ -156,14 +156,14 @@ def test_a_process_frozen_past_its_lease_writes_nothing(
 
 
 def test_a_chunk_killed_before_its_checkpoint_leaves_nothing(
-    file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
+    file_of: FileOf, start: StartImport, other_session: psycopg.Connection[Any], database_url: str
 ) -> None:
     rows = [f"reader{number}@example.org,Reader" for number in range(CHUNK + 9)]
     rows[CHUNK + 5] = "nowhere,Nobody"
     path = file_of(*rows)
     record = kept_in_waiting(path)
     # Storing a bad row of the second chunk waits for this lock.
-    somebody_else.execute(
+    other_session.execute(
         "INSERT INTO rejected_row (subscriber_import_id, line, result, email, reason)"
         " VALUES (%s, %s, 'rejected', '', '')",
         (record.pk, CHUNK + 7),
@@ -172,27 +172,27 @@ def test_a_chunk_killed_before_its_checkpoint_leaves_nothing(
     wait_until_blocked(database_url, "transactionid", "%INSERT INTO rejected_row%")
 
     process.kill()
-    somebody_else.rollback()
+    other_session.rollback()
 
     eventually(database_url, "SELECT count(*) = %s FROM subscriber", CHUNK)
     assert SubscriberImport.objects.get().rows == ConsentRecord.objects.count() == CHUNK
-    let_the_lease_run_out(database_url)
+    expire_lease(database_url)
     assert start(path).summary()["added"] == Subscriber.objects.count() == CHUNK + 8
 
 
 def test_ctrl_c_explains_how_the_import_continues(
-    file_of: FileOf, start: StartImport, somebody_else: psycopg.Connection[Any], database_url: str
+    file_of: FileOf, start: StartImport, other_session: psycopg.Connection[Any], database_url: str
 ) -> None:
     path = file_of("ada@example.org,Ada")
-    somebody_else.execute("LOCK TABLE subscriber")
+    other_session.execute("LOCK TABLE subscriber")
     dry_run = start(path, "--dry-run")
     wait_until_blocked(database_url, "relation")
     dry_run.signal(signal.SIGINT)
     assert dry_run.end() == (130, "", "Interrupted. Nothing has changed.\n")
     assert not SubscriberImport.objects.exists()
-    somebody_else.rollback()
+    other_session.rollback()
 
-    with nobody_takes_a_turn(database_url):
+    with blocked_imports(database_url):
         process = start(path)
         wait_until_blocked(database_url)
         process.signal(signal.SIGINT)

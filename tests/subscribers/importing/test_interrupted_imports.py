@@ -24,8 +24,8 @@ from tests.publishing.second_connection import PATIENCE_S, beside
 from tests.subscribers.conftest import FileOf, ImportSubscribers
 from tests.subscribers.importing.import_browser import kept_in_waiting
 from tests.subscribers.importing.import_processes import (
+    blocked_imports,
     eventually,
-    nobody_takes_a_turn,
     sign_up,
     wait_until_blocked,
 )
@@ -86,12 +86,12 @@ def test_a_lease_lost_between_chunks_prevents_writing(file_of: FileOf, rows: int
     record = kept_in_waiting(a_long_list(file_of))
     first = claim_lease()
 
-    def somebody_takes_over(progress: SubscriberImport) -> None:
+    def take_over(progress: SubscriberImport) -> None:
         if progress.rows == rows:
             expire_lease()
             claim_lease()
 
-    run(first, on_progress=somebody_takes_over)
+    run(first, on_progress=take_over)
 
     record.refresh_from_db()
     assert (record.state, record.rows) == ("running", rows)
@@ -103,7 +103,7 @@ def test_only_one_import_applies_a_chunk_at_a_time(file_of: FileOf, database_url
     kept_in_waiting(file_of("ada@example.org,Ada"))
     with connection.cursor() as cursor:
         cursor.execute("SET lock_timeout = '100ms'")
-    with nobody_takes_a_turn(database_url), pytest.raises(OperationalError, match="lock timeout"):
+    with blocked_imports(database_url), pytest.raises(OperationalError, match="lock timeout"):
         run_next_import(lambda: False)
     connection.close()
     assert not Subscriber.objects.exists()
@@ -187,7 +187,7 @@ def test_missing_bytes_of_a_stored_file_are_detected(file_of: FileOf) -> None:
 
 def test_two_workers_run_one_import_once(file_of: FileOf, database_url: str) -> None:
     kept_in_waiting(a_long_list(file_of))
-    with nobody_takes_a_turn(database_url):
+    with blocked_imports(database_url):
         workers = [beside(lambda: run_next_import(lambda: False)) for _ in range(2)]
         wait_until_blocked(database_url)
     assert sorted(worker.result(PATIENCE_S) for worker in workers) == [False, True]
@@ -200,7 +200,7 @@ def test_concurrent_commands_with_one_file_import_it_once(
     file_of: FileOf, import_subscribers: ImportSubscribers, database_url: str
 ) -> None:
     path = file_of("ada@example.org,Ada")
-    with nobody_takes_a_turn(database_url):
+    with blocked_imports(database_url):
         first = beside(lambda: import_subscribers(path))
         wait_until_blocked(database_url)
         second = beside(lambda: import_subscribers(path))
@@ -212,14 +212,14 @@ def test_concurrent_commands_with_one_file_import_it_once(
 def test_a_reader_who_signs_up_during_an_import_is_known(
     file_of: FileOf,
     import_subscribers: ImportSubscribers,
-    somebody_else: psycopg.Connection[Any],
+    other_session: psycopg.Connection[Any],
     database_url: str,
 ) -> None:
-    sign_up(somebody_else, "Ada@example.org")
+    sign_up(other_session, "Ada@example.org")
     path = file_of("ada@example.org,A", "bob@example.org,B")
     importing = beside(lambda: import_subscribers(path, "--confirmed"))
     wait_until_blocked(database_url, "transactionid", "%INSERT INTO subscriber%")
-    somebody_else.commit()
+    other_session.commit()
     assert importing.result(PATIENCE_S).counts == {"added": 1, "known": 1}
     assert Subscriber.objects.get(email_key="ada@example.org").state == "pending"
 
@@ -229,7 +229,7 @@ def test_two_imports_with_the_same_addresses_do_not_deadlock(
 ) -> None:
     rows = [f"reader{number}@example.org,Reader" for number in range(LONG)]
     files = [file_of(*rows, name="forwards.csv"), file_of(*reversed(rows), name="backwards.csv")]
-    with nobody_takes_a_turn(database_url):
+    with blocked_imports(database_url):
         imports = [beside(partial(import_subscribers, path)) for path in files]
         eventually(
             database_url,

@@ -53,7 +53,7 @@ def state_of(reader: Subscriber) -> str:
     return reader.state
 
 
-def goes(reader: Subscriber, state: str = "unsubscribed") -> None:
+def set_state(reader: Subscriber, state: str = "unsubscribed") -> None:
     Subscriber.objects.filter(pk=reader.pk).update(
         state=state, unsubscribed_at=Now() if state == "unsubscribed" else None
     )
@@ -149,7 +149,7 @@ def test_a_reader_gone_since_the_request_must_sign_up_again(
 ) -> None:
     if confirmed_before:
         press(ada)
-    goes(ada, state)
+    set_state(ada, state)
     before = ledger_of(ada)
 
     for page in (visitor().get(link(ada, 1)), press(ada)):
@@ -166,7 +166,7 @@ def test_a_reader_gone_since_the_request_must_sign_up_again(
 def test_an_unmailed_request_does_not_renew_old_links(
     ada: Subscriber, settings: LazySettings
 ) -> None:
-    goes(ada)
+    set_state(ada)
     settings.SIGN_UP_MAILS_PER_DAY = 1
     sign_up()
     press(ada, request=1)
@@ -219,7 +219,7 @@ def test_a_readers_own_consent_lifts_a_suppression(reason: str) -> None:
 
 
 def test_a_blocked_address_stays_blocked_after_confirming(ada: Subscriber) -> None:
-    goes(ada)
+    set_state(ada)
     SuppressionFactory(address_key=ADA, reason="manual", origin="operator")
     sign_up()
     page = press(ada)

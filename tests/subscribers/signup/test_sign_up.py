@@ -44,7 +44,7 @@ def test_a_sign_up_is_pending_and_gets_one_mail(settings: LazySettings) -> None:
     assert (reader.state, reader.source) == ("pending", "sign-up")
     assert mails_to(ADA) == [1]
     assert not confirmed().exists()
-    # It is queued ahead of newsletters and does not contain the typed name.
+    # The mail is queued ahead of newsletters and does not contain the typed name.
     edition, copy = Edition.objects.get(), Delivery.objects.get()
     assert edition.kind == Edition.Kind.CONFIRMATION
     assert edition.stream == settings.POSTMARK_TRANSACTIONAL_STREAM
@@ -299,7 +299,7 @@ def test_a_form_without_csrf_token_is_shown_again() -> None:
 
 
 class TestAFormOnAnotherSite:
-    """It has our two fields, but only the button on our page signs up."""
+    """Such a form has our two fields, but only the button on our own page signs up."""
 
     def test_an_embedded_form_shows_our_page_filled_in(self) -> None:
         stranger = visitor(strict=True)

@@ -244,7 +244,7 @@ def test_events_older_than_the_opt_in_have_no_effect(ann: Subscriber) -> None:
     apply(bounced(at=at - DAY), suppressed(at=at), suppressed("SpamComplaint", at=at - DAY))
     assert state_of(ann) == "confirmed"
     assert Suppression.objects.get().lifted_at == at
-    # It is stored anyway.
+    # The bounce is stored anyway.
     assert Bounce.objects.count() == 1
 
 

@@ -77,12 +77,12 @@ def long_list(file_of: FileOf) -> Path:
 
 
 def test_a_dry_run_reports_a_file_that_changes(long_list: Path) -> None:
-    def somebody_saves_it_again(_: SubscriberImport) -> None:
+    def save_the_file_again(_: SubscriberImport) -> None:
         with long_list.open("a") as file:
             file.write("one.more@example.org,Reader\n")
 
     with pytest.raises(UnreadableFileError, match="changed while Homing read it"):
-        import_file(long_list, confirmed=False, dry_run=True, on_progress=somebody_saves_it_again)
+        import_file(long_list, confirmed=False, dry_run=True, on_progress=save_the_file_again)
 
 
 def test_changes_of_the_file_do_not_affect_a_running_import(long_list: Path) -> None:

@@ -42,7 +42,7 @@ STATES = {"unsubscribed": "unsubscribed", "bounced": "bounced", "complained": "c
 CONFIRMED = ("--confirmed",)
 
 
-def what_came() -> dict[str, str]:
+def results_by_address() -> dict[str, str]:
     """Map addresses to results. Sample addresses begin with the expected result."""
     found = {email: state for email, (_, state) in the_list().items()}
     for entry in Suppression.objects.filter(origin="import", lifted_at=None):
@@ -57,11 +57,11 @@ def test_each_row_is_imported_by_its_status(
     path: Path, import_subscribers: ImportSubscribers
 ) -> None:
     dry = import_subscribers(path, "--dry-run", "--confirmed")
-    assert what_came() == {}
+    assert results_by_address() == {}
 
     printed = import_subscribers(path, "--confirmed")
 
-    came = what_came()
+    came = results_by_address()
     assert came == {email: email.partition(".")[0] for email in came}
     summary = printed.summary
     assert len(came) == summary["rows"] == len(path.read_text().splitlines()) - 1
@@ -106,7 +106,7 @@ def test_a_renamed_mailchimp_file_is_not_consent(
 ) -> None:
     [path] = [path for path in EXPORTS if path.name.startswith(f"{kind}_")]
     import_rows(content=path.read_bytes(), name=name, options=CONFIRMED)
-    assert set(what_came().values()) == result
+    assert set(results_by_address().values()) == result
 
 
 def test_another_status_in_the_file_name_is_another_import(import_rows: ImportRows) -> None:
@@ -155,7 +155,7 @@ class TestWhoIsKnown:
         assert reader.state == "pending"
         asked = RegisteredReaders().no_longer_mailable
         assert asked([reader.pk], "confirmation") == {reader.pk: "suppressed"}
-        # Their own sign-up lifts this.
+        # The reader's own sign-up lifts this suppression.
         sign_up(ADA)
         assert asked([reader.pk], "confirmation") == {}
         press(reader)
