@@ -93,8 +93,20 @@ def test_tiers_use_every_core_and_named_files_one_process(entry: Any) -> None:
         assert options[options.index("--no-loadscope-reorder") + 1 :] == [*tier, "-k", "delivery"]
     named = ["tests/delivery/queue/test_pause_and_resume.py", "-x"]
     assert entry.test_options(named) == named
-    with pytest.raises(SystemExit, match="Leave out --all"):
-        entry.test_options(["--all", *named])
+    for tier in ("--all", "--changed", "--quick"):
+        with pytest.raises(SystemExit, match=f"Give files or {tier}, not both."):
+            entry.test_options([tier, *named])
+
+
+@pytest.mark.parametrize("typed", [["nonsense"], ["--all", "nonsense", "-x"]], ids=str)
+def test_a_word_that_is_no_test_file_is_refused(
+    entry: Any, typed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as refused:
+        entry.test_options(typed)
+    assert refused.value.code == 2
+    assert "There is no test file nonsense. Give a path below tests/" in capsys.readouterr().err
+    assert entry.test_options(["tests"])[-1] == "tests"
 
 
 def test_an_environment_is_ready_only_for_its_packages(entry: Any, tmp_path: Path) -> None:
