@@ -43,6 +43,9 @@ def run(terminal: Terminal, *, stay: bool) -> bool:
             services = start_services(children)
             terminal.check()
             return _run_steps(children, services, stay=stay)
+        except StoppedError:
+            terminal.show("\nEnding the demo.")
+            raise
         except (requests.RequestException, PermissionError) as error:
             children.check()  # if a child has ended, report that instead
             raise DemoError(f"The site or the sandbox did not answer: {error}.") from error
@@ -135,7 +138,7 @@ def _deliver(children: Children, edition: Edition) -> None:
     while (status := load_status(edition.pk)).state in (EditionState.HELD, EditionState.SENDING):
         if status.state is EditionState.HELD and time.monotonic() >= send_now_at:
             control.send_now(edition.pk)
-            terminal.step("ended the hold early, as “Send now” on the issue's page does")
+            terminal.step("ended the hold early (like “Send now” on the issue's page)")
             send_now_at = float("inf")
         why = "" if status.state is EditionState.SENDING else f" ({status.reason()})"
         terminal.progress(f"{status.counts.sent:,} of {status.counts.audience:,} sent{why}")

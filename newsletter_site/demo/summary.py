@@ -85,7 +85,7 @@ def _result(observed: Observed, broken: Sequence[str], seconds: float) -> Iterat
         audience = observed.status.counts.audience
         yield f"{observed.exactly_once:,} of {audience:,} readers got the issue exactly once."
     else:
-        yield f"\nAll checks passed after {seconds:.0f} s, by the copies in the sandbox:"
+        yield f"\nAll checks passed after {seconds:.0f} s. The sandbox shows:"
         yield f"{observed.exactly_once:,} readers got the issue, each exactly once."
 
 

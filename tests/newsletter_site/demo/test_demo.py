@@ -139,6 +139,7 @@ def test_each_reader_gets_one_copy_and_the_site_stays_up(
 
     demo.send_signal(signal.SIGINT)
     rest, _ = demo.communicate()
+    assert "Ending the demo." in rest
     assert "Traceback" not in rest
     assert demo.returncode == 0
     assert processes_of(folder) == []
