@@ -18,11 +18,19 @@ def main() -> None:
 
         install_exception_hooks()
 
+    # Django begins the line of an error with the name of its class.
+    base.CommandError.__name__ = "homing"
+
     class NamedParser(base.CommandParser):
-        """Write `./homing COMMAND` in usage lines. Django drops the folder."""
+        """Write `./homing COMMAND` in usage lines, and leave out Django's own `--version`."""
 
         def __init__(self, *, prog: str, **options: Any) -> None:
             super().__init__(prog=re.sub(r"^homing\b", "./homing", prog), **options)
+
+        def add_argument(self, *names: Any, **options: Any) -> Any:
+            if options.get("action") != "version":
+                return super().add_argument(*names, **options)
+            return None
 
     base.CommandParser = NamedParser  # type: ignore[assignment, misc]
     try:

@@ -69,6 +69,20 @@ def test_a_file_with_an_undecodable_name_is_read(
     assert "The content of bo\ufffd.csv was imported before" in capsys.readouterr().out
 
 
+def test_a_refused_command_prints_one_line_after_the_programs_name(tmp_path: Path) -> None:
+    process = started("manage.py", "deliver", "--concurrency", "0", HOMING_DATA_DIR=str(tmp_path))
+    _, errors = process.communicate()
+    assert process.returncode == 1
+    assert errors == "homing: --concurrency is “0”. Give a whole number from 1 to 64.\n"
+
+
+def test_commands_do_not_offer_the_version_of_django(tmp_path: Path) -> None:
+    process = started("manage.py", "deliver", "--version", HOMING_DATA_DIR=str(tmp_path))
+    out, errors = process.communicate()
+    assert (process.returncode, out) == (2, "")
+    assert "unrecognized arguments: --version" in errors
+
+
 @pytest.mark.parametrize("command", ["deliver", "token create"])
 def test_usage_and_errors_name_the_entry_script(tmp_path: Path, command: str) -> None:
     options = {"HOMING_DATA_DIR": str(tmp_path), "DEBUG": "on"}

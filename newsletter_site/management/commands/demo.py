@@ -12,6 +12,7 @@ from django.db.utils import OperationalError
 from django.utils.translation import gettext as _
 
 from newsletter_site.demo.run import run
+from newsletter_site.demo.single_instance import DemoError
 from newsletter_site.demo.terminal import StoppedError, Terminal
 
 
@@ -47,6 +48,8 @@ class Command(BaseCommand):
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
+        except DemoError as error:
+            raise CommandError(str(error)) from error
         except OperationalError as error:
             raise CommandError(" ".join(str(error).split())) from error
         if not kept:

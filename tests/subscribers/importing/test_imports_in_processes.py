@@ -149,7 +149,7 @@ def test_a_process_frozen_past_its_lease_writes_nothing(
     assert code == 1
     # On a slow machine an earlier loss of the lease may be logged.
     last = errors.splitlines()[-1]
-    assert last == f"CommandError: The connection to the database was lost. {CONTINUES}"
+    assert last == f"homing: The connection to the database was lost. {CONTINUES}"
     assert whole_state() == ended
     assert ended[0] == "finished"
     assert ended[1]["rows"] == PIECES * CHUNK
