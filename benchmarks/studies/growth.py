@@ -80,7 +80,7 @@ def readers(options: Options) -> RowResult:
                 site.readers(size)
                 phases = Phases(size)
                 with phases.counted(site):
-                    rates[place].append(_told(f"{size:,} readers", worker_rate(site, size)))
+                    rates[place].append(_print_rate(f"{size:,} readers", worker_rate(site, size)))
                 took_s = phases.runs[0].took_s
                 claims[place].append(took_s["claim"] / (size / BATCH) * 1000)
                 settles[place].append(took_s["settle"] / (size / BATCH) * 1000)
@@ -251,14 +251,14 @@ def _on_one_site(
     with a_site() as site:
         site.readers(size)
         if not options.quick:
-            _told("warm-up", worker_rate(site, size))
+            _print_rate("warm-up", worker_rate(site, size))
         for _ in range(options.rounds):
             for name, send in sends:
-                rates[name].append(_told(name, send(site, size)))
+                rates[name].append(_print_rate(name, send(site, size)))
     return tuple(Measured(name, "copies/s", tuple(runs)) for name, runs in rates.items())
 
 
-def _told(name: str, rate: float) -> float:
+def _print_rate(name: str, rate: float) -> float:
     say(f"  {name}: {shown(rate, 'copies/s')}")
     return rate
 
