@@ -6,7 +6,7 @@ from itertools import islice
 
 from delivery.mail import merge_fields
 from delivery.reader_fields import READER_FIELDS, ReaderField
-from publishing.content.edition_content import find_problems
+from publishing.content.edition_content import ContentProblem, find_problems
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed, stop
 from publishing.preflight.parse_letter import Passage, TextLocation, parse_text
@@ -31,7 +31,8 @@ SHOWN_ON_A_PHONE = 50
 
 def check_words(context: CheckContext) -> Iterator[Finding]:
     """Find problems in the text."""
-    yield from _content_problems(context)
+    problems = find_problems(context.content)
+    yield from _content_problems(context, problems)
     passages = _passages(context)
     yield from _unmatched_braces(passages)
     yield from _notes(passages, _NOTE, "forgotten_note")
@@ -41,11 +42,11 @@ def check_words(context: CheckContext) -> Iterator[Finding]:
         yield advice("long_subject", FixIn.TITLE, length=length, shown=SHOWN_ON_A_PHONE)
     if _SCRIPT.search(context.content.html):
         yield advice("script", FixIn.LETTER)
-    yield from _fields_without_value(context)
+    has_unknown = any(problem.merge_field for problem in problems)
+    yield from _fields_without_value(context, has_unknown=has_unknown)
 
 
-def _content_problems(context: CheckContext) -> Iterator[Finding]:
-    problems = find_problems(context.content)
+def _content_problems(context: CheckContext, problems: list[ContentProblem]) -> Iterator[Finding]:
     unknown = {(one.field, _folded(one.merge_field.name)) for one in problems if one.merge_field}
     locations = _locations_of(context, unknown)
     for problem in problems:
@@ -156,9 +157,9 @@ def fields_without_fallback(*parts: str) -> list[ReaderField]:
     return [field for field in READER_FIELDS if field.name in names]
 
 
-def _fields_without_value(context: CheckContext) -> Iterator[Finding]:
+def _fields_without_value(context: CheckContext, *, has_unknown: bool) -> Iterator[Finding]:
     fields = fields_without_fallback(*(text for _, text in _parts(context)))
-    if not fields:
+    if not fields and not has_unknown:
         used = (field for _, text in _parts(context) for field in merge_fields.iter_fields(text))
         if any(field.name in merge_fields.BODY_FIELDS for field in used):
             yield passed("fields_have_values")

@@ -109,6 +109,15 @@ def test_readers_without_value_count_if_field_has_no_fallback():
     assert advised("<p>Dear {{ name|reader }},</p>", without_value={"name": 312}) == []
 
 
+def test_fields_pass_only_while_none_is_unknown():
+    sentence = "Every merge field has a value for every reader."
+    assert sentence in sentences(found("<p>Dear {{ name|reader }},</p>")["passed"])
+
+    findings = found("<p>Dear {{ name|reader }} and {{ nam }},</p>")
+    assert findings["stops"]
+    assert sentence not in sentences(findings["passed"])
+
+
 @pytest.mark.parametrize(
     ("attributes", "is_markdown", "advice"),
     [
