@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from delivery.interface import Reason, ReasonCode, reason_sentence
 from subscribers.data_requests.personal_data import PersonalData
 from subscribers.data_requests.personal_data_sentences import STATES, StateLabel
 from subscribers.models.subscriber import Subscriber
@@ -53,11 +54,23 @@ def reader_headline(data: PersonalData) -> StateLabel:
         if refused := [one["stream"] for one in data.provider_suppressions if one["refuses"]]:
             return _refused(
                 _(
-                    "Confirmed, but the mail provider does not deliver to the address (stream "
-                    "“{stream}”)."
+                    "Confirmed, but Postmark does not deliver to this address (stream “{stream}”)."
                 ).format(stream=refused[0])
             )
+        if _is_latest_letter_refused(data):
+            return _refused(
+                _("Confirmed, but Postmark did not deliver the latest letter to this address.")
+            )
     return STATES[data.state]._replace(words=_SENTENCES[data.state])
+
+
+def _is_latest_letter_refused(data: PersonalData) -> bool:
+    # Postmark can refuse an address (406) before it reports the suppression.
+    inactive = reason_sentence(Reason.of(ReasonCode.INACTIVE_RECIPIENT))
+    for mail in reversed(data.mails):
+        if mail["kind"] == "newsletter" and mail["outcome"] in {"sent", "suppressed"}:
+            return bool(mail["reason"] == inactive)
+    return False
 
 
 def _refused(sentence: str) -> StateLabel:

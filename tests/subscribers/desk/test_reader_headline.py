@@ -7,7 +7,11 @@ import pytest
 from subscribers.data_requests.personal_data import PersonalData, load_personal_data
 from subscribers.desk.reader_headline import BLOCKED, reader_headline
 from subscribers.models import Subscriber
+from tests.delivery.conftest import newsroom, provider
+from tests.delivery.edition_factory import Newsroom
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory
+
+__all__ = ["newsroom", "provider"]
 
 pytestmark = pytest.mark.django_db
 AT_THE_DESK = {"reason": "manual", "origin": "operator", "at": SOME_DAY, "lifted_at": None}
@@ -59,6 +63,26 @@ def test_the_headline_explains_a_refusal_by_the_provider(
     )
     sentence = "Confirmed, but the address is suppressed and gets no letters: mail to it bounced."
     assert shut.words == sentence
-    assert "does not deliver to the address (stream “broadcast”)" in refused.words
+    assert "does not deliver to this address (stream “broadcast”)" in refused.words
     assert (shut.tone, refused.tone) == ("fault", "fault")
     assert headline == reader_headline(reader)
+
+
+def test_the_headline_reports_a_refusal_of_the_latest_letter(newsroom: Newsroom) -> None:
+    refused, other = newsroom.confirm(2, addresses={0: "inactive@bounce.example"})
+    edition = newsroom.publish()
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition) == ["suppressed", "sent"]
+
+    data, others_data = (load_personal_data(one.pk) for one in (refused, other))
+    assert data is not None
+    assert others_data is not None
+    # Postmark has not reported the suppression.
+    assert not data.provider_suppressions
+    sentence = "Confirmed, but Postmark did not deliver the latest letter to this address."
+    assert reader_headline(data).words == sentence
+    assert reader_headline(others_data).words == "Confirmed. The reader gets every letter."
+
+    later = data.mails[-1] | {"outcome": "sent", "reason": ""}
+    delivered = reader_headline(replace(data, mails=[*data.mails, later]))
+    assert delivered.words == "Confirmed. The reader gets every letter."
