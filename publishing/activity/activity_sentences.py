@@ -241,12 +241,12 @@ def _imported(params: Params) -> ActivitySentence:
 
 
 def _signed_in(params: Params) -> ActivitySentence:
-    more: list[Text] = []
-    if params["new_browser"]:
-        more.append((_("This browser was new."), {}))
-    if params["recovery_code"]:
-        more.append((_("A recovery code was used."), {}))
-    text = _("{who} signed in to {thing} from the network {network}.")
+    text = (
+        _("{who} signed in from the network {network}, with a browser that was not used before.")
+        if params["new_browser"]
+        else _("{who} signed in from the network {network}.")
+    )
+    more: list[Text] = [(_("A recovery code was used."), {})] if params["recovery_code"] else []
     return _said(text, *more, network=params["network"])
 
 

@@ -24,11 +24,11 @@ def test_every_change_is_in_the_activity_log(codes: list[str]) -> None:
     window.send(PAGE, do="new-codes", password_or_code=PASSWORD)
     window.send(PAGE, do="remove", password_or_code=PASSWORD)
     sentences = [plain_sentence_of(entry) for entry in LogEntry.objects.order_by("pk")]
-    network = " from the network 127.0.0.0/24. This browser was new."
+    how = "from the network 127.0.0.0/24, with a browser that was not used before."
     assert sentences == [
-        f"edith signed in to edith{network}",
+        f"edith signed in {how}",
         "edith set up two-step sign-in for edith.",
-        f"edith signed in to edith{network} A recovery code was used.",
+        f"edith signed in {how} A recovery code was used.",
         "edith created new recovery codes for edith.",
         "edith turned off two-step sign-in for edith.",
     ]
