@@ -214,11 +214,21 @@ def test_the_question_separates_queued_and_sending_copies(
     assert "4 copies" not in page
 
 
+def test_the_dialog_counts_waiting_copies_as_the_page_does(publish_letter, window):
+    edition = publish_letter(600)
+
+    words = window.get(address(edition, "call-back/")).words
+    assert "Waiting 6" in words
+    assert "Queued" not in words
+    assert "Waiting 6" in window.get(address(edition)).words
+
+
 def test_a_claimed_batch_may_still_go(publish_letter, window):
     edition = publish_letter()
     claim_next_batch()
 
     words = window.get(address(edition, "pause/")).words
+    assert "Queued 4 Being sent 2" in words
     assert "At least 4 copies will wait. 2 copies are being sent" in words
     window.post(address(edition, "pause/"))
 
