@@ -10,10 +10,9 @@ from publishing.editions.status import load_status
 from publishing.editions.versions import versions_of
 from publishing.models import Draft, Issue
 
-IS_A_DRAFT = _("No reader got it. The issue is a draft again, with all its content.")
+IS_A_DRAFT = _("The issue is a draft again, with all its content.")
 HAS_A_DRAFT = _(
-    "No reader got it. The issue already has an open draft. The content that was called back stays "
-    "with this version."
+    "The issue already has an open draft. The content that was called back stays with this version."
 )
 
 

@@ -51,7 +51,7 @@ def _state_sentence(status: EditionStatus, zone: ZoneInfo) -> str:
         case EditionState.SUCCEEDED:
             return _succeeded(counts)
         case EditionState.CANCELLED:
-            return f"{_cancelled(counts)} {reason}"
+            return _cancelled(counts, reason)
         case EditionState.CLOSED:
             return f"{_closed(counts)} {reason}"
         case EditionState.NEEDS_ATTENTION:
@@ -91,16 +91,18 @@ def _did_not_get_it(number: int) -> str:
     )
 
 
-def _cancelled(counts: EditionCounts) -> str:
+def _cancelled(counts: EditionCounts, reason: str) -> str:
+    if counts.is_called_back:
+        return _("Called back. It was sent to nobody. Its text is kept.")
     if not (counts.sent or counts.unknown or counts.waiting):
-        done = _("Called back.") if counts.is_called_back else _("Cancelled.")
-        return " ".join((done, _("It was sent to nobody. Its text is kept for the next version.")))
+        done = _("Cancelled. It was sent to nobody. Its text is kept for the next version.")
+        return f"{done} {reason}"
     reached = ngettext(
         "Cancelled. It was sent to {n} reader.",
         "Cancelled. It was sent to {n} readers.",
         counts.sent,
     ).format(n=digits(counts.sent))
-    return f"{reached} {_did_not_get_it(_without(counts))}"
+    return f"{reached} {_did_not_get_it(_without(counts))} {reason}"
 
 
 def _closed(counts: EditionCounts) -> str:

@@ -21,6 +21,7 @@ from publishing.editions.edition_name import edition_from_url, statuses_from_url
 from publishing.editions.status import EditionStatus
 from publishing.editions.versions import is_correction, reached_someone, versions_of
 from publishing.flash_messages import notes_of
+from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_WRITE, PUBLISH
 from publishing.progress.edition_history import history_of
 from publishing.progress.edition_progress import EditionProgress
@@ -62,7 +63,6 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     edition, status = reading.edition, reading.status
     shown = _live_context(request, reading)
     alarms = list(edition.alarm_set.order_by("-raised_at", "-pk")[: ALARMS_SHOWN + 1])
-    may_open = any(map(request.user.has_perm, MAY_WRITE))
     newest = max((one.version for one in reading.versions), default=edition.version)
     return desk_page(
         request,
@@ -74,7 +74,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "poll": next_poll(request, ask_again_s(status)),
             "reload_s": reload_s(status),
             "newer": newest if newest > edition.version else None,
-            "draft": open_draft_of_issue(issue) if may_open else None,
+            "draft": None if shown["reopened"] else _open_draft(request, issue),
             "notes": notes_of(request),
             "warnings": [] if shown["progress"].is_at_rest else load_warnings(),
             "alarms": alarms[:ALARMS_SHOWN],
@@ -147,6 +147,7 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
     shown, may = EditionProgress(status), request.user.has_perm
     readers = chosen_list(request, edition, status.counts)
     counts = {one.counts.edition: one.counts for one in reading.statuses}
+    is_called_back = status.counts.is_called_back
     return {
         "edition": edition,
         "title": plain_title(edition),
@@ -163,12 +164,19 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         ],
         "may_publish": may(PUBLISH),
         "has_reached": reading.has_reached,
+        "reopened": _open_draft(request, edition.issue_id) if is_called_back else None,
         "versions": rows_of(reading.versions, counts) if len(reading.versions) > 1 else [],
         "readers": readers,
         "listed": _listed(reading, shown, readers["outcome"]),
         # The URL has no fragment: with one, a browser would scroll instead of reloading.
         "here": request.get_full_path(),
     }
+
+
+def _open_draft(request: HttpRequest, issue: uuid.UUID) -> Draft | None:
+    """Return the draft of the next version, for users who may write."""
+    may_open = any(map(request.user.has_perm, MAY_WRITE))
+    return open_draft_of_issue(issue) if may_open else None
 
 
 def _counts(status: EditionStatus) -> str:

@@ -92,6 +92,9 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     }
     state = fields.get("state", "")
     glyph, tone = LOOKS[status.state]
+    notes = dict(NOTES)
+    if status.counts.is_called_back:
+        notes["withdrawn"] = _("called back before sending")
     return desk_page(
         request,
         "publishing/receipt.html",
@@ -115,7 +118,7 @@ def receipt(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
                     "label": outcome_label(name),
                     "count": outcomes[name],
                     "tone": OUTCOME_TONES[name],
-                    "note": NOTES[name] if outcomes[name] else "",
+                    "note": notes[name] if outcomes[name] else "",
                 }
                 for name in ORDER
             ],

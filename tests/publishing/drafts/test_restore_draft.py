@@ -152,5 +152,6 @@ def test_the_link_to_the_draft_survives_a_reload(window, author, new_author):
         page = window.get(progress)
         assert page.html.count(link) == 1
         assert "Open the draft" in page.words
+        assert "Write the next version" not in page.words
     looker = WindowOf(new_author("otto", "view_issue"))
     assert link not in looker.get(progress).html

@@ -110,9 +110,11 @@ def test_a_held_edition_shows_when_sending_starts(window, author, three_readers)
     there = address(held, "?version=1&amp;outcome=sent")
     assert re.search(rf'http-equiv="refresh" content="\d+; url={re.escape(there)}">', page.html)
     assert "View in archive" not in page.words
+    assert not re.search("<dt>(Rate|Time left)</dt>", page.html)
 
     hold_is_over(held)
     page = window.get(address(held))
+    assert re.search("<dt>Time left</dt>", page.html)
     link = re.search(r'href="(/archive/[^"]+)" id="archive">View in', page.html)[1]
     assert window.get(link).status == 200
 
@@ -281,6 +283,11 @@ def test_pages_say_called_back_and_json_says_cancelled(author, window, three_rea
         assert 'id="state">Called back</p>' in page.html
         assert 'hx-trigger="look"' in page.html
         assert "View in archive" not in page.words
+    for path in ("?version=1", "receipt/?version=1"):
+        page = window.get(address(held, path))
+        assert "Called back. It was sent to nobody. Its text is kept." in page.words
+        assert "called back before sending" in page.words
+        assert "stopped or unsubscribed before sending" not in page.words
     assert words_of_states(window.get(called_off)) == ["Held", "Called back"]
     assert words_of_states(window.get(ENDED)) == ["Cancelled", "Called back"]
     # JSON and receipts say “cancelled”.
