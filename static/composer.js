@@ -35,11 +35,13 @@ function showState(kind, facts) {
   const [tone, glyph] = TONES[kind] ?? OTHER_TONE;
   state.className = `state ${tone}`;
   state.querySelector("use").setAttribute("href", `#${glyph}`);
-  setText(state.querySelector("[data-words]"), textOf(kind));
   const isSaved = kind === "saved";
-  setText(document.querySelector("[data-clock]"), isSaved ? facts.saved_at : "");
-  const more = document.querySelector("[data-more]");
-  setText(more, isSaved ? textOf(isKept ? "also_on_device" : "automatically") : "");
+  const words = state.querySelector("[data-words]");
+  setText(words, textOf(kind));
+  // Screen readers announce the state without the time, which changes with every save.
+  words.classList.toggle("hide", isSaved);
+  setText(document.querySelector("[data-clock]"), isSaved ? textOf("saved_at", { time: facts.saved_at }) : "");
+  setText(document.querySelector("[data-more]"), isSaved && isKept ? textOf("also_in_browser") : "");
   showNote(kind, facts);
   if (isSaved) saved(facts);
   else conflict = facts;

@@ -83,7 +83,7 @@ def test_text_saves_automatically_and_the_preview_follows(composer):
 
     is_saved(composer)
     expect(composer.locator(".saved")).to_have_text(
-        re.compile(r"Saved\s+\d\d:\d\d:\d\d\s+automatically; also kept on this device")
+        re.compile(r"Saved automatically at \d\d:\d\d:\d\d\.\s+A copy is kept in this browser\.")
     )
     expect(shown(composer).get_by_text("they have gone.")).to_be_visible()
     expect(composer.locator("[data-stat=subject]")).to_have_text(TITLE)
