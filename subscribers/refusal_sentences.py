@@ -107,8 +107,8 @@ SENTENCES: Mapping[str, StrPromise | str] = {
         "The file is empty. Homing expects one reader per line, such as “ada@example.org,Ada”."
     ),
     "file_without_addresses": _(
-        "The first lines contain no address, and no header names a column of addresses. They "
-        "begin with “{shown}”. Homing expects one reader per line, such as “ada@example.org,Ada”."
+        "The first lines contain no address, and no column has a header for email. They begin "
+        "with “{shown}”. Homing expects one reader per line, such as “ada@example.org,Ada”."
     ),
     **{f"file_is_{code}": _OTHER_FORMAT for code in FORMATS},
     "file_changed": _("The file changed while Homing read it. Import it again."),

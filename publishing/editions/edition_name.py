@@ -25,7 +25,10 @@ def parse_issue_id(text: str) -> uuid.UUID:
         return uuid.UUID(text)
     except ValueError:
         raise ValueError(
-            _("{text} is not the id of an issue. Give a UUID.").format(text=_shown(text))
+            _(
+                "“{text}” is not the id of an issue. Give the UUID from the address of the "
+                "issue’s page."
+            ).format(text=_shown(text))
         ) from None
 
 
@@ -35,7 +38,7 @@ def parse_version(text: str | None) -> int | None:
         return None
     if not (re.fullmatch("[0-9]{1,10}", text) and 1 <= int(text) <= HIGHEST_VERSION):
         raise ValueError(
-            _("{text} is not a version. Give a whole number from 1.").format(text=_shown(text))
+            _("“{text}” is not a version. Give a whole number from 1.").format(text=_shown(text))
         )
     return int(text)
 
@@ -70,4 +73,5 @@ def statuses_from_url(
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…")
+    short = text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"
+    return "".join(one if one.isprintable() else " " for one in short)

@@ -51,4 +51,4 @@ class Command(BaseCommand):
                 )
             )
         if not alarms:
-            self.stdout.write(_("All alarms are acknowledged."))
+            self.stdout.write(_("There are no open alarms."))

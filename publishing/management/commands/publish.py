@@ -219,18 +219,18 @@ def _read(path: Path | None) -> str:
             found = file.read(LARGEST_FILE + 1)
         if len(found) > LARGEST_FILE:
             raise CommandError(
-                _("{path} is too large. The limit is {most} bytes.").format(
+                _("“{path}” is too large. The limit is {most} bytes.").format(
                     path=path, most=digits(LARGEST_FILE)
                 )
             )
         return found.decode("utf-8-sig")
     except OSError as error:
         raise CommandError(
-            _("{path} cannot be read: {reason}.").format(path=path, reason=error.strerror)
+            _("“{path}” cannot be read: {reason}.").format(path=path, reason=error.strerror)
         ) from None
     except UnicodeDecodeError:
         raise CommandError(
-            _("{path} is not UTF-8. Save it as UTF-8 and try again.").format(path=path)
+            _("“{path}” is not UTF-8. Save it as UTF-8 and try again.").format(path=path)
         ) from None
 
 

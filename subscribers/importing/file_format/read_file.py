@@ -209,7 +209,8 @@ class ReaderFile:
         layout = layout_of(found, self.mapping, self.filename)
         if layout is None:
             text = "".join(sample)
-            raise without_addresses(text, excerpt(text)[:_SHOWN])
+            shown = " ".join(excerpt(text).replace("\ufffd", " ").split())
+            raise without_addresses(text, shown[:_SHOWN])
         self._layout = layout
         below = [fields for line, fields in found if line > layout.header_line]
         self.description = self._describe(layout, below, sample)

@@ -20,7 +20,7 @@ def output_of(*arguments: str) -> str:
 
 
 def test_alarms_are_listed_until_an_operator_acknowledges_them(newsroom: Newsroom) -> None:
-    assert output_of("alarms") == "All alarms are acknowledged.\n"
+    assert output_of("alarms") == "There are no open alarms.\n"
     newsroom.confirm(1)
     first, second = newsroom.publish(title="One"), newsroom.publish(title="Two")
     with transaction.atomic(), connection.cursor() as cursor:
@@ -36,12 +36,12 @@ def test_alarms_are_listed_until_an_operator_acknowledges_them(newsroom: Newsroo
     assert str(first.issue_id) not in listed
     assert str(second.issue_id) in listed
     output_of("alarms", "--looked-at", str(second.issue_id))
-    assert output_of("alarms") == "All alarms are acknowledged.\n"
+    assert output_of("alarms") == "There are no open alarms.\n"
     assert Alarm.objects.count() == 2
 
 
 def test_an_issue_is_named_by_its_id(db: None) -> None:
-    with pytest.raises(CommandError, match="'swifts' is not the id of an issue"):
+    with pytest.raises(CommandError, match="“swifts” is not the id of an issue"):
         call_command("alarms", "--looked-at", "swifts")
 
 

@@ -397,11 +397,11 @@ def test_failed_search_proves_nothing_and_is_repeated(
 
 def test_invalid_issue_id_is_refused(db: None) -> None:
     for command, name, message in (
-        ("reconcile", "17", "'17' is not the id of an issue"),
+        ("reconcile", "17", "“17” is not the id of an issue"),
         ("reconcile", "00000000-0000-0000-0000-000000000000", "There is no issue"),
         # An empty id does not mean all issues.
-        ("reconcile", "", "'' is not the id of an issue"),
-        ("audit", "", "'' is not the id of an issue"),
+        ("reconcile", "", "“” is not the id of an issue"),
+        ("audit", "", "“” is not the id of an issue"),
     ):
         with pytest.raises(CommandError, match=message):
             call_command(command, name)

@@ -139,7 +139,7 @@ def test_an_unsaved_next_version_can_be_previewed(window, author, three_readers)
     ("named", "reason"),
     [
         ("", "The address names no issue"),
-        ("?issue=x", "'x' is not the id of an issue"),
+        ("?issue=x", "“x” is not the id of an issue"),
         (f"?issue={uuid.UUID(int=7)}", f"There is no issue {uuid.UUID(int=7)}"),
     ],
 )

@@ -92,7 +92,7 @@ def test_unreadable_input_is_refused(author, tmp_path, arguments, named):
 
 @pytest.mark.parametrize("command", [("issue_status",), ("edition", "resume")])
 def test_version_of_thousands_of_digits_is_refused_with_a_sentence(db, command):
-    with pytest.raises(CommandError, match=f"^'{'9' * 39}…' is not a version"):
+    with pytest.raises(CommandError, match=f"^“{'9' * 39}…” is not a version"):
         call_command(*command, UNKNOWN, "--version", "9" * 5000)
 
 
@@ -140,9 +140,9 @@ def test_after_a_cancelled_version_a_script_reaches_the_rest(first, text):
     ("arguments", "named"),
     [
         (("--version", "3"), "Version 3 of “Swifts” does not exist"),
-        (("--version", "0"), "'0' is not a version"),
+        (("--version", "0"), "“0” is not a version"),
         ((), "Name the version"),
-        (("--issue", "swifts", "--version", "2"), "'swifts' is not the id"),
+        (("--issue", "swifts", "--version", "2"), "“swifts” is not the id"),
         (("--version", "2", "--goes-to", "reached"), "Publish it to everyone"),
         (("--version", "2", "--idempotency-key", "first"), "with other content"),
     ],

@@ -51,10 +51,13 @@ NO_LISTS: dict[str, tuple[bytes, str]] = {
     "UTF-32": ("email,name\n".encode("utf-32"), "this format: text in UTF-32."),
     "bytes": (bytes(range(256)) * 400, "this format: binary data."),
     "zeros": (bytes(100_000), "this format: binary data."),
-    "a letter": (b"Dear readers,\nthe swifts are back.\n", "begin with “Dear readers,"),
+    "a letter": (
+        b"Dear readers,\r\nthe\x1bswifts.\n",
+        "They begin with “Dear readers, the swifts.”.",
+    ),
     "a line without end": (b"x" * (LONGEST_LINE + 1), "The first lines contain no address"),
     "addresses of houses": (
         b"Address,Town\n1 Mill Lane,Wick\n",
-        "no header names a column of addresses",
+        "no column has a header for email",
     ),
 }
