@@ -20,6 +20,13 @@ from publishing.editions.status import NoSuchEditionError, load_edition
 class _HelpFormatter(DjangoHelpFormatter):
     show_last = DjangoHelpFormatter.show_last - {"--version"}
 
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        """Keep the line ends of a help text."""
+        lines: list[str] = []
+        for line in text.splitlines():
+            lines += super()._split_lines(line, width)
+        return lines
+
 
 class VersionedCommand(BaseCommand):
     """A command whose `--version` is an edition's version, not Django's."""

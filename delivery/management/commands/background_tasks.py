@@ -28,9 +28,16 @@ class Command(BaseCommand):
         is_active = RawSQL(IS_ACTIVE, (), BooleanField())  # noqa: S611 -- a constant
         tasks = PeriodicTask.objects.annotate(is_active=is_active).order_by("name")
         for task in tasks:
-            self.stdout.write(f"{task.name}: {_status(task, is_active=task.is_active)}")
+            self.stdout.write(f"{_shown(task.name)}: {_status(task, is_active=task.is_active)}")
         if not tasks:
             self.stdout.write(_("No worker has run a periodic task yet."))
+
+
+def _shown(name: str) -> str:
+    """Return the name, and what a task that polls a stream asks for."""
+    if name.startswith("poll "):
+        return _("{task} (bounces, complaints and suppressions)").format(task=name)
+    return name
 
 
 def _status(task: PeriodicTask, *, is_active: bool) -> str:

@@ -48,7 +48,7 @@ class Command(BaseCommand):
             "--until-empty",
             action="store_true",
             help=_(
-                "end when there is nothing left to do automatically, and print the counts as JSON; "
+                "end when nothing is left that a worker can do, and print the counts as JSON; "
                 "exit with 0 if everything is settled, with 3 if something waits for a decision"
             ),
         )

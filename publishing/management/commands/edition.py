@@ -7,11 +7,24 @@ from typing import Any
 
 from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
 from publishing.activity.record_activity import record_action_from_the_command_line
 from publishing.editions.status import load_status
 from publishing.management.edition_command import EditionCommand
+
+_EXPLAINED = {
+    "resume": gettext_lazy("send the remaining copies of a paused issue"),
+    "call-back": gettext_lazy("stop a held or scheduled issue; it becomes a draft again"),
+    "pause": gettext_lazy("send no more copies until you resume"),
+    "send-now": gettext_lazy("end the hold, or start a scheduled issue at once"),
+    "send-to-missed": gettext_lazy("try again to send to readers who were missed"),
+    "ask-again": gettext_lazy("check unconfirmed copies with Postmark again; sends nothing"),
+    "send-doubtful": gettext_lazy("resend unconfirmed copies; some readers may get two"),
+    "close": gettext_lazy("accept missed and unconfirmed copies as they are; final"),
+    "cancel": gettext_lazy("withdraw the copies that were not sent; final"),
+}
 
 
 class Command(EditionCommand):
@@ -21,7 +34,10 @@ class Command(EditionCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("action", choices=list(ACTIONS))
+        explained = [f"{name}: {_EXPLAINED[name]}" for name in ACTIONS]
+        parser.add_argument(
+            "action", choices=list(ACTIONS), metavar="ACTION", help="\n".join(explained)
+        )
         super().add_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

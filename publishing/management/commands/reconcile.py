@@ -52,10 +52,11 @@ _DIFFERENCES = {
 
 class Command(BaseCommand):
     help = _(
-        "Compare our record with Postmark's, for one issue or for every issue that is open, not "
-        "reconciled, or within Postmark's retention. Records what Postmark has. Reports "
-        "copies that Postmark does not show, and never resends them. The last line is JSON. Exits "
-        "3 if a decision or a later run is needed; the lines before say which."
+        "Compare our record with Postmark's. Without an issue, compare every issue that is still "
+        "being sent, was not reconciled yet, or that Postmark can still show. Records what "
+        "Postmark has. Reports copies that Postmark does not show, and never resends them. The "
+        "last line is JSON. Exits 3 if a decision or a later run is needed; the lines before say "
+        "which."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

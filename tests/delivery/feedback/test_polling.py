@@ -182,9 +182,10 @@ def test_command_lists_tasks_with_errors_and_next_run(newsroom: Newsroom) -> Non
         Reason.loads(PeriodicTask.objects.get(name="poll broadcast").last_error)
     )
     assert failed.startswith(
-        f"poll broadcast: 1 try failed. Last error: {sentence} It has never succeeded. Next run: "
+        "poll broadcast (bounces, complaints and suppressions): 1 try failed. "
+        f"Last error: {sentence} It has never succeeded. Next run: "
     )
-    assert well.startswith("poll outbound: Last success: ")
+    assert well.startswith("poll outbound (bounces, complaints and suppressions): Last success: ")
     assert " Next run: " in well
 
 

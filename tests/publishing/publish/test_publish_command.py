@@ -9,7 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from delivery.models import Delivery, Edition
+from publishing.actions.edition_actions import ACTIONS
 from publishing.editions.versions import overlap_warnings
+from publishing.management.commands import edition
 from publishing.management.commands.publish import Command
 from publishing.publish.publish import publish
 from tests.publishing.content_factory import letter
@@ -78,6 +80,7 @@ def test_unlisted_option_belongs_to_the_key(author, text):
         (("--title", "T", "--author", "edith", "--text-file", "LATIN"), "not UTF-8"),
         (("--title", "T", "--text-file", "README.md", "--version", "2"), "--issue"),
         (("--title", "T", "--text-file", "README.md", "--goes-to", "reached"), "--issue"),
+        (("--title", "T", "--text-file", "no"), "^“no” cannot be read: No such file"),
     ],
 )
 def test_unreadable_input_is_refused(author, tmp_path, arguments, named):
@@ -151,6 +154,12 @@ def test_a_correction_that_cannot_be_published_is_refused(first, text, arguments
     with pytest.raises(CommandError, match=named):
         correct(first, text, *arguments)
     assert Edition.objects.count() == 1
+
+
+def test_help_of_edition_explains_each_action_on_its_own_line() -> None:
+    listed = edition.Command().create_parser("homing", "edition").format_help().splitlines()
+    for action in ACTIONS:
+        assert any(f" {action}: " in line for line in listed), action
 
 
 def test_help_lists_options_beside_those_they_need() -> None:
