@@ -24,7 +24,7 @@ types: tools ## check the types of everything except tests and benchmarks
 migrations-check: tools ## find missing migrations
 	DEBUG=on $(PYTHON) manage.py makemigrations --check --dry-run
 
-test: ## run the tests that need only PostgreSQL; for all tests: ./homing test --all
+test: ## run the tests that start no process except PostgreSQL; for all tests: ./homing test --all
 	./homing test
 
 proofs: tools ## run the long proofs, about 90 minutes; one of them: make proofs PROOFS="storm --seed 7"

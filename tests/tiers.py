@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that `./homing test` passes to pytest."""
     group = parser.getgroup("tiers")
     group.addoption(
-        "--quick", action="store_true", help="only tests that start no process but PostgreSQL"
+        "--quick", action="store_true", help="only tests that start no process except PostgreSQL"
     )
     group.addoption(
         "--changed",
