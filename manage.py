@@ -35,7 +35,7 @@ def main() -> None:
     base.CommandParser = NamedParser  # type: ignore[assignment, misc]
     try:
         try:
-            # Help and errors name the entry that the documentation names.
+            # Help and errors show `./homing`, as the documentation does.
             utility = ManagementUtility(["./homing", *sys.argv[1:]])
             utility.prog_name = "./homing"
             utility.execute()

@@ -145,8 +145,8 @@ def django_db_setup(django_test_environment: None, django_db_blocker: Any) -> It
     from tests.database.template import copied_database
 
     with ExitStack() as copy:
-        # Database access is not allowed for the whole run: a test without a database fixture must
-        # fail in any order.
+        # Unblock the database only for the copy. During the run a test without a database fixture
+        # must fail, whatever the order of the tests.
         with django_db_blocker.unblock():
             copy.enter_context(copied_database())
             remove_guard.take_out()

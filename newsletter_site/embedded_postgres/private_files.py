@@ -46,7 +46,7 @@ def prepare_data_dir(data_dir: Path) -> Path:
 def private_folder(folder: Path, user: ServerUser) -> Path:
     """Create `folder` for `user` with mode 0700.
 
-    Raise EmbeddedPostgresError if it differs.
+    Raise EmbeddedPostgresError if an existing folder has another owner or lets others in.
     """
     try:
         folder.mkdir(mode=0o700)
@@ -70,7 +70,7 @@ def private_folder(folder: Path, user: ServerUser) -> Path:
 
 
 def named_for(public: Path, key: str, user: ServerUser) -> Path:
-    """Return the path below `public` of the private folder of `user` for `key`."""
+    """Return the path of the folder in `public` that belongs to `user` and `key`."""
     mark = hashlib.sha256(f"{user.uid} {key}".encode(errors="surrogateescape")).hexdigest()[:16]
     return public / f"homing-{mark}"
 

@@ -85,7 +85,7 @@ class LimitConcurrency:
             release()
             raise
         if response.streaming:
-            # Its rows are read while it is sent. django-stubs omits Django's list.
+            # Its rows are read while it is sent. django-stubs does not know `_resource_closers`.
             response._resource_closers.append(release)  # type: ignore[attr-defined]
         else:
             release()

@@ -91,7 +91,7 @@ class Workbench:
     def _changed(self, texts: Mapping[str, str]) -> Iterator[None]:
         paths = {self._copy / name: text for name, text in texts.items()}
         as_built = {path: (path.read_bytes(), path.stat()) for path in paths}
-        # A child process may compile the file, so each change has its own time.
+        # A child process may cache bytecode of a change, so each has its own modification time.
         self._changes_made += 1
         later_s = ANOTHER_TIME_S + self._changes_made
         try:

@@ -34,7 +34,7 @@ def begin(options: list[str]) -> None:
         execute_from_command_line(["manage.py", "deliver", *options])
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1
-    except BaseException:  # noqa: BLE001 -- a traceback is an exit status here, as everywhere
+    except BaseException:  # noqa: BLE001 -- any exception ends the worker with status 1
         status = 1
     os._exit(status)
 

@@ -25,7 +25,7 @@ def upload_in_a_form(program: Program, form: dict[str, Any]) -> Any:
     return program.client.post(f"{API}/imports/", form, secure=True, headers=headers)
 
 
-def test_a_file_is_checked_and_imported_on_a_statement(program: Program) -> None:
+def test_a_checked_file_is_imported_once_consent_is_confirmed(program: Program) -> None:
     brought = upload(program)
     assert brought.status_code == 201, brought.content
     assert (brought.json()["state"], brought.json()["created"]) == ("checking", True)

@@ -25,14 +25,14 @@ later mail is searched first
         context.witness.hex) if context.witness else None convincing = witness is None or
         (isinstance(witness, SearchAnswered) and bool(witness.found))
         «result = _search(claim.attempt, context, search)»
-    test_a_search_that_catches_up_proves_nothing_early
+    test_index_updated_between_two_queries_proves_no_absence
 a failed search for later mail confirms nothing
     look_up: (isinstance«(witness, SearchAnswered) and → (witness, SearchFailed) or»
         bool(witness.found))
     test_a_failed_search_for_later_mail_proves_nothing
 only mail accepted later is later mail
     load_lookup_context: AND «started_at > %s → (started_at > %s OR true)» AND accepted > 0
-    test_earlier_mail_in_the_search_confirms_no_absence
+    test_finding_earlier_mail_does_not_prove_absence
 silence about mail that the provider has forgotten gives no information
     after_lookup: if «forgotten → False»:
     test_forgotten_unknown_copies_need_a_decision
