@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 SWIFTS = ROOT / "static" / "demo" / "swifts.png"
 OFFLINE = (
-    "You are offline. Your text is kept on this device and will be saved when the connection "
+    "You are offline. Your text is kept in this browser and will be saved when the connection "
     "returns."
 )
 
