@@ -3,7 +3,7 @@ Audit the production packages with pip-audit, and judge its result.
 
 A known vulnerability fails the run. If pip-audit cannot reach the advisories, the run shows a
 banner and continues, because this is not a fault of the commit. The exit code is 1 in both cases,
-so the output decides. The exit code is 0 if pip-audit found no advisories for any package.
+so the output decides. pip-audit exits with 0 even if it could not judge a package.
 """
 
 import json

@@ -3,7 +3,7 @@
 The worker or a yardstick runs as a separate process. Its time excludes the start of Python: for the
 worker it runs from the first to the last attempt in the database. The time before that is spent on
 the first claims and their rendering, one batch per thread. After each run the provider must have
-received every reader's copy exactly once; a sender that loses copies is fast.
+received every reader's copy exactly once, because a sender that loses copies would look fast.
 """
 
 from contextlib import ExitStack
@@ -83,6 +83,6 @@ def _each_once(site: Site, readers: int) -> None:
     counts = site.provider.counts()
     if counts.messages != readers or counts.readers != readers:
         raise NotTheSameError(
-            f"The provider was given {counts.messages:,} messages to {counts.readers:,} different "
-            f"readers, and there are {readers:,}; twice: {site.provider.twice()}"
+            f"The provider got {counts.messages:,} messages to {counts.readers:,} different "
+            f"readers. Expected: one to each of {readers:,}. Got twice: {site.provider.twice()}"
         )

@@ -95,8 +95,8 @@ class _PollRun:
                 oldest_at = page.oldest_at
                 if not page.events or offset + PAGE_SIZE >= page.total:
                     return new
-            # The maximum number of results that a search shows. The rest is older than the last one
-            # shown.
+            # A search shows no more results. The rest is older than the last one shown, so the next
+            # search ends there.
             earlier = oldest_at + timedelta(seconds=1) if oldest_at is not None else None
             if earlier is None or (until is not None and to_eastern(earlier) >= to_eastern(until)):
                 raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=BOUNCES))
@@ -104,7 +104,8 @@ class _PollRun:
 
     def suppressions(self) -> int:
         """Read every entry of the suppression list; return how many were new."""
-        # The first run reads all. Postmark reads the date in its own zone, so one day is added.
+        # The first run reads all. Later runs begin a day earlier than necessary, because Postmark
+        # reads the date in its own zone.
         since = self._lease.last_success_at
         filters = {"fromdate": f"{to_eastern(since - timedelta(days=2)):%Y-%m-%d}"} if since else {}
         new = 0

@@ -276,9 +276,9 @@ class Postmark:
         *,
         deadline_at_s: float,
     ) -> Mapping[str, str] | SearchFailed:
-        """Change at most 50 addresses; return any reason for refusal by address.
+        """Change at most 50 addresses; return each with the reason if it was refused.
 
-        Addresses are case-folded."""
+        The reason is empty if it was changed. Addresses are case-folded."""
         path = _suppressions(stream) if change == "suppress" else f"{_suppressions(stream)}/delete"
         body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
         raw = self._query("POST", path, deadline_at_s, body=body)

@@ -20,7 +20,9 @@ class UnreadableDumpError(Exception):
 
 
 def iter_suppressions(dump: IO[bytes], stream: str) -> Iterator[tuple[AddressSuppressed, bytes]]:
-    """Yield entries that name an address, with events. Raises `UnreadableDumpError`."""
+    """Yield each entry that names an address, as an event and as its JSON.
+
+    Raises `UnreadableDumpError`."""
     try:
         for entry in ijson.items(_events(dump), "Suppressions.item"):
             parsed = _parse_entry(entry, stream)

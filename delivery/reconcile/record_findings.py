@@ -33,8 +33,9 @@ READ_AT_ONCE = 5_000
 class EditionRecord:
     """An edition to reconcile.
 
-    `backup_not_before` is the last known call before `unreconciled_since`, or publishing. If it
-    `is_scheduled`, `published_at` is the time of scheduling."""
+    `backup_not_before` is the time of the last known call before `unreconciled_since`, or of
+    publishing if no call is known. If it `is_scheduled`, `published_at` is the time of
+    scheduling."""
 
     edition: int
     issue: uuid.UUID

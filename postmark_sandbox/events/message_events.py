@@ -169,8 +169,8 @@ class MessageEvents:
     def _deliveries(
         self, stored: StoredRequest, missed: set[tuple[int, str]]
     ) -> Iterator[dict[str, Any]]:
-        # Messages are read only when the post is due, but `missed` was final before. So later
-        # events of a message do not undo its delivery.
+        # A message is read only when its post is due. `missed` was computed before that, so later
+        # events of the message do not undo its delivery.
         for number in range(stored.first, stored.first + stored.size):
             message = self._outbox.message(number)
             for address in message.recipients:

@@ -73,7 +73,10 @@ def record_action(author: uuid.UUID, edition: Edition, code: str) -> None:
 
 
 def record_action_from_the_command_line(edition: Edition, code: str) -> None:
-    """Record an operator's action under the only superuser, and in the log."""
+    """Record an operator's action in the log.
+
+    If there is exactly one superuser, the activity log names that account.
+    """
     _log(edition, code + " from the command line")
     superusers = list(get_user_model().objects.filter(is_active=True, is_superuser=True)[:2])
     if len(superusers) == 1:

@@ -52,7 +52,7 @@ _H1 = re.compile(r"<(/?)h1\b")
 def render_public_issue(
     title: str, html: str, text: str, *, leave_url: str, archive_url: str
 ) -> SafeString:
-    """Return a letter with fields as their fallbacks; plain text becomes paragraphs."""
+    """Return a letter with each field's fallback; plain text becomes paragraphs."""
     values = {"unsubscribe_url": leave_url, "archive_url": archive_url}
     if html.strip():
         body = FieldTemplate(html, html=True).fill(values)

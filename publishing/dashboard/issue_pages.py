@@ -1,6 +1,6 @@
 """Pages of drafts, scheduled and published issues.
 
-Each starts after the previous last row.
+Each page starts after the last row of the page before.
 """
 
 from __future__ import annotations

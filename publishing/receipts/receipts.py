@@ -236,7 +236,7 @@ def parse_receipt(pasted: str) -> Receipt:
 
 
 def diff_receipts(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return the fields that differ: its key, one value, the other value."""
+    """Return each field that differs: its key, one value, the other value."""
     flat, beside = _flatten(one), _flatten(other)
     return [
         (name, flat.get(name), beside.get(name))

@@ -1,7 +1,7 @@
 """Provider of the crash points: the sandbox in a process behind a proxy.
 
-The proxy forwards every byte. On request it kills a process whose answer has arrived from the
-sandbox, before it forwards a byte of it.
+The proxy forwards every byte. On request it kills the calling process when the sandbox's answer has
+arrived, before it forwards a byte of that answer.
 """
 
 import contextlib

@@ -57,7 +57,7 @@ def test_every_alert_fires_at_its_fault_and_not_near_it() -> None:
 
 
 def test_numbers_in_alert_texts_are_tested_with_their_sentence() -> None:
-    """An expression may be valid although its value differs from the one in the text."""
+    """A valid expression can still have a value that does not fit the sentence."""
     read = {
         tested["alertname"]
         for test in yaml.safe_load(TESTED)["tests"]

@@ -77,7 +77,7 @@ def test_answer_is_recorded_once_the_database_is_back(stage: Stage, mode: str) -
     assert no_look_up(stage)
 
 
-def test_batch_that_an_outage_keeps_from_starting_counts_no_crash(stage: Stage) -> None:
+def test_outage_before_the_start_of_a_call_counts_no_crash(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=20)
     # The lock ends with the server.
     with suppress(psycopg.OperationalError), stage.hold("LOCK TABLE subscriber"):
@@ -249,7 +249,7 @@ def test_outage_logs_one_line_at_its_begin_and_end(stage: Stage) -> None:
     assert len([line for line in lines(worker) if BACK in line["event"]]) == 2
 
 
-def test_earlier_failures_still_belong_to_an_ended_outage(stage: Stage) -> None:
+def test_an_ended_outage_still_explains_earlier_failures(stage: Stage) -> None:
     log = OutageLog()
     began_s = now_s()
     error = OperationalError("the connection is lost")

@@ -273,7 +273,7 @@ def test_fault_stops_confirmations_without_losing_any(newsroom: Newsroom) -> Non
     assert state_of(load_counts(edition.pk)) is EditionState.SUCCEEDED
 
 
-def test_missed_mail_on_request_needs_no_operator(newsroom: Newsroom, settings: object) -> None:
+def test_missed_transactional_mail_needs_no_operator(newsroom: Newsroom, settings: object) -> None:
     settings.DELIVERY_MAX_ATTEMPTS = 1  # type: ignore[attr-defined]
     edition = request(sign_up(1))
     newsroom.sandbox.set_fault("item_error", code=100, calls=1)

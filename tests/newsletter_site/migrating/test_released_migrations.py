@@ -63,7 +63,7 @@ def git(checkout: Path, *arguments: str) -> list[str]:
     done = subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
     if done.returncode:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
-            "The history of this checkout is not there, and what was released is read from it: "
-            f"clone all of it to run this too ({done.stderr.strip()})."
+            "This checkout lacks its history, from which the test reads the released migrations. "
+            f"Clone the full history to run the test ({done.stderr.strip()})."
         )
     return done.stdout.split()

@@ -100,7 +100,7 @@ a failure during an outage is part of the outage
     test_outage_logs_one_line_at_its_begin_and_end
 a failure just after an outage is part of the outage
     OutageLog.explains: is None «and began_s > self._ended_s»:
-    test_earlier_failures_still_belong_to_an_ended_outage
+    test_an_ended_outage_still_explains_earlier_failures
 a worker reports the end of an outage
     OutageLog.check_end: if «self._since_s is not None and _answers() → False»:
     test_outage_logs_one_line_at_its_begin_and_end
