@@ -39,7 +39,9 @@ def main() -> None:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     options.add_argument("--readers", type=at_least_one, default=1_000_000, help="of each issue")
-    options.add_argument("--before-s", type=float, default=20.0, help="to send alone first")
+    options.add_argument(
+        "--before-s", type=float, default=20.0, help="seconds to send before the drop"
+    )
     options.add_argument("--at-least", type=float, default=0.8, help="exit 1 below this ratio")
     chosen = options.parse_args()
     end_in_good_order()
@@ -82,7 +84,7 @@ def measure(site: Site, readers: int, before_s: float) -> float:
         def rate(since: Any, until: Any) -> float:
             return float(one(RATE, since, until) / max(0.001, (until - since).total_seconds()))
 
-        # The receipt is made between the two; it reads every copy.
+        # The receipt is made between the two periods, and making it reads every copy.
         before = rate(began, one("SELECT made_at FROM receipt"))
         during = rate(dropping, min(ended, last))
         after = rate(ended, last) if last > ended else 0.0

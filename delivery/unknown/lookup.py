@@ -56,7 +56,7 @@ def load_lookup_context(claim: Claim) -> LookupContext:
                           WHERE batch_id = batch.id AND outcome = 'unknown'))
                        < clock_timestamp() - make_interval(days => %s),
                    control = 'cancelled'
-            -- OFFSET makes this one look-up by the key.
+            -- With OFFSET, PostgreSQL reads one batch by its key.
             FROM (SELECT * FROM batch WHERE id = %s OFFSET 0) AS batch
                  JOIN edition ON edition.id = edition_id
                  LEFT JOIN (SELECT id, started_at, deadline_at FROM attempt) AS call

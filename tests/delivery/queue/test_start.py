@@ -49,7 +49,9 @@ def test_an_attempt_is_committed_before_a_call(newsroom: Newsroom, provider: San
     assert newsroom.attempts(edition)[0].result == Attempt.Result.ANSWERED
 
 
-def test_deadline_counts_from_before_the_start_record(newsroom: Newsroom, settings: object) -> None:
+def test_deadline_includes_the_time_to_record_the_start(
+    newsroom: Newsroom, settings: object
+) -> None:
     settings.DELIVERY_HTTP_DEADLINE_S = 0.5  # type: ignore[attr-defined]
     edition = newsroom.publish(readers=1)
     claimed = claim(uuid.uuid4(), lease_s=30)

@@ -65,7 +65,7 @@ a call holds its batch for the deadline plus the lease
 the worker reads its deadline before it records the start of the call
     Dispatcher.send: phases.end(Phase.START) «→ ¶deadline_at_s = now_s() +
         settings.DELIVERY_HTTP_DEADLINE_S»
-    test_deadline_counts_from_before_the_start_record
+    test_deadline_includes_the_time_to_record_the_start
 the attempt is recorded before the call
     start.start_in: 0 FROM edition WHERE id = %s «→ AND false»
     test_an_attempt_is_committed_before_a_call
