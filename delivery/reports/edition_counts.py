@@ -18,7 +18,7 @@ from delivery.rules.scheduled_time import ScheduledTime
 from delivery.rules.send_rate import slowed_to
 
 # A scheduled edition counts once it is due, or if a restored database does not know whether it was
-# sent. Readers whom transactional mail missed request it again.
+# sent. Missed transactional copies do not count, because their readers request the mail again.
 IS_OPEN_EDITION = f"""(control = 'stopped' OR {IS_DUE}
     OR control = 'scheduled' AND unreconciled_since IS NOT NULL
     OR EXISTS (SELECT FROM batch
