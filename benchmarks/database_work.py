@@ -51,7 +51,7 @@ class DatabaseWork:
         self._began = self._one("SELECT pg_current_wal_insert_lsn()::text")
 
     def so_far(self) -> Work:
-        """Return the work since then, including that of sessions that have ended."""
+        """Return the work since creation, including that of sessions that have ended."""
         self._wait_until_all_is_told()
         written = self._one("SELECT pg_current_wal_insert_lsn() - %s::pg_lsn", self._began)
         changes: dict[str, Changes] = {}

@@ -359,17 +359,17 @@ def carried_out(measures: Mapping[str, Measure], chosen: argparse.Namespace) -> 
 
 
 def _result(name: str, measure: Measure, options: Options) -> RowResult:
-    """Return one row's result. If it fails, it shows nothing and the others still run."""
+    """Return one row's result. If the row fails, return its error in the notes."""
     say(name)
     try:
         return replace(measure(options), name=name)
-    except Exception as error:  # noqa: BLE001 -- whatever it was, it is shown and counted
+    except Exception as error:  # noqa: BLE001 -- every error is shown and counted
         traceback.print_exception(error)
         return RowResult(name, (), notes=tuple(_error_lines(error)), name=name)
 
 
 def _error_lines(error: Exception) -> Iterator[str]:
-    """Return the error's text, one line each, as failed commands print several."""
+    """Yield the lines of an error: failed commands print several."""
     first, *rest = str(error).splitlines() or [""]
     yield f"It failed: {type(error).__name__}: {first}"
     yield from rest

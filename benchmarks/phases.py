@@ -68,5 +68,5 @@ def _counted(site: Site) -> PhaseTimes:
 
 
 def _grown(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
-    """Return the increases, in the order of a step."""
+    """Return each phase's increase, in the order of the phases in a step."""
     return {name.value: after.get(name, 0.0) - before.get(name, 0.0) for name in Phase}

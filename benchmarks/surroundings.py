@@ -29,7 +29,7 @@ SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """Facts needed to compare a figure with another day's or machine's."""
+    """Facts needed to compare figures from different days or machines."""
 
     cpu: str
     cores: int

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 # The pause after each piece is as long as the piece took. It is limited, so that a stop is quick.
 MAX_PAUSE_S = 0.5
 
-# What each rule deletes, for people.
+# The label of the rows that each rule deletes.
 WHAT = {
     "answers": gettext_lazy("saved responses to posted forms"),
     "pending": gettext_lazy("pending sign-ups with their data"),
@@ -49,9 +49,9 @@ WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """The interface of `OldRows`, with two functions.
+    """Two functions with the interface of `OldRows`.
 
-    `delete` yields the rows of each piece.
+    `delete` yields the number of rows in each piece.
     """
 
     count: Callable[[], int]
@@ -60,7 +60,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """A retention time, for people, and the rows to delete after it."""
+    """The rows to delete after a retention time. `kept` shows the time in words."""
 
     name: str
     kept: str
@@ -93,7 +93,7 @@ def retention_rules() -> list[RetentionRule]:
     days, details = settings.DETAILS_KEEP_DAYS, _kept_by("DETAILS_KEEP_DAYS")
     provider_days, provider_details = details_retention_days(), details
     if provider_days > days:
-        # As long as Postmark can be asked about a message.
+        # Keep details as long as Postmark can be asked about a message.
         provider_details = _kept(provider_days, "POSTMARK_RETENTION_DAYS")
     copies_kept = _("until dropped by hand (DELIVERIES_KEEP_DAYS)")
     if (copies_days := drop_old_deliveries.days_kept()) is not None:
@@ -137,8 +137,9 @@ def prune(
 ) -> list[Pruned]:
     """Delete all data that is old enough. It must not be called in a transaction.
 
-    After each piece, `on_progress` gets the rule and its number so far. `pause` gets the seconds to
-    wait, and `may_continue` decides. If a rule fails or waits too long, the others still run.
+    After each piece, `on_progress` gets the rule and its number of rows so far, and `pause` gets
+    the seconds to wait. The run ends when `may_continue` returns False. If a rule fails or waits
+    too long, the others still run.
     """
     if transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("Each piece needs its own transaction.")
@@ -197,9 +198,9 @@ def _with_pauses(pieces: Iterator[int], pause: Callable[[float], object]) -> Ite
 
 
 def _log_error(rule: RetentionRule, error: Exception) -> str:
-    """Log why a rule stopped, and return the reason for people.
+    """Log why a rule stopped, and return the reason as shown to operators.
 
-    The text may contain data of a row.
+    The error's own text is not returned, because it may contain data of a row.
     """
     if isinstance(error, OperationalError):
         name = type(error.__cause__ or error).__name__

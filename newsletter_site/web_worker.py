@@ -26,7 +26,7 @@ from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 BUFFERED = 128 * 1024
 # Threads that may wait for the rest of a request. The last one is only for full buffers.
 READERS = 3
-# A request must arrive within this time, plus the time of its bytes at the slowest rate.
+# The time for a request to arrive. The slowest allowed rate adds further time for its bytes.
 ARRIVES_WITHIN_S = 15.0
 SLOWEST_BYTES_PER_S = 50_000
 # A client may take this long to receive a piece of its response. After that only `SLOW_TAKERS`
@@ -92,7 +92,7 @@ class _Arrival:
 
 
 class _Unreader(SocketUnreader):
-    """Receive for a thread, at most as long as the request may take to arrive."""
+    """Receive the rest of a request in a thread, until the time for its arrival ends."""
 
     arrival: _Arrival
 
@@ -200,7 +200,7 @@ class _Connection(TConn):
 
 
 class BufferingWorker(ThreadWorker):
-    """The worker. Only `handle` runs in other threads than the event loop's."""
+    """The worker. Only `handle` runs outside the event loop's thread."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -208,7 +208,7 @@ class BufferingWorker(ThreadWorker):
         self.max_keepalived = MANY_CONNECTIONS // 2
         self.cfg.set("sendfile", False)  # it would bypass `_Socket.sendall`
         self._stops_at_s = math.inf
-        # Both are in the order in which they began.
+        # Both contain the oldest entry first.
         self._arriving: dict[_Connection, None] = {}
         self._lingering: dict[_Connection, float] = {}
         self._readers = 0

@@ -167,7 +167,7 @@ def _list_webhooks(sandbox: Sandbox, query: Json) -> Json:
     return {**sandbox.webhooks.counts(), "webhooks": listed}
 
 
-# Each takes the query of a GET or DELETE, the body of a POST.
+# Each function gets the query of a GET or DELETE, or the body of a POST.
 ENDPOINTS: dict[tuple[str, str], Callable[[Sandbox, Json], Json]] = {
     ("GET", "summary"): lambda sandbox, _: sandbox.summary(),
     ("GET", "messages"): _messages,

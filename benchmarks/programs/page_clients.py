@@ -69,7 +69,7 @@ class Pages:
                 page.asks_after_s = float(following[2] or 60)
 
     async def ask(self, page: Page) -> tuple[int, str]:
-        """Make one request on a new connection: a browser's would have closed by now."""
+        """Make one request on a new connection: an idle one would have been closed by now."""
         reader, writer = await asyncio.open_connection(self.host, self.port)
         hidden = "&hidden=1" if page.hidden else ""
         path = self.path.partition("?")[0] + (page.query or f"?version=1&page={page.name}")

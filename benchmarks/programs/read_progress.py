@@ -4,7 +4,7 @@ Run `python -m benchmarks.programs.read_progress SESSION PATH TIMES`. Requests g
 WSGI application, with middleware, session and permissions. They alternate between `progress.json`
 and the request of an open page with all its parts. It prints for each the milliseconds in the view,
 of the whole answer, and of CPU time.
-The view begins after the middleware. It includes the look-up of the user and their permissions.
+The view begins after the middleware. It includes the queries for the user and their permissions.
 """
 
 import sys

@@ -1,7 +1,7 @@
 """Create signed-in users within a site.
 
 Run `python -m benchmarks.programs.sign_in NUMBER GROUP`. Permissions come from the group, as on a
-real site, so their look-up costs the same. It prints the session keys.
+real site, so reading them costs the same. It prints the session keys.
 """
 
 import sys

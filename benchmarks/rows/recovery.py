@@ -1,7 +1,7 @@
 """How soon does the work of a killed worker continue?
 
-Two real workers with four calls each run one after the other. The sandbox is their provider and can
-be searched as Postmark can. The first worker is killed with `kill -9` at the worst moment. The
+Two real workers run one after the other, with four calls each. The sandbox is their provider and
+can be searched as Postmark can. The first worker is killed with `kill -9` at the worst moment. The
 second starts at once and must recover automatically. Two moments are measured:
 
 - The first worker has claimed four batches and started no call. The batches must be claimed again

@@ -3,7 +3,7 @@
 A form of 2 kB is published once to a thousand readers. Then it is posted again with its key, 300
 times per round, alternating with an empty page behind the sign-in. Both go through the site's own
 WSGI application with all middleware, in one process, with one session and production settings. The
-medians of each round are compared. Both include the session and the look-up of the user. Only the
+medians of each round are compared. Both include the queries for the session and the user. Only the
 replay includes reading the form and checking its token.
 Each answer must equal the first: same status, same Location. At the end there is one edition.
 """

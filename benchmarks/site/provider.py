@@ -9,7 +9,7 @@ read are parsed.
 `--delay-ms` delays every answer. With `--keep` it remembers each message's delivery (about 50 bytes
 each) and reports duplicates on request:
 
-    GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …}, readers with --keep alone
+    GET /counts     {"calls": …, "messages": …, "bytes": …, "readers": …}, readers only with --keep
     GET /twice      {"twice": …, "such_as": […]}, only with --keep
 """
 

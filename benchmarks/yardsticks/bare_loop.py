@@ -3,7 +3,7 @@
 A competent programmer writes it in an afternoon. It has a table of recipients and claims a batch of
 rows in one statement. It builds messages with orjson and makes one call. One statement marks the
 rows as sent with the answer's ids, followed by a commit. It has one connection, one session, one
-thread. It lacks a record of a call before it is made, so a kill during a call sends the batch
+thread. It does not record a call before making it, so a kill during a call sends the batch
 again. It lacks unconfirmed copies, look-ups, a second check of consent, pausing and counts. Its
 transaction stays open during the call. It runs as a separate process and prints the seconds from
 its first statement to its last commit:

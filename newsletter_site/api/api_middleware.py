@@ -10,7 +10,7 @@ from api.problem import MEDIA_TYPE, ProblemType, problem_response
 
 API_ROOT = "/api/"
 
-# For statuses that come from the site instead of a call.
+# Problems that replace the error pages of the site, by status.
 _PROBLEMS = {
     400: (ProblemType.NOT_READABLE, "The request cannot be read."),
     403: (ProblemType.NOT_ALLOWED, "This is not allowed."),

@@ -36,7 +36,7 @@ def join(cluster: Cluster, database: str | None = None) -> None:
         with private_files.held(cluster.home / GATE, cluster.user):
             lock = private_files.open_lock(cluster.home / USERS, cluster.user)
             try:
-                # Only the process that holds the gate locks it exclusively.
+                # This cannot fail: an exclusive lock needs the gate, which this process holds.
                 private_files.try_lock(lock, shared=True)
                 server.start(cluster)
                 if database is not None:
@@ -92,7 +92,7 @@ def reset_after_fork() -> None:
     global guard
     guard = threading.Lock()
     for lock in joined.values():
-        os.close(lock)  # Unlocking would also unlock the parent's.
+        os.close(lock)  # Only close it: unlocking would also release the parent's lock.
     joined.clear()
 
 

@@ -10,11 +10,11 @@ MIN_SECRET_LENGTH = 6
 # Shorter than all our tokens (28 characters or more), and longer than words.
 MIN_TOKEN_LENGTH = 20
 
-# Limited, because a text without spaces is tried from each letter. Addresses are not longer.
+# No address is longer. Without a limit, a long text without spaces would take quadratic time.
 _ADDRESS = re.compile(r"[^\s@<>\"'(),;:=\[\]{}|/]{1,320}(?:@|%40)[^\s@<>\"'(),;:=\[\]{}|/?&]+")
 # The path of a link may contain a token.
 _LINK = re.compile(r"(?<=://)([^\s/?#\"'<>]+)[/?#][^\s\"'<>]*")
-# To the last mark: a quotation may contain quotation marks.
+# Match to the last closing mark, because a quotation may contain quotation marks.
 _QUOTED = re.compile(r"“(?:.*”|.*$)", re.DOTALL)
 _RUN = re.compile(rf"[A-Za-z0-9_-]{{{MIN_TOKEN_LENGTH},}}={{0,2}}")
 _ID = re.compile(r"[0-9a-fA-F]{32}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")

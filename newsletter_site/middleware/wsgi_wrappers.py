@@ -60,7 +60,7 @@ def refuse_truncated_bodies(application: WSGIApplication) -> WSGIApplication:
         try:
             length = max(0, int(environ.get("CONTENT_LENGTH") or 0))
         except ValueError:
-            length = 0  # Django reads nothing either.
+            length = 0  # Like Django, treat an invalid length as 0.
         environ["wsgi.input"] = CompleteBody(environ["wsgi.input"], length)
         return application(environ, start_response)
 

@@ -50,7 +50,7 @@ class RequestSlots:
             return False
 
     def release(self, held_s: float) -> None:
-        """Release the slot after `held_s` seconds."""
+        """Release a slot that was held for `held_s` seconds."""
         with self._changed:
             self._free += 1
             if held_s < self._max_wait_s:
@@ -85,7 +85,7 @@ class LimitConcurrency:
             release()
             raise
         if response.streaming:
-            # Its rows are read while it is sent. django-stubs does not know `_resource_closers`.
+            # Sending it still reads rows. django-stubs does not know `_resource_closers`.
             response._resource_closers.append(release)  # type: ignore[attr-defined]
         else:
             release()

@@ -13,7 +13,7 @@ OPERATIONS_URLS = "newsletter_site.operations.urls"
 class OperationsMiddleware(MiddlewareMixin):
     """Middleware before all others that redirect or refuse.
 
-    Only the log's comes before it.
+    Only the log's middleware runs before it.
     """
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:

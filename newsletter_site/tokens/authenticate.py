@@ -57,7 +57,7 @@ def _check_sum(random: str) -> str:
 def find_caller(token: str) -> Caller | None:
     """Return the caller, or None if the token is not accepted.
 
-    It is accepted unless it is unknown, expired or revoked, or its user may not sign in.
+    An unknown, expired or revoked token is not accepted, nor one whose user may not sign in.
     """
     if not is_well_formed(token):
         return None

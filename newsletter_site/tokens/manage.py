@@ -85,7 +85,7 @@ def create_token(
     if expires_days is not None:
         new.expires_at = cast("Any", Now()) + timedelta(days=expires_days)
     with transaction.atomic():
-        # Ignore a second post, because after an error the server would log the row.
+        # Ignore a conflict: after an error, PostgreSQL would log the row.
         ApiToken.objects.bulk_create([new], ignore_conflicts=True)
         row = ApiToken.objects.filter(hash=hash_token(token)).first()
         if row is None:
@@ -104,9 +104,9 @@ def refuse_second_post(form_key: uuid.UUID) -> None:
 def revoke(
     token: int, by: uuid.UUID, *, among: QuerySet[ApiToken], from_command_line: bool = False
 ) -> ApiToken:
-    """Revoke a token of `among`; twice is safe.
+    """Revoke one of the tokens in `among`. A second call changes nothing.
 
-    Raise `TokenRefusedError` if there is none.
+    Raise `TokenRefusedError` if `among` does not contain the token.
     """
     with transaction.atomic():
         row = among.select_for_update(of=("self",)).filter(pk=token).first()

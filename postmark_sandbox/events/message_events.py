@@ -31,7 +31,7 @@ DELIVERED = {
 
 @dataclass(frozen=True, slots=True)
 class MessageEvent:
-    """Event of a message after it left. `label` is the inbox's text for it."""
+    """Event of a message that was sent. `label` is the event's text in the inbox."""
 
     outcome: EventType
     label: str
@@ -112,7 +112,7 @@ class MessageEvents:
     def suppress(
         self, stream: str, address: str, reason: str, origin: str, message: Message | None = None
     ) -> None:
-        """Add an address to a stream's suppression list; post a webhook if that is new."""
+        """Add an address to a stream's suppressions; post a webhook if this changes them."""
         entry = SuppressionEntry(address.lower(), reason, origin, now_ns())
         if self._suppressions.add(stream, entry):
             event = subscription_webhook(stream, entry.address, origin, entry.at_ns)

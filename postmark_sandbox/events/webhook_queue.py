@@ -48,7 +48,8 @@ class WebhookQueue:
         self._events: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
         # A heap of posts that are due, late or to be retried.
         self._pending: list[_Post] = []
-        # The active shuffle rule and its posts, until there are enough or its time has ended.
+        # The active shuffle rule, its deadline, and the posts it holds back until then. They are
+        # posted earlier if there are enough.
         self._window: FaultRule | None = None
         self._window_due = 0.0
         self._mixed: list[_Post] = []
@@ -60,7 +61,7 @@ class WebhookQueue:
 
     @property
     def waiting(self) -> int:
-        """Return how many posts are late, to be shuffled or to be retried."""
+        """Return how many posts wait because they are late, shuffled or retried."""
         with self._changed:
             now = time.monotonic()
             return sum(post.due > now for post in self._pending) + len(self._mixed)

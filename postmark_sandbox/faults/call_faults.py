@@ -45,7 +45,7 @@ def text_of(code: int, sender: str) -> str:
 
 
 def refusal(fault: FaultRule, request: Request) -> Response:
-    """Return the response that replaces judging the request; nothing was accepted."""
+    """Return the response of a fault that refuses the whole call without checking it."""
     settings = fault.settings
     if fault.kind in HTML_PAGES:
         status, title = HTML_PAGES[fault.kind]

@@ -13,7 +13,7 @@ from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.times import clock_text, day_text
 
 REPOSITORY = Path(__file__).parents[2]
-# Not named `static`: the site would collect these files next to its own of the same names.
+# The site would collect a folder named `static`, and it has files with the same names.
 PAGE_FILES = Path(__file__).parent / "page_files"
 # The site's icons and styles. Without the site's files the pages work unstyled.
 GLYPHS = REPOSITORY / "templates" / "desk_glyphs.html"
@@ -76,7 +76,7 @@ def comma(number: float) -> str:
 
 @register.filter
 def breakable(address: str) -> str:
-    """Return an address that a narrow column breaks after the @ first."""
+    """Return the address as HTML; a narrow column breaks it after the @ if possible."""
     return format_html_join(mark_safe("@<wbr>"), "{}", ((part,) for part in address.split("@")))
 
 

@@ -48,7 +48,7 @@ def show(call: ApiCall) -> Response:
 
 
 def _indexed_until(call: ApiCall) -> int:
-    """Return the time after which a delayed index shows no accepted messages."""
+    """Return the time until which accepted messages are in the index, in nanoseconds."""
     if call.fault is None or call.fault.kind != "search_delay":
         return sys.maxsize
     return now_ns() - int(call.fault.settings["seconds"] * NS_PER_SECOND)

@@ -145,7 +145,7 @@ class Outbox:
                 folded = address.lower()
                 if folded in reached:
                     self._readers_with_two.add((edition, folded))
-                # Keeping the string that is stored anyway halves the memory per reader.
+                # Reuse the stored string if it is equal: this halves the memory per reader.
                 reached.add(address if folded == address else folded)
 
     def mark_unreported(self, stored: StoredRequest, fault: str) -> None:

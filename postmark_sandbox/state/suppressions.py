@@ -62,7 +62,7 @@ class Suppressions:
         return True
 
     def lift(self, stream: str, address: str) -> bool:
-        """Remove an address with any reason; return whether it was listed."""
+        """Remove an address, whatever its reason; return whether it was listed."""
         return self.of(stream).pop(address.lower(), None) is not None
 
     def clear(self) -> None:

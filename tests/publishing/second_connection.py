@@ -32,7 +32,7 @@ def at_once(*calls: Callable[[], Any]) -> list[Any]:
 
 
 def wait_until_somebody_waits(call: Future[Any] | None = None) -> None:
-    """Wait until a connection to this test's database waits for a lock of another.
+    """Wait until a session in this test's database waits for another one's lock.
 
     Fails at once if `call`, which should wait, has ended."""
     with connection.cursor() as cursor:

@@ -106,7 +106,7 @@ def test_each_page_is_open_only_to_its_groups(somebody_in, name):
             assert page.status < 500
             if is_open:
                 assert page.status != 403, (people, asked)
-            elif page.status != 405:  # nobody may do that there
+            elif page.status != 405:  # 405: nobody may use this method there
                 assert page.status == 403, (people, asked)
 
 

@@ -39,7 +39,7 @@ def _seconds(value: str) -> float:
 
 
 class Command(migrate.Command):
-    """Django's command with short waits for locks. Other sessions queue behind a wait."""
+    """Django's command with short lock waits, as other sessions queue behind them."""
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

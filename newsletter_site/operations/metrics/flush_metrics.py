@@ -48,7 +48,7 @@ def _repeat(counted: threading.Event) -> None:
             counted.set()
         try:
             connection.close()
-        except Exception as error:  # noqa: BLE001 -- it is gone either way
+        except Exception as error:  # noqa: BLE001 -- the connection is lost anyway
             logger.warning("closing a database connection failed: %s", type(error).__name__)
 
 

@@ -33,7 +33,8 @@ class Metric:
     """One metric.
 
     `labels` have their known values. `bounds_s` are a histogram's buckets. `beside` is a label and
-    a value: each counted series gets one with this value, at 0.
+    a value. For each counted series, a series with this value is also written, with 0 if it has no
+    count.
     """
 
     name: str

@@ -89,7 +89,7 @@ def _histogram(metric: Metric, buckets: Labelled, sums: Labelled, database: str)
     seconds = {_in_order(metric, labels): value for labels, value in sums}
     family = HistogramMetricFamily(metric.name, metric.help, labels=[*metric.labels, DATABASE])
     for labels_in_order, by_bound in counts.items():
-        # A bound of an earlier version counts under the next bound of this version.
+        # Counts under a bound of an earlier version are added to the next larger bound.
         added_up = [
             (bound, sum(count for le, count in by_bound.items() if float(le) <= float(bound)))
             for bound in bounds

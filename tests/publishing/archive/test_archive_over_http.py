@@ -82,7 +82,7 @@ def test_caches_notice_a_removed_issue_without_a_newer_one(public_window, author
     cancelled(gone)
 
     for address, answer in before.items():
-        # A time alone could not show that an issue was removed.
+        # The time of the last change would not show that an issue was removed.
         assert "Last-Modified" not in answer
         page = again(public_window, address, answer)
         assert page.status == 200

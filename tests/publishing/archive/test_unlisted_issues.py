@@ -34,7 +34,7 @@ def unlisted(author, three_readers):
 
 
 def the_issue():
-    """Return the published issue, without those of transactional mail."""
+    """Return the only published issue."""
     return Edition.objects.get().issue
 
 

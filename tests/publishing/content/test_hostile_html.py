@@ -25,7 +25,7 @@ SHORT, LONG = 10_000, 40_000
 # Linear growth is a factor of four. Times below `FLOOR_S` are noise.
 MOST_GROWTH, FLOOR_S = 10, 0.02
 
-# Each repeated; `#` is another number each time, `¬` a blank.
+# A letter repeats one of these pieces. `#` becomes a different number each time, `¬` a space.
 HTML = """
 <a b=" | <a b=' | <a b= | <a¬ | <a/ | </a b=" | <a href= | <a href="x" | <img src=" | <p style="
 <!-- | <!- | <!--> | <!--x--!> | <!-- - | <! | <![CDATA[ | <![CDATA[]] | <![if | <!--[if mso]> | <?
@@ -112,7 +112,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
 
 def _seconds(parse: Callable[[str], object], letter: str) -> float:
     normalise.cache_clear()
-    # Garbage collection takes time for all objects of the test run, not for this letter.
+    # Exclude garbage collection: its time depends on all objects of the test run.
     gc.disable()
     try:
         begun = time.process_time()

@@ -19,7 +19,7 @@ def test_the_form_asks_for_it_and_it_is_published(window, three_readers):
     edition = Edition.objects.get()
     assert edition.preheader == WORDS
     assert WORDS in edition.html_mail
-    # A correction begins with the newest.
+    # The form of a correction contains the preheader of the newest version.
     page = window.get(f"{FORM}?issue={edition.issue_id}")
     assert page.form_with("title").fields["preheader"] == WORDS
 

@@ -361,7 +361,7 @@ def test_a_new_issue_does_not_shift_the_next_page(
 ) -> None:
     for number in range(30):
         publish_one(f"Letter {number}")
-    Edition.objects.update(published_at=Edition.objects.first().published_at)  # a tie
+    Edition.objects.update(published_at=Edition.objects.first().published_at)  # all equal
     page = window.get(DESK)
     found = titles(page)
     assert len(found) == 12
@@ -393,7 +393,7 @@ def test_the_chart_of_readers_leaves_out_called_back_issues(
     first = publish_one("Herons")
     waits = publish_one("Swifts", at=tomorrow())
     assert scheduled_editions.cancel(waits.pk, called_back=True)
-    # A correction to some readers is not a point either.
+    # The chart also leaves out a correction to some readers.
     sent(first, "Ada")
     publish_one("Herons, corrected", issue=first.issue_id, version=2, goes_to="reached")
     SubscriberFactory()
@@ -402,7 +402,7 @@ def test_the_chart_of_readers_leaves_out_called_back_issues(
 
     assert "4 confirmed" in section(page, "readers")
     assert re.search(r'aria-label="Confirmed readers: 3 on [^"]*, 4 now"', page.html)
-    assert page.html.count('<path class="e"') == 2  # Herons, and now
+    assert page.html.count('<path class="e"') == 2  # one for Herons, one for now
     figures = page.html.partition("Show the figures</summary><p>")[2].partition("</p>")[0]
     assert re.fullmatch(r"[^;]* 3; now 4\.", figures)
 

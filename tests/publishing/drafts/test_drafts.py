@@ -370,7 +370,7 @@ class TestThePages:
 
         assert page.status == 429
         assert Draft.objects.filter(created_by=window.author).count() == MOST_UNTOUCHED
-        # An existing draft still opens, and saving one for the second time makes room for another.
+        # An existing draft still opens. After its second save it no longer counts for the limit.
         assert post(0).status == 302
         again = page.form_with("letter")
         window.client.force_login(window.author)

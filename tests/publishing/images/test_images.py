@@ -65,7 +65,7 @@ class TestMadeFitForMail:
 
     def test_an_image_is_turned_upright_and_loses_its_metadata(self):
         exif = Image.Exif()
-        exif[0x0112] = 6  # to be turned by a quarter
+        exif[0x0112] = 6  # to be shown rotated by 90 degrees
         exif[0x010E] = "In the garden of the mayor"
         exif.get_ifd(0x8825)[1] = "N"
         remarks = PngImagePlugin.PngInfo()

@@ -41,7 +41,7 @@ def test_good_letter_has_no_stops_and_no_advice():
 
     assert findings["stops"] == findings["advice"] == findings["unknown"] == []
     passed = " ".join(sentences(findings["passed"]))
-    # Times are the newsletter's own.
+    # Times are in the newsletter's time zone.
     for fact in ("edith@almanack.org (06:50)", "6 words", "English", "SPF", "(reject)"):
         assert fact in passed
 
@@ -60,7 +60,7 @@ def test_good_letter_has_no_stops_and_no_advice():
             {"text": "One.\n\nTwo, {{ q }}.", "has_own_text": True},
             *("{{ q }}", "plain text, paragraph 2", FixIn.TEXT),
         ),
-        # It is in the letter and in the plain text made from it.
+        # The unknown field is in the letter and in the plain text made from it.
         (
             {"letter": "<p>{{ nmae }} {{ nmae }}</p>", "text": "{{ nmae }}"},
             *("{{ nmae }}", "", FixIn.LETTER),

@@ -59,10 +59,10 @@ def test_a_page_polls_every_two_seconds_before_an_event(facts):
 def test_long_sends_have_longer_but_limited_pauses():
     assert asks(**{**SENDING, "rate_per_s": 500 / 240}) == 4
     assert asks(**{**SENDING, "rate_per_s": 0.001}) == 10
-    # Needs a decision.
+    # These editions need a decision.
     assert asks(**PAUSED) == 10
     assert asks(control="stopped", control_reason=because(), queued_batches=0) == 10
-    # The edition was being sent when the readings ended.
+    # A cancelled edition is still polled while it has unconfirmed copies.
     assert asks(control="cancelled", sent=900, unknown=100, waiting=0, next_lookup_at=NOW) > 0
 
 
@@ -175,7 +175,7 @@ def test_invented_keys_do_not_fill_the_memory():
         raise LookupError
 
     with pytest.raises(LookupError):
-        readings.get(0, fails)  # is not remembered
+        readings.get(0, fails)  # a failed reading is not shared
     assert readings.get(0, lambda: "read") == "read"
     for number in range(50):
         readings.get(number, lambda: "read")

@@ -39,7 +39,7 @@ NOTHING = dict.fromkeys(ONE_TO_THREE, 0)
 
 def test_letter_is_published_once_to_every_confirmed_reader(window, three_readers):
     fields, answers = window.open_form(), []
-    for _ in range(2):  # the same form again is answered the same
+    for _ in range(2):  # the same form gets the same answer
         answers.append(window.post(**fields))
 
         assert published() == ONE_TO_THREE

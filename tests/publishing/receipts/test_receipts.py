@@ -145,7 +145,7 @@ def test_the_receipt_of_a_called_back_issue_says_scheduled(author, window, three
     for words in (page.words, issue.words):
         assert "ublished by" not in words
         assert "was published" not in words
-    # The signed fields keep their format: `published_at` is then the time of the end.
+    # The signed fields keep their format, so `published_at` has the time of the end.
     given = downloaded(window, waits)
     facts = json.loads(given)["receipt"]
     assert facts["published_at"] == facts["ended_at"]

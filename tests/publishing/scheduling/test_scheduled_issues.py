@@ -368,7 +368,7 @@ def test_open_page_shows_the_audience_after_the_start(newsroom: Newsroom) -> Non
     edition = schedule(newsroom)
     page = progress_page(newsroom, edition)
     audiences = r'id="(?:audience|tab-all)"[^>]*>(?:\s*All <span class="small">)?(\d+)<'
-    assert re.findall(audiences, page) == ["0", "0"]  # the sum and the tab
+    assert re.findall(audiences, page) == ["0", "0"]  # the total and the tab “All”
     make_edition_due(edition)
     start_due()
     polled = WindowOf(newsroom.author).client.get(

@@ -251,7 +251,7 @@ def test_repeated_test_is_recognised_under_a_fallback_secret_key(window, setting
 
 
 def plain_fingerprint():
-    """Compute the hash that a guess of the address gives without the secret key."""
+    """Compute the hash of a correctly guessed address without the secret key."""
     return form_hash(RequestFactory().post(TEST, form()), FIELDS)
 
 
