@@ -43,9 +43,9 @@ _registered: list[Callable[[str], Caller | None]] = []
 
 
 def register_token_lookup(find_caller: Callable[[str], Caller | None]) -> None:
-    """Register the look-up of tokens.
+    """Register the function that finds the caller of a token.
 
-    It returns None for a token that is not accepted.
+    The function returns None for a token that is not accepted.
     """
     _registered[:] = [find_caller]
 

@@ -106,7 +106,7 @@ def call_fingerprints(
     }
     if body is not None:
         for name, value in body.model_dump(mode="json", exclude_defaults=True).items():
-            # Texts are passed on as they are, so that their line ends are normalised.
+            # Texts are not encoded as JSON, so `content_hash` can normalise their line ends.
             is_text = isinstance(value, str)
             content[f"body.{name}"] = ["text", value] if is_text else ["json", json.dumps(value)]
     return keyed_fingerprints(content_hash(request.method or "", request.path, content))

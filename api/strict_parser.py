@@ -52,7 +52,10 @@ class StrictParser(Parser):
 
 
 def refuse_unknown_queries(run: Run) -> Run:
-    """Decorate how ninja runs an operation (`add_decorator(…, mode="view")`)."""
+    """Decorate an operation to refuse unknown query parameters.
+
+    Use it with ninja's `add_decorator(…, mode="view")`.
+    """
     operation: Operation = run.__self__  # type: ignore[attr-defined]  # a bound method of it
     known = {
         name

@@ -79,7 +79,7 @@ _REFUSALS = {
         "Choose again if you want another time."
     ),
 }
-# The state of the issue follows these.
+# A sentence about the state of the issue is added to each of these.
 _REFUSALS_BY_STATE = {
     ActionRefusal.NOT_SENDING: gettext_lazy(
         "“{title}”: you can pause an issue only while it is held or being sent."

@@ -84,7 +84,7 @@ def applicable(status: EditionStatus) -> list[EditionAction]:
 
 
 def readers_now(status: EditionStatus) -> int:
-    """Return the current number of readers of a scheduled edition; else the audience."""
+    """Return the number of readers; if scheduled, the number who would get it now."""
     if status.counts.control != "scheduled":
         return status.counts.audience
     goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.counts.edition)
@@ -161,7 +161,7 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
 
 
 def _do(action: str, edition: Edition) -> Mapping[str, Any] | None:
-    """Do it and return its counts; None if the state of the edition has changed."""
+    """Do the action and return its counts; None if the edition's state has changed."""
     number: int | None
     match action:
         case "pause":

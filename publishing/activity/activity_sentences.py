@@ -30,7 +30,7 @@ NOBODY = "nobody"
 class ActivitySentence:
     """Sentences about what somebody did with a thing.
 
-    `version` is that of an issue, if any.
+    `version` is the version of the issue, if the thing is an issue.
     """
 
     texts: tuple[Text, ...]

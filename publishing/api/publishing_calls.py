@@ -189,7 +189,7 @@ def _publish(
 
 
 def _moment(words: Words, *, is_known: bool) -> ScheduledTime | None:
-    """Return when it goes out; None for now. A known key accepts a time in the past."""
+    """Return when the issue goes out; None for now. A known key may have a past time."""
     if words.at is None:
         if words.zone is not None or words.which is not None:
             field = "zone" if words.zone is not None else "which"

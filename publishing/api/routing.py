@@ -25,7 +25,7 @@ def address_of(edition: Edition) -> str:
 
 def edition_named(issue: uuid.UUID, version: int | None) -> Edition:
     """
-    Return the edition that a call names, the newest unless named.
+    Return the named version of an issue, or the newest if `version` is None.
 
     Raises `ProblemError`.
     """

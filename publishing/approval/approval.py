@@ -45,7 +45,7 @@ def approval_hash(draft: Draft, content: Content | None = None) -> bytes:
 
 
 def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
-    """Approve a draft as `seen`, its `approval_hash`. Raises `CannotApproveError`."""
+    """Approve a draft whose hash is still `seen`. Raises `CannotApproveError`."""
     if not may(by, PUBLISH):
         raise CannotApproveError(_("You need the permission to publish before you can approve."))
     with transaction.atomic():
@@ -125,7 +125,7 @@ def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID 
     """
     newsletter = Newsletter.objects.get_current()
     with connection.cursor() as cursor:
-        # A separate statement sees the change that it waited for.
+        # If another transaction is changing the setting, this waits for it and reads the new value.
         cursor.execute(
             "SELECT second_person FROM newsletter WHERE id = %s FOR SHARE", [newsletter.pk]
         )

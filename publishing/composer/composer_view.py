@@ -104,7 +104,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     """
     Save a new form for the first time, under its key.
 
-    `beside` saves a copy of a draft.
+    If the form has `beside`, save a copy of its draft.
     """
     if request.method != "POST":
         return see_other(reverse("desk:write"))

@@ -21,7 +21,7 @@ from publishing.models import Issue
 from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
 
-# As on the page's frame: links open a new window, without scripts, forms or plug-ins.
+# The same as on the composer's `iframe`: links may open windows; no scripts, forms or plug-ins.
 SANDBOX = "allow-same-origin allow-popups allow-popups-to-escape-sandbox"
 _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
 

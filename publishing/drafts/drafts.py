@@ -18,7 +18,7 @@ from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_
 from publishing.editions.versions import default_goes_to, versions_of
 from publishing.models import Draft, Issue
 
-# The maximum of drafts that were saved only once for an author who was signed out.
+# How many never-edited drafts an author may have before `keep_signed_out` creates no more.
 MOST_UNTOUCHED = 20
 
 
@@ -53,10 +53,10 @@ def link_to_edition(draft: Draft, edition: Edition, *, copy_for: uuid.UUID | Non
     """
     Link a locked draft to its edition.
 
-    Unpublished text continues in a copy for `copy_for`.
+    If the draft has text that was not published, copy it to a new draft of `copy_for`.
     """
     Draft.objects.filter(pk=draft.pk, edition=None).update(edition=edition)
-    # The form for finished HTML posted newer text than its last save.
+    # The last save came from the form for finished HTML, which has just posted newer text.
     if copy_for is None or draft.revision == draft.html_form_revision:
         return
     if not _makes(draft.fields, edition):
@@ -107,7 +107,7 @@ def save_html_form(
 def copy(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:
-    """Create another draft under a key; it counts as published if the key was used."""
+    """Create another draft under a key; link it to the edition of the key, if any."""
     with transaction.atomic():
         _lock_key(author, key)
         made = Edition.objects.filter(author_id=author, idempotency_key=key).first()
@@ -140,7 +140,7 @@ def keep_signed_out(
 ) -> Draft:
     """Return a draft of a signed-out author's text. Raises `TooManyUntouchedError`."""
     with transaction.atomic():
-        # The lock keeps two concurrent posts from both finding room for one.
+        # Without the lock, two concurrent posts could exceed the limit.
         get_user_model().objects.select_for_update(no_key=True).get(pk=author)
         still_open = Draft.objects.filter(edition=None)
         of_author = Q(created_by=author) | Q(pk=shown)
@@ -165,7 +165,7 @@ def keep_signed_out(
 
 
 def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.UUID) -> SaveResult:
-    """Save over the base revision `from_revision`, and over no other."""
+    """Save the fields if the draft still has the revision `from_revision`."""
     with transaction.atomic():
         before = Draft.objects.filter(pk=draft).values_list("saved_by_id", flat=True).first()
         changed = (
@@ -227,7 +227,7 @@ def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
 
 
 def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
-    """Return the fields of this edition: the `posted` ones, if they match it."""
+    """Return the `posted` fields if they match the edition, else its own fields."""
     return replace(
         posted if _makes(posted, edition) else _words_behind(edition),
         goes_to=edition.goes_to,
@@ -236,7 +236,7 @@ def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
 
 
 def _words_behind(edition: Edition) -> DraftFields:
-    """Return the fields from which this edition was made, as far as known."""
+    """Return the fields of the edition's draft, or fields rebuilt from its content."""
     draft: Draft | None = getattr(edition, "draft", None)
     if draft is not None and _makes(draft.fields, edition):
         return draft.fields

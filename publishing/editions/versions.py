@@ -57,7 +57,8 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
             "A new issue starts with version 1 and goes to everyone or to nobody. For any other "
             "version, name its issue."
         )
-    # Read the newest first: a version that is published in between is then found, not refused.
+    # Read the newest before the named version. In the other order, a version published between
+    # the two queries would be refused.
     newest = versions_of(issue).first()
     if newest is None:
         if Edition.objects.filter(issue_id=issue).exists():
@@ -140,7 +141,7 @@ def reached_refusal(issue: uuid.UUID, version: int) -> str:
 
 
 def reached_someone(issue: uuid.UUID) -> bool:
-    """Return whether any version reached anybody; then the next is a correction."""
+    """Return whether any version reached a reader. If so, the next is a correction."""
     return Batch.objects.filter(edition__issue=issue, sent__gt=0).exists()
 
 

@@ -19,7 +19,7 @@ DOMAIN, LINK = ExternalCheck.Kind.DOMAIN.value, ExternalCheck.Kind.LINK.value
 
 @dataclass(frozen=True, slots=True)
 class CachedResults:
-    """Fresh results with the time of the oldest; None or empty without a fresh result."""
+    """Fresh results, and the time of the oldest. A missing result is None or left out."""
 
     domain: DomainRecords | None
     domain_at: datetime | None

@@ -21,7 +21,7 @@ def check_letter(domain: str, links: Sequence[str]) -> None:
     `domain` may be empty.
     """
     opener, cached = LinkOpener(NameServers()), cached_results.load_fresh(domain, links)
-    # Links without an answer are tried again at once.
+    # Links whose fresh result is inconclusive are opened again.
     answered = {url for url, result in cached.links.items() if result.is_ok or result.is_dead}
     left = [url for url in links if url not in answered]
     with ThreadPoolExecutor(1, thread_name_prefix="domain-check") as pool:

@@ -230,7 +230,7 @@ class _TimedConnection:
     ) -> tuple[int, str | None]:
         """Send one request; read only the head of the response."""
         connection = http.client.HTTPConnection(name, port)
-        connection.default_port = _PORTS[scheme]  # the Host header omits it
+        connection.default_port = _PORTS[scheme]  # so the Host header has no port
         connection.sock = self._socket
         connection.request(method, target, headers=_HEADERS)
         response = connection.getresponse()

@@ -131,7 +131,7 @@ def _check_header(image: Image.Image, file: bytes) -> None:
             ).format(height=digits(resized), width=digits(min(width, WIDEST)), most=digits(TALLEST))
         )
     if is_jpeg:
-        # Both sides have the limit, because a rotated image has its width as height in the file.
+        # Limit both sides, because a rotated image is stored with width and height swapped.
         image.draft(image.mode, (WIDEST, WIDEST))
     if image.width * image.height > MOST_DECODED_PIXELS:
         raise _too_many_pixels(width * height, MOST_DECODED_PIXELS)

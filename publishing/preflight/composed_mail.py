@@ -24,7 +24,7 @@ def check_composed_mail(context: CheckContext) -> Iterator[Finding]:
     """Find problems with the mail itself."""
     yield from _size(context)
     yield from _text_part(context)
-    # A complete HTML document has its own preview text. Only Homing's frame shows this one.
+    # A complete HTML document brings its own preview text, so `preheader` is not used there.
     if context.content.preheader:
         yield passed("preheader_set")
     elif context.mail.html.strip():

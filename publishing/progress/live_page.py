@@ -19,7 +19,7 @@ _PARAMETERS = ("seen", "same", "page", "hidden", "listed")
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """A poll: the page's name, tags of its content, and the polls without changes."""
+    """A poll: page name, tags of its content, number of polls without a change."""
 
     page: str
     seen: str

@@ -12,10 +12,11 @@ from publishing.progress.edition_progress import is_at_rest
 SOON_S = 2.0
 # The pause if nothing was new, its growth from poll to poll, and its limit.
 QUIET_S, GROWS_BY, LONGEST_S = 10.0, 1.5, 60.0
-# A page shows a send in this number of steps, within these bounds.
+# While an issue is being sent, its page polls about this often until the end, and at most
+# this many seconds apart.
 STEPS, LONGEST_STEP_S = 60, 10.0
 STARTING_S = 30
-# The desk, while something is being sent and otherwise.
+# The pauses of the desk: while something is being sent, and otherwise.
 DESK_S, DESK_IDLE_S = 4.0, 30.0
 # The readings a second for all pages together.
 READINGS_PER_S = 2

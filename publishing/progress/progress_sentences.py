@@ -81,7 +81,7 @@ def what_is_stuck(status: EditionStatus, zone: ZoneInfo) -> str:
 
 
 def _without(counts: EditionCounts) -> int:
-    """Return how many certainly have no copy: an unknown copy may have been sent."""
+    """Count readers who certainly got no copy, without copies of unknown outcome."""
     return counts.audience - counts.sent - counts.unknown - counts.waiting
 
 

@@ -192,7 +192,7 @@ def _listed(reading: _Reading, shown: EditionProgress, outcome: str) -> str:
 def _is_list_news(listed: str, before: str, shown: EditionProgress) -> bool:
     """Return whether to read the list and the history again.
 
-    Not after every sent copy, because that would read them too often.
+    During a send, single copies are no reason: the page would read both too often.
     """
     if listed.partition(".")[0] != before.partition(".")[0]:
         return True

@@ -22,7 +22,7 @@ ALL, MISSED = "all", "missed"
 LISTS = (ALL, *ORDER, MISSED)
 # The number of copies in memory while a file is written.
 CHUNK = 2000
-# Greater than every recipient of a batch, with the most digits that a cursor may have.
+# A cursor with this recipient continues after the batch. It has the 18 digits of `_CURSOR`.
 _BATCH_END = 10**18 - 1
 _CURSOR = re.compile(r"(\d{1,18})\.(\d{1,18})")
 
@@ -55,7 +55,7 @@ def outcome_page(
         copies = copies.filter(
             Q(batch_id__gt=first) | Q(batch_id=first, recipient_id__gt=recipient)
         )
-    # Take as many batches as needed. All copies of the first may have been shown.
+    # Take as many batches as needed. Earlier pages may have shown all copies of the first batch.
     ids, there, were_enough = [], 0, False
     for batch, count in batches.values_list("pk", counted)[: limit + 2]:
         ids.append(batch)
@@ -111,9 +111,9 @@ def found_readers(
 
 
 def _require_kept(edition: QuerySet[Edition]) -> None:
-    """Raise `CopiesDroppedError`.
+    """Raise `CopiesDroppedError` if the deliveries were dropped.
 
-    Call it after reading: the mark precedes the first deletion.
+    Call this after reading, because the edition is marked before the first deletion.
     """
     for dropped_at in edition.values_list("deliveries_dropped_at", flat=True):
         if dropped_at is not None:

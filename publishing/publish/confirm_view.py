@@ -179,7 +179,7 @@ def _html_form_fields(checked: PreflightResult) -> dict[str, str]:
     """
     Return the fields of the form for finished HTML.
 
-    Each form replays the other's post.
+    The confirmation posts them to that form's URL, so either form can repeat the post.
     """
     draft, content = checked.draft, checked.context.content
     fields = {

@@ -257,7 +257,7 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
         if content is not None or revision:
             if draft is None:
                 raise DraftChangedError(str(DELETED))
-            # An empty hash matches no draft, so nothing is published if the fields differ from it.
+            # If the fields differ from the draft, the hash is empty and nothing is published.
             confirmed = Confirmation(
                 revision or draft.revision,
                 content.sha256 if content else b"",

@@ -122,7 +122,7 @@ def is_scheduled_for(edition: Edition, at: ScheduledTime | None) -> bool:
     """
     Return whether the edition was scheduled for this moment.
 
-    None for not scheduled.
+    `at` is None for an edition that was not scheduled.
     """
     return edition.scheduled_for == (at.utc if at else None)
 
@@ -210,7 +210,7 @@ def _publish_new(
         **edition_columns(content),
         **_times(request.at, 0 if request.goes_to == NOBODY else hold_s),
     )
-    # Only after creating the edition, because concurrent publications of one version wait there.
+    # Do this after creating the edition, which waits for concurrent calls for the same version.
     if edition.version > 1 and request.unlisted:
         Issue.objects.filter(pk=issue.pk).update(unlisted=True)
         issue.unlisted = True

@@ -142,7 +142,10 @@ def _choose_time(entered: datetime, zone: str, there: ZoneInfo, which: str) -> S
 
 
 def _both(entered: datetime, there: ZoneInfo) -> tuple[datetime, datetime]:
-    """Return the moments by the offset before and after a change; usually the same."""
+    """Return the moments with the offset before and after a change of the clocks.
+
+    They are equal if the time is not near a change.
+    """
     first, second = (entered.replace(tzinfo=there, fold=fold).astimezone(UTC) for fold in (0, 1))
     return first, second
 

@@ -14,7 +14,10 @@ TIME_AND_NOW = _("You entered a time but chose “Now”. Choose “Schedule”,
 
 
 class RescheduleForm(forms.Form):
-    """A time: sets `moment`, or two `choices`. A `now` of None accepts past times."""
+    """A local time. Sets `moment`, or `choices` if it occurs twice.
+
+    With `now=None`, past times are valid.
+    """
 
     at = forms.CharField(
         required=False,

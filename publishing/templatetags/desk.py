@@ -68,7 +68,7 @@ def note(content: str, tone: str, name: str = "", **attributes: str) -> SafeStri
 
 @register.filter
 def in_zone(at: datetime) -> str:
-    """Return the zone to write after a time; outside UTC, with the time in UTC."""
+    """Return the zone to write after a time. If it is not UTC, add the time in UTC."""
     zone = timezone.get_current_timezone_name()
     return "UTC" if zone == "UTC" else f"{zone} ({clock(at, UTC)} UTC)"
 

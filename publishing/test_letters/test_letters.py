@@ -53,7 +53,7 @@ def send_test(author: uuid.UUID, content: Content, to: str) -> int:
 
 
 def _check_limit(author: uuid.UUID) -> None:
-    # The lock keeps two concurrent posts from both finding room for one.
+    # Without the lock, two concurrent posts could exceed the limit.
     get_user_model().objects.select_for_update(no_key=True).get(pk=author)
     within_the_hour = cast("Any", Now()) - timedelta(hours=1)
     sent = Edition.objects.filter(

@@ -177,7 +177,7 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
             continue
         at = edition.published_at
         if edition.kind in _REQUESTS:
-            # The time of an edition on request is that of the first reader who requested it.
+            # Readers share this edition. Its time is that of the first request by any of them.
             own = (edition.kind, edition.version)
             at = requested_at.get(own) or delivery.sent_at or reader.created_at
         is_test = edition.kind == Edition.Kind.TEST

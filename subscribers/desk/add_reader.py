@@ -1,4 +1,4 @@
-"""Adding of one reader, as the API does. It changes nobody on the list."""
+"""Add one reader for the API. Readers who are already on the list stay unchanged."""
 
 from collections.abc import Mapping
 from typing import Literal, NamedTuple

@@ -30,7 +30,7 @@ def statement(*, confirmed: bool = False, where: str = "", importer: Any = None)
 
 
 def existing_imports() -> QuerySet[SubscriberImport]:
-    """Select the imports that count for the same content: all except expired ones."""
+    """Select the imports that an upload of the same content finds: all but expired."""
     return SubscriberImport.objects.exclude(state=State.EXPIRED)
 
 

@@ -10,7 +10,7 @@ class Bounce(models.Model):
     """One bounce, stored once. `type` is the provider's word, such as `HardBounce`."""
 
     id = models.BigAutoField(primary_key=True)
-    provider_id = models.CharField(max_length=40, null=True)  # a large number
+    provider_id = models.CharField(max_length=40, null=True)  # a number of many digits
     subscriber = unconstrained_key("subscribers.Subscriber", related_name="bounces")
     type = models.CharField(max_length=40)
     inactive = models.BooleanField()  # the provider refuses more mail

@@ -11,7 +11,7 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 LONGEST_STATEMENT = 300
 LONGEST_PIECE = 1024 * 1024  # bytes
 RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # of a row
-# Among the counts of statuses: readers who are added and stay pending even with --confirmed.
+# A key in the counts by status: added readers who stay pending even with --confirmed.
 ADDED_PENDING = "added, pending"
 LONGEST_EXCERPT = 320  # enough to recognise a row
 

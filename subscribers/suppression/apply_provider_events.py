@@ -86,7 +86,7 @@ def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
     if effect is None:
         return
     if reader is not None:
-        # Load it after the lock, to see an opt-in that held the lock.
+        # Load `opt_in` only after locking the reader. A concurrent opt-in is committed by then.
         if reader.opt_in is not None and at <= reader.opt_in.at:
             return
         _change_state(reader, effect, at)

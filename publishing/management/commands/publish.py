@@ -271,7 +271,7 @@ def _seconds(given: str) -> float:
 
 
 def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
-    """Return when it goes out; None for now. A known key accepts a time in the past."""
+    """Return when the issue goes out; None for now. A known key may have a past time."""
     local = options["at"]
     if local is None:
         for name in ("zone", "first", "second"):

@@ -262,7 +262,7 @@ def _column_name(layout: Layout, column: int) -> str:
 
 
 def _unused_columns(layout: Layout) -> tuple[str, ...]:
-    """Name the unused columns; of many, the first and the number of the others."""
+    """Name the first unused columns, and count the others if there are more."""
     used = {layout.address, *(layout.status.columns if layout.status else ())}.union(*layout.fields)
     unused = [column for column in range(layout.width) if column not in used]
     names = tuple(_column_name(layout, column) for column in unused[:_MAX_UNUSED])

@@ -252,12 +252,12 @@ class StatusRule:
         return verdict if isinstance(verdict, InputRefusal) else RowStatus(verdict)
 
 
-# The status of a file whose column of statuses the importer ignores.
+# The rule for a file whose column of statuses is mapped to another field or ignored.
 SILENT = StatusRule("", (), Status.UNCONFIRMED)
 
 
 def _left_at(gravest: Status, found: Sequence[tuple[Verdict, str]]) -> datetime | None:
-    """Return the date of the decisive status, else of another that means “left”."""
+    """Return the latest date of the gravest status, else of any that means “left”."""
     dates = [
         (status is gravest, at)
         for status, value in found
@@ -267,7 +267,10 @@ def _left_at(gravest: Status, found: Sequence[tuple[Verdict, str]]) -> datetime 
 
 
 def _date_in(value: str) -> datetime | None:
-    """Parse the date at the start of a value: in UTC by default, the later reading."""
+    """Parse the date at the start of a value, in UTC unless it names an offset.
+
+    If day and month are ambiguous, return the later date.
+    """
     value = value.strip()
     date = _DATE.match(value)
     if date is None:
@@ -312,7 +315,7 @@ def are_statuses(values: Collection[str]) -> bool:
 
 
 def rule_by_values(columns: Mapping[int, str]) -> StatusRule:
-    """Make the rule for columns recognised by their values alone; number → name."""
+    """Make the rule for columns recognised only by values. Keys are column numbers."""
     found = (_StatusColumn(at, name, _KNOWN, may_be_empty=True) for at, name in columns.items())
     return StatusRule("", tuple(found), Status.UNCONFIRMED)
 

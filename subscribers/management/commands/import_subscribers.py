@@ -122,7 +122,7 @@ class Command(BaseCommand):
             n=digits(record.rows), percent=record.percent
         )
         if self.stderr.isatty():
-            self.stderr.write(f"\r{done}", str, ending="")  # str: not in the red of errors
+            self.stderr.write(f"\r{done}", str, ending="")  # `str` prevents the red of errors
             self.stderr.flush()
         elif record.rows - self.rows_at_last_line >= ROWS_BETWEEN_PLAIN_LINES:
             self.rows_at_last_line = record.rows
@@ -130,6 +130,6 @@ class Command(BaseCommand):
 
 
 def _is_the_same(rejects: Path, path: Path) -> bool:
-    with suppress(OSError):  # If one does not exist, opening it reports the error.
+    with suppress(OSError):  # If a file is missing, opening it later fails.
         return rejects.samefile(path)
     return False
