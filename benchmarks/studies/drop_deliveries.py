@@ -93,7 +93,7 @@ def measure(site: Site, readers: int, before_s: float) -> float:
         print(
             f"{readers:,} copies dropped in {took:.0f} s ({readers / took:,.0f}/s); sending went "
             f"at {before:,.0f}/s before, {during:,.0f}/s meanwhile, {after:,.0f}/s after: "
-            f"{during / without:.2f} of the rate without",
+            f"{during / without:.2f} of the rate without the drop",
             flush=True,
         )
         full = size()

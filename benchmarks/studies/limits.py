@@ -89,7 +89,7 @@ def main() -> None:
     with a_site() as site:
         figures = limits(site, options)
     lines = [NO_PROOF, ""] if options.quick else []
-    lines += [f"Each alone, batches of {BATCH} messages of 2 kB; the more copies, the better.", ""]
+    lines += [f"Each limit is measured alone, with batches of {BATCH} messages of 2 kB.", ""]
     width = max(len(figure.name) for figure in figures)
     lines += [f"{figure.name:<{width}}  {with_spread(figure)}" for figure in figures]
     print("\n".join([*lines, "", *around.lines()]), flush=True)

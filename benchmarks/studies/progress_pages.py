@@ -223,15 +223,19 @@ def main() -> None:
         description="Measure the cost of open progress pages.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    options.add_argument("--readers", type=at_least_one, default=1_000_000, help="of the issue")
-    options.add_argument("--workers", type=at_least_one, default=4, help="that send it")
-    options.add_argument("--pages", type=at_least_one, default=200, help="open at a time")
+    options.add_argument(
+        "--readers", type=at_least_one, default=1_000_000, help="readers of the issue"
+    )
+    options.add_argument(
+        "--workers", type=at_least_one, default=4, help="number of sending workers"
+    )
+    options.add_argument("--pages", type=at_least_one, default=200, help="number of open pages")
     options.add_argument("--rounds", type=at_least_one, default=6, help="pairs of windows")
-    options.add_argument("--seconds", type=float, default=8.0, help="of each window")
-    options.add_argument("--hidden", type=float, default=0.5, help="share of the pages")
-    options.add_argument("--provider-ms", type=int, default=200, help="that each call takes")
+    options.add_argument("--seconds", type=float, default=8.0, help="seconds of each window")
+    options.add_argument("--hidden", type=float, default=0.5, help="share of pages that are hidden")
+    options.add_argument("--provider-ms", type=int, default=200, help="milliseconds of each call")
     options.add_argument("--nice", type=int, default=5, help="DELIVERY_NICENESS of the workers")
-    options.add_argument("--json", action="store_true", help="the last line is JSON")
+    options.add_argument("--json", action="store_true", help="print JSON as the last line")
     options.add_argument(
         "--at-least", type=float, default=0.95, help="exit 1 below this median ratio"
     )

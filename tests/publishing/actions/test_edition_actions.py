@@ -232,7 +232,7 @@ def test_a_claimed_batch_may_still_go(publish_letter, window):
     assert "At least 4 copies will wait. 2 copies are being sent" in words
     window.post(address(edition, "pause/"))
 
-    # Its call had not started, so it waits with the others.
+    # The claimed batch waits too, because its call had not started.
     assert "Paused. 6 copies wait until you resume." in window.get(address(edition)).words
 
 

@@ -95,7 +95,7 @@ def test_progress_json_takes_few_queries(window, edition, django_assert_max_num_
     with django_assert_max_num_queries(4) as queries:
         window.get(address(edition, "progress.json"))
 
-    # The session, the user with permissions, and the counts.
+    # One query each for the session, the user with permissions, and the counts.
     assert len([query for query in queries if 'FROM "newsletter"' not in query["sql"]]) <= 3
     assert not [query for query in queries if 'FROM "delivery"' in query["sql"]]
 

@@ -352,7 +352,7 @@ def test_started_issue_cannot_be_called_back(newsroom: Newsroom) -> None:
 def test_send_now_starts_a_scheduled_issue_once(newsroom: Newsroom) -> None:
     newsroom.confirm(3)
     edition = schedule(newsroom)
-    # Even if it is late, the author's permission is not checked again.
+    # A late issue would be paused at its start, but “Send now” does not pause it.
     make_edition_due(edition, ago_s=90_000)
     perform("send-now", edition, status(edition))
     with pytest.raises(CannotDoThatError):
