@@ -26,7 +26,7 @@ def sign_in(page: Page, name: str = "edith") -> None:
 
 
 def come_to(page: Page, address: str = WRITE, name: str = "edith") -> Page:
-    """Open a page by signing in; it is loaded and its scripts have begun."""
+    """Sign in, open a page, and wait until its scripts have begun."""
     page.goto(address)
     sign_in(page, name)
     page.wait_for_url(lambda url: "/login/" not in url)
@@ -65,7 +65,7 @@ def ask(page: Page, readers: int) -> None:
 
 
 def publish_to(page: Page, readers: int, *, double_click: bool = False) -> None:
-    """Publish: press the sheet's button and the dialog's; the site accepts it."""
+    """Press both buttons that publish; check that the site accepts the issue."""
     ask(page, readers)
     button = page.get_by_role("dialog").get_by_role("button", name=f"Publish to {readers}")
     (button.dblclick if double_click else button.click)()

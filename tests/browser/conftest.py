@@ -75,7 +75,7 @@ def a_chromium() -> Iterator[Browser]:
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
     """Stop shared objects before tests of another folder.
 
-    The shared site writes counters later.
+    Otherwise the shared site would write counters during those tests.
     """
     yield
     if nextitem is not None and not nextitem.path.is_relative_to(Path(__file__).parent):
@@ -103,7 +103,7 @@ def provider() -> SandboxServer:
 
 @pytest.fixture
 def site_settings() -> dict[str, str]:
-    """Return settings of the site that differ from the other tests'."""
+    """Return the settings that this test's site has in addition to the others'."""
     return {}
 
 
@@ -115,7 +115,7 @@ def site(
     provider: SandboxServer,
     site_settings: dict[str, str],
 ) -> Iterator[WebSite]:
-    """Run the site; it has answered every request before the test's rows are removed."""
+    """Run the site. After the test, wait until it has answered every request."""
     its = partial(running_site, database_url, provider.url, site_settings)
     site = running.once(frozenset(site_settings.items()), its)
     yield site

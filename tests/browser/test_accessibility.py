@@ -25,7 +25,7 @@ from tests.browser.pages.public_pages import reader_pages
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
 Windows = Callable[..., Page]
-# These documents are the same without scripts, so axe's result holds there too.
+# These documents are the same without scripts, so axe's result applies to both versions.
 SAME_WITHOUT_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
     {
         "readers": desk_reader_pages.readers,
@@ -144,7 +144,7 @@ def test_page_that_waits_for_a_first_click_is_accessible(
 
 
 def test_error_pages_are_accessible(new_page: Windows, author: Any, client: Client) -> None:
-    """`DEBUG` is off, because with it on Django shows its own error pages."""
+    """`DEBUG` is off. Otherwise Django would show its own error pages."""
     request = RequestFactory().get("/")
     client.force_login(author)
     answers = {

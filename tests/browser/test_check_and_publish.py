@@ -135,10 +135,7 @@ ZONES = ("Europe/Lisbon", "America/New_York")
 
 
 def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
-    """Return a zone, and a local time half an hour after its next clock change.
-
-    The clock time does not take the change into account.
-    """
+    """Return a zone, and a local time that its next clock change repeats or skips."""
     hour = timedelta(hours=1)
     start = datetime.now(UTC).replace(minute=0, second=0, microsecond=0) + 48 * hour
     for zone in ZONES:
@@ -147,7 +144,8 @@ def night_of_a_change(*, clocks_go_back: bool) -> tuple[str, datetime]:
             at = start + hours * hour
             before, after = (moment.astimezone(there).utcoffset() for moment in (at - hour, at))
             if before != after and (before > after) == clocks_go_back:
-                # A repeated hour begins before the change, a skipped hour begins at it.
+                # A repeated hour first begins an hour before the change, a skipped hour at the
+                # change.
                 way = -1 if clocks_go_back else 1
                 return zone, (at + before + way * hour / 2).replace(tzinfo=None)
     raise AssertionError("no clock changes within a year")

@@ -120,7 +120,7 @@ def come_to_watch(windows: list[Page], edition: Edition) -> None:
 def nothing_moved(windows: list[Page], *, but_for: str = "") -> None:
     """Check that no page was reloaded and almost nothing on it moved.
 
-    `but_for` is a state that does not count on a narrow page, because its buttons have another
+    On a narrow page, shifts in the state `but_for` do not count, because its buttons have another
     size.
     """
     for page in windows:
@@ -157,7 +157,7 @@ def test_open_page_follows_to_the_end_without_moving(windows, going, site):
 
 
 def what_is_shown(page: Page) -> str:
-    """Return the page's text without the time of the reading."""
+    """Return the page's text without the time at which its counts were read."""
     return re.sub(r"Updated \d\d:\d\d:\d\d", "", page.locator("main").inner_text())
 
 

@@ -43,7 +43,7 @@ class WebSite:
 
     @contextmanager
     def worker(self, *, is_awaited: bool = False, **settings: Any) -> Iterator[None]:
-        """Run a worker during the block with its own settings; wait for it if asked."""
+        """Run a worker during the block. `is_awaited`: let it finish all work at the end."""
         with override_settings(**self.worker_settings, **settings):
             worker = Worker(is_awaited=is_awaited)
 
@@ -55,7 +55,8 @@ class WebSite:
                 finally:
                     connections.close_all()
 
-            # In a thread, because a worker leaves its id and its connection to its thread.
+            # Use a separate thread, because a worker leaves its id and its connection in its
+            # thread.
             thread = threading.Thread(target=run, name="worker of a test")
             thread.start()
             try:

@@ -50,7 +50,7 @@ def _discard(line: str) -> None:
 
 
 class Interrupted(Postmark):
-    """Client that runs another action once, between an answer and its return."""
+    """Client that once runs another action after an answer, before it returns it."""
 
     meanwhile: Callable[[], object] | None = None
 

@@ -54,8 +54,8 @@ class ScenarioRunner:
     def run(self, scenario: Scenario, kills: tuple[int | None, ...]) -> Ending:
         """Run a scenario and kill it at `kills[0]`, then its recovery at `kills[1]`, ….
 
-        Then recover undisturbed. With None instead of a point, it plays to the end and numbers the
-        points. The ending holds every broken promise.
+        The last recovery is not killed. If a kill is None, the scenario plays to its end and its
+        points are numbered. The ending holds every broken promise.
         """
         stage = self._survivor.ask("prepare", scenario)
         ending = Ending([], [], [])
@@ -88,7 +88,8 @@ class ScenarioRunner:
                     if isinstance(message, Point):
                         fell_at = message
                         ending.fell_at.append(message)
-                        # Killed by the proxy: its end of the pipe closes when it dies.
+                        # The proxy kills the child; the child's end of the pipe closes when it
+                        # dies.
                         ours.poll(LONGEST_ACT_S)
                     elif isinstance(message, str):
                         ending.breaches.append(message)
@@ -126,7 +127,7 @@ def _perform(
 
 
 class _Survivor:
-    """Process that is never killed: it prepares, recovers at last, and compares."""
+    """Process that is never killed. It prepares, recovers at the end, and compares."""
 
     def __init__(self, provider: Provider) -> None:
         self._line, theirs = Pipe()
@@ -215,6 +216,6 @@ def _empty() -> None:
         cursor.execute(f"SELECT {SEEDS}.clean()")
         # An emptied table has no statistics, so a restored database always has one to analyse.
         cursor.execute("TRUNCATE django_session")
-    # The first reader of this row creates it. Create it now, so that the first run of a scenario
-    # has no more statements than later runs.
+    # The first code that reads this row creates it. Create it now, so that the first run of a
+    # scenario has no more statements than later runs.
     Newsletter.objects.get_current()

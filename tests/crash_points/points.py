@@ -96,7 +96,7 @@ watch = Watch()
 
 
 def listen_to_calls(kill_when_answered: Callable[[int], None]) -> None:
-    """Give every call its points, permanently.
+    """Add points to every call that this process makes from now on.
 
     The points are: before connecting, before each part of the request, and when the answer has
     arrived but is unread. `kill_when_answered(pid)` makes another process kill this one at that

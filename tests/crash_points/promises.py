@@ -1,4 +1,4 @@
-"""Promises after a crash and at the end; each broken one is a sentence."""
+"""Promises after a crash and at the end; a sentence reports each broken one."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -32,7 +32,7 @@ SAYS_SOMETHING_EVERY_S = 10.0
 def begun(*, own_database: bool) -> Iterator[ScenarioRunner]:
     """Set up a runner on a copy of the template or on the environment's database.
 
-    Settings are read once, here: a process that forks must not have connected before.
+    Settings are read here, once. The process must not connect to the database before it forks.
     """
     provider = Provider()
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.crash_points.settings"
@@ -83,7 +83,7 @@ class Player:
                 return
             ending = self.play(scenario, (point.number,))
             self.tally["points"] += 1
-            # All points of a world must end equally, or playing one of them would not be enough.
+            # All points of a world must end in the same state. Only then is it enough to play one.
             if worlds.setdefault(point.world, ending.world) != ending.world:
                 self._failed(scenario, ending, ["two points of one world left different states"])
         self._say(f"{scenario.name}: {len(mine)} of {len(points)} points in {len(worlds)} worlds")

@@ -20,8 +20,8 @@ class Scenario:
     """Scenario: the actions, and the provider's faults.
 
     The edition is published before it begins, unless `is_published` is false. At the end every
-    reader has one copy. `leaves_out` names outcomes of readers who may have no copy. `settings` are
-    Django's, for this scenario.
+    reader has one copy. Only readers with an outcome in `leaves_out` may have none. `settings` are
+    Django settings for this scenario.
     """
 
     name: str
@@ -42,12 +42,12 @@ work, step = Hands.work, Hands.step
 
 
 def asked(hands: Hands) -> None:
-    """Pass the first look-up of these settings."""
+    """Let time pass until the first look-up of these settings is due."""
     hands.time_passes(130.0)
 
 
 def later(hands: Hands) -> None:
-    """Pass every look-up, lease and pause."""
+    """Let more time pass than any look-up, lease or pause takes."""
     hands.time_passes(2000.0)
 
 

@@ -21,8 +21,8 @@ BATCHES = COPIES // 200
 # Two kilobytes, like an ordinary letter.
 LETTER = "<p>Dear {{ name|reader }}, the swifts have gone. </p>" + "<p>Nobody saw them.</p>" * 95
 
-# A migration sets these limits for tables that change with every call. They are the most dead rows
-# before a vacuum, as a share of the table and in rows.
+# A migration sets limits for tables that change with every call. A vacuum starts at this number of
+# dead rows, or at this share of the table.
 FEW, SMALL = 500, 0.02
 CHANGING = ["batch", "attempt", "delivery", "evidence", "provider_event"]
 CHANGING += ["periodic_task", "send_rate", "metric_value", "worker"]

@@ -36,7 +36,7 @@ def never() -> bool:
     return False
 
 
-# The query about the list in the last check before a call. Background tasks use it too.
+# Part of the query that checks the readers just before a call. Background tasks use it too.
 THE_LAST_LOOK = "LEFT JOIN subscriber"
 
 

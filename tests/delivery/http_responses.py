@@ -15,7 +15,7 @@ GOOD = http("200 OK", body([accepted()]))
 
 
 def answering(*answers: bytes) -> Script:
-    """Read a request and give an answer, as often as there are answers; then close."""
+    """For each answer, read one request and send the answer. Then close."""
 
     def script(conversation: Conversation) -> None:
         for answer in answers:

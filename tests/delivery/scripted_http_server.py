@@ -102,7 +102,7 @@ def _content_length(head: bytes) -> int:
 
 
 class ScriptedServer:
-    """A server with one script per connection, in order; one more fails the test.
+    """A server with a script for each connection; an extra connection fails the test.
 
     `requests` are the complete requests. `received` has every byte after TLS. `was_cut_off` is set
     once a script saw its client disconnect."""

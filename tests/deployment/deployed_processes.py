@@ -110,7 +110,8 @@ def worker(name: str, folder: Path, **environment: str) -> Program:
 def proxy(port: int, ports: list[int], folder: Path, *, plain_port: int | None = None) -> Program:
     """Return the proxy of deploy/nginx, on loopback, before these web servers.
 
-    `port` speaks TLS. The part for plain HTTP is left out unless it has a port too.
+    `port` speaks TLS, `plain_port` plain HTTP. Without `plain_port` the part for plain HTTP is left
+    out.
     """
     certificate(folder)
     site = (ROOT / "deploy" / "nginx" / "homing.conf").read_text()

@@ -39,7 +39,7 @@ def promtool(*arguments: str) -> str:
 
 
 def unknown(expressions: Iterable[str]) -> set[str]:
-    """Return the names in expressions that no real answer has."""
+    """Return the names in these expressions that belong to no known metric."""
     known = {metric.name for metric in CATALOGUE}
     for metric in CATALOGUE:
         if metric.kind == "histogram":

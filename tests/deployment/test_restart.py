@@ -15,7 +15,7 @@ from delivery.models import MetricValue
 from newsletter_site.operations.metrics.site_metrics import REQUESTS
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ROOT, served_site
 
-# As systemd: the socket is file descriptor 3, and the process is informed of it.
+# As under systemd: the socket is file descriptor 3, and the environment says so.
 AS_SYSTEMD_STARTS_IT = """
 import os, sys
 listener = int(sys.argv[1])

@@ -192,7 +192,7 @@ def test_slow_requests_are_refused_in_the_end(connect: Connect) -> None:
     ):
         slow = [everything_from(client).split(b" ")[1] for client in small]
         large = [everything_from(client).split(b" ")[1] for client in full]
-    # A thread that read one of them answers 400, the event loop 408 or 503.
+    # A thread that reads such a request answers 400. The event loop answers 408 or 503.
     assert set(slow) == {b"400", b"408"}
     assert set(large) <= {b"400", b"503"}
 

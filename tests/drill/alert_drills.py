@@ -2,8 +2,8 @@
 
 A drill is a generator. It causes its fault and yields; the caller waits for the alert. Then it
 makes the repairs that the runbook leaves out. It yields the values for the words in capitals in the
-runbook. The lines are run and the end of the alert is awaited. The code after the second yield
-cleans up.
+runbook. The caller runs the lines and waits for the end of the alert. The code after the second
+yield cleans up.
 """
 
 import os

@@ -42,7 +42,7 @@ ALERTS = [rule["alert"] for rule in RULES["groups"][0]["rules"]]
 # Settings of the processes that differ from the defaults. The pauses between tries and look-ups are
 # a sixtieth of the defaults. The call deadline and the lease are longer, because the machine may be
 # busy.  The list has twenty readers, batches have two, and two bounces exceed the limit. Faults
-# last longer than ten tries take.
+# last longer than the default number of tries.
 SETTINGS = {
     "DELIVERY_HTTP_DEADLINE_S": "3",
     "DELIVERY_LEASE_S": "2",
@@ -164,9 +164,9 @@ class Stage:
         self.workers.clear()
 
     def prometheus(self) -> Program:
-        """Run Prometheus with the example's configuration: other targets and intervals.
+        """Run Prometheus with a changed copy of the example's configuration.
 
-        The rules are shortened.
+        It has other targets and intervals, and shorter times in its rules.
         """
         configuration = yaml.safe_load((PROMETHEUS / "prometheus.yml").read_text())
         configuration["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}

@@ -19,7 +19,7 @@ from tests.faults.wait_until import accepted, eventually, held
 
 READERS = 400
 
-# The statements after which a batch changes hands, and the COMMIT that ends each transaction.
+# Parts of the statements with which a worker claims, starts and settles a batch, or signs off.
 CLAIM = b"SET state = 'claimed'"
 START = b"INSERT INTO attempt"
 GOOD_BYE = b"DELETE FROM worker WHERE id"
@@ -162,7 +162,7 @@ def test_sessions_ended_repeatedly_lose_no_copy(stage: Stage) -> None:
 
 def test_connection_cut_at_one_statement_loses_no_copy(stage: Stage, proxy: CuttingProxy) -> None:
     edition = stage.newsroom.publish(readers=400)
-    # At each statement, the statement is lost once, and its answer once.
+    # Each of these statements is lost once, and its answer is lost once.
     cuts = [
         proxy.cut(at, after=after, answer=answer)
         for at, after in ((CLAIM, b""), (START, b""), (b"COMMIT", START), (b"COMMIT", SETTLE))

@@ -21,7 +21,8 @@ WAITS = "Waiting for a lock on table"
 def test_workers_continue_while_a_migration_cannot_get_its_lock(
     stage: Stage, migrates: Migrates, onlooker: Onlooker
 ) -> None:
-    # A reader of a table blocks the change, and later readers would wait behind the change.
+    # A query that reads the table blocks the change, and later queries would wait behind the
+    # change.
     with stage.hold("SELECT count(*) FROM batch"):
         run = migrates()
         run.wait_for(WAITS)

@@ -169,7 +169,8 @@ def test_hanging_database_leaves_room_for_probes(server: OwnServer, here: str) -
                 assert site.get("/health/ready/").status_code == 503
                 assert site.get("/static/homing.css").status_code == 200
                 assert not any(one.done() for one in held)
-        # Waiting requests are completed in the end; a burst of requests now waits and is answered.
+        # The waiting requests are answered in the end. A new burst of requests waits, and is
+        # answered.
         assert [one.result().status_code for one in held] == [200] * MAX_CONCURRENT_REQUESTS
         # The first page of its kind also waits for code and templates to load. After a quick page,
         # others may wait again.

@@ -140,7 +140,7 @@ def _exactly(words: Sequence[str], where: _Where) -> set[_Place]:
 
 
 def _renamed(words: Sequence[str], where: _Where) -> set[_Place]:
-    """Find these words with the fewest names changed, and at most half of them."""
+    """Find these words where the fewest words were changed, and at most half of them."""
     kept = {
         _Place(source, at): len({*words} & {*source.words_at(at, len(words))})
         for source, scope in where

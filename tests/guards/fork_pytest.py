@@ -1,9 +1,9 @@
 """
 Run pytest repeatedly, each time in a fork that has not imported Homing.
 
-Each guard needs a process that has not imported the code without it. A process spends most of its
-start on libraries such as Django. So this process imports them once and forks for each run.
-Requests come on stdin, one line of JSON each.
+Each run needs a process that has not imported the product with another guard missing. A process
+spends most of its start on libraries such as Django. So this process imports them once and forks
+for each run. Requests come on stdin, one line of JSON each.
 """
 
 import contextlib

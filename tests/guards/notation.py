@@ -71,8 +71,8 @@ class Guard:
     """
     One guard with its promise, and the tests that must fail without it.
 
-    Several `changes` are a guard and a second one that would hide its loss; `why` explains it.
-    `sql` takes a guard out of the database.
+    Several `changes` take out a guard and a second one that would hide its loss; `why` gives the
+    reason. `sql` takes a guard out of the database.
     """
 
     promise: str

@@ -20,7 +20,7 @@ _CATALOGUE = "tests/guards/catalogue/"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One of `of` random parts of the guards; the parts together are all guards."""
+    """Random part of the guards: number `number` of `of` parts that cover them all."""
 
     number: int
     of: int
@@ -115,7 +115,7 @@ def names_in(sql: str) -> list[str]:
 
 
 def _entries(text: str) -> list[Guard]:
-    """Return the entries of a catalogue file at another time."""
+    """Return the entries in another version of a catalogue file."""
     texts = [node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)]
     try:
         return guards(max((one for one in texts if isinstance(one, str)), key=len))

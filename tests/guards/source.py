@@ -112,11 +112,11 @@ class Source:
         return min(around, key=lambda one: one.end - one.start).name
 
     def exactly(self, words: Sequence[str], scope: Scope | None = None) -> Iterator[int]:
-        """Where these words are: numbers of their first firm token."""
+        """Find these words; yield the number of the first firm token at each place."""
         return self._found(self._line, words, scope)
 
     def renamed(self, words: Sequence[str], scope: Scope | None = None) -> Iterator[int]:
-        """Where these words are under other names, if each name is consistently renamed."""
+        """Find these words with other names; each name must be replaced consistently."""
         for first in self._found(self._shapes, shape(words), scope):
             there = self._words[first : first + len(words)]
             pairs = set(zip(words, there, strict=True))

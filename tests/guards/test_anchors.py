@@ -104,7 +104,7 @@ def test_the_replacement_has_the_new_names_too() -> None:
         ({"line": "def take():\n    return None\n"}, "is nowhere, and its function is missing"),
         ({"line": "class Line:\n    def take(self): ...\n"}, "is not in it"),
         ({"a": AS_BUILT, "b": AS_BUILT}, "is in 2 places, delivery/a.py: Line.take, delivery/b.py"),
-        # Code in which two names became one is another function.
+        # If two names became one, the code does something else.
         ({"line": AS_BUILT.replace("cursor)", "row)")}, "is not in it"),
     ],
 )

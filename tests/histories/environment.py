@@ -55,7 +55,7 @@ class Stage:
             stored.at_ns -= int(seconds * 1e9)
 
     def let_held_calls_arrive(self, outcome: str = "answer") -> int:
-        """Let the provider accept the calls that the network held, or never (`close`)."""
+        """Let the provider accept the calls that the network held, or `close` them."""
         sandbox = self.provider.sandbox
         before = sandbox.calls.count
         let_go = sandbox.gate.release(outcome)

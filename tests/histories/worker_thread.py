@@ -147,7 +147,7 @@ class Wire(Postmark):
         self._controls: Mapping[str, str] = {}
 
     def is_about_to_start(self, *, away_s: float) -> None:
-        """Note that the call is about to be recorded: current facts apply to it.
+        """Note the facts that apply to a call which is about to be recorded.
 
         `away_s`: how long the worker was frozen since its claim.
         """

@@ -20,8 +20,8 @@ class Window:
         """
         Open another window with the same session.
 
-        An exception in the view shows as 500. (Django's client would raise it, and in another
-        thread's request as well.)
+        An exception in the view is answered with 500. Django's client would raise it, even one from
+        a request in another thread.
         """
         client = Client(raise_request_exception=False, **options)
         client.cookies["sessionid"] = self.client.cookies["sessionid"].value

@@ -170,8 +170,8 @@ def test_concurrent_other_content_waits_and_gets_422(window, posts, onlooker, du
 
 def test_without_a_slot_a_saved_response_is_replayed(window, posts, onlooker, monkeypatch):
     # The post has looked for a saved answer and found none. Before it asks for a slot, another post
-    # commits. The posts that waited for that one still hold the slots. The test does this while
-    # the form is being validated.
+    # commits. The posts that waited for that one still hold the slots. To arrange this, the test
+    # pauses the post in the validation of its form.
     slow = [True]
 
     def validate(value):

@@ -48,7 +48,7 @@ RULES = (
 )
 LONGEST_FIRST_LINE = 80
 LONGEST_TEST_NAME = 10
-# Words in one sentence of a marked text. Readers meet the folders named here.
+# The most words in one sentence of a marked text. Readers see texts of these folders.
 LONGEST_SENTENCE_READERS = 20
 LONGEST_SENTENCE_DESK = 25
 READERS_MEET = (

@@ -25,7 +25,7 @@ PRODUCT = (
     *("delivery/", "idempotency/", "newsletter_site/", "publishing/", "subscribers/"),
     "templates/",
 )
-# Programs and operators' searches read these texts, or they are shown before Django runs.
+# Programs read these texts, operators search for them, or they are shown before Django runs.
 ENGLISH_ONLY = (
     "api/",
     "delivery/checks.py",
@@ -46,7 +46,8 @@ ENGLISH_ONLY = (
 # A call that hands its texts to a program, or to programmers only.
 _NOT_SHOWN = re.compile(r"^(execute|compile|SQL|RunSQL|Literal|TypeVar|getLogger|assert_never)$")
 _LOG_CALLS = frozenset({"debug", "info", "warning", "error", "exception", "critical", "log"})
-# Besides the built-in ones. The messages of other exceptions are for people.
+# Further exceptions for programmers, besides the built-in ones. Messages of all others are for
+# users.
 _ERRORS_FOR_PROGRAMMERS = frozenset(
     {
         *("BrokenClaimError", "CannotBeReplayedError", "ImproperlyConfigured"),

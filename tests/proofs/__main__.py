@@ -184,7 +184,7 @@ def _found(
     ) as process:
         begun.append(process)
         bound = threading.Timer(60 * at_most_min, _end, [process])
-        bound.daemon = True  # So a run that is stopped need not wait for it.
+        bound.daemon = True  # A run that is stopped does not wait for it.
         bound.start()
         assert process.stdout is not None
         for line in process.stdout:

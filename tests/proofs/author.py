@@ -89,7 +89,7 @@ class Desk:
             found == (copies, 0, 0),
             f"(sent, waiting, unconfirmed) is {found}, expected ({copies}, 0, 0)",
         )
-        # Sign-ups add mail on request.
+        # Sign-ups add transactional mail, so more than `copies` may be accepted.
         accepted = outbox["accepted"]
         finding.expect(
             outbox["distinct_deliveries"] == accepted >= copies,

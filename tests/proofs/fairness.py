@@ -46,7 +46,7 @@ def run(wish: Wish) -> Finding:
         closing(Crew(it.url, provider.url, Path(folder) / "log")) as crew,
     ):
         crew.begin()
-        # The first version reaches the few readers; the next versions go to these readers.
+        # The first version goes to the few readers. The next versions go to the same readers.
         it.confirm(FEW)
         small = it.publish(LETTER)
         _out_after_s(it, small)
@@ -111,6 +111,6 @@ def _out_after_s(it: Desk, edition: Edition) -> float:
 
 
 def _is_going_out(it: Desk, large: Edition) -> bool:
-    """Whether copies of the large issue still wait, so it was being sent till now."""
+    """Whether copies of the large issue still wait, so that it is still being sent."""
     query = "SELECT coalesce(sum(waiting), 0) FROM batch WHERE edition_id = %s"
     return int(it.ask(query, large.pk)[0]) > 0

@@ -119,7 +119,7 @@ class Stack:
         self.wait_until_all_are_there()
 
     def wait_until_all_are_there(self) -> None:
-        """Wait for servers to listen and for workers, which end without a database."""
+        """Wait until all servers listen and all workers run."""
         for port in self._ports:
             wait_until(lambda port=port: self._listens(port), f"port {port} accepts connections")
         for part in self.workers:
@@ -130,7 +130,7 @@ class Stack:
 
     def _listens(self, port: int) -> bool:
         """Whether a port takes connections. A web server that has ended is started again."""
-        # After a kill of gunicorn its worker may hold the port for longer than a new one tries.
+        # After gunicorn is killed, its worker may hold the port longer than a new gunicorn retries.
         for web in self.webs:
             if not web.is_running:
                 web.begin()
@@ -150,7 +150,7 @@ class Stack:
         self.pooler.remove()
 
     def restarts(self) -> list[tuple[str, Callable[[], object]]]:
-        """Return the restarts: of each part by a signal, and of some by a kill."""
+        """Return the restarts: of each part after a signal to end, or after a kill."""
         term, kill = signal.SIGTERM, signal.SIGKILL
         return [
             ("a worker, asked to end", lambda: again(term, self.workers[0])),

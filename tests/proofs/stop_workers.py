@@ -17,7 +17,7 @@ from tests.proofs.proof import Finding, Wish, number, say
 SIGNALS = 1_000
 SIGNALS_QUICK = 20
 READERS = 50_000
-# About the copies that are sent while the next edition is being published.
+# About as many copies as are sent while the next edition is being published.
 RESERVE = 20_000
 # Calls are slow and have few copies, so that many signals hit a call.
 BATCH = 20

@@ -51,7 +51,7 @@ class Tally:
     waits_s: list[float] = field(default_factory=list)
 
     def slowest_but(self, share: float) -> float:
-        """Return the seconds within which all but a share were answered, with retries."""
+        """Return the seconds in which all but this share were answered, retries included."""
         waits = sorted(self.waits_s) or [0.0]
         return waits[min(len(waits) - 1, int(len(waits) * (1 - share)))]
 

@@ -18,7 +18,7 @@ class Machine(Generic[S]):
 
     `promise` returns the sentence that a step (before, after) breaks, or "". `key` makes states
     equal that differ only in names. `prompt` says which steps happen automatically. `last` is the
-    step that happens only if no other does. With these steps alone every state must reach its
+    step that happens only if no other does. Automatic steps alone must lead from every state to the
     `end`.
     """
 
@@ -44,7 +44,7 @@ class Exploration(Generic[S]):
 def explore(machine: Machine[S]) -> Exploration[S]:
     """Visit every state.
 
-    Stops at the first broken promise; else looks for states that never end.
+    Stop at the first broken promise. If no promise is broken, look for states that never end.
     """
     states = [machine.first]
     number_of = {machine.key(machine.first): 0}

@@ -78,7 +78,7 @@ def bare(what: str) -> str:
 
 
 def _that_can_be_done(state: State) -> list[tuple[Step, State]]:
-    """Merge a reaper's two steps: the real code acts at once on what it saw."""
+    """Merge a reaper's two steps, because the real code takes both at once."""
     following = list(transitions(state, VARIANT))
     if state.sweeps != (Lost(),):
         return [(step, after) for step, after in following if step.who == "The sweep"]
@@ -129,7 +129,7 @@ class RealQueue:
             )
 
     def do(self, step: Step, before: State) -> None:
-        """Do a step of the model for real; nothing if only the provider notices it."""
+        """Do a step of the model with the real code. Skip steps that do not call it."""
         who = step.who
         worker = before.workers["AB".index(who)] if who in self.workers else None
         match bare(step.what):

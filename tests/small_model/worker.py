@@ -76,7 +76,7 @@ def _claimed(state: State, name: str, lease: int, variant: Variant) -> tuple[Sta
 
 
 def _new_epoch(state: State) -> int:
-    """Return an unused epoch. In the database it grows; here it is a forgotten number."""
+    """Return an epoch that no process remembers. The database counts up instead."""
     known = {state.batch.epoch} | {worker.claim.epoch for worker in state.workers}
     known |= {call.epoch for call in state.calls} | {lost.epoch for lost in state.sweeps}
     return next(number for number in range(1, len(known) + 2) if number not in known)
@@ -128,7 +128,7 @@ def _change_call(state: State, call: Call) -> State:
 
 
 def _holds(batch: Batch, worker: Worker, was: str, outcome: str, variant: Variant) -> bool:
-    """Check the settling statement's guard; the row's own outcome is always checked."""
+    """Check the settlement's guards, if not removed, and always the row's outcome."""
     return (
         (batch.state == was or not variant.has(Guard.SETTLE_STATE))
         and (batch.epoch == worker.claim.epoch or not variant.has(Guard.SETTLE_EPOCH))
@@ -151,7 +151,7 @@ def _settled(state: State, worker: Worker, variant: Variant) -> State:
             batch = ended(batch, "sent")
         case "unknown":
             batch = batch._replace(state="unknown", outcome="unknown", due=variant.schedule[0])
-        case _:  # Refused for now or not sent: surely not accepted, and nothing to judge.
+        case _:  # Refused for now or not sent, so surely not accepted.
             batch = requeued(batch._replace(due=variant.pause), state.control)
     return state._replace(batch=batch, reported=reported)
 
@@ -173,7 +173,7 @@ def ended(batch: Batch, outcome: str) -> Batch:
 
 
 def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Worker:
-    """Return the step that asks for later mail; before the deadline none is asked."""
+    """Return the worker after it asked for later mail, if the deadline has passed."""
     call = call_of(state, worker.claim.attempt)
     exists = variant.other_mail and call is not None and call.left <= 0
     shown = call is not None and call.later_shown
@@ -181,7 +181,7 @@ def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Wor
 
 
 def _found(state: State, worker: Worker) -> str:
-    """Return one search by the attempt, or by the delivery if there is no attempt."""
+    """Return the result of a search by attempt; without an attempt, by delivery."""
     attempt = worker.claim.attempt
     hits = (call.shown for call in state.calls if attempt == 0 or call.number == attempt)
     return "found" if worker.kept or any(hits) else "absent"

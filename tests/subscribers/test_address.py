@@ -71,7 +71,7 @@ def test_an_address_that_postmark_refuses_is_refused() -> None:
     assert read_address("who?@example.org") == refuse("address_question_mark")
 
 
-# Hypothesis draws from the edges of the grammar, where the two could differ.
+# Hypothesis draws edge cases, where fast and full validation could differ.
 LOCAL_PARTS = st.text(
     string.ascii_letters + string.digits + ".!#$%&'`*+-/=^_{}|~?\" é", max_size=70
 )

@@ -27,7 +27,7 @@ def _press(button: str, **typed: str) -> Callable[[Page], None]:
     def press(page: Page) -> None:
         for field, text in typed.items():
             page.get_by_label(field.capitalize()).first.fill(text)
-        # After the button was pressed, the page says so and shows no button.
+        # A page whose button was already pressed says so and shows no button.
         if page.get_by_role("button", name=button).count():
             with page.expect_navigation():
                 page.get_by_role("button", name=button).click()

@@ -159,7 +159,7 @@ def test_the_same_bounces_do_not_pause_a_resumed_edition(
     tell(gone(halfway)[0], "Bounce", AT + timedelta(seconds=1), ID=9)
     tell(gone(halfway)[10], "Bounce", ID=10)
     assert newsroom.state(halfway) is EditionState.SENDING
-    # New ones count: two of the five that were sent since.
+    # Only new bounces count: two of the five copies that were sent since the resume.
     tell(gone(halfway)[11], "Bounce", ID=11)
     assert newsroom.state(halfway) is EditionState.PAUSED
     assert Alarm.objects.filter(edition=halfway, kind="bounce_threshold").count() == 2

@@ -94,7 +94,7 @@ def test_events_behind_a_locked_edition_are_applied(sent: Edition, newsroom: New
         lock_edition(cursor, sent.pk)
         assert Beside(drain).end() == 1
     assert applied() == [behind]
-    # Only the first of them had a long wait.
+    # Only the first event was allowed to wait long for the lock.
     assert patience == ["3s", "10ms", "10ms"]
     assert event_inbox.apply_pending() == 3
     assert applied() == [behind, *bounces]

@@ -259,7 +259,7 @@ def test_lease_is_extended_while_a_list_is_read(settings: Any) -> None:
 KNOWN = 3_500
 # This field is not read. It is long, so that a few entries make a long list.
 NOTE = b"n" * 5_000
-# At its beginning, in its middle and at its end.
+# The places of the new entries: at the beginning, in the middle and at the end.
 NEW = (0, KNOWN // 2, KNOWN + 2)
 MEMORY_BYTES = 8 * 1024 * 1024
 
@@ -287,7 +287,7 @@ def pieces() -> Iterator[bytes]:
 
 
 def chunked(content: Iterable[bytes]) -> Iterator[bytes]:
-    """Write an answer without a length, with an open end."""
+    """Write a chunked answer that is never finished."""
     yield b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     for piece in content:
         yield b"%x\r\n%s\r\n" % (len(piece), piece)

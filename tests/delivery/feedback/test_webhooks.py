@@ -172,7 +172,7 @@ def test_the_event_of_a_settled_copy_writes_nothing_more(newsroom: Newsroom) -> 
     edition = newsroom.publish(readers=1)
     newsroom.deliver_all()
     row = Delivery.objects.get(issue=edition.issue_id)
-    # It does not need the edition's lock, which another session holds here.
+    # The event does not need the edition's lock, which another session holds here.
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         body = event(key_of(edition, row.recipient_id), row.provider_message_id)

@@ -43,7 +43,7 @@ def read(html: str) -> _Reader:
 
 
 def style_of(fragment: str, tag: str) -> str:
-    """Read the inline style of the first such element of a fragment."""
+    """Read the inline style of a fragment's first element with this tag."""
     return next(
         facts.get("style") or ""
         for name, facts in read(inline_styles(fragment)).tags

@@ -307,7 +307,7 @@ def test_unacknowledged_bytes_do_not_outlive_the_deadline(client: Client) -> Non
 
     with ScriptedServer(look_at_the_client) as server:
         send(client(server.url))
-    # Some systems have no such option.
+    # Some systems lack this socket option.
     assert found == [int(LONG_S * 1000)] * hasattr(socket, "TCP_USER_TIMEOUT")
 
 

@@ -1,4 +1,4 @@
-"""A cancelled edition withdraws what is not accepted, and counts it exactly."""
+"""Cancelling withdraws the copies that are not accepted, and counts them exactly."""
 
 import uuid
 

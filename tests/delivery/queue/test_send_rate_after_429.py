@@ -38,7 +38,7 @@ def one_copy_each(newsroom: Newsroom, edition: Edition) -> None:
 
 
 def without_growth(**facts: float) -> None:
-    """Keep the rate: the slowdown is in the future, so it has not grown yet."""
+    """Keep the reduced rate from growing: date the slowdown in the future."""
     SendRate.objects.update(slowed_at=datetime(2100, 1, 1, tzinfo=UTC), **facts)
 
 
@@ -51,7 +51,7 @@ def test_with_a_ceiling_a_429_halves_the_ceiling(newsroom: Newsroom, settings: o
     slowed_to = newsroom.counts(edition).slowed_to_per_s
     assert slowed_to is not None
     assert 50 <= slowed_to < 100
-    # At the ceiling the slowdown has ended. Without a ceiling it would last longer.
+    # The slowdown ends when the rate reaches the ceiling. Without a ceiling it would last longer.
     SendRate.objects.update(slowed_at=newsroom.counts(edition).now - timedelta(seconds=2.5))
     assert newsroom.counts(edition).slowed_to_per_s is None
     assert read_health().slowed_to_per_s is None

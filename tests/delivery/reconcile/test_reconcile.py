@@ -497,7 +497,7 @@ def test_failed_run_still_names_continuing_editions(
     newsroom: Newsroom, reconcile: Reconcile, settings: Any
 ) -> None:
     settings.DELIVERY_RETRY_BASE_S = 0.01
-    # They are walked in order of their ids.
+    # The command reconciles issues in the order of their ids.
     first, second = sorted(
         (newsroom.publish(3), newsroom.publish(0)), key=lambda edition: edition.issue_id
     )
@@ -507,7 +507,7 @@ def test_failed_run_still_names_continuing_editions(
     asked = len(newsroom.sandbox.calls.newest_first())
     restored(newsroom)
     for _ in range(10):
-        # Each fault needs its own call.
+        # Each fault fails only one call, and the command repeats a failed search.
         newsroom.sandbox.set_fault("search_503", nth=asked + 1)
 
     errors = io.StringIO()

@@ -105,7 +105,7 @@ def test_an_unreconciled_edition_is_neither_resumed_nor_closed(newsroom: Newsroo
 
 
 def test_ordinary_role_can_read_the_identity(newsroom: Newsroom) -> None:
-    role = f"reader_{secrets.token_hex(4)}"  # A role outlives a killed run.
+    role = f"reader_{secrets.token_hex(4)}"  # Unique, because a killed run leaves it.
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE ROLE {role}")
         try:

@@ -38,7 +38,7 @@ def asks(newsroom: Newsroom, address: str) -> None:
 
 
 class Backup:
-    """A backup's knowledge of mail and of the number of requests."""
+    """A backup of delivery's tables and of each reader's number of requests."""
 
     def __init__(self) -> None:
         self._rows = KeptRows()
@@ -117,7 +117,7 @@ def test_second_restore_skips_to_other_ids(newsroom: Newsroom) -> None:
     ids, numbers = set(), set()
     for _ in range(10):
         with connection.cursor() as cursor:
-            # The sequence is as in the backup.
+            # Set the sequence to its value in the backup.
             cursor.execute(
                 "SELECT setval(pg_get_serial_sequence('subscriber', 'id'), %s)", [ada.pk]
             )

@@ -154,7 +154,7 @@ def test_duplicate_is_reported_with_unknown_copies(given: dict[str, object], the
         (1, 2, found(), "waiting, waiting: try again, a try is used up, said absent"),
         (2, 2, found(), "waiting, waiting: halve, a try is used up, said absent"),
         (2, 3, found(1), "sent, waiting, waiting: halve, a try is used up, said absent"),
-        # One of several is left. The copy was in a larger batch, so it is sent once more alone.
+        # The last copy of a larger batch is sent once more, alone.
         (2, 2, found(1), "sent, waiting: try again, a try is used up, said absent"),
         (2, 1, found(), "missed: done, said absent"),
         (3, 1, found(), "missed: done, said absent"),

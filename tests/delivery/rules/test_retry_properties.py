@@ -83,7 +83,7 @@ def test_each_recipient_gets_the_outcome_of_their_own_message(
         elif isinstance(answer, Unanswered):
             assert outcome == Unknown()
         else:
-            # Deferred or blocked by a fault: it stays unchanged, or its tries are used up.
+            # A deferred or blocked message stays unchanged, or has used up its tries.
             assert outcome is None or (
                 isinstance(answer, Deferred)
                 and isinstance(outcome, Failed)

@@ -41,7 +41,7 @@ def limit(pace: float | None) -> float:
 @pytest.mark.parametrize(
     ("ceiling", "measured", "waits", "to"),
     [
-        # It halves again and again, while every call is refused at once.
+        # Each refusal halves the rate once more.
         (1_000, 0, [], 500),
         (1_000, 0, [0], 250),
         # After one doubling the rate is back at its former value, and a refusal halves it.
@@ -49,7 +49,7 @@ def limit(pace: float | None) -> float:
         (1_000, 0, [1], 500 * 2**0.5 / 2),
         # Without a ceiling the measured rate is halved.
         (None, 2_000, [], 1_000),
-        # Two doublings later it has ended, and the measured rate counts.
+        # Two doublings later the slowdown has ended, and the measured rate counts.
         (None, 2_000, [4], 1_000),
         # A low measured rate is not reduced below the floor, ...
         (None, 0, [], 100),

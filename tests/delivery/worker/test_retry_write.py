@@ -73,7 +73,7 @@ def test_permanent_errors_are_not_transient(error: Error) -> None:
 
 
 def failing(*results: Error | str) -> Callable[[], str]:
-    """Make a write that fails in these ways, one after another, or returns."""
+    """Make a write that raises or returns these results, one at each call."""
     left = list(results)
 
     def write() -> str:

@@ -138,8 +138,8 @@ def test_two_processes_share_one_ceiling(
         assert newsroom.sandbox.gate.wait_until(
             lambda turn=turn: newsroom.sandbox.summary()["accepted"] >= 10 * turn, 60
         )
-        # Ten copies at 0.01 per second take 1,000 seconds. A worker with a separate rate would
-        # not wait for them. The next permit comes now.
+        # Ten copies at 0.01 per second take 1,000 seconds. A worker with a separate rate would not
+        # wait for them. Bring the next permit forward.
         if turn < 4:
             SendRate.objects.update(next_claim_at=F("next_claim_at") - timedelta(seconds=1_001))
     for worker in workers:

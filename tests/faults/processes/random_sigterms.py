@@ -42,9 +42,9 @@ def stop_at_random(
 ) -> list[int]:
     """Stop `count` workers, with `AT_ONCE` running; return their exit statuses.
 
-    Most signals hit the oldest worker, a random number of copies and a random moment after the last
-    signal. Some hit the newest worker, which is only starting. `keep_loaded` is called between any
-    two signals, so that there is always work.
+    Most signals hit the oldest worker, after a random number of copies and a random pause. Some hit
+    the newest worker, which is still starting. `keep_loaded` is called between any two signals, so
+    that there is always work.
     """
     dice = random.Random(seed)
     sandbox, moment = provider.sandbox, threading.Event()

@@ -40,7 +40,7 @@ pytestmark = [pytest.mark.process, pytest.mark.django_db, pytest.mark.timeout(PA
 
 @pytest.fixture
 def proxy(settings: Any) -> str:
-    """Return the header of a proxy that used TLS. The live server itself has no TLS."""
+    """Return the header that a proxy adds for TLS. The live server has no TLS."""
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     return "X-Forwarded-Proto: https"
 

@@ -119,8 +119,8 @@ def unsafe_operations_of(
             UnsafeOperation(
                 name,
                 f"locks {tables}",
-                "one migration for each table: while it waits for the second lock, everybody "
-                "waits behind the first",
+                "use one migration for each table: while it waits for a second lock, all "
+                "sessions wait for the first",
             )
         )
     return unsafe
@@ -158,7 +158,7 @@ def _advice_on(
     if isinstance(operation, CONCURRENT):
         return "" if not migration.atomic else "set atomic = False for a migration with it alone"
     if not migration.atomic:
-        return "a migration without a transaction is for what is built concurrently alone"
+        return "leave only concurrent operations in a migration without a transaction"
     if isinstance(operation, HARMLESS):
         return ""
     if isinstance(operation, django.RemoveConstraint):
@@ -185,9 +185,9 @@ def _advice_on_new(field: Field[Any, Any]) -> str:
     if isinstance(field, GeneratedField):
         return "the whole table is written anew; fill an ordinary column"
     if field.unique or getattr(field, "db_index", False):
-        return "an index is built under the lock; add the column bare, the index concurrently"
+        return "an index is built under the lock; add a bare column, then the index concurrently"
     if getattr(field, "db_constraint", False):
-        return "every row is looked at under the lock; use db_constraint=False"
+        return "every row is checked under the lock; use db_constraint=False"
     if field.db_default is not NOT_PROVIDED and not _is_steady(field.db_default):
         return "the whole table is written anew; only a fixed value or Now() costs nothing"
     if not field.null and field.db_default is NOT_PROVIDED:
@@ -209,7 +209,7 @@ def _advice_on_change(old: Field[Any, Any], new: Field[Any, Any]) -> str:
     after.pop("null", None)
     least, most = before.pop("max_length", None), after.pop("max_length", None)
     if least != most and (least is None or (most is not None and most < least)):
-        return "what is longer would be refused to old code"
+        return "longer values of old code would be refused"
     if "db_default" in before and "db_default" not in after:
         return f"old code leaves that column out when it adds a row; {LATER}"
     before.pop("db_default", None)

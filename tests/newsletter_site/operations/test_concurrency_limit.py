@@ -11,7 +11,7 @@ from newsletter_site.operations.concurrency_limit import LimitConcurrency, Reque
 
 # Longer than any test may take.
 LONG_S = 600.0
-# Waiting for this long raises an error, so a test with it shows that no thread waits.
+# A wait with this limit raises an error. A test that sets it shows that no thread waits.
 NO_WAIT_S = float("inf")
 
 

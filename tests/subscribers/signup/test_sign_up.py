@@ -162,7 +162,7 @@ class TestTheNetwork:
         assert sign_up("reader3@posthouse.example.org").status_code == 429
 
     def test_the_limit_reads_only_the_last_hour(self) -> None:
-        """The index starts at the beginning of the last hour."""
+        """The index is read from the beginning of the last hour."""
         with CaptureQueriesContext(connection) as queries:
             sign_up(ip="198.51.100.7")
         (counted,) = [query["sql"] for query in queries if "SELECT extract(epoch" in query["sql"]]
@@ -299,7 +299,7 @@ def test_a_form_without_csrf_token_is_shown_again() -> None:
 
 
 class TestAFormOnAnotherSite:
-    """Such a form has our two fields, but only the button on our own page signs up."""
+    """The form has our two fields, but only the button on our own page signs up."""
 
     def test_an_embedded_form_shows_our_page_filled_in(self) -> None:
         stranger = visitor(strict=True)

@@ -91,7 +91,7 @@ def begun(window: Browser) -> str:
 
 
 def nothing_is_set_up_at(window: Browser, code: str) -> bool:
-    """Return whether the secret is hidden here and the right code does not turn it on."""
+    """Check that this window shows no secret and the right code turns nothing on."""
     assert "secret" not in window.at(PAGE).content.decode()
     assert window.at(PICTURE).status_code == 404
     page = window.send(PAGE, do="confirm", code=code)

@@ -134,7 +134,7 @@ class TestWhenTheyLeft:
             ("12/31/2030 1:00 PM", "2030-12-31T13:00"),
             ("2/3/30", "2030-03-02T00:00"),  # the later of two readings
             ("2030/01/02", "2030-01-02T00:00"),
-            ("2023-02-30", "9999-12-31T00:00"),  # unreadable: after any confirmation
+            ("2023-02-30", "9999-12-31T00:00"),  # unreadable: counts as later than any
             ("2023-02-01 later", "9999-12-31T00:00"),
         ],
     )
