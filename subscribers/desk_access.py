@@ -75,7 +75,7 @@ def desk_page(
     It is not `no-store`, because the back button must show a form with its text and key.
     """
     newsletter = Newsletter.objects.get_current()
-    # Shows the mail of a development site.
+    # The sandbox has a page with the mail of a development site.
     in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
     sandbox_url = settings.POSTMARK_BASE_URL if in_sandbox else ""
     with timezone.override(newsletter.zone):

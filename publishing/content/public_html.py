@@ -32,7 +32,7 @@ ATTRIBUTES = {
     "th": {"colspan", "rowspan", "scope"},
     "time": {"datetime"},
 }
-# The classes of the letter's own stylesheet; others could match those of the desk.
+# The classes of the letter's own stylesheet. Other classes could get the styles of the desk.
 CLASSES = {"p": {"open"}, "td": {"num"}, "th": {"num"}}
 # Removed with their content.
 DROPPED_WHOLE = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg",

@@ -1,4 +1,4 @@
-"""The audience of an edition: everyone, or only some by earlier versions."""
+"""The audience of an edition: everyone, nobody, or those reached or missed before."""
 
 import uuid
 from typing import Any

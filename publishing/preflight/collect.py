@@ -70,7 +70,10 @@ class PreflightResult:
 
     @property
     def not_included(self) -> int:
-        """The readers who get no copy; for a part of the list, only confirmed ones."""
+        """The readers who get no copy.
+
+        If the issue does not go to everyone, only confirmed readers count.
+        """
         if self.draft.goes_to == EVERYONE:
             return self.pending + self.gone
         return self.not_reached

@@ -12,8 +12,7 @@ from publishing.progress.edition_progress import is_at_rest
 SOON_S = 2.0
 # The pause if nothing was new, its growth from poll to poll, and its limit.
 QUIET_S, GROWS_BY, LONGEST_S = 10.0, 1.5, 60.0
-# While an issue is being sent, its page polls about this often until the end, and at most
-# this many seconds apart.
+# During a send, the pause is the time left divided by `STEPS`, at most `LONGEST_STEP_S`.
 STEPS, LONGEST_STEP_S = 60, 10.0
 STARTING_S = 30
 # The pauses of the desk: while something is being sent, and otherwise.

@@ -189,7 +189,7 @@ def _already_published(request: HttpRequest, form: HtmlForm, key: str) -> HttpRe
         earlier = versions_of(asked.issue).defer(None).filter(version=asked.version).first()
     status = load_status(earlier.pk) if earlier else None
     initial = {name: form[name].value() or "" for name in FIELDS}
-    # The author may have meant a correction of the first issue, and can choose that.
+    # The author may have meant a correction of the earlier issue, so offer its next version.
     issue = asked.issue or (earlier and earlier.issue_id)
     following = plan_version(issue) if issue else None
     if following:

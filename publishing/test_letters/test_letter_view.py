@@ -190,7 +190,7 @@ def _still_working(request: HttpRequest, form: SendTestForm, key: str) -> HttpRe
 
 
 def _other_content(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
-    # The key is made from the content.
+    # This cannot happen: other content has another key.
     raise AssertionError("two letters under one key of a test")
 
 

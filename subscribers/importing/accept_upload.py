@@ -37,7 +37,7 @@ def existing_imports() -> QuerySet[SubscriberImport]:
 def store_for_check(
     file: ReaderFile, content: BinaryIO, filename: str, importer: Any
 ) -> tuple[SubscriberImport, bool]:
-    """Store a new or refused file for a check; return its import, and if it is new."""
+    """Store a new or refused file for a check. Return its import; True if it is new."""
     with transaction.atomic():
         stated = statement(importer=importer)
         record, is_new = _get_or_create(file, content, filename, State.CHECKING, stated)

@@ -91,7 +91,7 @@ def _run(
 ) -> None:
     record = SubscriberImport.objects.select_related("imported_by").get(pk=lease.import_id)
     if record.rows == 0:
-        # Delete the notes of an earlier check, which this run makes again.
+        # This run notes its rows anew, so delete the notes of an earlier check.
         with transaction.atomic(), connection.cursor() as cursor:
             guard(cursor, lease)
             delete_noted_rows(lease.import_id)
