@@ -31,14 +31,14 @@ def always(accepted: Accepted) -> Iterator[str]:
         issues = Issue.objects.filter(title=LETTER.title)
         left = [rows.count() for rows in (issues, Delivery.objects, Batch.objects)]
         if any(left) or accepted:
-            yield f"no edition, yet issues, deliveries, batches {left}; {len(accepted)} copies"
+            yield f"rows without an edition: {left}; accepted copies: {len(accepted)}"
 
 
 def in_the_end(hands: Hands, accepted: Accepted, leaves_out: frozenset[str]) -> Iterator[str]:
     """Check at the end: every reader has one copy, or none for a valid reason."""
     yield from always(accepted)
     if hands.publish().created:
-        yield "posting the same form again published again"
+        yield "posting the same form again created a second edition"
     deliveries = list(Delivery.objects.all())
     if (Edition.objects.count(), len(deliveries)) != (1, hands.stage.readers):
         yield f"{Edition.objects.count()} editions with {len(deliveries)} deliveries"

@@ -36,7 +36,7 @@ def recover(hands: Hands) -> None:
         _operate(hands)
         hands.time_passes(A_LONG_WHILE_S)
         hands.ask_provider("search_catches_up")
-    raise NeverDoneError(f"still {hands.state()} after {WHILES_AT_MOST} whiles: {hands.counts()}")
+    raise NeverDoneError(f"still {hands.state()} after {WHILES_AT_MOST} rounds: {hands.counts()}")
 
 
 def _operate(hands: Hands) -> None:

@@ -60,7 +60,7 @@ def test_copy_is_one_hot_update_of_400_bytes_at_most(
             output = manage(server.url(database), "deliver", "--until-empty", **options)
         work = counting.so_far()
 
-    assert not work.had_a_checkpoint, "a checkpoint came in between, so the result is void"
+    assert not work.had_a_checkpoint, "a checkpoint makes this result invalid"
     assert json.loads(output.splitlines()[-1])["sent"] == COPIES
     assert load_counts(edition.pk).sent == COPIES
     delivery, batch = work.changes["delivery"], work.changes["batch"]

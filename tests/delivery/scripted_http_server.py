@@ -62,7 +62,7 @@ class Conversation:
             self.write(bytes([byte]))
             if self._server.was_cut_off.is_set() or self._closed_within(0.02):
                 return
-        raise AssertionError("the client stayed until the last drop")
+        raise AssertionError("the client did not disconnect")
 
     def stall(self) -> None:
         """Send nothing more, until the client leaves."""
@@ -159,7 +159,7 @@ class ScriptedServer:
                 continue
             self.connections += 1
             if self.connections > len(self._scripts):
-                self._faults.append(AssertionError(f"connection {self.connections} came"))
+                self._faults.append(AssertionError(f"connection {self.connections} has no script"))
                 sock.close()
                 continue
             script = self._scripts[self.connections - 1]

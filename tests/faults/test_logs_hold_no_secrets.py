@@ -482,7 +482,7 @@ def test_no_process_wrote_anything_confidential(homing: Homing, server: OwnServe
 
 def test_every_line_of_a_service_is_json_with_known_fields(homing: Homing) -> None:
     for name, line in services(homing):
-        assert line.startswith("{"), f"{name} wrote a line that is no JSON: {line}"
+        assert line.startswith("{"), f"{name} wrote a line that is not JSON: {line}"
         assert set(json.loads(line)) <= set(FIELDS), line
     assert {line["process"] for line in logged(homing)} >= {"web", "worker", "publish"}
     faults = {line["error"] for line in logged(homing) if "error" in line}

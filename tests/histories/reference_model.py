@@ -152,12 +152,12 @@ class Truth:
         recorded the call.
         """
         if control != "running":
-            raise WrongError(f"A call of an edition began that was {control}: {call.keys}")
+            raise WrongError(f"A call began while its edition was {control}: {call.keys}")
         if call.began < self.held_until.get(call.edition, 0.0) and not self.clock_was_set:
             raise WrongError(f"A call began before the end of the hold: {call.keys}")
         for key in call.keys:
             if int(key.rpartition(".")[2]) in gone:
-                raise WrongError(f"A reader who was gone before the call is in it: {key}")
+                raise WrongError(f"A call includes a reader who was gone before: {key}")
             self._may_go_again(key, call)
 
     def _may_go_again(self, key: str, call: Call) -> None:

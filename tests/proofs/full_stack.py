@@ -274,7 +274,7 @@ def _load(
         tries += counted.failed.total()
         say(f"  {counted.answered.total()} answered, failed: {dict(counted.failed)}")
         faults = [why for why in counted.failed if why.endswith(": 500")]
-        finding.expect(not faults, f"{what}: answered as a fault of the site: {faults}")
+        finding.expect(not faults, f"{what}: answered with a server error: {faults}")
         finding.expect(not counted.given_up, f"{what}: given up: {counted.given_up}")
         return not counted.failed
 
