@@ -226,8 +226,8 @@ def test_an_unknown_issue_or_version_is_named_in_the_404(window, edition):
         (f"/admin/newsletters/{UNKNOWN_ISSUE}/progress.json", UNKNOWN_ISSUE),
         (f"/admin/newsletters/{UNKNOWN_ISSUE}/resume/", UNKNOWN_ISSUE),
         (address(edition, "?version=2"), "2"),
-        (address(edition, "?version=x"), "'x'"),
-        (address(edition, f"?version={'9' * 5000}"), f"'{'9' * 39}…'"),
+        (address(edition, "?version=x"), "“x”"),
+        (address(edition, f"?version={'9' * 5000}"), f"“{'9' * 39}…”"),
     ):
         page = window.get(address_of)
         assert page.status == 404

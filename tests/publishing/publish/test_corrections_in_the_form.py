@@ -126,9 +126,9 @@ def test_form_for_an_unknown_issue_is_not_found(window, named):
     ("changes", "named"),
     [
         ({"version": "3"}, "Version 3 of"),
-        ({"version": "0"}, "'0'"),
+        ({"version": "0"}, "“0”"),
         ({"version": ""}, "Name the version"),
-        ({"issue": "swifts"}, "'swifts'"),
+        ({"issue": "swifts"}, "“swifts”"),
         ({"goes_to": "somebody"}, "“somebody”"),
     ],
 )
