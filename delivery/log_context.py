@@ -39,7 +39,7 @@ def bound() -> dict[str, Any]:
 
 @contextmanager
 def scope() -> Iterator[None]:
-    """Unbind at the end the ids that were bound inside."""
+    """Restore at the end of the block the ids that were bound before it."""
     before = get_contextvars()
     try:
         yield

@@ -17,7 +17,7 @@ MAX_WAITING = 3  # each post that waits holds a server connection
 SLOTS = 1 + MAX_WAITING
 
 GONE_CHECK = "500ms"  # how often the server checks that a client is still connected
-# A silent process that holds a claim is disconnected after this. A busy process is faster.
+# A process that holds a claim is disconnected after this time without a statement.
 LONGEST_SILENCE = "5s"
 
 
@@ -40,7 +40,8 @@ def claim(
         # The first post may have just ended. Then there is no need to wait.
         return _require_earlier(user_id, key, fingerprints)
     # statement_timeout, not lock_timeout. If posts fail one after the other, the INSERT waits for
-    # each of them. lock_timeout would start again each time. A value of 0 would turn it off.
+    # each of them. lock_timeout would start again each time. The least value is 1 ms, because 0
+    # would turn the timeout off.
     _set_statement_timeout(f"{max(1, math.ceil(wait_s * 1000))}ms")
     try:
         inserted = _insert(user_id, key, fingerprints[0])

@@ -31,7 +31,7 @@ class WrongIsolationError(ImproperlyConfigured):
 
 
 def isolation_error(databases: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """Return the error in the level of DATABASES, or None if it is right."""
+    """Describe a wrong isolation level in DATABASES; return None if it is right."""
     level = databases[DEFAULT_DB_ALIAS].get("OPTIONS", {}).get("isolation_level")
     if level == IsolationLevel.READ_COMMITTED:
         return None

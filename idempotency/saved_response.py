@@ -1,4 +1,4 @@
-"""Saved responses, in raw SQL. A replay costs one look-up by the primary key."""
+"""Saved responses, in raw SQL. A replay reads one row by its primary key."""
 
 import json
 from collections.abc import Sequence

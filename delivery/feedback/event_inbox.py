@@ -201,7 +201,7 @@ def _delete_if_erased(event_id: int, key: DeliveryKey, address_key: str, *, exis
     """Delete the event if its reader was erased meanwhile.
 
     If the edition's copies are dropped, the event stays only if a reader has that address.
-    `exists`: the copy's row was just read."""
+    `exists` is true if the copy's row was just read."""
     if not exists and delivery_events.is_dropped(key):
         is_erased = readers.registered().reader_at(address_key) is None
     else:

@@ -95,8 +95,8 @@ class _PollRun:
                 oldest_at = page.oldest_at
                 if not page.events or offset + PAGE_SIZE >= page.total:
                     return new
-            # A search shows no more results. The rest is older than the last one shown, so the next
-            # search ends there.
+            # One search shows a limited number of results. The others are older than the last one
+            # shown, so the next search ends at the time of that one.
             earlier = oldest_at + timedelta(seconds=1) if oldest_at is not None else None
             if earlier is None or (until is not None and to_eastern(earlier) >= to_eastern(until)):
                 raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=BOUNCES))

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 1024 * 1024
 MAX_TRACE_LENGTH = 100
-# The maximum number of digits in a length, because Python refuses thousands of them.
+# The digits of a length that are read, because Python refuses to convert thousands of them.
 MAX_DIGITS = 18
 
 

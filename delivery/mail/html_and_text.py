@@ -18,8 +18,8 @@ _END_OF_BODY = re.compile(r"</\s*body\s*>", re.IGNORECASE)
 # For normalised letters, in which every tag is complete.
 _HEADING = re.compile(r"<h1\b")
 _TAG = re.compile(r"<[^>]*>")
-# An inbox shows at most this many characters after the subject. Blanks follow a shorter preview
-# text, so that the inbox does not show the first words of the letter after it.
+# An inbox shows at most this many characters after the subject. A shorter preview text is filled up
+# with blanks, because the inbox would otherwise add the first words of the letter.
 INBOX_PREVIEW_LENGTH = 140
 _BLANK = "&#8199;&#847; "
 _ROOTED_URL = re.compile(r"""(\b(?:src|href)\s*=\s*["'])/(?!/)""", re.IGNORECASE)

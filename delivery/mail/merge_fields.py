@@ -17,8 +17,8 @@ TITLE_FIELDS = (*FIELD_NAMES, "email")
 TITLE_FIELDS_SHOWN = ", ".join(f"{{{{ {name} }}}}" for name in TITLE_FIELDS)
 BODY_FIELDS = (*TITLE_FIELDS, "unsubscribe_url", "archive_url")
 
-# Blanks around a name are stripped afterwards, because the pattern would try every division of a
-# long run of them. It begins with literal braces, to which the search can skip.
+# Blanks around a name are stripped afterwards: a pattern with blanks would try every division of a
+# long run of blanks. The pattern begins with literal braces, so that the search can skip to them.
 FIELD_PATTERN = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
 MAX_SHOWN_LENGTH = 40
 # A text with more unknown fields is probably meant for another program.

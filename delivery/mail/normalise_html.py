@@ -185,7 +185,7 @@ class _Normaliser:
         if end < 0:
             return self._as_text(start)
         inside = self._html[start + 4 : end]
-        # Some parsers end a comment there.
+        # Some parsers end a comment at these characters.
         if not inside.startswith((">", "->")) and "--!>" not in inside:
             self._out.append(self._html[start : end + 3])
         return end + 3

@@ -111,7 +111,7 @@ class Batch(models.Model):
         indexes = [
             models.Index(name="batch_ready", fields=["position", "id"], condition=Q(state="ready")),
             models.Index(name="batch_unknown", fields=["due_at"], condition=Q(state="unknown")),
-            # Starting and settling a call look up its batch here. The lease reaper reads all of it.
+            # A worker finds its batch here to start or settle a call. The lease reaper reads all.
             models.Index(
                 name="batch_leased",
                 fields=["id"],

@@ -1,6 +1,6 @@
 """The Postmark client: one call gives one result of `call_results.py`, no retries.
 
-Beyond `requests` it has a deadline for the whole call, at which the socket is shut down. The
+Unlike `requests` it has a deadline for the whole call, at which the socket is shut down. The
 deadline is checked again just before the first byte, because the process may have been frozen.
 Proxies and `.netrc` are ignored."""
 
@@ -276,9 +276,9 @@ class Postmark:
         *,
         deadline_at_s: float,
     ) -> Mapping[str, str] | SearchFailed:
-        """Change at most 50 addresses; return each with the reason if it was refused.
+        """Change at most 50 addresses; return each with the reason for its refusal.
 
-        The reason is empty if it was changed. Addresses are case-folded."""
+        The reason is empty if the address was changed. Addresses are case-folded."""
         path = _suppressions(stream) if change == "suppress" else f"{_suppressions(stream)}/delete"
         body = orjson.dumps({"Suppressions": [{"EmailAddress": each} for each in addresses]})
         raw = self._query("POST", path, deadline_at_s, body=body)

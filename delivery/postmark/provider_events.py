@@ -64,7 +64,7 @@ class AddressEvent:
 
     @property
     def address_key(self) -> str:
-        """The address as addresses are compared."""
+        """The address in lower case, as comparisons use it."""
         return self.address.lower()
 
 
@@ -75,7 +75,7 @@ class Delivered(AddressEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounced(AddressEvent):
-    """Mail bounced, or caused a complaint. `bounce` is the provider's number of it.
+    """Mail bounced, or caused a complaint. `bounce` is its number at the provider.
 
     `inactive`: Postmark no longer sends mail to the address."""
 
@@ -209,7 +209,7 @@ _TIME_FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """The provider accepted this delivery, at the latest at `by`."""
+    """The provider accepted this delivery no later than at `by`."""
 
     delivery: DeliveryKey
     message_id: str

@@ -42,8 +42,8 @@ def span_around(first: datetime, last: datetime) -> Span:
 def split_window(window: Window, span: Span) -> tuple[Window, Window] | None:
     """Split a window into an earlier and a later half; None if it is too short.
 
-    `span` bounds an open window. Halves that meet in the hour that happens twice share that whole
-    hour."""
+    `span` bounds an open window. If the middle is in the hour that happens twice, both halves
+    contain that whole hour."""
     since, until = window.since or span[0], window.until or span[1]
     if until - since <= MIN_WINDOW:
         return None

@@ -216,7 +216,7 @@ def cancel(edition: int) -> int | None:
 def _cancel(
     cursor: CursorWrapper, edition: int, *, control_reason: str, reason: ReasonCode
 ) -> int | None:
-    # A process that notices a restore later skips editions that were already cancelled.
+    # Mark it as unreconciled here: the check that finds a restore later skips cancelled editions.
     cursor.execute(
         f"""
         UPDATE edition SET control = 'cancelled', control_reason = %s, probing = false,
@@ -344,8 +344,8 @@ def resend_unknown(edition: int) -> int | None:
     """Resend the unknown deliveries that wait for a decision; return how many.
 
     Returns None if the edition has ended or is not reconciled. A reader whose first copy did arrive
-    gets a second one; the operator accepts that risk. Batches with a mark of having been sent
-    stay."""
+    gets a second one; the operator accepts that risk. A batch stays unknown if one of its unknown
+    deliveries has a mark of having been sent."""
     with short_transaction() as cursor:
         control = lock_edition(cursor, edition)
         if not _may_send_again(cursor, edition):

@@ -47,7 +47,7 @@ def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
             "A test letter must be enqueued in the transaction that creates it; there is none."
         )
     with connection.cursor() as cursor:
-        # A concurrent erasure waits for this transaction, or this one sees its result.
+        # Either a concurrent erasure waits for this transaction, or this one waits for the erasure.
         cursor.execute(LOCK_ENQUEUE)
     batch = Batch.objects.create(
         id=first_batch_id(edition.pk), edition=edition, position=AHEAD_OF_ALL, size=1, waiting=1

@@ -32,7 +32,7 @@ _OF_EDITION = """
 """
 _THEIR_COPIES = f"{_OF_EDITION} AND delivery.recipient_id = ANY(%(recipients)s)"
 
-# OFFSET makes each of these one look-up by the key.
+# OFFSET makes PostgreSQL run each of these once per delivery, by the key.
 _ITS_COPY = f"""LATERAL (
         SELECT * FROM delivery WHERE {_OF_EDITION} AND delivery.recipient_id = acceptance.recipient
         OFFSET 0

@@ -19,7 +19,7 @@ from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
-# An acceptance of the copy is recorded. OFFSET makes it one look-up by the key.
+# An acceptance of the copy is recorded. OFFSET makes PostgreSQL check this by the copy's key.
 _IS_PROVED = """EXISTS (
     SELECT FROM evidence
     WHERE evidence.issue_id = delivery.issue_id AND evidence.version = delivery.version

@@ -78,7 +78,7 @@ def acquire_permit(cursor: CursorWrapper, *, ceiling_per_s: float | None) -> flo
 def consume_permit(cursor: CursorWrapper, rate_per_s: float, copies: int) -> None:
     """Delay the next permit by the time that `copies` take at this rate.
 
-    It makes up for at most one second in which no permit was used."""
+    If permits were not used for a while, at most one second of that time is made up."""
     cursor.execute(
         """
         UPDATE send_rate SET next_claim_at = greatest(next_claim_at, clock_timestamp()

@@ -94,8 +94,8 @@ def _settle(
     """Settle in a separate transaction.
 
     Returns False and changes nothing if the guard fails.
-    Later evidence and probing are read once the batch's row is locked, so that both are noticed. If
-    one is found, everything is repeated under the edition's lock."""
+    Evidence and probing are read after the batch's row is locked, so that late changes are seen. If
+    evidence is found or the edition is probing, everything is repeated under the edition's lock."""
 
     def settle_in(cursor: CursorWrapper, locked_control: str | None) -> bool:
         control = locked_control or "running"
@@ -260,5 +260,5 @@ _RESULTS: Mapping[type[CallResult], Attempt.Result] = {
 
 
 def attempt_result(result: CallResult) -> Attempt.Result:
-    """Return the attempt's result for the result of its call."""
+    """Convert the result of a call to the result that its attempt records."""
     return _RESULTS.get(type(result), Attempt.Result.REFUSED)

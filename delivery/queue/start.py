@@ -176,7 +176,7 @@ def _still_to_send(cursor: CursorWrapper, claim: Claim, unmarked: Sequence[int])
 
 
 def _unmailable_tests(cursor: CursorWrapper, claim: Claim) -> Mapping[int, str]:
-    """Return the verdict if a test letter may not be sent, as for readers.
+    """Return the verdict on a test letter that may not be sent, by recipient id.
 
     Only its address counts: it may be suppressed or erased."""
     cursor.execute(

@@ -112,7 +112,7 @@ class Obstacle(Enum):
 
     @property
     def is_worth_waiting_for(self) -> bool:
-        """Whether a later walk may no longer meet this obstacle."""
+        """Whether this obstacle may be gone at a later walk."""
         return self not in {Obstacle.COUNTS_DO_NOT_BALANCE, Obstacle.FORGOTTEN_BY_PROVIDER}
 
 

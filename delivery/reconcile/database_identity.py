@@ -23,7 +23,7 @@ from delivery.tasks.periodic_tasks import make_due
 logger = logging.getLogger(__name__)
 
 # Workers may hold claims from before the restore, with epochs that this database would use again.
-# More claims than any batch gets between a backup and its restore.
+# The gap is larger than the number of claims of any batch between a backup and its restore.
 EPOCH_GAP = 1_000_000
 
 

@@ -154,7 +154,7 @@ def iter_recipients(record: EditionRecord, *outcomes: str) -> Iterator[list[tupl
 
 
 def load_alarmed(record: EditionRecord, keys: Sequence[str]) -> set[str]:
-    """Return the delivery keys with an alarm that the provider does not show them."""
+    """Return the keys of deliveries that have a `NOT_AT_PROVIDER` alarm."""
     alarms = Alarm.objects.filter(edition=record.edition, kind=Alarm.Kind.NOT_AT_PROVIDER)
     return set(alarms.filter(about__in=keys).values_list("about", flat=True))
 
@@ -198,7 +198,7 @@ def second_acceptances(record: EditionRecord) -> QuerySet[Alarm]:
 
 
 def end_reconciliation(record: EditionRecord) -> bool:
-    """Mark as reconciled, and resume unless a copy was accepted twice.
+    """Mark the edition as reconciled; resume it unless a copy was accepted twice.
 
     Returns False if the database was restored again, or if the audience of a scheduled edition
     depends on an unreconciled version."""

@@ -188,8 +188,8 @@ class ReconcileRound:
     def _record(self, walked: EditionRecord, found: Sequence[tuple[int, FoundMessage]]) -> None:
         recipients = [recipient for recipient, _ in found]
         if walked.is_scheduled and sent_before_restore.start_sent_before_restore(walked.edition):
-            # It was sent after the backup was taken. It has an audience now, so the findings are
-            # settled in it.
+            # The edition was sent after the backup was taken. The call above enqueued its audience,
+            # so the findings can be settled.
             logger.critical("edition %d was sent before the restore", walked.edition)
         comparison = compare(found, record_findings.load_recorded(walked, recipients))
         if comparison.news:

@@ -92,7 +92,7 @@ def reconcile(
                 (report.first, version, count)
                 for report in reports.values()
                 for version, count in sorted(report.unknown.items())
-                # Readers request these again.
+                # Without mail that its readers or authors request again.
                 if report.first.issue not in {*KIND_BY_ISSUE, TEST_ISSUE}
             ]
             later = [report.again_at for report in reports.values()]

@@ -36,8 +36,8 @@ def short_delete() -> Iterator[CursorWrapper]:
 class OldRows:
     """Rows older than `days` by `age` that `may_go`.
 
-    `along` are the unique columns of an index that grow with `age`. If they do not grow with it,
-    `in_order` is false, and the whole table is read."""
+    `along` are the columns of a unique index. If they grow with `age`, reading stops
+    where rows are too young. Otherwise `in_order` is false, and the whole table is read."""
 
     table: str
     along: Sequence[str]

@@ -146,7 +146,7 @@ _COPIES_OF = f"""
 
 def load_unfinished() -> list[int]:
     """Load the editions whose dropped deliveries or evidence are not all deleted."""
-    # The orders keep it to two index look-ups each. Otherwise it could read a whole table.
+    # ORDER BY makes each sub-query read one row of an index. Otherwise it could read a whole table.
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

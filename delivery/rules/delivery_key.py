@@ -9,7 +9,7 @@ _TEXT = re.compile(r"([0-9a-f]{32})\.([1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,17})")
 
 @dataclass(frozen=True, slots=True)
 class DeliveryKey:
-    """One copy: its issue, version and recipient. Recipient 0 is not on the list."""
+    """One copy: its issue, version and recipient. Recipient 0 stands for test letters."""
 
     issue: uuid.UUID
     version: int

@@ -14,12 +14,12 @@ _CALLED_BACK = frozenset({ReasonCode.CALLED_BACK, ReasonCode.CALLED_BACK_BEFORE_
 class EditionCounts:
     """The counts of one edition, all from one reading at `now`, the database's time.
 
-    `missed` are the failed that need a decision. `bounced` and `complained` are not outcomes: most
-    are among the sent. `being_sent` counts the waiting copies that a worker holds,
-    `awaiting_decision` the unknown ones that need a decision. `unreconciled`: the database was
-    restored and is not yet compared with the provider. `slowed_to_per_s` is the rate of all workers
-    after a 429. The `audience` of transactional mail is everyone who has requested it so far.
-    `scheduled` stays after publication. `goes_to` is a value of `Edition.GoesTo`. After
+    `missed` counts failed copies that need a decision. `bounced` and `complained` are no outcomes:
+    most of these copies are also in `sent`. `being_sent` counts the waiting copies that a worker
+    holds, `awaiting_decision` the unknown ones that need a decision. `unreconciled`: the database
+    was restored and is not yet compared with the provider. `slowed_to_per_s` is the rate of all
+    workers after a 429. The `audience` of transactional mail is everyone who has requested it so
+    far. `scheduled` stays after publication. `goes_to` is a value of `Edition.GoesTo`. After
     `deliveries_dropped_at` only these counts are kept."""
 
     edition: int

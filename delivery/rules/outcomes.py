@@ -70,7 +70,7 @@ class Settlement:
     `delay_s`. A scheduled look-up also waits until `lookup_after_s` after the attempt became
     unknown. `counts_as_try`: the waiting deliveries have used up one try. `confirmed_absent`: a
     look-up answered “not there”. `new_deferrals` counts deferrals in a row, `new_blocked` refusals
-    before the provider. `duplicates` holds further acceptances."""
+    by a proxy. `duplicates` holds further acceptances."""
 
     next: Next
     outcomes: Mapping[int, Outcome] = field(default_factory=dict)

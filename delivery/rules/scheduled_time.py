@@ -10,9 +10,9 @@ LOCAL = "%Y-%m-%dT%H:%M"
 
 @dataclass(frozen=True, slots=True)
 class ScheduledTime:
-    """`utc`, entered as `local`, such as 2026-10-25T07:30, in `zone`.
+    """The time `utc`, entered by its author as `local` (2026-10-25T07:30) in `zone`.
 
-    A later change of the zone's rules does not move it."""
+    A later change of the zone's rules does not change `utc`."""
 
     utc: datetime
     local: str

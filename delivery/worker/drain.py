@@ -45,7 +45,7 @@ class Drain:
     def is_drained(self) -> bool:
         """Show progress; return whether no batch and no task is waiting."""
         self._show_progress()
-        # In this order, because an import's last piece queues mail that is due from then on.
+        # Check tasks first: the last piece of an import queues mail, which is then due.
         return not background_tasks.is_any_due() and next_due_at() is None
 
     def totals(self) -> tuple[dict[str, int], bool]:

@@ -81,7 +81,7 @@ class Worker:
     def run(self, *, until: Callable[[], bool] = lambda: False) -> None:
         """Work until stopped or `until()`, and until every call in flight is settled."""
         log_context.bind(worker=self.id)
-        # Before the first claim, which would be refused anyway. This stops the editions.
+        # If the database was restored, this stops its editions. No batch can be claimed before it.
         self._check_identity()
         self._beat()
         tasks = background_tasks.background_tasks()

@@ -24,13 +24,13 @@ PATIENCE_WHEN_STOPPING_S = 5.0
 
 
 def is_transient(error: Error) -> bool:
-    """Whether the database has a temporary fault, such as a cut connection.
+    """Whether the error is a temporary fault of the database.
 
-    Others are a restart, a deadlock, a full disk. An error about data is not one, because the same
-    batch would cause it again. Class 25 belongs here, although the driver calls it an internal
-    error. It includes a session idle in a transaction for too long (25P03) and a read-only database
-    (25006). See PostgreSQL, appendix A. An internal error without a code is psycopg's own and means
-    a cut connection."""
+    Such faults are a cut connection, a restart, a deadlock and a full disk. An error about data is
+    permanent, because the same batch would cause it again. Class 25 is temporary too, although the
+    driver calls it an internal error. It includes a session idle in a transaction for too
+    long (25P03) and a read-only database (25006). See PostgreSQL, appendix A. An internal error
+    without a code is psycopg's own and means a cut connection."""
     if isinstance(error, OperationalError | InterfaceError):
         return True
     driver = error.__cause__

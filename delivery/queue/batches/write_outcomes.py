@@ -81,8 +81,8 @@ def write_outcomes(
     delivery_metrics.count_deliveries(_count_by_outcome(outcomes))
 
 
-# Each delivery looks up its own outcome by its key. In a join with the outcomes, a planner without
-# statistics would compare each of 200 deliveries with each of 200 outcomes.
+# Each delivery's row takes its outcome from one JSON object. In a join with the outcomes, a planner
+# without statistics would compare each of 200 deliveries with each of 200 outcomes.
 _WHERE = """
         WHERE batch_id = %s AND outcome = %s AND decided.by_recipient ? recipient_id::text"""
 
