@@ -23,12 +23,14 @@ def request_mail(
     """Send a mail of this kind to each of `recipients`: (recipient id, address).
 
     It is the `version`-th of its kind for each of them. With `ahead` it goes before every
-    newsletter. Must be called inside a transaction. Only the first request for a version makes
-    others wait. Raises `IntegrityError` if a recipient has this kind and version already, and
-    `LookupError` if the edition has no room for another batch."""
+    newsletter. Must be called inside a transaction. The first request for a version creates the
+    edition, and concurrent requests wait until that transaction ends. Raises `IntegrityError` if a
+    recipient has this kind and version already, and `LookupError` if the edition has no room for
+    another batch."""
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
-            "A mail must be requested in the same transaction as its cause; there is none."
+            "No transaction is open. Request the mail in the same transaction as its cause: wrap "
+            "both in transaction.atomic()."
         )
     if not recipients:
         return
@@ -89,7 +91,7 @@ def _edition(kind: Edition.Kind, version: int) -> Edition:
 def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> int:
     """Insert a batch under the next free number; return its id.
 
-    It is ready even if the edition is paused. `start.py` pauses it then."""
+    It is ready even if the edition is paused. Then `start.py` pauses it instead of sending it."""
     rows = "SELECT %s + nextval('batch_on_request'), %s::bigint, %s, 'ready', clock_timestamp(), %s"
     for _ in range(DRAWN_NUMBERS):
         cursor.execute(

@@ -99,7 +99,7 @@ def _unexpected_error(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def _field_name(loc: tuple[Any, ...]) -> str:
-    """Return the field as posted, such as `title`, `html.0`, or `body` for all."""
+    """Return a field's name as posted, such as `html.0`; `body` is the whole body."""
     path = [str(part) for part in loc[1:]]
     if loc[0] == "body":
         path = path[1:]

@@ -40,7 +40,7 @@ class LineFormatter(logging.Formatter):
         self._render = partial(json.dumps, ensure_ascii=False) if shape == "json" else _as_text
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line without its end."""
+        """Return the line without a newline."""
         record = logging.makeLogRecord(record.__dict__)
         hide_paths(record)
         if not self._with_messages:

@@ -51,7 +51,7 @@ class Suppressions:
     def add(self, stream: str, entry: SuppressionEntry) -> bool:
         """Add an address; return whether that changes the list.
 
-        The account's entry never replaces a bounce. No entry replaces one that cannot be lifted.
+        Only an entry of origin `Recipient` replaces another, and only if the old one can be lifted.
         """
         held = self.of(stream).get(entry.address)
         if held is not None:

@@ -18,11 +18,11 @@ from subscribers.models import Subscriber
 from tests.browser.web_site import WebSite, running_site
 from tests.subscribers.factories import SubscriberFactory
 
-# The headless shell comes first, because drawing windows takes more time than most pages.
+# Prefer the headless shell, because drawing a window takes longer than loading most pages.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking")
 READERS = 40
-# For tests that need a hold or several batches: parametrise `site_settings` with them.
+# A mark for tests that need a hold or several batches.
 HELD_IN_BATCHES = pytest.mark.parametrize(
     "site_settings", [{"PUBLISH_HOLD_S": "600", "DELIVERY_BATCH_SIZE": "5"}], ids=["held"]
 )
@@ -103,7 +103,7 @@ def provider() -> SandboxServer:
 
 @pytest.fixture
 def site_settings() -> dict[str, str]:
-    """Return the settings that this test's site has in addition to the others'."""
+    """Return extra settings for this test's site; tests parametrise them."""
     return {}
 
 

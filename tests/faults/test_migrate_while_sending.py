@@ -42,7 +42,7 @@ def test_migration_names_lock_holders_without_their_statements(
         run.end(exit_code=1)
     first = next(line for line in run.output.splitlines() if line.startswith("Waiting for"))
     assert f'{WAITS} "batch", held by session {pid} (transaction open for ' in first
-    assert " s, idle after SELECT). Next try in 0.25 s, for at most " in first
+    assert " s, idle after SELECT). Next try in 0.25 s, the last one within " in first
     assert 's. Waiting for a lock on table "batch", held by session' in run.output
     assert "Applied migrations stay, and none is half done" in run.output
     assert "swift@example.net" not in run.output

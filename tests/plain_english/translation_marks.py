@@ -1,4 +1,4 @@
-"""Find texts for people that no gettext mark makes ready for translation."""
+"""Find texts shown to users that are not marked for translation."""
 
 from __future__ import annotations
 

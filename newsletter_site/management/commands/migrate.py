@@ -45,8 +45,8 @@ class Command(migrate.Command):
         super().add_arguments(parser)
         parser.description = _(
             "Apply database migrations, also while workers are sending. The command waits for the "
-            "database. If a lock is not free soon, it gives up the lock and tries again. A second "
-            "run waits for the first."
+            "database. If a lock is not free soon, it stops waiting for the lock and tries again "
+            "later. A second run waits for the first."
         )
         parser.add_argument(
             "--lock-timeout",
@@ -147,7 +147,7 @@ class Command(migrate.Command):
             )
         pause_s = min(FIRST_PAUSE_S * 2.0 ** min(self._pauses, 20), LONGEST_PAUSE_S, left_s)
         self._pauses += 1
-        retry = _("Next try in {pause} s, for at most {left} s.").format(
+        retry = _("Next try in {pause} s, the last one within {left} s.").format(
             pause=f"{pause_s:.3g}", left=f"{left_s:.0f}"
         )
         self._say(f"{reason} {retry}")

@@ -62,7 +62,7 @@ TOO_DEEP = [b"[" * 100_000, b"[" * 5_000 + b"]" * 5_000]
 @pytest.mark.parametrize(
     "content", NO_LISTS + WRONG_LENGTHS + NO_JSON + TOO_DEEP, ids=lambda content: repr(content[:30])
 )
-def test_200_with_wrong_result_count_leaves_all_open(content: bytes) -> None:
+def test_200_with_unusable_results_leaves_messages_unanswered(content: bytes) -> None:
     assert isinstance(answer_to(200, content), Unanswered)
 
 
@@ -165,5 +165,7 @@ def test_status_without_a_code_names_its_remedy(status: int, content: bytes, nam
     ],
 )
 @pytest.mark.parametrize(("status", "count"), [(400, 1), (401, 200), (403, 1), (422, 200)])
-def test_a_call_refused_for_good_stops_all(status: int, count: int, code: int, names: str) -> None:
+def test_permanent_refusal_rejects_all_messages_and_names_the_remedy(
+    status: int, count: int, code: int, names: str
+) -> None:
     assert names in remedy_of(answer_to(status, body(error(code)), count=count))

@@ -67,7 +67,7 @@ def test_an_empty_request_makes_no_edition(newsroom: Newsroom) -> None:
 
 
 def test_a_request_outside_a_transaction_is_refused(newsroom: Newsroom) -> None:
-    with pytest.raises(transaction.TransactionManagementError, match="there is none"):
+    with pytest.raises(transaction.TransactionManagementError, match="No transaction is open"):
         request_mail(CONFIRMATION, 1, [(1, "ada@example.net")], ahead=True)
 
 

@@ -25,7 +25,7 @@ class Heard:
         self._has_ended = False
 
     def hear(self, words: bytes) -> None:
-        """Add text; an empty one ends it."""
+        """Add bytes to the output. Empty bytes mean that it has ended."""
         with self._news:
             self._output += words
             self._has_ended = not words
@@ -47,7 +47,7 @@ class Heard:
         with self._news:
             self._news.wait_for(lambda: heard() or self._has_ended, timeout_s)
             assert heard(), (
-                f"These words did not appear {words!r} {times} times:\n{self._output.decode()}"
+                f"{words!r} appeared fewer than {times} times in:\n{self._output.decode()}"
             )
 
 

@@ -28,7 +28,7 @@ from tests.postmark_sandbox.caller import ATTEMPT, Caller, a_message, messages
         ("reset", {}, ConnectionResetError, 0),
     ],
 )
-def test_broken_call_accepts_the_messages_that_its_fault_names(
+def test_fault_decides_how_many_messages_a_broken_call_accepts(
     caller: Caller, kind: str, settings: dict[str, Any], breaks: Any, accepted: int
 ) -> None:
     caller.fault(kind, **settings)
@@ -67,7 +67,7 @@ def test_response_after_acceptance_can_be_wrong(caller: Caller) -> None:
     assert caller.summary()["accepted"] == 9
 
 
-def test_success_without_error_code_may_be_late(caller: Caller) -> None:
+def test_success_may_lack_an_error_code_and_announce_a_delay(caller: Caller) -> None:
     caller.fault("success_without_error_code", calls=2)
     alone = caller.post("/email", a_message(1)).json
     good, bad = caller.send(a_message(2), a_message(3, To="nobody"))
@@ -123,7 +123,7 @@ def test_proxy_errors_are_not_json(
     assert caller.summary()["accepted"] == 0
 
 
-def test_item_errors_hit_named_recipients_first_k_or_all(caller: Caller) -> None:
+def test_recipients_or_k_limit_which_messages_an_item_error_hits(caller: Caller) -> None:
     caller.fault("item_error", code=300, text="Not this one.", recipients=["READER2@example.net"])
     results = caller.send(*messages(3))
     assert [r["ErrorCode"] for r in results] == [0, 300, 0]
@@ -183,7 +183,7 @@ def test_a_held_call_waits_until_it_is_released(
     assert summary["accepted_without_telling"] == unreported
 
 
-def test_caller_that_left_before_the_response_counts_as_unreported(server: SandboxServer) -> None:
+def test_messages_count_as_unreported_if_the_caller_left_early(server: SandboxServer) -> None:
     caller = Caller(server.url)
     caller.fault("hold")
     body = json.dumps(messages(2)).encode()

@@ -1,4 +1,4 @@
-"""The checks before publishing, from a context alone."""
+"""The checks before publishing, without database or network."""
 
 from datetime import UTC, datetime
 
@@ -101,7 +101,7 @@ def test_similar_words_are_not_reported_as_notes(letter):
     assert advised(letter) == []
 
 
-def test_readers_without_value_count_if_field_has_no_fallback():
+def test_missing_values_are_advice_unless_the_field_has_a_fallback():
     assert advised("<p>Dear {{ name }},</p>", without_value={"name": 312})[0].startswith(
         "312 readers"
     )
@@ -109,7 +109,7 @@ def test_readers_without_value_count_if_field_has_no_fallback():
     assert advised("<p>Dear {{ name|reader }},</p>", without_value={"name": 312}) == []
 
 
-def test_fields_pass_only_while_none_is_unknown():
+def test_merge_fields_pass_only_if_all_are_known():
     sentence = "Every merge field has a value for every reader."
     assert sentence in sentences(found("<p>Dear {{ name|reader }},</p>")["passed"])
 
@@ -147,7 +147,7 @@ def test_other_images_are_checked_if_the_site_is_unreachable():
         for src in ("/pictures", "https://localhost")
     )
 
-    # The first letter has no special problem.
+    # The finding about the site already covers the site's own images.
     assert own == ["Readers cannot reach this site"]
     assert other == ["Readers cannot load 1 image", *own]
 

@@ -84,7 +84,7 @@ proxies and passwords of the environment are ignored
 # --- Its answer ---
 an answer of another length than the call does not count
     _classify_success: if «len(parsed) != len(addresses) → False»:
-    test_200_with_wrong_result_count_leaves_all_open
+    test_200_with_unusable_results_leaves_messages_unanswered
 an answer with another address is not this message's
     classify_message: if «isinstance(to, str) and not _names(to, address) → False»:
     test_reordered_results_are_not_mixed_up
