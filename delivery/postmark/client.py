@@ -7,6 +7,7 @@ Proxies and `.netrc` are ignored."""
 import contextlib
 import http.client
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -52,6 +53,10 @@ MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 # A suppression list is a single answer: about 500 MB for four million addresses.
 MAX_DUMP_BYTES = 512 * 1024 * 1024
 DUMP_CHUNK_BYTES = 64 * 1024
+# The most bytes of a body that are written at the end in one go.
+LAST_PIECE_BYTES = 64 * 1024
+# Closing a connection discards what is not sent yet, also if the process is killed.
+DISCARD_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 # The errors of a network. Any other error is a fault of ours. It is logged with its traceback
 # (delivery/worker/process.py), and the batch is recovered when its lease expires.
 NETWORK_ERRORS = (requests.RequestException, HTTPError, http.client.HTTPException, OSError)
@@ -69,9 +74,15 @@ class TooLateToStartError(Exception):
     """The deadline passed before the first byte was written: no mail was sent."""
 
 
+def _nothing() -> None:
+    pass
+
+
 @dataclass
 class _Call:
     deadline_s: float
+    body: bytes | None = None
+    about_to_complete: Callable[[], None] = _nothing
     wrote: bool = False
     over: bool = False
     sock: socket.socket | None = None
@@ -116,6 +127,19 @@ class _Connection(HTTPConnection):
             self.timeout = call.take(self.sock)
         super().request(*args, **kwargs)
 
+    def send(self, data: Any) -> None:
+        call: _Call | None = getattr(_current, "call", None)
+        if call is None or call.body is None or data is not call.body:
+            super().send(data)
+            return
+        # Without the last piece the provider cannot have the whole request.
+        view = memoryview(call.body)
+        last_at = (len(view) - 1) // LAST_PIECE_BYTES * LAST_PIECE_BYTES
+        if last_at > 0:
+            super().send(view[:last_at])
+        call.about_to_complete()
+        super().send(view[last_at:])
+
 
 class _SecureConnection(_Connection, HTTPSConnection):
     pass
@@ -131,7 +155,7 @@ class _SecurePool(HTTPSConnectionPool):
 
 class _Adapter(HTTPAdapter):
     def __init__(self, deadline_s: float) -> None:
-        self._socket_options = list(HTTPConnection.default_socket_options)
+        self._socket_options = [*HTTPConnection.default_socket_options, DISCARD_ON_CLOSE]
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             # Unacknowledged bytes must not arrive after the deadline.
             unacknowledged_ms = max(1, int(deadline_s * 1000))
@@ -197,11 +221,22 @@ class Postmark:
         """Close the idle connection."""
         self._session.close()
 
-    def send(self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float) -> CallResult:
+    def send(
+        self,
+        body: bytes,
+        addresses: Sequence[str],
+        *,
+        deadline_at_s: float,
+        about_to_complete: Callable[[], None] = _nothing,
+    ) -> CallResult:
         """Send one batch: the JSON array `body` of the messages to `addresses`, in order.
 
-        Nothing is written after `deadline_at_s`, a reading of `now_s()`."""
-        answer = self._call("POST", _BATCH, body, deadline_at_s)
+        Nothing is written after `deadline_at_s`, a reading of `now_s()`. `about_to_complete` is
+        called once, just before the last piece is written. Until then the provider cannot have
+        received the whole request. Its errors end the call."""
+        answer = self._call(
+            "POST", _BATCH, body, deadline_at_s, about_to_complete=about_to_complete
+        )
         return (
             responses.classify_call(*answer, addresses)
             if isinstance(answer, RawResponse)
@@ -323,12 +358,13 @@ class Postmark:
         deadline_at_s: float,
         *,
         write: Callable[[bytes], object] | None = None,
+        about_to_complete: Callable[[], None] = _nothing,
     ) -> RawResponse | NotSent | Unanswered:
         """Make one call. A good response goes to `write`, if given, and is not kept."""
         remaining = deadline_at_s - now_s()
         if remaining <= 0:
             return NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
-        call = _Call(deadline_at_s)
+        call = _Call(deadline_at_s, body, about_to_complete)
         deadline = self._deadlines.add(deadline_at_s, call.end)
         _current.call = call
         try:

@@ -7,6 +7,7 @@ So the same history always takes the same course.
 import threading
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import orjson
 from django.db import connection
@@ -161,7 +162,9 @@ class Wire(Postmark):
             )
         }
 
-    def send(self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float) -> CallResult:
+    def send(
+        self, body: bytes, addresses: Sequence[str], *, deadline_at_s: float, **more: Any
+    ) -> CallResult:
         call = self._call_of(body)
         if self._lease_is_over:
             raise WrongError(f"A call was recorded after its lease had ended: {call.keys}")
@@ -172,14 +175,14 @@ class Wire(Postmark):
         if deadline_at_s <= now_s():
             # The real client must notice on its own that it is too late.
             self._truth.seen["a frozen worker came too late"] += 1
-            answer = super().send(body, addresses, deadline_at_s=deadline_at_s)
+            answer = super().send(body, addresses, deadline_at_s=deadline_at_s, **more)
             if self._truth.sandbox.outbox.with_metadata("attempt", call.attempt):
                 raise WrongError(f"A call was made after its deadline: {call.keys}")
         else:
             self._truth.may_go(
                 call, gone=self._gone, control=self._controls.get(call.edition, "unknown here")
             )
-            answer = self._send_under(fault, body, addresses, deadline_at_s)
+            answer = self._send_under(fault, body, addresses, deadline_at_s, **more)
         self._truth.answered(call, answer)
         self._hand.freeze_if_wanted(FreezePoint.ANSWERED)
         return answer
@@ -201,19 +204,24 @@ class Wire(Postmark):
         return deadline_at_s - passed
 
     def _send_under(
-        self, fault: str, body: bytes, addresses: Sequence[str], deadline_at_s: float
+        self,
+        fault: str,
+        body: bytes,
+        addresses: Sequence[str],
+        deadline_at_s: float,
+        **more: Any,
     ) -> CallResult:
         sandbox = self._truth.sandbox
         setting = OF_A_CALL[fault]
         if setting is None:
-            return super().send(body, addresses, deadline_at_s=deadline_at_s)
+            return super().send(body, addresses, deadline_at_s=deadline_at_s, **more)
         kind, settings = setting
         rule = sandbox.set_fault(kind, **settings)
         held = sandbox.gate.held
         if fault == HELD or kind == "accept_then_stall":
             deadline_at_s = now_s() + GIVES_UP_AFTER_S
         try:
-            answer = super().send(body, addresses, deadline_at_s=deadline_at_s)
+            answer = super().send(body, addresses, deadline_at_s=deadline_at_s, **more)
             if fault == HELD and isinstance(answer, Unanswered):
                 # The provider still reads a request that was written before the caller gave up.
                 sandbox.gate.wait_until(lambda: sandbox.gate.held > held, 5)

@@ -77,6 +77,10 @@ the deadline of a finished call does not end the next call
 unacknowledged bytes do not outlive the deadline
     _Adapter.__init__: if «hasattr(socket, "TCP_USER_TIMEOUT") → False»:
     test_unacknowledged_bytes_do_not_outlive_the_deadline
+the provider has no whole request before the last piece is announced
+    _Connection.send: «call.about_to_complete()»
+        super().send(view[last_at:]) «→ ¶call.about_to_complete()»
+    test_killed_before_the_last_piece_leaves_no_request
 proxies and passwords of the environment are ignored
     Postmark.__init__: «self._session.trust_env = False» adapter
     test_proxies_and_passwords_of_the_environment_are_ignored
