@@ -6,8 +6,14 @@ the first claims and their rendering, one batch per thread. After each run the p
 received every reader's copy exactly once, because a sender that loses copies would look fast.
 """
 
+import resource
+import subprocess
+import time
 from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
 
+from benchmarks.cpu_time import CpuTime, cpu_s, database_server
 from benchmarks.letter import LETTER
 from benchmarks.site.site import Site
 from benchmarks.site.within_site import within
@@ -21,12 +27,34 @@ _SENT = """
     SELECT sum(sent) FROM batch JOIN edition ON edition.id = edition_id WHERE issue_id = %s
 """
 
+_IS_CLAIMED = "SELECT 1 FROM batch WHERE edition_id = %s AND epoch > 0 LIMIT 1"
+
 
 class NotTheSameError(Exception):
     """The provider received other copies than expected, so the time is invalid."""
 
 
-def worker_rate(
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """One sending: copies, provider calls, seconds and CPU time."""
+
+    copies: int
+    calls: int
+    took_s: float
+    cpu: CpuTime
+
+    @property
+    def rate(self) -> float:
+        """Return copies per second."""
+        return self.copies / self.took_s
+
+
+def worker_rate(site: Site, readers: int, **how: Any) -> float:
+    """Return copies per second of a worker; `how` as in `sent_by_worker`."""
+    return sent_by_worker(site, readers, **how).rate
+
+
+def sent_by_worker(
     site: Site,
     readers: int,
     *,
@@ -34,24 +62,30 @@ def worker_rate(
     delay_ms: float = 0.0,
     html: str = LETTER,
     **settings: str,
-) -> float:
-    """Return copies per second of `workers` workers, otherwise with defaults."""
+) -> Sent:
+    """Send with `workers` workers, otherwise with defaults.
+
+    The CPU time is counted from the first claim to the workers' end.
+    """
     _vacuum(site)
     issue = site.publish(html, **settings)
     site.provider.start(delay_ms=delay_ms, keep=True)
+    earlier_s = _ended_s()
     with ExitStack() as started:
         running = [
             started.enter_context(site.running("deliver", "--until-empty", **settings))
             for _ in range(workers)
         ]
+        before = _at_the_first_claim(site, issue, running)
         for worker in running:
             if worker.wait():
                 raise NotTheSameError(f"A worker ended with exit code {worker.returncode}.")
+        cpu = _cpu(site, _ended_s() - earlier_s) - before
     sent = int(site.one(_SENT, issue))
     if sent != readers:
         raise NotTheSameError(f"{sent:,} of {readers:,} copies are sent.")
-    _each_once(site, readers)
-    return readers / float(site.one(_TOOK_S, issue))
+    calls = _each_once(site, readers)
+    return Sent(readers, calls, float(site.one(_TOOK_S, issue)), cpu)
 
 
 def bare_loop_rate(site: Site, readers: int, *, batch: int) -> float:
@@ -79,10 +113,35 @@ def _vacuum(site: Site) -> None:
         connection.execute("VACUUM (ANALYZE) delivery, batch, attempt")
 
 
-def _each_once(site: Site, readers: int) -> None:
+def _at_the_first_claim(site: Site, issue: str, running: list[subprocess.Popen[str]]) -> CpuTime:
+    """Wait for the first claim; return the CPU time so far."""
+    edition = site.one("SELECT id FROM edition WHERE issue_id = %s", issue)
+    with site.connect() as connection:
+        while not connection.execute(_IS_CLAIMED, [edition]).fetchone():
+            if all(worker.poll() is not None for worker in running):
+                raise NotTheSameError("The workers ended before they claimed anything.")
+            time.sleep(0.01)
+    return _cpu(site, sum(cpu_s(worker.pid) for worker in running))
+
+
+def _cpu(site: Site, sender_s: float) -> CpuTime:
+    with site.connect() as connection:
+        server = database_server(connection)
+    return CpuTime(sender_s, cpu_s(server), cpu_s(site.provider.pid))
+
+
+def _ended_s() -> float:
+    """Return the CPU seconds of all child processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _each_once(site: Site, readers: int) -> int:
+    """Return the provider's calls; raise an error unless each reader's copy came once."""
     counts = site.provider.counts()
     if counts.messages != readers or counts.readers != readers:
         raise NotTheSameError(
             f"The provider got {counts.messages:,} messages to {counts.readers:,} different "
             f"readers. Expected: one to each of {readers:,}. Got twice: {site.provider.twice()}"
         )
+    return counts.calls
