@@ -17,7 +17,7 @@ _PARENT, _TIMES = 1, slice(11, 15)
 
 
 def database_server(connection: psycopg.Connection[Any]) -> int:
-    """Return the process id of the server's main process, which must run on this machine."""
+    """Return the process id of the database server on this machine."""
     return int(_stat(connection.info.backend_pid)[_PARENT])
 
 

@@ -1,4 +1,4 @@
-"""What does one sending cost? CPU time of sender, database and provider, in under a minute.
+"""Measure the CPU time of one sending: sender, database and provider.
 
 One real `deliver --until-empty` sends to all readers of a site with full durability. Each reader's
 copy must arrive once. CPU time is counted from the first claim to the worker's end.
