@@ -29,7 +29,7 @@ from delivery.queue.short_transaction import (
     short_transaction,
     with_edition_lock_if_needed,
 )
-from delivery.rules.call_results import Answered, CallResult, NotSent, Unanswered
+from delivery.rules.call_results import AllAccepted, Answered, CallResult, NotSent, Unanswered
 from delivery.rules.outcomes import Failed, Next, Sent, Settlement, Suppressed
 from delivery.rules.reason import dumps
 
@@ -253,6 +253,7 @@ def _was_judged(settlement: Settlement) -> bool:
 
 
 _RESULTS: Mapping[type[CallResult], Attempt.Result] = {
+    AllAccepted: Attempt.Result.ANSWERED,
     Answered: Attempt.Result.ANSWERED,
     Unanswered: Attempt.Result.UNKNOWN,
     NotSent: Attempt.Result.NOT_SENT,

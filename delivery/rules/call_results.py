@@ -35,6 +35,21 @@ class Answered:
     messages: Sequence[MessageResult]
 
 
+@dataclass(frozen=True, slots=True)
+class AllAccepted:
+    """Every message was accepted.
+
+    The provider's ids and times are in the order the messages were sent."""
+
+    message_ids: Sequence[str]
+    times: Sequence[datetime | None]
+
+    @property
+    def messages(self) -> Sequence[Sent]:
+        """The same, one result for each message."""
+        return [*map(Sent, self.message_ids, self.times)]
+
+
 class NotSent(WithReason):
     """The call provably never reached the provider.
 
@@ -49,7 +64,16 @@ class TooLarge(WithReason):
     """The call was too large. Half of it may pass."""
 
 
-CallResult = Answered | NotSent | Deferred | RefusedByProxy | TooLarge | RejectedForAll | Unanswered
+CallResult = (
+    AllAccepted
+    | Answered
+    | NotSent
+    | Deferred
+    | RefusedByProxy
+    | TooLarge
+    | RejectedForAll
+    | Unanswered
+)
 
 
 def was_too_fast(result: CallResult) -> bool:

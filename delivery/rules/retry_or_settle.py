@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from delivery.rules.call_results import (
+    AllAccepted,
     Answered,
     CallResult,
     Deferred,
@@ -79,6 +80,8 @@ def after_call(
     # A call without a judgement does not use up a try, even in a long outage.
     try_again = _put_off(Next.TRY_AGAIN, history, jitter, policy)
     match result:
+        case AllAccepted():
+            return Settlement(Next.DONE, dict(zip(recipients, result.messages, strict=True)))
         case Answered(messages):
             return _after_messages(messages, recipients, try_again, history.tries, policy)
         case Unanswered(reason):

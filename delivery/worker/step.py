@@ -27,7 +27,14 @@ from delivery.queue.send_rate import slow_down
 from delivery.queue.settle import attempt_result, settle_call
 from delivery.queue.start import load_recipients, start
 from delivery.rules import retry_or_settle
-from delivery.rules.call_results import Answered, CallResult, Deferred, NotSent, was_too_fast
+from delivery.rules.call_results import (
+    AllAccepted,
+    Answered,
+    CallResult,
+    Deferred,
+    NotSent,
+    was_too_fast,
+)
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import look_up
 from delivery.worker.call_slots import CallSlots, Slot
@@ -194,7 +201,7 @@ class Dispatcher:
             jitter=self._jitter,
         )
         logger.log(
-            logging.INFO if isinstance(result, Answered) else logging.WARNING,
+            logging.INFO if isinstance(result, AllAccepted | Answered) else logging.WARNING,
             "attempt %s of batch %d: %d deliveries, %s",
             attempt.hex,
             claimed.batch,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from delivery.postmark.client import now_s
-from delivery.rules.call_results import Answered, CallResult, Unanswered
+from delivery.rules.call_results import AllAccepted, Answered, CallResult, Unanswered
 from delivery.rules.outcomes import Failed, Sent, Suppressed
 from postmark_sandbox.sandbox import Sandbox
 from postmark_sandbox.times import now_ns
@@ -54,7 +54,7 @@ class Call:
         """Return whether the recorded answer leaves a key's result unconfirmed."""
         if not self.settled or self.answer is None or isinstance(self.answer, Unanswered):
             return True
-        if isinstance(self.answer, Answered):
+        if isinstance(self.answer, AllAccepted | Answered):
             return isinstance(self.answer.messages[self.keys.index(key)], Unanswered)
         return False
 
@@ -63,7 +63,7 @@ class Call:
         """Return whether acceptances of it were reported and recorded."""
         return (
             self.settled
-            and isinstance(self.answer, Answered)
+            and isinstance(self.answer, AllAccepted | Answered)
             and any(isinstance(message, Sent) for message in self.answer.messages)
         )
 
@@ -184,7 +184,7 @@ class Truth:
 
     def answered(self, call: Call, answer: CallResult) -> None:
         call.answer = answer
-        if isinstance(answer, Answered):
+        if isinstance(answer, AllAccepted | Answered):
             for key, message in zip(call.keys, answer.messages, strict=True):
                 if isinstance(message, Suppressed):
                     self.judged.setdefault(key, set()).add("inactive")

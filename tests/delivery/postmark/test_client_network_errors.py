@@ -19,7 +19,7 @@ from delivery.postmark.call_deadlines import Deadlines
 from delivery.postmark.client import Postmark, now_s
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
-    Answered,
+    AllAccepted,
     CallResult,
     Deferred,
     NotSent,
@@ -187,7 +187,7 @@ def test_a_client_works_again_after_a_broken_connection(client: Client) -> None:
         assert unanswered_because(send(sender)) == (
             "The connection broke before Postmark answered (ConnectionError)."
         )
-        assert isinstance(send(sender), Answered)
+        assert isinstance(send(sender), AllAccepted)
 
 
 LENGTH_OF_100_KB = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
@@ -253,7 +253,7 @@ def test_sending_may_outlast_connecting(client: Client, monkeypatch: pytest.Monk
 
     with ScriptedServer(read_late) as server:
         answer = send(client(server.url), content=MORE_THAN_THE_BUFFERS_HOLD)
-    assert isinstance(answer, Answered)
+    assert isinstance(answer, AllAccepted)
 
 
 class DeadlinesThatComeTooLate(Deadlines):
@@ -279,8 +279,8 @@ def test_finished_call_deadline_does_not_end_the_next() -> None:
 
     with ScriptedServer(let_the_first_deadline_come) as server:
         sender = Postmark(server.url, "token", deadline_s=LONG_S, deadlines=deadlines)
-        assert isinstance(send(sender), Answered)
-        assert isinstance(send(sender), Answered)
+        assert isinstance(send(sender), AllAccepted)
+        assert isinstance(send(sender), AllAccepted)
 
 
 def test_a_deadline_ends_a_call_without_removing_its_tls_layer() -> None:
@@ -332,7 +332,7 @@ def test_answer_is_read_with_any_framing(client: Client) -> None:
     packed = http("200 OK", gzip.compress(RESULT), "Content-Encoding: gzip")
     for framed in (GOOD, chunked, until_closed, packed):
         with ScriptedServer(answering(framed)) as server:
-            assert isinstance(send(client(server.url)), Answered)
+            assert isinstance(send(client(server.url)), AllAccepted)
 
 
 def test_an_answer_may_come_before_the_request_was_read(client: Client) -> None:
@@ -435,9 +435,9 @@ def test_a_connection_that_was_closed_while_idle_is_replaced(client: Client) -> 
 
     with ScriptedServer(close_when_idle, answering(GOOD)) as server:
         sender = client(server.url)
-        assert isinstance(send(sender), Answered)
+        assert isinstance(send(sender), AllAccepted)
         assert is_closed.wait(PATIENCE_S)
-        assert isinstance(send(sender), Answered)
+        assert isinstance(send(sender), AllAccepted)
     assert server.connections == 2
 
 
@@ -448,7 +448,7 @@ def test_broken_kept_connection_leaves_the_call_unanswered(client: Client) -> No
 
     with ScriptedServer(break_on_the_second) as server:
         sender = client(server.url)
-        assert isinstance(send(sender), Answered)
+        assert isinstance(send(sender), AllAccepted)
         assert isinstance(send(sender), Unanswered)
     assert len(server.requests) == 2
     assert server.connections == 1
@@ -466,7 +466,7 @@ def test_proxies_and_passwords_of_the_environment_are_ignored(
     with ScriptedServer() as proxy, ScriptedServer(answering(GOOD)) as server:
         for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(variable, proxy.url)
-        assert isinstance(send(client(server.url)), Answered)
+        assert isinstance(send(client(server.url)), AllAccepted)
         assert proxy.connections == 0
     assert b"authorization" not in server.requests[0].lower()
 

@@ -3,6 +3,7 @@
 import pytest
 
 from delivery.rules.call_results import (
+    AllAccepted,
     Answered,
     CallResult,
     Deferred,
@@ -80,6 +81,7 @@ def test_one_result_per_message_decides_each_message(
 
 AS_A_WHOLE: list[tuple[CallResult, int, int, str]] = [
     # answer, messages, deferrals before, decision
+    (AllAccepted(["a", "b"], [None, None]), 2, 0, "sent, sent: done"),
     (Unanswered(because("Reset.")), 2, 0, f"unknown, unknown: {LOOK_UP}"),
     (NotSent(because("Failed.")), 2, 0, f"as it was, as it was: {AGAIN}, deferral 1"),
     (NotSent(because("Failed.")), 1, 3, "as it was: try again in 20 s, deferral 4"),
