@@ -39,6 +39,7 @@ from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import look_up
 from delivery.worker.call_slots import CallSlots, Slot
 from delivery.worker.retry_write import is_transient, retry_write
+from delivery.worker.unsent_calls import UnsentCall
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ class Dispatcher:
         jitter: Callable[[], float],
         lookup_lock: threading.Lock | None = None,
         slots: CallSlots | None = None,
+        unsent: UnsentCall | None = None,
     ) -> None:
         """`jitter` gives numbers from 0 to 1. All threads share `lookup_lock` and `slots`."""
         self._worker = worker
@@ -66,6 +68,7 @@ class Dispatcher:
         self._jitter = jitter
         self._lookup_lock = lookup_lock or threading.Lock()
         self._slots = slots or CallSlots(1)
+        self._unsent = unsent or UnsentCall()
         self._looks_up_first = True
         self._renderers: OrderedDict[int, Renderer] = OrderedDict()  # By edition.
 
@@ -139,6 +142,8 @@ class Dispatcher:
                 return
             # Read before the deadline is recorded, so that the call never ends after it.
             deadline_at_s = now_s() + settings.DELIVERY_HTTP_DEADLINE_S
+            # Listed before it is committed: a list that lacks it says that it may have been sent.
+            self._unsent.add(attempt)
             recipients = start(
                 claimed,
                 attempt,
@@ -152,7 +157,12 @@ class Dispatcher:
             body, addresses = _take_body(messages, recipients)
             phases.end(Phase.SERIALISE)
             began_s = now_s()
-            result = self._postmark.send(body, addresses, deadline_at_s=deadline_at_s)
+            result = self._postmark.send(
+                body,
+                addresses,
+                deadline_at_s=deadline_at_s,
+                about_to_complete=self._unsent.remove,
+            )
             took_s = now_s() - began_s
             self._slots.record_call(took_s)
             metrics_buffer.add(delivery_metrics.CALLS, result=attempt_result(result).value)

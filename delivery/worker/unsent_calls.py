@@ -1,0 +1,168 @@
+"""Lists of calls whose requests are incomplete, in a file for each worker process.
+
+The process holds a lock on its file. The kernel releases the lock when the process has ended,
+however it ended. Another process that gets the lock knows that nothing more of those requests is
+written. The provider cannot accept an incomplete request, so these calls were surely not sent.
+
+A file is believed only in the boot in which it was written: a crash of the machine may leave an
+older content. Without a folder that this process can write to, leases alone recover batches."""
+
+import contextlib
+import fcntl
+import logging
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+
+logger = logging.getLogger(__name__)
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_HEADER_BYTES = 64
+# An attempt, and whether it is listed. Slots lie within one page, so a kill cannot tear a write.
+_SLOT_BYTES, _ATTEMPT_BYTES = 32, 16
+_LISTED, _NOT_LISTED = b"\1", b"\0"
+
+
+class UnsentCall:
+    """The entry of one thread: its call, until the request is about to be complete."""
+
+    def __init__(self, file: int | None = None, offset: int = 0) -> None:
+        """Without a `file` nothing is listed."""
+        self._file = file
+        self._offset = offset
+        self._is_listed = False
+
+    def add(self, attempt: UUID) -> None:
+        """List an attempt, before it is committed."""
+        if self._file is None:
+            return
+        try:
+            os.pwrite(self._file, attempt.bytes + _LISTED, self._offset)
+            self._is_listed = True
+        except OSError as error:
+            logger.warning("a call could not be listed as unsent: %s", error)
+
+    def remove(self) -> None:
+        """Remove the attempt, before the last piece of its request is written.
+
+        After an error that piece must not be written."""
+        if self._is_listed and self._file is not None:
+            os.pwrite(self._file, _NOT_LISTED, self._offset + _ATTEMPT_BYTES)
+            self._is_listed = False
+
+
+class UnsentCalls:
+    """The list of this process.
+
+    Open it after the last fork, because a child process would share its lock."""
+
+    def __init__(self, worker: UUID) -> None:
+        self._path = _folder() / worker.hex
+        self._slots = 0
+        # Other processes must not find the file before it is locked.
+        hidden = self._path.with_name(f".{worker.hex}")
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._file = os.open(hidden, flags, 0o600)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.pwrite(self._file, _header(), 0)
+            hidden.rename(self._path)
+        except OSError:
+            hidden.unlink(missing_ok=True)
+            os.close(self._file)
+            raise
+
+    def new_entry(self) -> UnsentCall:
+        """Make the entry for one thread. Not thread-safe."""
+        offset = _HEADER_BYTES + self._slots * _SLOT_BYTES
+        self._slots += 1
+        try:
+            # Allocates the bytes, so that a full disk cannot refuse a change of them.
+            os.pwrite(self._file, bytes(_SLOT_BYTES), offset)
+        except OSError:
+            return UnsentCall()
+        return UnsentCall(self._file, offset)
+
+    def close(self) -> None:
+        """Delete the file and release the lock. Call it only when every call has ended."""
+        self._path.unlink(missing_ok=True)
+        os.close(self._file)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadWorker:
+    """A worker whose process has ended, and its calls that were surely not sent."""
+
+    id: UUID
+    unsent: frozenset[UUID]
+    path: Path
+
+    def forget(self) -> None:
+        """Delete its file, because nothing is left to recover."""
+        self.path.unlink(missing_ok=True)
+
+
+def open_unsent_calls(worker: UUID) -> UnsentCalls | None:
+    """Open the list of this process; None if that is impossible here."""
+    try:
+        return UnsentCalls(worker)
+    except OSError as error:
+        logger.info("no list of unsent calls is kept, so batches wait for their leases: %s", error)
+        return None
+
+
+def find_dead_workers() -> Iterator[DeadWorker]:
+    """Find the workers of this machine and database whose processes have ended."""
+    try:
+        paths = sorted(_folder().iterdir())
+    except OSError:
+        return
+    for path in paths:
+        if path.name.startswith("."):
+            continue
+        with contextlib.suppress(OSError), path.open("rb+", buffering=0) as file:
+            # Fails while the process is alive.
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            content = file.read()
+            if content[:_HEADER_BYTES] == _header():
+                yield DeadWorker(UUID(hex=path.name), _listed_in(content), path)
+            else:
+                path.unlink()
+
+
+def _listed_in(content: bytes) -> frozenset[UUID]:
+    slots = (
+        content[offset : offset + _SLOT_BYTES]
+        for offset in range(_HEADER_BYTES, len(content), _SLOT_BYTES)
+    )
+    return frozenset(
+        UUID(bytes=slot[:_ATTEMPT_BYTES])
+        for slot in slots
+        if slot[_ATTEMPT_BYTES : _ATTEMPT_BYTES + 1] == _LISTED
+    )
+
+
+def _header() -> bytes:
+    return f"homing unsent calls 1 {_BOOT.read_text().strip()}".encode().ljust(_HEADER_BYTES)
+
+
+def _folder() -> Path:
+    """Return the folder for this user and database. Nobody else may write to it."""
+    database = connection.settings_dict
+    name = repr([database[key] for key in ("HOST", "PORT", "NAME")])
+    folder: Path = (
+        settings.HOMING_DATA_DIR / f"calls-{os.geteuid()}-{zlib.crc32(name.encode()):08x}"
+    )
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        raise PermissionError(f"{folder} is not a private folder")
+    return folder
