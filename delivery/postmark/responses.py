@@ -258,7 +258,7 @@ _FIELDS = tuple(map(itemgetter, ("ErrorCode", "MessageID", "To", "SubmittedAt"))
 
 
 def _all_accepted(items: list[Any], addresses: Sequence[str]) -> AllAccepted | None:
-    """Return the result if all messages were accepted in the usual form; otherwise None.
+    """Return the result if all were accepted in the usual form; otherwise None.
 
     Almost every batch is like that, so no Python code runs for each message. `classify_message`
     decides the same for each message, and also knows rare forms."""
