@@ -34,6 +34,7 @@ ENVIRONMENT: dict[str, str | None] = {
     "DELIVERY_LOOKUP_AFTER_S": None,
     "DELIVERY_MAX_ATTEMPTS": None,
     "DELIVERY_NICENESS": None,
+    "DELIVERY_PROCESSES": "1",  # Tests kill, freeze and measure one process by its id.
     "DELIVERY_RATE_PER_S": None,
     "DELIVERY_RETRY_BASE_S": None,
     "DELIVERY_RETRY_CAP_S": None,

@@ -1,4 +1,4 @@
-"""The worker: threads that repeat one step, and one that runs periodic duties.
+"""A worker process: threads that repeat one step, and one that runs periodic duties.
 
 Any number of workers share one database, without a leader."""
 
@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -38,15 +39,33 @@ MAX_PAUSE_S = 60.0
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
+class Heartbeat(NamedTuple):
+    """The identity of one running `deliver` in the table of workers."""
+
+    id: uuid.UUID
+    pid: int
+
+
 class Worker:
-    """One running `deliver`, with at most `concurrency` calls in flight.
+    """One process of a running `deliver`, with at most `concurrency` calls in flight.
 
-    It polls more often if somebody waits for it. `warning` is a problem found before it runs, in
-    its stored form. Pages show it to authors."""
+    `id` owns its batches. It polls more often if somebody waits for it. One process of a `deliver`
+    `runs_tasks`: it also sends the heartbeat, sweeps, and runs background tasks. `warning` is a
+    problem found before it runs, in its stored form. Pages show it to authors."""
 
-    def __init__(self, concurrency: int | None = None, *, is_awaited: bool = False) -> None:
+    def __init__(
+        self,
+        concurrency: int | None = None,
+        *,
+        is_awaited: bool = False,
+        heartbeat: Heartbeat | None = None,
+        runs_tasks: bool = True,
+    ) -> None:
         concurrency = concurrency or settings.DELIVERY_CONCURRENCY
-        self.id = uuid.uuid4()
+        self._heartbeat = heartbeat or Heartbeat(uuid.uuid4(), os.getpid())
+        # If this process is one of several, it has an id of its own.
+        self.id = self._heartbeat.id if self._heartbeat.pid == os.getpid() else uuid.uuid4()
+        self.runs_tasks = runs_tasks
         self.warning = ""
         self._threads = threads_for(concurrency)
         self._slots = CallSlots(concurrency)
@@ -78,13 +97,16 @@ class Worker:
         # Not sys.exit, which would wait for calls in flight. Expired leases free their batches.
         os._exit(128 + number)
 
-    def run(self, *, until: Callable[[], bool] = lambda: False) -> None:
-        """Work until stopped or `until()`, and until every call in flight is settled."""
+    def run(self, *, until: Callable[[], bool] = lambda: False) -> bool:
+        """Work until stopped or `until()`, and until every call in flight is settled.
+
+        Return whether `until()` ended it."""
         log_context.bind(worker=self.id)
         # If the database was restored, this stops its editions. No batch can be claimed before it.
         self._check_identity()
-        self._beat()
-        tasks = background_tasks.background_tasks()
+        tasks = background_tasks.background_tasks() if self.runs_tasks else []
+        if self.runs_tasks:
+            self._beat()
         threads = [
             threading.Thread(target=log_context.inherited(target), name=name, daemon=True)
             for name, target in (
@@ -95,25 +117,30 @@ class Worker:
         for thread in threads:
             thread.start()
         try:
-            self._run_duties(until)
-            if self._stopping.is_set():
+            is_over = self._run_duties(until)
+            if self._stopping.is_set() and self.runs_tasks:
                 logger.info("The worker stops. Calls in flight finish, and no call starts.")
+            return is_over
         finally:
             self.stop()
             for thread in threads:
                 thread.join()
-            self._run_duty(lambda: worker_heartbeat.remove_worker(self.id))
+            if self.runs_tasks:
+                self._run_duty(lambda: worker_heartbeat.remove_worker(self._heartbeat.id))
             self._run_duty(metrics_storage.flush)
 
-    def _run_duties(self, until: Callable[[], bool]) -> None:
-        """Run the duties one after another until stopped. A failed duty does not block the
-        others."""
+    def _run_duties(self, until: Callable[[], bool]) -> bool:
+        """Run the duties one after another until stopped; return whether `until()` ended it.
+
+        A failed duty does not block the others."""
         duties: tuple[Callable[[], object], ...] = (
             self._check_identity,
             self._beat,
             lambda: recover_expired_leases(first_lookup_after_s=self._policy.lookup_after_s[0]),
             lambda: background_tasks.run_all(partial(self._log_failure, now_s())),
         )
+        if not self.runs_tasks:
+            duties = ()
         failures = 0
         since_duties_s = DUTIES_EVERY_S
         while not self._stopping.is_set():
@@ -126,16 +153,16 @@ class Worker:
                 self._run_duty(metrics_storage.flush)
             checked, is_over = self._run_duty(until)
             if is_over:
-                return
+                return True
             failures = 0 if succeeded and checked else failures + 1
             pause_s = self._pause_s(failures)
             since_duties_s += pause_s
             self._stopping.wait(pause_s)
+        return False
 
     def _beat(self) -> None:
-        worker_heartbeat.beat(
-            self.id, host=socket.gethostname()[:255], pid=os.getpid(), warning=self.warning
-        )
+        id_, pid = self._heartbeat
+        worker_heartbeat.beat(id_, host=socket.gethostname()[:255], pid=pid, warning=self.warning)
 
     def _check_identity(self) -> None:
         """Notice a restored database, and warn once if a restore could go unnoticed."""

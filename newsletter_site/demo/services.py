@@ -104,7 +104,7 @@ def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
             " --worker-class newsletter_site.web_worker.BufferingWorker"
             " --graceful-timeout 3 --no-control-socket"
         ),
-        **{f"worker {number}": "manage deliver" for number in range(1, WORKERS + 1)},
+        **{f"worker {number}": "manage deliver --processes 1" for number in range(1, WORKERS + 1)},
     }.items():
         children.start(name, *command.split(), environment=environment)
     children.wait_for(f"{sandbox.url}/")

@@ -2,14 +2,17 @@
 
 import json
 import logging
+import os
 import random
 import sys
+import uuid
 from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
 from django.core import checks
 from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
 from django.utils.translation import gettext as _
 
 from delivery import log_context
@@ -18,7 +21,8 @@ from delivery.configuration import postmark_from_settings
 from delivery.postmark.client import now_s
 from delivery.rules.reason import dumps
 from delivery.worker import drain
-from delivery.worker.process import Worker, raise_niceness
+from delivery.worker.process import Heartbeat, Worker, raise_niceness
+from delivery.worker.process_group import ProcessGroup
 from delivery.worker.retry_write import retry_write
 
 logger = logging.getLogger(__name__)
@@ -27,10 +31,12 @@ NEEDS_DECISION = 3
 TOTALS_WITHIN_S = 10.0
 
 
-def _calls(value: str) -> int:
+def _up_to_64(option: str, value: str) -> int:
     if not (value.isascii() and value.isdecimal()) or not 1 <= int(value) <= 64:
         raise CommandError(
-            _("--concurrency is “{value}”. Give a whole number from 1 to 64.").format(value=value)
+            _("{option} is “{value}”. Give a whole number from 1 to 64.").format(
+                option=option, value=value
+            )
         )
     return int(value)
 
@@ -56,8 +62,14 @@ class Command(BaseCommand):
             "--concurrency",
             default=str(settings.DELIVERY_CONCURRENCY),
             help=_(
-                "the most calls in flight at once (default: DELIVERY_CONCURRENCY, now %(default)s)"
+                "the most calls in flight at once in each process "
+                "(default: DELIVERY_CONCURRENCY, now %(default)s)"
             ),
+        )
+        parser.add_argument(
+            "--processes",
+            default=str(settings.DELIVERY_PROCESSES),
+            help=_("the processes that send (default: DELIVERY_PROCESSES, now %(default)s)"),
         )
 
     def check(self, *args: Any, **options: Any) -> None:
@@ -69,29 +81,58 @@ class Command(BaseCommand):
             logger.warning("%s", " ".join(filter(None, (each.msg, each.hint))))
 
     def handle(self, *args: Any, **options: Any) -> None:
-        concurrency = _calls(options["concurrency"])
+        concurrency = _up_to_64("--concurrency", options["concurrency"])
+        processes = _up_to_64("--processes", options["processes"])
+        is_awaited = options["until_empty"]
         # Django styles all of stderr as errors, but most of these lines are progress.
         self.stderr.style_func = str
         raise_niceness(settings.DELIVERY_NICENESS)  # before threads start: they inherit it
-        worker = Worker(concurrency, is_awaited=options["until_empty"])
-        # Before the first call to the provider, so that a signal stops it cleanly.
-        worker.stop_on_signals()
-        problem = check_unsubscribe_handling(postmark_from_settings())
-        worker.warning = dumps(problem)
-        log_context.bind(worker=worker.id)
-        if problem is not None:
-            logger.warning("UNSUBSCRIBE_HANDLING does not match the stream: %s", problem)
-        if not options["until_empty"]:
+        heartbeat = Heartbeat(uuid.uuid4(), os.getpid())
+        log_context.bind(worker=heartbeat.id)
+
+        def make(number: int) -> Worker:
+            return Worker(
+                concurrency, is_awaited=is_awaited, heartbeat=heartbeat, runs_tasks=number == 0
+            )
+
+        if processes == 1:
+            only = make(0)
+            # Before the first call to the provider, so that a signal stops it cleanly.
+            only.stop_on_signals()
+        # Before the fork, so that a restarted process follows the same editions.
+        drained = drain.Drain(self.stderr, is_terminal=self.stderr.isatty()) if is_awaited else None
+
+        def work(worker: Worker) -> bool:
+            if not worker.runs_tasks:
+                return worker.run()
+            _check_stream(worker)
+            return worker.run(until=drained.is_drained) if drained else worker.run()
+
+        if not drained:
             logger.info(
-                "Worker %s is running, with at most %d calls at once. Ctrl-C ends it.",
-                worker.id.hex[:8],
+                "Worker %s is running, with %d processes and at most %d calls at once in each. "
+                "Ctrl-C ends it.",
+                heartbeat.id.hex[:8],
+                processes,
                 concurrency,
             )
-            worker.run()
+        if processes == 1:
+            work(only)
+            ended_well = True
+        else:
+            # A database that cannot be reached ends the command here, before any process starts.
+            connection.ensure_connection()
+            connection.close()
+            ended_well = ProcessGroup(processes, make, work).run()
+        if drained:
+            self._print_totals(drained)
+        elif ended_well:
             logger.info("The worker has ended. All its calls are finished.")
-            return
-        drained = drain.Drain(self.stderr, is_terminal=self.stderr.isatty())
-        worker.run(until=drained.is_drained)
+        if not ended_well:
+            sys.exit(1)
+
+    def _print_totals(self, drained: drain.Drain) -> None:
+        """Print the last line. Exit with 3 if something waits for a decision."""
         # A connection that breaks now must not make the drain look unfinished.
         totals, awaits_decision = retry_write(
             drained.totals,
@@ -104,3 +145,10 @@ class Command(BaseCommand):
         self.stdout.flush()
         if awaits_decision:
             sys.exit(NEEDS_DECISION)
+
+
+def _check_stream(worker: Worker) -> None:
+    problem = check_unsubscribe_handling(postmark_from_settings())
+    worker.warning = dumps(problem)
+    if problem is not None:
+        logger.warning("UNSUBSCRIBE_HANDLING does not match the stream: %s", problem)

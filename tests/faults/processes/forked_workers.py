@@ -17,6 +17,8 @@ from tests.postgres_cluster import ROOT
 
 PATIENCE_S = 120
 LAST_WORDS = 30
+# A worker is killed by its process id, so it has no other process.
+COMMON = {"POSTMARK_SERVER_TOKEN": "sandbox", "DELIVERY_PROCESSES": "1"}
 
 
 class Crew:
@@ -36,7 +38,7 @@ class Crew:
             self._nursery = subprocess.Popen(
                 [sys.executable, "-m", "tests.faults.processes.worker_fork_server", *options],
                 cwd=ROOT,
-                env=os.environ | {"POSTMARK_SERVER_TOKEN": "sandbox"} | addresses | settings,
+                env=os.environ | COMMON | addresses | settings,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=output_file,

@@ -1,0 +1,162 @@
+"""A parent process that keeps worker processes running and stops them together.
+
+The parent forks them after all imports, so they share its memory. It has no thread and no database
+connection. Children read a pipe that only the parent can write: it ends when the parent stops them
+and also when the parent is killed."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.db import connections
+
+from delivery.postmark.client import now_s
+from delivery.rules import retry_or_settle
+from delivery.worker.process import STOPPING_SIGNALS, Worker
+
+logger = logging.getLogger(__name__)
+
+# The exit code of a child that found the queue drained. Every other code is that of a failure,
+# except 0 after a signal.
+DRAINED = 100
+_AWAITED = (*STOPPING_SIGNALS, signal.SIGCHLD, signal.SIGALRM)
+# The pause before a restart: the first, and the longest after repeated failures.
+RESTART = retry_or_settle.Policy(0.5, 60.0, 1, (0.0,), True)
+# A child that ran longer started well, so its end is no repeated failure.
+STARTED_WELL_S = 60.0
+
+
+@dataclass(slots=True)
+class _Child:
+    number: int
+    pid: int | None = None
+    start_at_s: float = 0.0  # By `now_s()`: when it started, or starts next.
+    failures: int = 0
+
+
+class ProcessGroup:
+    """`size` processes. In each, `work` runs the worker that `make` makes from its number.
+
+    `work` returns whether the queue is drained, which stops the group."""
+
+    def __init__(
+        self, size: int, make: Callable[[int], Worker], work: Callable[[Worker], bool]
+    ) -> None:
+        self._children = [_Child(number) for number in range(size)]
+        self._make = make
+        self._work = work
+        self._is_stopping = False
+        self._all_ended_well = True
+        self._reading, self._writing = os.pipe()
+
+    def run(self) -> bool:
+        """Run until stopped or drained. Return whether every child then ended gracefully.
+
+        The first SIGTERM or Ctrl-C stops the children gracefully. The second kills them and ends
+        this process."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
+        gc.collect()
+        gc.freeze()  # The garbage collector must not write to memory that children share.
+        while True:
+            self._start_due()
+            number = self._await_signal()
+            if number in STOPPING_SIGNALS:
+                if self._is_stopping:
+                    self._kill(128 + number)
+                self._stop()
+            self._reap()
+            if self._is_stopping and not any(child.pid for child in self._children):
+                return self._all_ended_well
+
+    def _start_due(self) -> None:
+        for child in self._children:
+            if child.pid is None and not self._is_stopping and child.start_at_s <= now_s():
+                child.start_at_s = now_s()
+                child.pid = os.fork() or self._run_child(child.number)
+
+    def _await_signal(self) -> int:
+        """Wait for a signal, or until the next child starts."""
+        waiting = [child.start_at_s for child in self._children if child.pid is None]
+        if waiting and not self._is_stopping:
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, min(waiting) - now_s()))
+        return signal.sigwait(_AWAITED)
+
+    def _stop(self) -> None:
+        if not self._is_stopping:
+            self._is_stopping = True
+            os.close(self._writing)
+
+    def _kill(self, exit_code: int) -> None:
+        for child in self._children:
+            if child.pid:
+                os.kill(child.pid, signal.SIGKILL)
+        # Expired leases free the batches.
+        os._exit(exit_code)
+
+    def _reap(self) -> None:
+        # Process 1 of a container also reaps orphans, so each child is asked about by its id.
+        for child in self._children:
+            if child.pid and (ended := os.waitpid(child.pid, os.WNOHANG))[0]:
+                self._record_end(child, os.waitstatus_to_exitcode(ended[1]))
+                child.pid = None
+
+    def _record_end(self, child: _Child, code: int) -> None:
+        if code == DRAINED:
+            self._stop()
+        elif not self._is_stopping:
+            ran_s = now_s() - child.start_at_s
+            child.failures = 1 if ran_s > STARTED_WELL_S else child.failures + 1
+            pause_s = retry_or_settle.delay_after(child.failures - 1, 1.0, RESTART)
+            child.start_at_s = now_s() + pause_s
+            logger.error(
+                "worker process %d ended unexpectedly (%s); another starts in %.1f s",
+                child.pid,
+                _describe(code),
+                pause_s,
+            )
+        elif code != 0:
+            self._all_ended_well = False
+            logger.error(
+                "worker process %d did not end gracefully (%s)", child.pid, _describe(code)
+            )
+
+    def _run_child(self, number: int) -> int:
+        """Run one worker and end the process. This never returns into the parent's code."""
+        code = 1
+        try:
+            os.close(self._writing)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGCHLD, signal.SIGALRM))
+            worker = self._make(number)
+            # Ctrl-C reaches all processes of a terminal. Only the parent reacts to it.
+            for awaited in (
+                lambda: os.read(self._reading, 1),
+                lambda: signal.sigwait({signal.SIGTERM}),
+            ):
+                _stop_after(awaited, worker)
+            code = DRAINED if self._work(worker) else 0
+            connections.close_all()
+        except BaseException:
+            logger.exception("the worker process failed")
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+
+def _stop_after(awaited: Callable[[], object], worker: Worker) -> None:
+    def wait() -> None:
+        awaited()
+        worker.stop()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _describe(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
