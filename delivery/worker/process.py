@@ -1,4 +1,4 @@
-"""A worker process: threads that repeat one step, and one that runs periodic duties.
+"""A worker: threads that repeat one step, and one that runs periodic duties.
 
 Any number of workers share one database, without a leader."""
 
@@ -130,9 +130,9 @@ class Worker:
             self._run_duty(metrics_storage.flush)
 
     def _run_duties(self, until: Callable[[], bool]) -> bool:
-        """Run the duties one after another until stopped; return whether `until()` ended it.
+        """Run the duties one after another until stopped or `until()`.
 
-        A failed duty does not block the others."""
+        Return whether `until()` ended it. A failed duty does not block the others."""
         duties: tuple[Callable[[], object], ...] = (
             self._check_identity,
             self._beat,

@@ -42,9 +42,9 @@ class _Child:
 
 
 class ProcessGroup:
-    """`size` processes. In each, `work` runs the worker that `make` makes from its number.
+    """`size` child processes. In each, `work` runs the worker that `make` makes.
 
-    `work` returns whether the queue is drained, which stops the group."""
+    `make` gets the child's number, from 0. `work` returns whether the queue is drained, which stops the group."""
 
     def __init__(
         self, size: int, make: Callable[[int], Worker], work: Callable[[Worker], bool]
