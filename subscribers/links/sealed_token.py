@@ -8,7 +8,7 @@ and every copy of an issue needs a token. Tokens never expire; the page behind t
 import hmac
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -18,14 +18,31 @@ LEAST_TAG_BYTES = 12  # 96 bits cannot be guessed
 TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def seal_all(purpose: str, payloads: Iterable[bytes]) -> list[str]:
+def seal_all(purpose: str, payloads: Sequence[bytes]) -> list[str]:
     """
     Make a URL-safe token for each payload, in their order.
 
-    Equal payloads get equal tokens. A payload has at most 64 bytes, `purpose` at most 16.
+    Equal payloads get equal tokens. All payloads have the same length, which is at most 64 bytes.
+    `purpose` has at most 16 bytes.
     """
-    key = purpose_key(settings.SECRET_KEY, purpose)
-    return [_sealed(key, payload) for payload in payloads]
+    if not payloads:
+        return []
+    size = len(payloads[0])
+    key, tag_bytes = purpose_key(settings.SECRET_KEY, purpose), _tag_bytes(size)
+    begun_tag, begun_cover = _begun(key, b"tag", tag_bytes), _begun(key, b"cover", size)
+    parts = []
+    for payload in payloads:
+        tag, cover = begun_tag.copy(), begun_cover.copy()
+        tag.update(payload)
+        parts.append(tag.digest())
+        cover.update(parts[-1])
+        parts.append(cover.digest())
+    # All are encrypted and encoded together, because each fills whole base-64 characters.
+    blank = bytes(tag_bytes)
+    sealed = _xor(b"".join(parts), blank + blank.join(payloads))
+    text = urlsafe_b64encode(sealed).decode("ascii")
+    length = (tag_bytes + size) // 3 * 4
+    return [text[start : start + length] for start in range(0, len(text), length)]
 
 
 def unseal(purpose: str, token: str, payload_bytes: int) -> bytes | None:
@@ -41,11 +58,6 @@ def unseal(purpose: str, token: str, payload_bytes: int) -> bytes | None:
         if hmac.compare_digest(tag, _tag(key, payload)):
             return payload
     return None
-
-
-def _sealed(key: bytes, payload: bytes) -> str:
-    tag = _tag(key, payload)
-    return urlsafe_b64encode(tag + _covered(key, tag, payload)).decode("ascii")
 
 
 def _tag_bytes(payload_bytes: int) -> int:
@@ -73,8 +85,10 @@ def _tag(key: bytes, payload: bytes) -> bytes:
 
 def _covered(key: bytes, tag: bytes, payload: bytes) -> bytes:
     """Encrypt or decrypt the payload with the same XOR step."""
-    size = len(payload)
-    cover = _begun(key, b"cover", size).copy()
+    cover = _begun(key, b"cover", len(payload)).copy()
     cover.update(tag)
-    covered = int.from_bytes(cover.digest(), "big") ^ int.from_bytes(payload, "big")
-    return covered.to_bytes(size, "big")
+    return _xor(cover.digest(), payload)
+
+
+def _xor(one: bytes, other: bytes) -> bytes:
+    return (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).to_bytes(len(one), "big")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from subscribers.links import request_token, unsubscribe_token
 from subscribers.links.request_token import Request
-from subscribers.links.unsubscribe_token import read, token_for
+from subscribers.links.unsubscribe_token import read, token_for, tokens_for
 
 LARGEST_ID = 2**63 - 1  # of a bigint
 
@@ -30,6 +30,15 @@ def test_a_token_reveals_nothing() -> None:
     decoded = [urlsafe_b64decode(token_for(number)) for number in range(1, 400)]
     for place in range(len(decoded[0])):
         assert len({token[place] for token in decoded}) > 150
+
+
+def test_tokens_of_sent_mails_stay_valid(settings: LazySettings) -> None:
+    settings.SECRET_KEY = "a key for this test"
+    assert tokens_for([1, 2, LARGEST_ID]) == [
+        "Sri910le_-otFacqgZjvhBdFYLuD",
+        "Ip3W0bW7qZuibDuYQRCL4EP8oubM",
+        "VJC4ZAaw4sAmGjm9VWRKhQzqPVc-",
+    ]
 
 
 def test_a_token_needs_its_secret_key(settings: LazySettings) -> None:
