@@ -17,6 +17,7 @@ ORDER = (
     "publish",
     "publish_unanalysed",
     "at_once",
+    "through_50_ms",
     "through_200_ms",
     "memory",
     "database_cost",

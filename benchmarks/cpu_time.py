@@ -3,8 +3,11 @@
 The figures include the children that have ended. They come in steps of 10 ms.
 """
 
+import json
 import os
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -24,18 +27,6 @@ def database_server(connection: psycopg.Connection[Any]) -> int:
 def cpu_s(pid: int) -> float:
     """Return the CPU seconds of a process and of all its children since its start."""
     return sum(_own_s(each) for each in (pid, *children_of(pid)))
-
-
-def children_of(pid: int) -> Iterator[int]:
-    """Yield all running descendants of a process."""
-    try:
-        threads = list(Path(f"/proc/{pid}/task").iterdir())
-        children = " ".join((thread / "children").read_text() for thread in threads)
-    except (FileNotFoundError, ProcessLookupError):
-        return  # It has just ended.
-    for child in children.split():
-        yield int(child)
-        yield from children_of(int(child))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +49,28 @@ class CpuTime:
     def together_s(self) -> float:
         """Return the CPU seconds of sender and database."""
         return self.sender_s + self.database_s
+
+
+@contextmanager
+def timed(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    """Print the block's seconds, and the CPU seconds of this process and the database."""
+    server = database_server(connection)
+    began = time.monotonic(), time.process_time(), cpu_s(server)
+    yield
+    ended = time.monotonic(), time.process_time(), cpu_s(server)
+    print(json.dumps([after - before for before, after in zip(began, ended, strict=True)]))
+
+
+def children_of(pid: int) -> Iterator[int]:
+    """Yield all running descendants of a process."""
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        children = " ".join((thread / "children").read_text() for thread in threads)
+    except (FileNotFoundError, ProcessLookupError):
+        return  # It has just ended.
+    for child in children.split():
+        yield int(child)
+        yield from children_of(int(child))
 
 
 def _own_s(pid: int) -> float:

@@ -2,18 +2,21 @@
 
 The worker or a yardstick runs as a separate process. Its time excludes the start of Python: for the
 worker it runs from the first to the last attempt in the database. The time before that is spent on
-the first claims and their rendering, one batch per thread. After each run the provider must have
+the first claims and their rendering, one batch per thread. CPU time includes these claims, and the
+worker's end. After each run the provider must have
 received every reader's copy exactly once, because a sender that loses copies would look fast.
 """
 
 import resource
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.cpu_time import CpuTime, cpu_s, database_server
+from benchmarks.frame import Measured
 from benchmarks.letter import LETTER
 from benchmarks.site.site import Site
 from benchmarks.site.within_site import within
@@ -47,6 +50,40 @@ class Sent:
     def rate(self) -> float:
         """Return copies per second."""
         return self.copies / self.took_s
+
+
+class Sendings:
+    """Sendings of several senders, round by round."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[Sent]] = {}
+
+    def rate_of(self, name: str, send: Callable[[], Sent]) -> Callable[[], float]:
+        """Return a function that sends, keeps the result and returns the rate."""
+
+        def rate() -> float:
+            sent = send()
+            self._runs.setdefault(name, []).append(sent)
+            return sent.rate
+
+        return rate
+
+    def cpu(self, name: str, rounds: int) -> tuple[Measured, Measured, Measured]:
+        """Return the CPU time of a copy in the latest rounds.
+
+        The figures are those of the sender, the database, and both.
+        """
+        runs = self._runs[name][-rounds:]
+
+        def figure(whose: str, seconds: Callable[[CpuTime], float]) -> Measured:
+            values = tuple(seconds(run.cpu) / run.copies * 1e6 for run in runs)
+            return Measured(f"{name}, CPU of {whose}", "µs a copy", values)
+
+        return (
+            figure("sender", lambda cpu: cpu.sender_s),
+            figure("database", lambda cpu: cpu.database_s),
+            figure("both", lambda cpu: cpu.together_s),
+        )
 
 
 def worker_rate(site: Site, readers: int, **how: Any) -> float:
@@ -88,23 +125,25 @@ def sent_by_worker(
     return Sent(readers, calls, float(site.one(_TOOK_S, issue)), cpu)
 
 
-def bare_loop_rate(site: Site, readers: int, *, batch: int) -> float:
-    """Return copies per second of the loop without a framework."""
-    return _yardstick(site, "benchmarks.yardsticks.bare_loop", readers, batch)
+def sent_by_bare_loop(site: Site, readers: int, *, batch: int, threads: int = 1) -> Sent:
+    """Send with the loop without a framework."""
+    return _yardstick(site, "benchmarks.yardsticks.bare_loop", readers, batch, threads)
 
 
-def one_by_one_rate(site: Site, readers: int) -> float:
-    """Return copies per second of the naive worker."""
+def sent_one_by_one(site: Site, readers: int) -> Sent:
+    """Send with the naive worker."""
     return _yardstick(site, "benchmarks.yardsticks.one_by_one", readers)
 
 
-def _yardstick(site: Site, module: str, readers: int, *more: int) -> float:
+def _yardstick(site: Site, module: str, readers: int, *more: int) -> Sent:
     _vacuum(site)
     provider = site.provider.start(keep=True)
+    before_s = cpu_s(site.provider.pid)
     words = [site.database, provider, *(str(number) for number in (readers, *more))]
-    took_s = within(site, module, *words)
-    _each_once(site, readers)
-    return readers / float(took_s)
+    took_s, sender_s, database_s = within(site, module, *words)
+    provider_s = cpu_s(site.provider.pid) - before_s
+    calls = _each_once(site, readers)
+    return Sent(readers, calls, took_s, CpuTime(sender_s, database_s, provider_s))
 
 
 def _vacuum(site: Site) -> None:

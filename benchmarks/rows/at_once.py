@@ -1,71 +1,129 @@
-"""How fast is one worker if the provider costs no time?
+"""Rate and CPU time of one worker if the provider costs no time.
 
-One real `deliver --until-empty` with defaults is compared with two yardsticks on the same
-PostgreSQL with full durability. The naive worker sends one by one. A loop of psycopg and requests
-sends batches without any guarantee. All three send the same 2 kB letter with the same headers to
-the same provider, in turns. After each run the provider must have received every reader's copy
-once.
+One real `deliver --until-empty` with defaults is compared on the same PostgreSQL with full
+durability. The naive worker sends one by one. A loop of psycopg and requests sends batches without
+any guarantee, with the number of threads that does best. listmonk posts single messages to a server
+that costs even less than the provider. All send the same 2 kB letter to the same readers, in turns.
+After each run every reader's copy must have arrived once.
+
+A copy's CPU time is that of the sender and of PostgreSQL, without the provider and without the
+sender's start.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
-from benchmarks.frame import Options, RowResult, Target, in_turns, percent, ratio, run_alone
+from benchmarks.frame import (
+    Options,
+    RowResult,
+    Target,
+    in_turns,
+    percent,
+    ratio,
+    run_alone,
+    say,
+    shown,
+)
+from benchmarks.peers.build_listmonk import NoPeerError
+from benchmarks.peers.listmonk import TRIED, Listmonk, a_listmonk
 from benchmarks.phases import Phases
-from benchmarks.sending import bare_loop_rate, one_by_one_rate, worker_rate
-from benchmarks.site.site import a_site
-from delivery.worker.call_slots import threads_for
+from benchmarks.sending import (
+    Sendings,
+    Sent,
+    sent_by_bare_loop,
+    sent_by_worker,
+    sent_one_by_one,
+)
+from benchmarks.site.site import Site, a_site
 
-CALLS = 4  # DELIVERY_CONCURRENCY by default
 ROW = "delivery with a provider that answers at once, 2 kB bodies"
+THREADS = (1, 2, 4, 8)
+WORKER, NAIVE, LISTMONK, SINGLE = "worker", "one by one", "listmonk", "worker, batches of one"
 
 
 def measure(options: Options) -> RowResult:
-    """Measure the worker's rate relative to both yardsticks."""
+    """Measure the worker's rate relative to the others, and the CPU time of a copy."""
     readers = options.size(100_000, 2_000)
     few = options.size(2_000, 100)
-    phases = Phases(readers)
-    with a_site() as site:
+    phases, sendings = Phases(readers), Sendings()
+    notes = []
+    with a_site() as site, a_site() as small_site:
         site.readers(readers)
+        small_site.readers(few)
+        batch = int(site.setting("DELIVERY_BATCH_SIZE"))
 
-        def worker_with_its_phases() -> float:
+        def worker_with_its_phases() -> Sent:
             with phases.counted(site):
-                return worker_rate(site, readers)
+                return sent_by_worker(site, readers)
 
-        worker, bare, naive, worker_500, bare_500 = in_turns(
+        senders: dict[str, Callable[[], Sent]] = {WORKER: worker_with_its_phases}
+        for threads in THREADS:
+            name = f"bare loop, {threads} thread{'s' * (threads > 1)}"
+            senders[name] = partial(sent_by_bare_loop, site, readers, batch=batch, threads=threads)
+        senders[NAIVE] = partial(sent_one_by_one, site, few)
+        senders[SINGLE] = partial(sent_by_worker, small_site, few, DELIVERY_BATCH_SIZE="1")
+        try:
+            listmonk = _fastest(a_listmonk(site, readers), options)
+            senders[LISTMONK] = listmonk.send
+            notes.append(f"listmonk: HTTP postback, {listmonk.pace}, the fastest of those tried.")
+        except NoPeerError as reason:
+            notes.append(str(reason))
+        rates = in_turns(
             options,
-            {
-                "worker": worker_with_its_phases,
-                "bare loop": partial(bare_loop_rate, site, readers, batch=200),
-                "one by one": partial(one_by_one_rate, site, few),
-                "worker, batches of 500": partial(
-                    worker_rate, site, readers, DELIVERY_BATCH_SIZE="500"
-                ),
-                "bare loop, batches of 500": partial(bare_loop_rate, site, readers, batch=500),
-            },
+            {name: sendings.rate_of(name, send) for name, send in senders.items()},
             "copies/s",
         )
-    many_times = ratio(ROW, worker, naive)
-    share = percent(ROW, worker, bare)
+        notes += [_sizes(site, readers, few, batch)]
+    by_name = dict(zip(senders, rates, strict=True))
+    worker = by_name[WORKER]
+    bare = max(
+        (rate for name, rate in by_name.items() if name.startswith("bare loop")),
+        key=lambda rate: rate.median,
+    )
+    cpu = {name: sendings.cpu(name, options.rounds) for name in senders}
+    targets = [
+        Target(
+            "at least 40 × the worker that sends one by one",
+            ratio(ROW, worker, by_name[NAIVE]),
+            40,
+            False,
+        ),
+        Target("at least 75 % of the bare loop", percent(ROW, worker, bare), 75, False),
+        Target("at most 50 µs of CPU a copy", cpu[WORKER][-1], 50, True),
+        Target("batches of one: at least 1,000/s", by_name[SINGLE], 1_000, False),
+    ]
+    if LISTMONK in by_name:
+        times = ratio(ROW, worker, by_name[LISTMONK])
+        targets.insert(2, Target("at least 4 × listmonk", times, 4, False))
     return RowResult(
         ROW,
+        tuple(targets),
         (
-            Target("at least 25 × the worker that sends one by one", many_times, 25, False),
-            Target("at least 60 % of the bare loop", share, 60, False),
-        ),
-        (
-            worker,
-            bare,
-            naive,
-            worker_500,
-            bare_500,
-            percent("worker : bare loop, batches of 500", worker_500, bare_500),
+            *rates,
+            *(figure for name in senders for figure in cpu[name]),
             *phases.figures(options.rounds),
         ),
-        (
-            f"{readers:,} readers, {few:,} one by one; batches of 200 unless stated.",
-            f"The worker: {CALLS} calls at a time, {threads_for(CALLS)} threads, one running.",
-            "The bare loop: one thread, one call at a time, no guarantees.",
-        ),
+        (*notes, f"The fastest bare loop: {bare.name}."),
+    )
+
+
+def _fastest(listmonk: Listmonk, options: Options) -> Listmonk:
+    """Return listmonk with the settings that are fastest in one sending each."""
+    if options.quick:
+        return listmonk
+    rates = {}
+    for pace in TRIED:
+        rates[pace] = replace(listmonk, pace=pace).send().rate
+        say(f"  {pace}: {shown(rates[pace], 'copies/s')}")
+    return replace(listmonk, pace=max(rates, key=lambda pace: rates[pace]))
+
+
+def _sizes(site: Site, readers: int, few: int, batch: int) -> str:
+    processes, calls = (site.setting(f"DELIVERY_{name}") for name in ("PROCESSES", "CONCURRENCY"))
+    return (
+        f"{readers:,} readers, {few:,} for single messages; batches of {batch}. The worker: "
+        f"{processes} processes with {calls} calls at a time each."
     )
 
 

@@ -19,19 +19,21 @@ PATIENCE_S = 60.0
 class Counts:
     """Counts since the start: calls, messages, and bytes of JSON.
 
-    `readers`: different copies, 0 without `keep`.
+    `readers`: different copies, 0 without `keep`. `took_s`: from the first call to the last.
     """
 
     calls: int
     messages: int
     bytes: int
     readers: int
+    took_s: float
 
 
 class ProviderProcess:
-    """Process of `benchmarks.site.provider`. Its address changes with each start."""
+    """Process of the provider, or of a peer's. Its address changes with each start."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "benchmarks.site.provider") -> None:
+        self._module = module
         self._process: subprocess.Popen[str] | None = None
         self._address = ""
         # Ignore proxies that the environment names.
@@ -51,9 +53,9 @@ class ProviderProcess:
     def start(self, *, delay_ms: float = 0.0, keep: bool = False) -> str:
         """Start or restart it with counts at zero; return its address."""
         self.stop()
-        command = [sys.executable, "-m", "benchmarks.site.provider", "--delay-ms", f"{delay_ms:g}"]
+        options = [*(["--delay-ms", f"{delay_ms:g}"] if delay_ms else []), *(["--keep"] * keep)]
         self._process = subprocess.Popen(
-            [*command, *(["--keep"] if keep else [])],
+            [sys.executable, "-m", self._module, *options],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             text=True,
@@ -75,7 +77,9 @@ class ProviderProcess:
     def counts(self) -> Counts:
         """Return the counts since its start."""
         reply = self._get_json("/counts")
-        return Counts(reply["calls"], reply["messages"], reply["bytes"], reply.get("readers", 0))
+        readers = reply.get("readers", 0)
+        took_s = reply.get("took_s", 0.0)
+        return Counts(reply["calls"], reply["messages"], reply["bytes"], readers, took_s)
 
     def twice(self) -> list[str]:
         """Return some duplicates; it must run with `keep`."""

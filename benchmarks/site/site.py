@@ -97,6 +97,12 @@ class Site:
         assert row is not None, sql
         return row[0]
 
+    def setting(self, name: str) -> str:
+        """Return a setting of the site as Python shows it."""
+        lines = self.manage("diffsettings", "--all").splitlines()
+        values = dict(line.lstrip("# ").split(" = ", 1) for line in lines if " = " in line)
+        return values.get(name, "1").partition("  ###")[0]
+
     def readers(self, number: int, *, analyse: bool = True) -> None:
         """Add readers until this many are confirmed; `analyse` updates statistics."""
         with self.connect() as connection:

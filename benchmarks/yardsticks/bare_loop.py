@@ -2,23 +2,25 @@
 
 A competent programmer writes it in an afternoon. It has a table of recipients and claims a batch of
 rows in one statement. It builds messages with orjson and makes one call. One statement marks the
-rows as sent with the answer's ids, followed by a commit. It has one connection, one session, one
-thread. It does not record a call before making it, so a kill during a call sends the batch
+rows as sent with the answer's ids, followed by a commit. Each thread has one connection and one
+session. It does not record a call before making it, so a kill during a call sends the batch
 again. It lacks unconfirmed copies, look-ups, a second check of consent, pausing and counts. Its
 transaction stays open during the call. It runs as a separate process and prints the seconds from
-its first statement to its last commit:
+its first statement to its last commit, and the CPU seconds of process and database:
 
-    python -m benchmarks.yardsticks.bare_loop DATABASE_URL PROVIDER_URL READERS BATCH
+    python -m benchmarks.yardsticks.bare_loop DATABASE_URL PROVIDER_URL READERS BATCH THREADS
 """
 
 import sys
-import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import orjson
 import psycopg
 import requests
 
+from benchmarks.cpu_time import timed
 from benchmarks.yardsticks.plain_message import plain_message
 
 # The site's readers, with statistics and without dead rows at the start.
@@ -51,8 +53,20 @@ MARK = """
 """
 
 
-def bare_loop(connection: psycopg.Connection, provider: str, batch: int) -> int:
+def bare_loop(database: str, provider: str, batch: int, threads: int) -> int:
     """Send to every queued reader, in batches; return how many were sent."""
+    with ThreadPoolExecutor(threads) as pool:
+        loops = [pool.submit(one_thread, database, provider, batch) for _ in range(threads)]
+        return sum(loop.result() for loop in loops)
+
+
+def one_thread(database: str, provider: str, batch: int) -> int:
+    """Send until no batch is left; return how many were sent."""
+    with closing(psycopg.connect(database)) as connection:
+        return _sent(connection, provider, batch)
+
+
+def _sent(connection: psycopg.Connection, provider: str, batch: int) -> int:
     sent = last = 0
     issue = uuid.uuid4().hex
     with requests.Session() as session:
@@ -77,21 +91,17 @@ def bare_loop(connection: psycopg.Connection, provider: str, batch: int) -> int:
 
 
 def main() -> None:
-    """Create the table, send, print the seconds, and remove the table."""
-    if len(sys.argv) != 5:
-        sys.exit("Expected four arguments: DATABASE_URL PROVIDER_URL READERS BATCH.")
-    database, provider, readers, batch = sys.argv[1:]
+    """Create the table, send, print the times, and remove the table."""
+    if len(sys.argv) != 6:
+        sys.exit("Expected five arguments: DATABASE_URL PROVIDER_URL READERS BATCH THREADS.")
+    database, provider, readers, batch, threads = sys.argv[1:]
     with psycopg.connect(database, autocommit=True) as connection:
         for statement in PREPARE:
             connection.execute(statement.format(readers=int(readers)))
-        connection.autocommit = False
-        began = time.monotonic()
-        sent = bare_loop(connection, provider, int(batch))
-        took = time.monotonic() - began
+        with timed(connection):
+            sent = bare_loop(database, provider, int(batch), int(threads))
         assert sent == int(readers), sent
         connection.execute("DROP TABLE bare_loop")
-        connection.commit()
-    print(took)
 
 
 if __name__ == "__main__":

@@ -2,19 +2,20 @@
 
 It commits after each row. The row is locked during its call, so two workers would not send it
 twice. Session and connection stay open. The messages are those of the other yardstick.
-It runs as a separate process and prints the seconds from its first statement to its last commit:
+It runs as a separate process and prints the seconds from its first statement to its last commit,
+and the CPU seconds of the process and of the database:
 
     python -m benchmarks.yardsticks.one_by_one DATABASE_URL PROVIDER_URL READERS
 """
 
 import sys
-import time
 import uuid
 
 import orjson
 import psycopg
 import requests
 
+from benchmarks.cpu_time import timed
 from benchmarks.yardsticks.plain_message import plain_message
 
 PREPARE = (
@@ -53,7 +54,7 @@ def one_by_one(connection: psycopg.Connection, provider: str) -> int:
 
 
 def main() -> None:
-    """Create the table, send, print the seconds, and remove the table."""
+    """Create the table, send, print the times, and remove the table."""
     if len(sys.argv) != 4:
         sys.exit("Expected three arguments: DATABASE_URL PROVIDER_URL READERS.")
     database, provider, readers = sys.argv[1:]
@@ -61,13 +62,11 @@ def main() -> None:
         for statement in PREPARE:
             connection.execute(statement.format(readers=int(readers)))
         connection.autocommit = False
-        began = time.monotonic()
-        sent = one_by_one(connection, provider)
-        took = time.monotonic() - began
+        with timed(connection):
+            sent = one_by_one(connection, provider)
         assert sent == int(readers), sent
         connection.execute("DROP TABLE one_by_one")
         connection.commit()
-    print(took)
 
 
 if __name__ == "__main__":
