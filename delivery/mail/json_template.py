@@ -1,15 +1,41 @@
-"""A message as JSON, split once at the values that differ by reader. Pure."""
+"""Messages as JSON, split once at the values that differ by reader. Pure."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
-from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
+
+# Between the values of a column while all are escaped together. Neither JSON nor HTML escapes DEL.
+BETWEEN = "\x7f"
+
+
+class Slot(NamedTuple):
+    """The place of a value in a message.
+
+    `fallback` replaces an empty value and is not escaped for HTML."""
+
+    name: str
+    in_html: bool = False
+    fallback: str = ""
+
+    def write(self, values: Sequence[str]) -> list[bytes]:
+        """Write the values of a column as they are inside a JSON text."""
+        written = self._escape(BETWEEN.join(values)).split(BETWEEN.encode())
+        if len(written) != len(values):
+            # A value contains the character between them.
+            written = [self._escape(value) for value in values]
+        if self.fallback and b"" in written:
+            fallback = orjson.dumps(self.fallback)[1:-1]
+            written = [value or fallback for value in written]
+        return written
+
+    def _escape(self, text: str) -> bytes:
+        return orjson.dumps(escape(text) if self.in_html else text)[1:-1]
 
 
 class ValueMarkers:
@@ -22,11 +48,11 @@ class ValueMarkers:
         # 64 bits of a hash of all texts, because nobody can write a text that contains its hash.
         digest = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
         self._word = f"qz{digest[:16]}n"
-        self._slots: list[tuple[str, bool]] = []
+        self._slots: list[Slot] = []
 
-    def of(self, name: str, *, in_html: bool = False) -> str:
+    def of(self, name: str, *, in_html: bool = False, fallback: str = "") -> str:
         """Return the marker of a value. In HTML the value will be escaped."""
-        slot = (name, in_html)
+        slot = Slot(name, in_html, fallback)
         if slot not in self._slots:
             self._slots.append(slot)
         # It ends in a letter, because marker 1 must not be the beginning of marker 10.
@@ -39,24 +65,35 @@ class ValueMarkers:
 
 
 class JsonTemplate:
-    """The shared parts of an edition's messages, and the values between them."""
+    """The shared parts of an edition's messages, with the slots between them."""
 
-    def __init__(self, shared: list[bytes], slots: list[tuple[str, bool]]) -> None:
-        """Store the parts in `shared`, which has one more item than `slots`.
+    def __init__(self, shared: Sequence[bytes], slots: Sequence[Slot]) -> None:
+        """Store the parts in `shared`, which has one more item than `slots`."""
+        self._shared = shared
+        self._slots = slots
 
-        A slot is a name and `in_html`."""
-        self._format = b"%b".join(part.replace(b"%", b"%%") for part in shared)
-        self._own = list(dict.fromkeys(slots))
-        order = [self._own.index(slot) for slot in slots]
-        # `itemgetter` returns one value or a tuple, and `%` accepts both.
-        self._in_order: Callable[[list[bytes]], object] = (
-            itemgetter(*order) if order else lambda _: ()
-        )
+    def fill(self, columns: Mapping[str, Sequence[str]], **same: str) -> bytes:
+        """Write one message for each row of `columns`, as a JSON array.
 
-    def fill(self, values: Mapping[str, str]) -> bytes:
-        """Fill in these values."""
-        own = [
-            orjson.dumps(escape(values[name]) if in_html else values[name])[1:-1]
-            for name, in_html in self._own
-        ]
-        return self._format % self._in_order(own)
+        `same` holds values that are the same in all rows. The array is joined once, from parts that
+        all messages share, because it may be 20 MB."""
+        count = len(next(iter(columns.values())))
+        if not count:
+            return b"[]"
+        shared, slots = [self._shared[0]], list[Slot]()
+        for slot, part in zip(self._slots, self._shared[1:], strict=True):
+            if slot.name in same:
+                shared[-1] += slot.write([same[slot.name]])[0] + part
+            else:
+                slots.append(slot)
+                shared.append(part)
+        written = {slot: slot.write(columns[slot.name]) for slot in set(slots)}
+        pieces = [b""] * (2 * len(slots) * count)
+        pieces[:: 2 * len(slots)] = [shared[-1] + b"," + shared[0]] * count
+        for place, slot in enumerate(slots):
+            pieces[2 * place + 1 :: 2 * len(slots)] = written[slot]
+            if place:
+                pieces[2 * place :: 2 * len(slots)] = [shared[place]] * count
+        pieces[0] = b"[" + shared[0]
+        pieces.append(shared[-1] + b"]")
+        return b"".join(pieces)

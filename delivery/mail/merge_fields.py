@@ -4,11 +4,11 @@ Triple braces are Postmark's own placeholders."""
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from html import escape
-from itertools import islice
+from itertools import islice, repeat
 from typing import NamedTuple
 
 from delivery.reader_fields import FIELD_NAMES
@@ -85,15 +85,30 @@ class FieldTemplate:
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Write the text for one reader. A field without value and fallback is empty."""
+        return self.fill_with(lambda field: self.write(field, values))
+
+    def write(self, field: Field, values: Mapping[str, str]) -> str:
+        """Write a field of the text."""
+        value = values.get(field.name, "")
+        return (escape(value) if self._html else value) or field.fallback
+
+    def fill_with(self, write: Callable[[Field], str]) -> str:
+        """Write the text with `write` for each field."""
         filled = [self._texts[0]]
         for field, text in zip(self._fields, self._texts[1:], strict=True):
-            value = values.get(field.name, "")
-            if not value:
-                value = field.fallback
-            elif self._html:
-                value = escape(value)
-            filled += (value, text)
+            filled += (write(field), text)
         return "".join(filled)
+
+    def fill_rows(self, values: Mapping[str, Sequence[str]], count: int) -> list[str]:
+        """Write the text, which is no HTML, for `count` readers.
+
+        A value is a column, or a string for all of them."""
+        parts: list[Iterable[str]] = [repeat(self._texts[0], count)]
+        for field, text in zip(self._fields, self._texts[1:], strict=True):
+            value = values.get(field.name, "")
+            column = repeat(value, count) if isinstance(value, str) else value
+            parts += ([each or field.fallback for each in column], repeat(text, count))
+        return [*map("".join, zip(*parts, strict=True))]
 
 
 # With the braces of Postmark's own placeholders.

@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from email.header import Header
 from email.utils import parseaddr
-from operator import not_
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.mail.json_template import JsonTemplate, ValueMarkers
-from delivery.mail.merge_fields import TITLE_FIELDS, FieldTemplate
+from delivery.mail.merge_fields import TITLE_FIELDS, Field, FieldTemplate
 from delivery.mail.test_letter import mark_subject
 from delivery.mail.transactional_mail import KIND_BY_ISSUE, newsletter_values, provider_tag
 from delivery.models import Edition, Newsletter
@@ -22,8 +21,10 @@ POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
 ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
 KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
 MAX_SUBJECT_LENGTH = 2000
-# The fields, including the address, for which a reader has no value.
-LACKS_NOTHING = (False,) * (len(FIELD_NAMES) + 1)
+
+# A row of a batch: the reader's id, the address, and the values of `READER_FIELDS` in order.
+Recipient = tuple[int, str, *tuple[str, ...]]
+_COLUMNS = ("recipient", "email", *FIELD_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +39,9 @@ class Links:
     handles_unsubscribes: bool
 
 
-class Recipient(NamedTuple):
-    """The recipient of a message. `fields` are the values of `READER_FIELDS` in order."""
-
-    recipient: int
-    address: str
-    fields: tuple[str, ...]
-
-    @property
-    def values(self) -> dict[str, str]:
-        """The values of the merge fields that contain a reader's own words."""
-        return {**dict(zip(FIELD_NAMES, self.fields, strict=True)), "email": self.address}
+def merge_values(recipient: Recipient) -> dict[str, str]:
+    """Return the values of the merge fields that contain a reader's own words."""
+    return dict(zip(("email", *FIELD_NAMES), recipient[1:], strict=True))
 
 
 class Renderer:
@@ -88,23 +81,23 @@ class Renderer:
         if newsletter.reply_to:
             self._common["ReplyTo"] = newsletter.reply_to
         fixed = (title, html, text, self._list_id, self._key_prefix)
-        self._texts = (repr(fixed), repr(self._common), repr(sorted(self._values.items())))
-        self._templates: dict[tuple[bool, ...], JsonTemplate] = {}
+        texts = (repr(fixed), repr(self._common), repr(sorted(self._values.items())))
+        self._template = self._split(ValueMarkers(*texts))
 
-    def messages(self, recipients: Sequence[Recipient], attempt: UUID) -> list[bytes]:
-        """Render the messages of `recipients` under `attempt`, as JSON and in order."""
-        links = self._links([each.recipient for each in recipients])
-        values = {"attempt": attempt.hex}
-        messages = []
-        for recipient, link in zip(recipients, links, strict=True):
-            number, address, fields = recipient
-            values |= {"recipient": str(number), "email": address, "link": link}
-            values.update(zip(FIELD_NAMES, fields, strict=True))
-            if self._title.has_fields:
-                own = {field: values[name] for field, name in self._own.items()}
-                values["subject"] = _as_subject(self._title.fill({**self._values, **own}))
-            messages.append(self._template_for(recipient).fill(values))
-        return messages
+    def body(self, recipients: Sequence[Recipient], attempt: UUID) -> bytes:
+        """Render the messages of `recipients` under `attempt`: a JSON array, in order.
+
+        Works by column, so that little is done for each message."""
+        if not recipients:
+            return b"[]"
+        columns: dict[str, Any] = dict(zip(_COLUMNS, zip(*recipients, strict=True), strict=True))
+        columns["link"] = self._links(columns["recipient"])
+        columns["recipient"] = [*map(str, columns["recipient"])]
+        if self._title.has_fields:
+            own = {field: columns[name] for field, name in self._own.items()}
+            subjects = self._title.fill_rows({**self._values, **own}, len(recipients))
+            columns["subject"] = [*map(_as_subject, subjects)]
+        return self._template.fill(columns, attempt=attempt.hex)
 
     def _links(self, recipients: Sequence[int]) -> Sequence[str]:
         if self.is_transactional:
@@ -123,26 +116,17 @@ class Renderer:
         # RFC 8058 requires exactly one of each, with one https URL.
         return [list_id, {"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]
 
-    def _template_for(self, recipient: Recipient) -> JsonTemplate:
-        """Make the template for readers who lack the same values, with fallbacks in place."""
-        _, address, fields = recipient
-        is_complete = address and all(fields)
-        lacks = LACKS_NOTHING if is_complete else tuple(map(not_, (*fields, address)))
-        if (template := self._templates.get(lacks)) is None:
-            template = self._templates[lacks] = self._template(lacks)
-        return template
-
-    def _template(self, lacks: tuple[bool, ...]) -> JsonTemplate:
-        markers = ValueMarkers(*self._texts)
+    def _split(self, markers: ValueMarkers) -> JsonTemplate:
+        """Split the message at the values of a reader."""
         key = self._key_prefix + markers.of("recipient")
-        lacking = dict(zip(TITLE_FIELDS, lacks, strict=True))
 
-        def values(*, in_html: bool) -> dict[str, str]:
-            own = {
-                field: "" if lacking.get(name) else markers.of(name, in_html=in_html)
-                for field, name in self._own.items()
-            }
-            return {**self._values, **own}
+        def fill(template: FieldTemplate, *, in_html: bool) -> str:
+            def write(field: Field) -> str:
+                if name := self._own.get(field.name):
+                    return markers.of(name, in_html=in_html, fallback=field.fallback)
+                return template.write(field, self._values)
+
+            return template.fill_with(write)
 
         message = {
             **self._common,
@@ -158,9 +142,9 @@ class Renderer:
             ],
         }
         if self._html:
-            message["HtmlBody"] = self._html.fill(values(in_html=True))
+            message["HtmlBody"] = fill(self._html, in_html=True)
         if self._text:
-            message["TextBody"] = self._text.fill(values(in_html=False))
+            message["TextBody"] = fill(self._text, in_html=False)
         return markers.split(message)
 
 

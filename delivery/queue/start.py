@@ -35,7 +35,8 @@ def load_recipients(claim: Claim) -> list[Recipient]:
             """,  # noqa: S608 -- a constant
             [claim.batch],
         )
-        return [Recipient(row[0], row[1], row[2:]) for row in cursor.fetchall()]
+        rows: list[Recipient] = cursor.fetchall()
+        return rows
 
 
 def start(

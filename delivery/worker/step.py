@@ -130,7 +130,8 @@ class Dispatcher:
             slot or Slot(self._slots) as slot,
             self._put_back_on_trouble(claimed, attempt, lease_until_s, is_stopping),
         ):
-            messages = self._render(claimed, attempt)
+            renderer, rows = self._renderer_for(claimed), load_recipients(claimed)
+            body = renderer.body(rows, attempt)
             phases.end(Phase.RENDER)
             # Half of the lease remains for the start of the call.
             until_s = lease_until_s - settings.DELIVERY_LEASE_S / 2
@@ -154,12 +155,16 @@ class Dispatcher:
             phases.end(Phase.START)
             if not recipients:
                 return
-            body, addresses = _take_body(messages, recipients)
+            if recipients != [row[0] for row in rows]:
+                # Only for some recipients of the batch, which is rare.
+                by_id = {row[0]: row for row in rows}
+                rows = [by_id[recipient] for recipient in recipients]
+                body = renderer.body(rows, attempt)
             phases.end(Phase.SERIALISE)
             began_s = now_s()
             result = self._postmark.send(
                 body,
-                addresses,
+                [row[1] for row in rows],
                 deadline_at_s=deadline_at_s,
                 about_to_complete=self._unsent.remove,
             )
@@ -172,8 +177,7 @@ class Dispatcher:
         self._settle(claimed, attempt, recipients, result, until_s, is_stopping)
         phases.end(Phase.SETTLE)
 
-    def _render(self, claimed: Claim, attempt: uuid.UUID) -> dict[int, tuple[str, bytes]]:
-        """Render the address and the JSON of each message of the batch, by recipient."""
+    def _renderer_for(self, claimed: Claim) -> Renderer:
         edition = claimed.edition
         renderer = self._renderers.pop(edition, None)
         renderer = renderer or renderer_of(Edition.objects.get(pk=edition))
@@ -182,12 +186,7 @@ class Dispatcher:
             self._renderers[edition] = renderer
             if len(self._renderers) > RENDERERS_KEPT:
                 self._renderers.popitem(last=False)
-        recipients = load_recipients(claimed)
-        messages = renderer.messages(recipients, attempt)
-        return {
-            one.recipient: (one.address, message)
-            for one, message in zip(recipients, messages, strict=True)
-        }
+        return renderer
 
     def _settle(
         self,
@@ -266,21 +265,6 @@ def renderer_of(edition: Edition) -> Renderer:
         handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
     )
     return Renderer(edition, Newsletter.objects.get_current(), links, sender=settings.FROM_EMAIL)
-
-
-def _take_body(
-    messages: dict[int, tuple[str, bytes]], recipients: Sequence[int]
-) -> tuple[bytes, list[str]]:
-    """Take these recipients' messages: one JSON array, and their addresses.
-
-    `messages` is emptied and the array is joined in one go, because it may be 20 MB."""
-    pieces = [b","] * (2 * len(recipients) + 1)
-    pieces[0], pieces[-1] = b"[", b"]"
-    pieces[1::2] = [messages[recipient][1] for recipient in recipients]
-    body = b"".join(pieces)
-    addresses = [messages[recipient][0] for recipient in recipients]
-    messages.clear()
-    return body, addresses
 
 
 def bind_claim(claimed: Claim, attempt: uuid.UUID | None) -> None:

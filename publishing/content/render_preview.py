@@ -9,15 +9,17 @@ from django.conf import settings
 from django.urls import reverse
 
 from delivery.mail.merge_fields import FieldTemplate
-from delivery.mail.message_for_reader import Links, Recipient, Renderer
+from delivery.mail.message_for_reader import Links, Recipient, Renderer, merge_values
 from delivery.models import Edition, Newsletter
 from delivery.reader_fields import READER_FIELDS
 from publishing.content.compose_content import compose_content
 from publishing.content.edition_content import Content
 from subscribers.confirmed_readers import confirmed
 
-ADA = Recipient(
-    0, "ada.whitlock@posthouse.example", tuple(field.example for field in READER_FIELDS)
+ADA: Recipient = (
+    0,
+    "ada.whitlock@posthouse.example",
+    *(field.example for field in READER_FIELDS),
 )
 INVALID_TOKEN = "preview"  # noqa: S105
 
@@ -38,7 +40,7 @@ class Preview:
 def sample_reader(*, sees_readers: bool) -> Recipient:
     """Return the first confirmed reader, or an invented one if none may be shown."""
     first = confirmed().order_by("id").first() if sees_readers else None
-    return ADA if first is None else Recipient(first[0], first[1], first[2:])
+    return ADA if first is None else first
 
 
 def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
@@ -63,12 +65,12 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
     link = settings.SITE_URL + reverse("subscribers:unsubscribe", args=[INVALID_TOKEN])
     links = Links(lambda ids: [link] * len(ids), lambda *_: "", handles_unsubscribes=True)
     renderer = Renderer(edition, newsletter, links, sender=settings.FROM_EMAIL)
-    message = orjson.loads(renderer.messages([reader], uuid.UUID(int=0))[0])
+    message = orjson.loads(renderer.body([reader], uuid.UUID(int=0)))[0]
     return Preview(
         sender=parseaddr(settings.FROM_EMAIL)[0] or settings.FROM_EMAIL,
-        reader=reader.address,
+        reader=reader[1],
         subject=message["Subject"],
-        preheader=FieldTemplate(content.preheader, html=False).fill(reader.values),
+        preheader=FieldTemplate(content.preheader, html=False).fill(merge_values(reader)),
         html=message.get("HtmlBody", ""),
         text=message.get("TextBody", ""),
         size=mail.size,

@@ -8,7 +8,6 @@ from html import unescape
 import pytest
 from django.http import Http404
 
-from delivery.mail.message_for_reader import Recipient
 from delivery.models import Edition
 from delivery.worker.step import renderer_of
 from idempotency.key import fresh_key
@@ -53,8 +52,7 @@ def test_preview_is_the_mail_of_the_first_reader(window, author, three_readers):
     edition = publish(author.pk, fresh_key(), build_content(WORDS), hold_s=0).edition
     edition.archive_url = "https://letter.example.org/archive/"
     ada = Subscriber.objects.get(name="Ada")
-    (made,) = renderer_of(edition).messages([Recipient(ada.pk, ada.email, (ada.name,))], author.pk)
-    sent = json.loads(made)
+    [sent] = json.loads(renderer_of(edition).body([(ada.pk, ada.email, ada.name)], author.pk))
 
     def without_tokens(mail: str) -> str:
         return re.sub(r"/unsubscribe/[^/]+/", "/unsubscribe/x/", mail)

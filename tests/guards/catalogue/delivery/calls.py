@@ -6,16 +6,16 @@ GUARDS = guards(r"""
 
 # --- The message ---
 a reader's own value is escaped for the HTML around it
-    JsonTemplate.fill: orjson.dumps(«escape(values[name]) if in_html else» values[name])[1:-1]
+    Slot._escape: orjson.dumps(«escape(text) if self.in_html else» text)[1:-1]
     test_value_is_escaped_for_its_context
 a reader's own value cannot end the JSON text around it
-    JsonTemplate.fill: «orjson.dumps»(escape(values[name]) if in_html else
-        values[name])«[1:-1] →
-        .encode()»
+    Slot._escape: «orjson.dumps»(escape(text) if self.in_html else text)«[1:-1] → .encode()»
+    test_value_is_escaped_for_its_context
+a value with the character between two values stays one value
+    Slot.write: if «len(written) != len(values) → False»:
     test_value_is_escaped_for_its_context
 readers without a name get the author's fallback
-    Renderer._template.values: field: «"" if lacking.get(name) else» markers.of(name,
-        in_html=in_html)
+    Slot.write: if «self.fallback and b"" in written → False»:
     test_readers_with_and_without_a_name_share_no_fallback
 
 # --- Deadlines ---
