@@ -44,7 +44,8 @@ class _Child:
 class ProcessGroup:
     """`size` child processes. In each, `work` runs the worker that `make` makes.
 
-    `make` gets the child's number, from 0. `work` returns whether the queue is drained, which stops the group."""
+    `make` gets the child's number, from 0. `work` returns whether the queue is drained. If it is,
+    the group stops."""
 
     def __init__(
         self, size: int, make: Callable[[int], Worker], work: Callable[[Worker], bool]
@@ -62,6 +63,7 @@ class ProcessGroup:
         The first SIGTERM or Ctrl-C stops the children gracefully. The second kills them and ends
         this process."""
         signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
+        connections.close_all()  # Two processes must not share a connection.
         gc.collect()
         gc.freeze()  # The garbage collector must not write to memory that children share.
         while True:

@@ -122,7 +122,6 @@ class Command(BaseCommand):
         else:
             # A database that cannot be reached ends the command here, before any process starts.
             connection.ensure_connection()
-            connection.close()
             ended_well = ProcessGroup(processes, make, work).run()
         if drained:
             self._print_totals(drained)

@@ -51,9 +51,12 @@ def start_worker(database_url: str, provider: SandboxServer) -> Iterator[StartWo
             worker.kill()
 
 
-def test_until_empty_delivers_and_counts_all(newsroom: Newsroom, start_worker: StartWorker) -> None:
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_until_empty_delivers_and_counts_all(
+    newsroom: Newsroom, start_worker: StartWorker, processes: str
+) -> None:
     edition = newsroom.publish(readers=500, hold_s=2)
-    worker = start_worker("--until-empty")
+    worker = start_worker("--until-empty", DELIVERY_PROCESSES=processes)
     assert worker.end() == 0, worker.output
     totals = worker.totals()
     assert totals == dict.fromkeys(totals, 0) | {"editions": 1, "audience": 500, "sent": 500}
@@ -61,10 +64,13 @@ def test_until_empty_delivers_and_counts_all(newsroom: Newsroom, start_worker: S
     assert newsroom.sandbox.summary()["distinct_deliveries"] == 500
 
 
-def test_until_empty_ends_with_3_if_stopped(newsroom: Newsroom, start_worker: StartWorker) -> None:
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_until_empty_ends_with_3_if_stopped(
+    newsroom: Newsroom, start_worker: StartWorker, processes: str
+) -> None:
     newsroom.publish(readers=5)
     newsroom.sandbox.set_fault("unauthorized_401", calls=None)
-    worker = start_worker("--until-empty")
+    worker = start_worker("--until-empty", "--processes", processes)
     assert worker.end() == 3
     assert worker.totals()["waiting"] == 5
     assert "POSTMARK_SERVER_TOKEN" in worker.output
