@@ -96,7 +96,7 @@ one id for two messages is evidence for neither
     _classify_success: times[answer.message_id] > «1 → 1000»
     test_one_id_for_two_messages_is_evidence_for_neither
 a code other than 0 is no usual acceptance
-    _all_accepted: != {int} «or any(codes)» or
+    _all_accepted: != {int} «or any(codes)»:
     test_whole_batch_is_judged_like_each_message
 a code that is no number is no usual acceptance
     _all_accepted: if «{*map(type, codes)} != {int} or» any(codes)
@@ -111,10 +111,10 @@ an overlong id is no usual acceptance
     _all_accepted: «or len(max(ids, key=len)) > MAX_MESSAGE_ID_LENGTH»:
     test_whole_batch_is_judged_like_each_message
 an id with control characters is no usual acceptance
-    _all_accepted: if «not "".join(ids).isprintable() or» named
+    _all_accepted: if «unusual or» named
     test_whole_batch_is_judged_like_each_message
 another address is no usual acceptance
-    _all_accepted: isprintable() «or named != list(addresses)»:
+    _all_accepted: if unusual «or named != list(addresses)»:
     test_whole_batch_is_judged_like_each_message
 a server error leaves unconfirmed what was accepted
     classify_call: if status < 300 «or status >= 500»:
