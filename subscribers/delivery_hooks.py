@@ -1,12 +1,11 @@
 """The hooks through which delivery asks about readers."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from django.conf import settings
 from django.db import connection
 
 from delivery.models import Edition
-from delivery.models.delivery import Outcome
 from subscribers.consent.consent_details import REFUSED_ON_SENDING
 from subscribers.links import request_token
 from subscribers.links.request_token import Request
@@ -15,36 +14,6 @@ from subscribers.models import Subscriber, Suppression
 from subscribers.reserve_ids import reserve_ids
 from subscribers.suppression.apply_provider_events import apply_events
 
-# Raw SQL, because the ORM cannot join a list of ids with rows that may be missing. The ids of a
-# batch are close together, so their range limits what PostgreSQL reads.
-NO_LONGER_MAILABLE = """
-    SELECT recipient,
-           CASE WHEN subscriber.id IS NULL OR subscriber.state = 'unsubscribed' THEN %s
-                ELSE %s END
-      FROM unnest(%s::bigint[]) AS recipient
-      LEFT JOIN subscriber ON subscriber.id = recipient AND subscriber.id BETWEEN %s AND %s
-     WHERE subscriber.id IS NULL
-        OR subscriber.state IN ('unsubscribed', 'bounced', 'complained')
-        OR EXISTS (SELECT FROM suppression
-                   WHERE address_key = subscriber.email_key AND lifted_at IS NULL)
-"""
-# Readers who unsubscribed, bounced or complained still get transactional mail, because they can
-# return through it. Only an operator's block stops it, or a suppression from an import if the
-# reader never signed up here.
-NOT_TO_BE_MAILED_ON_REQUEST = """
-    SELECT recipient, CASE WHEN subscriber.id IS NULL THEN %s ELSE %s END
-      FROM unnest(%s::bigint[]) AS recipient
-      LEFT JOIN subscriber ON subscriber.id = recipient AND subscriber.id BETWEEN %s AND %s
-     WHERE subscriber.id IS NULL
-        OR EXISTS (SELECT FROM suppression
-                   WHERE address_key = subscriber.email_key AND lifted_at IS NULL
-                     AND (origin = 'operator'
-                          OR origin = 'import' AND NOT EXISTS (
-                             SELECT FROM consent_record
-                              WHERE subscriber_id = subscriber.id
-                                AND (act = 'record asked' OR act = 'asked'
-                                     AND how IN ('form', 'embedded form')))))
-"""
 # Rows are locked in id order to prevent deadlocks between two batches.
 MARK_REFUSED = """
     WITH refused AS (
@@ -66,25 +35,6 @@ class RegisteredReaders:
 
     apply_events = staticmethod(apply_events)
     reserve_ids = staticmethod(reserve_ids)
-
-    def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
-        """Map readers who may not get this kind of mail to `withdrawn` or `suppressed`."""
-        if not recipients:
-            return {}
-        is_newsletter = kind == Edition.Kind.NEWSLETTER
-        with connection.cursor() as cursor:
-            cursor.execute(
-                NO_LONGER_MAILABLE if is_newsletter else NOT_TO_BE_MAILED_ON_REQUEST,
-                [
-                    Outcome.WITHDRAWN.value,
-                    Outcome.SUPPRESSED.value,
-                    # As text, because the driver would adapt every id separately.
-                    f"{{{','.join(map(str, recipients))}}}",
-                    min(recipients),
-                    max(recipients),
-                ],
-            )
-            return dict(cursor.fetchall())
 
     def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
         """Return the suppressed addresses, whatever their letter case."""

@@ -1,8 +1,9 @@
 """The questions about readers that delivery asks through registered hooks.
 
-`newsletter_site/wiring.py` registers the answers."""
+`newsletter_site/wiring.py` registers the answers. The function `readers_not_to_mail` of the
+database is another such question (migrations/subscribers/0004_readers_not_to_mail.py)."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from delivery.postmark.provider_events import AddressEvent
@@ -10,12 +11,6 @@ from delivery.postmark.provider_events import AddressEvent
 
 class Readers(Protocol):
     """The answers that delivery needs about recipients, by their ids."""
-
-    def no_longer_mailable(self, recipients: Sequence[int], kind: str) -> Mapping[int, str]:
-        """Return the readers who may not get this mail: recipient → verdict.
-
-        Verdicts are `withdrawn` and `suppressed`. Readers who unsubscribed may still request a
-        confirmation, their only way to return."""
 
     def suppressed_among(self, addresses: Sequence[str]) -> Collection[str]:
         """Return the addresses among these that are suppressed."""

@@ -1,21 +1,23 @@
 """Claims of batches for a limited time, and their release."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.db import connection
 
+from delivery.mail.message_for_reader import Recipient
 from delivery.queue import send_rate
-from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
-from delivery.queue.send_rate import IS_SLOWED
-from delivery.queue.short_transaction import short_transaction
+from delivery.queue.short_transaction import call_function, short_transaction
 from delivery.rules.retry_or_settle import AttemptCounters
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A batch that one worker holds. `epoch` proves it: later claims have higher ones."""
+    """A batch that one worker holds. `epoch` proves it: later claims have higher ones.
+
+    `copies` are its waiting copies, in the order of their recipients. A look-up has none."""
 
     batch: int
     epoch: int
@@ -27,6 +29,7 @@ class Claim:
     waiting: int
     probing: bool
     history: AttemptCounters
+    copies: Sequence[Recipient] = ()
 
 
 def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> Claim | None:
@@ -37,7 +40,7 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
     returns None if the permit is not due. After a restore no batch is claimed until a worker
     notices the restore."""
     if rate_per_s is None:
-        claimed = _claim_next(worker, lease_s, provided=f"NOT {IS_SLOWED}")
+        claimed = _claim_next(worker, lease_s, unless_slowed=True)
         if claimed is not None or not send_rate.is_slowed():
             return claimed
     send_rate.ensure_row()
@@ -45,48 +48,36 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
         permitted_per_s = send_rate.acquire_permit(cursor, ceiling_per_s=rate_per_s)
         if permitted_per_s is None:
             return None
-        claimed = _claim_next(worker, lease_s)
+        claimed = _claim_next(worker, lease_s, unless_slowed=False)
         if claimed is not None:
             send_rate.consume_permit(cursor, permitted_per_s, claimed.waiting)
     return claimed
 
 
-def _claim_next(worker: UUID, lease_s: float, *, provided: str = "true") -> Claim | None:
-    return _claim(
-        f"""
-        SELECT id FROM batch
-        WHERE state = 'ready' AND due_at <= clock_timestamp() AND {provided}
-          AND {IS_THE_KNOWN_DATABASE}
-        ORDER BY position, id LIMIT 1
-        FOR UPDATE SKIP LOCKED
-        """,  # noqa: S608 -- a constant
-        "claimed",
-        worker,
-        lease_s,
-    )
+def _claim_next(worker: UUID, lease_s: float, *, unless_slowed: bool) -> Claim | None:
+    with connection.cursor() as cursor:
+        row = call_function(
+            cursor, "claim_batch", worker=worker, lease_s=lease_s, unless_slowed=unless_slowed
+        )
+    if row[0] is None:
+        return None
+    counters, recipients, addresses, names = row[9:]
+    copies = list(zip(recipients or (), addresses or (), names or (), strict=True))
+    return Claim(*(*row[:9], AttemptCounters(*counters), copies))
 
 
 def claim_lookup(worker: UUID, *, lease_s: float) -> Claim | None:
     """Claim the next unknown batch with a due look-up; None if no look-up is due."""
-    return _claim(
-        """
-        SELECT id FROM batch
-        WHERE state = 'unknown' AND due_at <= clock_timestamp()
-        ORDER BY due_at, id LIMIT 1
-        FOR UPDATE SKIP LOCKED
-        """,
-        "looking_up",
-        worker,
-        lease_s,
-    )
-
-
-def _claim(next_batch: str, state: str, worker: UUID, lease_s: float) -> Claim | None:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"""
-            WITH next AS ({next_batch}), claimed AS (
-                UPDATE batch SET state = %s, epoch = epoch + 1, owner = %s,
+            """
+            WITH next AS (
+                SELECT id FROM batch
+                WHERE state = 'unknown' AND due_at <= clock_timestamp()
+                ORDER BY due_at, id LIMIT 1
+                FOR UPDATE SKIP LOCKED
+            ), claimed AS (
+                UPDATE batch SET state = 'looking_up', epoch = epoch + 1, owner = %s,
                        lease_until = clock_timestamp() + make_interval(secs => %s)
                 WHERE id = (SELECT id FROM next)
                 RETURNING id, epoch, edition_id, attempt, waiting, tries, deferrals, blocked,
@@ -95,13 +86,11 @@ def _claim(next_batch: str, state: str, worker: UUID, lease_s: float) -> Claim |
             SELECT claimed.id, epoch, edition_id, issue_id, version, kind, attempt, waiting,
                    probing, tries, deferrals, blocked, crashes, lookups
             FROM claimed JOIN edition ON edition.id = edition_id
-            """,  # noqa: S608 -- a constant
-            [state, worker, lease_s],
+            """,
+            [worker, lease_s],
         )
         row = cursor.fetchone()
-    if row is None:
-        return None
-    return Claim(*(*row[:9], AttemptCounters(*row[9:])))
+    return None if row is None else Claim(*(*row[:9], AttemptCounters(*row[9:])))
 
 
 def release(claim: Claim) -> bool:

@@ -192,14 +192,8 @@ def unapplied_evidence(cursor: CursorWrapper, batch: int) -> list[int]:
 
     Call this in the transaction that gives up a lease. Evidence that came during the lease was left
     to its holder."""
-    cursor.execute(
-        f"""
-        SELECT recipient_id FROM delivery, {_ITS_EVIDENCE}
-        WHERE batch_id = %s AND (outcome <> 'sent' OR provider_message_id <> message_id)
-        """,  # noqa: S608 -- a constant
-        [batch],
-    )
-    return sorted({row[0] for row in cursor.fetchall()})
+    cursor.execute("SELECT unapplied_evidence(%s)", [batch])
+    return sorted(row[0] for row in cursor.fetchall())
 
 
 def apply_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence[int]) -> None:

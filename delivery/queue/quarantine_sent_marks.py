@@ -43,7 +43,7 @@ def quarantine(cursor: CursorWrapper, batch: int, edition: int, marked: Sequence
     _raise_alarms(cursor, batch, edition, marked)
     for recipient in marked:
         aside = split_off(cursor, batch, edition, [recipient])
-        write_outcomes(cursor, aside, {recipient: Unknown()}, old="waiting", evidence="")
+        write_outcomes(cursor, aside, {recipient: Unknown()}, old="waiting")
         cursor.execute(
             """
             UPDATE batch SET state = 'unknown', waiting = 0, unknown = size, lookups = 0,

@@ -3,17 +3,24 @@
 A worker that lost its claim changes no outcome here. Its results are kept as evidence."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+import orjson
+from django.db import DatabaseError
 from django.db.backends.utils import CursorWrapper
 
 from delivery.hooks import readers
 from delivery.models import Attempt, Evidence
 from delivery.queue.batches.batch_state import withdraw_waiting
 from delivery.queue.batches.insert_and_split import halve, split_off, waiting_recipients
-from delivery.queue.batches.write_outcomes import COUNTS, changed_counts, write_outcomes
+from delivery.queue.batches.write_outcomes import (
+    COUNTS,
+    changed_counts,
+    count_outcomes,
+    write_outcomes,
+)
 from delivery.queue.claim import Claim
 from delivery.queue.control import end_probe, pass_probe_on, stop
 from delivery.queue.evidence import (
@@ -24,13 +31,16 @@ from delivery.queue.evidence import (
 )
 from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.short_transaction import (
+    NEEDS_EDITION_LOCK,
     EditionLockNeededError,
+    call_alone,
+    call_function,
     lock_edition,
     short_transaction,
     with_edition_lock_if_needed,
 )
 from delivery.rules.call_results import AllAccepted, Answered, CallResult, NotSent, Unanswered
-from delivery.rules.outcomes import Failed, Next, Sent, Settlement, Suppressed
+from delivery.rules.outcomes import AllSent, Failed, Next, Sent, Settlement, Suppressed
 from delivery.rules.reason import dumps
 
 logger = logging.getLogger(__name__)
@@ -41,19 +51,9 @@ def settle_call(
 ) -> bool:
     """Write how the call of `attempt` ended. False if the claim was lost."""
 
-    def end_attempt(cursor: CursorWrapper) -> None:
-        cursor.execute(
-            """
-            UPDATE attempt SET finished_at = clock_timestamp(), result = %s, detail = %s,
-                   accepted = %s
-            WHERE id = %s
-            """,
-            [result, dumps(settlement.reason), len(_acceptances(settlement)), attempt],
-        )
-
-    if _settle(claim, settlement, looked_up=False, and_then=end_attempt):
+    if _settle(claim, settlement, attempt=attempt, result=result):
         return True
-    late = _acceptances(settlement)
+    late = list(AllSent.among(settlement.outcomes).items())
     with short_transaction() as cursor:
         lock_edition(cursor, claim.edition)
         kept = record_acceptances(cursor, claim.edition, attempt, late, Evidence.Source.REPLY)
@@ -70,48 +70,23 @@ def settle_call(
 def settle_lookup(claim: Claim, settlement: Settlement) -> bool:
     """Write the result of a look-up. False if the claim was lost meanwhile."""
 
-    def count_found(cursor: CursorWrapper) -> None:
-        if claim.attempt is not None:
-            cursor.execute(
-                "UPDATE attempt SET accepted = least(messages, accepted + %s) WHERE id = %s",
-                [len(_acceptances(settlement)), claim.attempt],
-            )
-        again = [
-            (recipient, sent) for recipient, more in settlement.duplicates.items() for sent in more
-        ]
-        record_acceptances(cursor, claim.edition, claim.attempt, again, Evidence.Source.LOOKUP)
-
-    return _settle(claim, settlement, looked_up=True, and_then=count_found)
+    return _settle(claim, settlement)
 
 
 def _settle(
     claim: Claim,
     settlement: Settlement,
     *,
-    looked_up: bool,
-    and_then: Callable[[CursorWrapper], None],
+    attempt: UUID | None = None,
+    result: Attempt.Result | None = None,
 ) -> bool:
-    """Settle in a separate transaction.
+    """Settle in a separate transaction; the look-up of a batch has no `attempt`.
 
     Returns False and changes nothing if the guard fails.
     Evidence and probing are read after the batch's row is locked, so that late changes are seen. If
     evidence is found or the edition is probing, everything is repeated under the edition's lock."""
-
-    def settle_in(cursor: CursorWrapper, locked_control: str | None) -> bool:
-        control = locked_control or "running"
-        probing = _change_batch(cursor, claim, settlement, looked_up, control)
-        if probing is None:
-            return False
-        _change_deliveries(cursor, claim, settlement, looked_up, control)
-        _change_edition(cursor, claim, settlement, looked_up, probing)
-        and_then(cursor)
-        unapplied = unapplied_evidence(cursor, claim.batch)
-        if (probing or unapplied) and locked_control is None:
-            raise EditionLockNeededError
-        if unapplied:
-            apply_evidence(cursor, claim.edition, unapplied)
-        return True
-
+    looked_up = attempt is None
+    values = _values(claim, settlement, looked_up) | {"attempt": attempt, "result": result}
     # Only making batches ready or stopping the edition needs the lock. The common case does not.
     lock_first = (
         looked_up
@@ -119,40 +94,80 @@ def _settle(
         or settlement.stop_edition is not None
         or settlement.next not in {Next.DONE, Next.LOOK_UP}
     )
+    if isinstance(settlement.outcomes, AllSent) and not lock_first:
+        try:
+            (probing,) = call_alone("settle_batch", state="ready", **values)
+        except DatabaseError as error:
+            if getattr(error.__cause__, "sqlstate", "") != NEEDS_EDITION_LOCK:
+                raise
+            lock_first = True
+        else:
+            if probing is not None:
+                count_outcomes(settlement.outcomes)
+            return probing is not None
+
+    def settle_in(cursor: CursorWrapper, locked_control: str | None) -> bool:
+        control = locked_control or "running"
+        (probing,) = call_function(
+            cursor,
+            "settle_batch",
+            state=_state_after(settlement, looked_up, control),
+            alone=False,
+            **values,
+        )
+        if probing is None:
+            return False
+        count_outcomes(settlement.outcomes)
+        _change_deliveries(cursor, claim, settlement, looked_up, control)
+        _change_edition(cursor, claim, settlement, looked_up, probing)
+        if looked_up:
+            _count_found(cursor, claim, settlement)
+        unapplied = unapplied_evidence(cursor, claim.batch)
+        if (probing or unapplied) and locked_control is None:
+            raise EditionLockNeededError
+        if unapplied:
+            apply_evidence(cursor, claim.edition, unapplied)
+        return True
+
     return with_edition_lock_if_needed(claim.edition, settle_in, lock_first=lock_first)
 
 
-def _acceptances(settlement: Settlement) -> list[tuple[int, Sent]]:
-    return [
-        (recipient, outcome)
-        for recipient, outcome in settlement.outcomes.items()
-        if isinstance(outcome, Sent)
+def _count_found(cursor: CursorWrapper, claim: Claim, settlement: Settlement) -> None:
+    """Count the acceptances that a look-up found, and record second ones."""
+    if claim.attempt is not None:
+        cursor.execute(
+            "UPDATE attempt SET accepted = least(messages, accepted + %s) WHERE id = %s",
+            [len(AllSent.among(settlement.outcomes)), claim.attempt],
+        )
+    again = [
+        (recipient, sent) for recipient, more in settlement.duplicates.items() for sent in more
     ]
+    record_acceptances(cursor, claim.edition, claim.attempt, again, Evidence.Source.LOOKUP)
 
 
-def _change_batch(
-    cursor: CursorWrapper, claim: Claim, settlement: Settlement, looked_up: bool, control: str
-) -> bool | None:
-    """Make the guarded transition; return whether the edition is probing.
-
-    Returns None if the guard failed."""
-    looks_up = settlement.next is Next.LOOK_UP
+def _state_after(settlement: Settlement, looked_up: bool, control: str) -> str:
+    """Return the state of a batch that still has open deliveries."""
     match settlement.next:
         case Next.LOOK_UP:
-            state = "unknown"
+            return "unknown"
         case Next.WAIT_FOR_DECISION:
             # Waiting deliveries continue after a resume. Unknown ones need a decision.
-            state = "parked" if looked_up else "paused"
+            return "parked" if looked_up else "paused"
         case _:
-            state = "ready" if control == "running" else "paused"
+            return "ready" if control == "running" else "paused"
+
+
+def _values(claim: Claim, settlement: Settlement, looked_up: bool) -> dict[str, Any]:
+    """Return the values that `settle_batch` writes. Values that are 0 or empty are left out."""
+    looks_up = settlement.next is Next.LOOK_UP
     change = changed_counts(settlement.outcomes, old="unknown" if looked_up else "waiting")
+    sent = AllSent.among(settlement.outcomes)
     values: dict[str, Any] = {
         "batch": claim.batch,
         "epoch": claim.epoch,
         "was": "looking_up" if looked_up else "sending",
-        "state": state,
-        "delay": settlement.delay_s,
-        "lookup_after": settlement.lookup_after_s,
+        "delay_s": settlement.delay_s,
+        "lookup_after_s": settlement.lookup_after_s,
         "looks_up": looks_up,
         "newly_unknown": looks_up and not looked_up,
         "confirmed_absent": int(settlement.confirmed_absent),
@@ -162,51 +177,31 @@ def _change_batch(
         "survived": not looked_up,
         "reason": dumps(settlement.reason),
         **{name: change[name] for name in COUNTS},
+        "evidence": "lookup" if looked_up else "reply",
+        "recipients": array_literal(sent.recipients),
+        "message_ids": array_literal(sent.message_ids),
+        "times": array_literal(sent.times),
+        "accepted": len(sent),
     }
-    cursor.execute(_CHANGE_BATCH, values)
-    row = cursor.fetchone()
-    return None if row is None else bool(row[0])
+    return {name: value for name, value in values.items() if value}
 
 
-# When the batch became unknown, and whether it still has open deliveries.
-_SINCE = """CASE WHEN %(newly_unknown)s THEN clock_timestamp()
-                 WHEN %(looks_up)s OR %(state)s = 'parked' THEN unknown_since END"""
-_IS_OPEN = "waiting + %(waiting)s + unknown + %(unknown)s > 0"
+def array_literal(values: Sequence[object]) -> str:
+    """Write a PostgreSQL array: the driver would adapt every value separately.
 
-# One statement, because state and counts must always agree. A batch without open deliveries is
-# done, even if the settlement names another step.
-_CHANGE_BATCH = f"""
-    UPDATE batch SET
-        state = CASE WHEN {_IS_OPEN} THEN %(state)s ELSE 'done' END,
-        owner = NULL, lease_until = NULL,
-        due_at = greatest(clock_timestamp() + make_interval(secs => %(delay)s),
-                          {_SINCE} + make_interval(secs => %(lookup_after)s)),
-        unknown_since = {_SINCE},
-        attempt = CASE WHEN %(newly_unknown)s OR {_SINCE} IS NOT NULL THEN attempt END,
-        lookups = CASE WHEN %(looks_up)s AND NOT %(newly_unknown)s
-                       THEN lookups + %(confirmed_absent)s
-                       ELSE 0 END,
-        tries = tries + %(tries)s,
-        deferrals = %(deferrals)s,
-        blocked = %(blocked)s,
-        crashes = CASE WHEN %(survived)s THEN 0 ELSE crashes END,
-        reason = CASE WHEN {_IS_OPEN} THEN %(reason)s ELSE '' END,
-        {", ".join(f"{name} = {name} + %({name})s" for name in COUNTS)}
-    WHERE id = %(batch)s AND state = %(was)s AND epoch = %(epoch)s
-    RETURNING (SELECT probing FROM edition WHERE edition.id = edition_id)
-"""  # noqa: S608 -- the names are constants
+    JSON writes numbers, times and printable strings as PostgreSQL reads them, and null too."""
+    return f"{{{orjson.dumps(values).decode()[1:-1]}}}"
 
 
 def _change_deliveries(
     cursor: CursorWrapper, claim: Claim, settlement: Settlement, looked_up: bool, control: str
 ) -> None:
-    write_outcomes(
-        cursor,
-        claim.batch,
-        settlement.outcomes,
-        old="unknown" if looked_up else "waiting",
-        evidence="lookup" if looked_up else "reply",
-    )
+    others = {
+        recipient: outcome
+        for recipient, outcome in settlement.outcomes.items()
+        if not isinstance(outcome, Sent)
+    }
+    write_outcomes(cursor, claim.batch, others, old="unknown" if looked_up else "waiting")
     refused = [
         recipient
         for recipient, outcome in settlement.outcomes.items()

@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 # The server ends the session of a worker that freezes in a transaction. The lease frees the batch.
 LONGEST_SILENCE_S = 5
+
+# The SQLSTATE of `settle_batch` if only a holder of the edition's lock may settle.
+NEEDS_EDITION_LOCK = "HM001"
 
 _is_joined: ContextVar[bool] = ContextVar("_is_joined", default=False)
 
@@ -41,6 +44,24 @@ def join_transaction() -> Iterator[None]:
         yield
     finally:
         _is_joined.reset(was)
+
+
+def call_function(cursor: CursorWrapper, name: str, **values: Any) -> tuple[Any, ...]:
+    """Call a function of `migrations/delivery/0004_batch_functions.py`; return its row."""
+    arguments = ", ".join(f"p_{value} => %s" for value in values)
+    cursor.execute(f"SELECT * FROM {name}({arguments})", [*values.values()])  # noqa: S608 -- constants
+    row: tuple[Any, ...] = cursor.fetchone()
+    return row
+
+
+def call_alone(name: str, **values: Any) -> tuple[Any, ...]:
+    """Call a function as a transaction of its own, in one round trip.
+
+    Raises `RuntimeError` inside another transaction, unless the queue has joined it."""
+    if connection.in_atomic_block and not _is_joined.get():
+        raise RuntimeError("A transaction of the queue must be the outermost one.")
+    with connection.cursor() as cursor:
+        return call_function(cursor, name, alone=True, **values)
 
 
 Result = TypeVar("Result")

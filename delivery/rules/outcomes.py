@@ -1,6 +1,8 @@
 """The outcome of each delivery, and all values that settling a batch writes. Pure."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -50,6 +52,39 @@ class Waiting:
 
 
 Outcome = Sent | Suppressed | Withdrawn | Failed | Unknown | Waiting
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AllSent(Mapping[int, Sent]):
+    """The outcome `Sent` for each of these recipients, in columns.
+
+    A call has hundreds of copies and almost always sends all of them, so nothing is made for each
+    copy unless it is read."""
+
+    recipients: Sequence[int]
+    message_ids: Sequence[str]
+    times: Sequence[datetime | None]
+
+    def __getitem__(self, recipient: int) -> Sent:
+        if recipient not in self.recipients:
+            raise KeyError(recipient)
+        place = self.recipients.index(recipient)
+        return Sent(self.message_ids[place], self.times[place])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.recipients)
+
+    def __len__(self) -> int:
+        return len(self.recipients)
+
+    @classmethod
+    def among(cls, outcomes: Mapping[int, Outcome]) -> AllSent:
+        """Return the deliveries that were sent among these."""
+        if isinstance(outcomes, cls):
+            return outcomes
+        sent = {who: one for who, one in outcomes.items() if isinstance(one, Sent)}
+        found = sent.values()
+        return cls(list(sent), [one.message_id for one in found], [one.at for one in found])
 
 
 class Next(StrEnum):

@@ -20,7 +20,16 @@ from delivery.rules.call_results import (
     TooLarge,
     Unanswered,
 )
-from delivery.rules.outcomes import Failed, Next, Outcome, Sent, Settlement, Unknown, Waiting
+from delivery.rules.outcomes import (
+    AllSent,
+    Failed,
+    Next,
+    Outcome,
+    Sent,
+    Settlement,
+    Unknown,
+    Waiting,
+)
 from delivery.rules.reason import Reason, ReasonCode, Remedy
 
 # A firewall before the provider sometimes refuses a call or two and then lets one pass.
@@ -80,8 +89,8 @@ def after_call(
     # A call without a judgement does not use up a try, even in a long outage.
     try_again = _put_off(Next.TRY_AGAIN, history, jitter, policy)
     match result:
-        case AllAccepted():
-            return Settlement(Next.DONE, dict(zip(recipients, result.messages, strict=True)))
+        case AllAccepted(message_ids, times):
+            return Settlement(Next.DONE, AllSent(recipients, message_ids, times))
         case Answered(messages):
             return _after_messages(messages, recipients, try_again, history.tries, policy)
         case Unanswered(reason):

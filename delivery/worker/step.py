@@ -5,6 +5,7 @@ The guarantees of delivery depend on this order. No transaction is open during t
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import uuid
 from collections import OrderedDict
@@ -25,7 +26,7 @@ from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down
 from delivery.queue.settle import attempt_result, settle_call
-from delivery.queue.start import load_recipients, start
+from delivery.queue.start import start
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import (
     AllAccepted,
@@ -45,6 +46,10 @@ logger = logging.getLogger(__name__)
 
 # The most editions whose renderers are kept.
 RENDERERS_KEPT = 8
+# Transactional editions are open for years, and the newsletter's settings may change.
+TRANSACTIONAL_RENDERER_KEPT_S = 1.0
+# A busy thread asks for due look-ups this often.
+LOOKUP_EVERY_S = 0.5
 
 
 class Dispatcher:
@@ -70,7 +75,8 @@ class Dispatcher:
         self._slots = slots or CallSlots(1)
         self._unsent = unsent or UnsentCall()
         self._looks_up_first = True
-        self._renderers: OrderedDict[int, Renderer] = OrderedDict()  # By edition.
+        self._next_lookup_s = 0.0
+        self._renderers: OrderedDict[int, tuple[Renderer, float]] = OrderedDict()  # By edition.
 
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
         """Do one look-up or one call. Return False if nothing was due.
@@ -78,7 +84,7 @@ class Dispatcher:
         Look-ups and calls alternate, and one thread of a worker looks up at a time. So a search
         that hangs does not delay mail, and a long edition does not delay look-ups."""
         self._looks_up_first = not self._looks_up_first
-        if self._looks_up_first:
+        if self._looks_up_first and now_s() >= self._next_lookup_s:
             return self._look_up() or self._send_next(is_stopping)
         return self._send_next(is_stopping) or self._look_up()
 
@@ -89,6 +95,8 @@ class Dispatcher:
             lease_s = settings.DELIVERY_HTTP_DEADLINE_S + settings.DELIVERY_LEASE_S
             claimed = claim_lookup(self._worker, lease_s=lease_s)
             if claimed is None:
+                # While there is mail to send, a look-up can wait this long.
+                self._next_lookup_s = now_s() + LOOKUP_EVERY_S
                 return False
             bind_claim(claimed, claimed.attempt)
             look_up(claimed, self._postmark, self._policy, jitter=self._jitter())
@@ -130,7 +138,7 @@ class Dispatcher:
             slot or Slot(self._slots) as slot,
             self._put_back_on_trouble(claimed, attempt, lease_until_s, is_stopping),
         ):
-            renderer, rows = self._renderer_for(claimed), load_recipients(claimed)
+            renderer, rows = self._renderer(claimed.edition), claimed.copies
             body = renderer.body(rows, attempt)
             phases.end(Phase.RENDER)
             # Half of the lease remains for the start of the call.
@@ -177,15 +185,16 @@ class Dispatcher:
         self._settle(claimed, attempt, recipients, result, until_s, is_stopping)
         phases.end(Phase.SETTLE)
 
-    def _renderer_for(self, claimed: Claim) -> Renderer:
-        edition = claimed.edition
-        renderer = self._renderers.pop(edition, None)
-        renderer = renderer or renderer_of(Edition.objects.get(pk=edition))
-        # Transactional editions are open for years, and the newsletter's settings may change.
-        if not renderer.is_transactional:
-            self._renderers[edition] = renderer
-            if len(self._renderers) > RENDERERS_KEPT:
-                self._renderers.popitem(last=False)
+    def _renderer(self, edition: int) -> Renderer:
+        """Return the renderer of an edition. It is made once for many batches."""
+        renderer, until_s = self._renderers.pop(edition, (None, 0.0))
+        if renderer is None or now_s() > until_s:
+            renderer = renderer_of(Edition.objects.get(pk=edition))
+            kept_s = TRANSACTIONAL_RENDERER_KEPT_S if renderer.is_transactional else math.inf
+            until_s = now_s() + kept_s
+        self._renderers[edition] = renderer, until_s
+        if len(self._renderers) > RENDERERS_KEPT:
+            self._renderers.popitem(last=False)
         return renderer
 
     def _settle(

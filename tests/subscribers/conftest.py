@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
 FileOf = Callable[..., Path]
 
@@ -82,3 +83,10 @@ def other_session(database_url: str) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(database_url) as other:
         yield other
         other.rollback()
+
+
+def not_to_mail(recipients: list[int], kind: str) -> dict[int, str]:
+    """Ask the function that `start_batch` asks."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM readers_not_to_mail(%s, %s)", [recipients, kind])
+        return dict(cursor.fetchall())

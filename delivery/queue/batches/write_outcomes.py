@@ -7,7 +7,16 @@ import orjson
 from django.db.backends.utils import CursorWrapper
 
 from delivery.monitoring import delivery_metrics
-from delivery.rules.outcomes import Failed, Outcome, Sent, Suppressed, Unknown, Waiting, Withdrawn
+from delivery.rules.outcomes import (
+    AllSent,
+    Failed,
+    Outcome,
+    Sent,
+    Suppressed,
+    Unknown,
+    Waiting,
+    Withdrawn,
+)
 
 _NAMES: Mapping[type[Outcome], str] = {
     Sent: "sent",
@@ -31,6 +40,8 @@ COUNT_ROWS = ", ".join(
 
 
 def _count_by_outcome(outcomes: Mapping[int, Outcome]) -> Counter[str]:
+    if isinstance(outcomes, AllSent):
+        return Counter(sent=len(outcomes))
     # Grouped by type, because a batch has hundreds of outcomes of a few types.
     types = Counter(map(type, outcomes.values()))
     return Counter({_NAMES[one]: number for one, number in types.items()})
@@ -49,11 +60,17 @@ def _is_missed(outcome: Outcome) -> bool:
     return isinstance(outcome, Failed) and not outcome.refused
 
 
+def count_outcomes(outcomes: Mapping[int, Outcome]) -> None:
+    """Count these outcomes in the metrics, once the transaction is committed."""
+    delivery_metrics.count_deliveries(_count_by_outcome(outcomes))
+
+
 def change_outcomes(
     cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, old: str
 ) -> None:
     """Write these outcomes and count them in their batch. See `write_outcomes`."""
-    write_outcomes(cursor, batch, outcomes, old=old, evidence="")
+    write_outcomes(cursor, batch, outcomes, old=old)
+    count_outcomes(outcomes)
     change = changed_counts(outcomes, old=old)
     cursor.execute(
         f"UPDATE batch SET {', '.join(f'{name} = {name} + %s' for name in COUNTS)} "  # noqa: S608
@@ -63,61 +80,22 @@ def change_outcomes(
 
 
 def write_outcomes(
-    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, old: str, evidence: str
+    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], *, old: str
 ) -> None:
     """Write `outcomes` (by recipient) to the deliveries of `batch` that were `old`.
 
-    An unknown delivery keeps its provider id and time. A waiting one loses them. Raises
-    `AssertionError` if a delivery had another outcome."""
+    `settle_batch` writes accepted deliveries. An unknown delivery keeps its provider id and time. A
+    waiting one loses them. Raises `AssertionError` if a delivery had another outcome."""
     if not outcomes:
         return
-    sent = {who: outcome for who, outcome in outcomes.items() if isinstance(outcome, Sent)}
-    written = _write_sent(cursor, batch, sent, old, evidence) if sent else 0
-    if len(sent) < len(outcomes):
-        others = {who: outcome for who, outcome in outcomes.items() if who not in sent}
-        written += _write_others(cursor, batch, others, old)
-    if written != len(outcomes):
-        raise AssertionError(f"{written} of {len(outcomes)} deliveries of batch {batch} were {old}")
-    delivery_metrics.count_deliveries(_count_by_outcome(outcomes))
-
-
-# Each delivery's row takes its outcome from one JSON object. In a join with the outcomes, a planner
-# without statistics would compare each of 200 deliveries with each of 200 outcomes.
-_WHERE = """
-        WHERE batch_id = %s AND outcome = %s AND decided.by_recipient ? recipient_id::text"""
-
-
-def _write_sent(
-    cursor: CursorWrapper, batch: int, sent: Mapping[int, Sent], old: str, evidence: str
-) -> int:
-    decided = {str(who): (outcome.message_id, outcome.at) for who, outcome in sent.items()}
-    cursor.execute(
-        f"""
-        UPDATE delivery SET
-            outcome = 'sent',
-            provider_message_id = by_recipient -> recipient_id::text ->> 0,
-            sent_at = coalesce((by_recipient -> recipient_id::text ->> 1)::timestamptz,
-                               clock_timestamp()),
-            evidence = %s,
-            reason = NULL,
-            missed = NULL
-        FROM (SELECT %s::jsonb) AS decided (by_recipient)
-        {_WHERE}
-        """,  # noqa: S608 -- a constant
-        [evidence, orjson.dumps(decided).decode(), batch, old],
-    )
-    return int(cursor.rowcount)
-
-
-def _write_others(
-    cursor: CursorWrapper, batch: int, outcomes: Mapping[int, Outcome], old: str
-) -> int:
     decided = {
         str(who): (_NAMES[type(outcome)], _stored_reason(outcome), _is_missed(outcome) or None)
         for who, outcome in outcomes.items()
     }
+    # Each delivery's row takes its outcome from one JSON object. In a join with the outcomes, a
+    # planner without statistics would compare each of 200 deliveries with each of 200 outcomes.
     cursor.execute(
-        f"""
+        """
         UPDATE delivery SET
             outcome = by_recipient -> recipient_id::text ->> 0,
             provider_message_id = CASE WHEN by_recipient -> recipient_id::text ->> 0 = 'unknown'
@@ -128,11 +106,14 @@ def _write_others(
             reason = by_recipient -> recipient_id::text ->> 1,
             missed = (by_recipient -> recipient_id::text ->> 2)::boolean
         FROM (SELECT %s::jsonb) AS decided (by_recipient)
-        {_WHERE}
-        """,  # noqa: S608 -- a constant
+        WHERE batch_id = %s AND outcome = %s AND decided.by_recipient ? recipient_id::text
+        """,
         [orjson.dumps(decided).decode(), batch, old],
     )
-    return int(cursor.rowcount)
+    if cursor.rowcount != len(outcomes):
+        raise AssertionError(
+            f"{cursor.rowcount} of {len(outcomes)} deliveries of batch {batch} were {old}"
+        )
 
 
 def _stored_reason(outcome: Outcome) -> str | None:

@@ -208,7 +208,7 @@ def test_call_cannot_start_inside_another_transaction(newsroom: Newsroom) -> Non
     newsroom.publish(readers=1)
     claimed = claim_next_batch()
     # The call would start before the outer transaction commits or rolls back its record.
-    with pytest.raises(RuntimeError, match="durable"), transaction.atomic():
+    with pytest.raises(RuntimeError, match="outermost"), transaction.atomic():
         start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
 
 

@@ -10,7 +10,6 @@ from django.core.management import CommandError
 from delivery.models import Delivery
 from subscribers.confirmed_readers import confirmed
 from subscribers.data_requests.erase import erase
-from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing.file_format.columns import layout_of
 from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.status import RowStatus
@@ -24,7 +23,7 @@ from subscribers.models import (
 )
 from subscribers.refusal_sentences import sentence_of
 from subscribers.suppression.manual_suppression import block, unblock
-from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
+from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers, not_to_mail
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory, the_list
 from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import ADA, get_current, press, sign_up
@@ -153,11 +152,10 @@ class TestWhoIsKnown:
         import_rows(*self.ROW, header=self.HEADER)
         reader = get_current()
         assert reader.state == "pending"
-        asked = RegisteredReaders().no_longer_mailable
-        assert asked([reader.pk], "confirmation") == {reader.pk: "suppressed"}
+        assert not_to_mail([reader.pk], "confirmation") == {reader.pk: "suppressed"}
         # The reader's own sign-up lifts this suppression.
         sign_up(ADA)
-        assert asked([reader.pk], "confirmation") == {}
+        assert not_to_mail([reader.pk], "confirmation") == {}
         press(reader)
         assert confirmed().exists()
 

@@ -1,0 +1,51 @@
+"""The function that says which readers may not get a mail, asked when a call starts."""
+
+from django.db import migrations
+
+# Readers who unsubscribed, bounced or complained still get transactional mail, because they can
+# return through it. Only an operator's block stops it, or a suppression from an import if the
+# reader never signed up here. OFFSET makes PostgreSQL check each address by its key.
+NOT_TO_MAIL = """
+CREATE FUNCTION readers_not_to_mail(
+    p_recipients bigint[], p_kind text, OUT recipient bigint, OUT verdict text
+) RETURNS SETOF record LANGUAGE plpgsql STABLE
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET enable_bitmapscan = off
+    SET enable_hashjoin = off
+    SET enable_mergejoin = off
+AS $$
+BEGIN
+    IF p_kind = 'newsletter' THEN
+        RETURN QUERY
+            SELECT one, CASE WHEN subscriber.id IS NULL OR subscriber.state = 'unsubscribed'
+                             THEN 'withdrawn' ELSE 'suppressed' END
+            FROM unnest(p_recipients) AS one LEFT JOIN subscriber ON subscriber.id = one
+            WHERE subscriber.id IS NULL
+               OR subscriber.state IN ('unsubscribed', 'bounced', 'complained')
+               OR EXISTS (SELECT FROM suppression
+                          WHERE address_key = subscriber.email_key AND lifted_at IS NULL
+                          OFFSET 0);
+    ELSIF p_kind <> 'test' THEN
+        RETURN QUERY
+            SELECT one, CASE WHEN subscriber.id IS NULL THEN 'withdrawn' ELSE 'suppressed' END
+            FROM unnest(p_recipients) AS one LEFT JOIN subscriber ON subscriber.id = one
+            WHERE subscriber.id IS NULL
+               OR EXISTS (SELECT FROM suppression
+                          WHERE address_key = subscriber.email_key AND lifted_at IS NULL
+                            AND (origin = 'operator'
+                                 OR origin = 'import' AND NOT EXISTS (
+                                    SELECT FROM consent_record
+                                     WHERE subscriber_id = subscriber.id
+                                       AND (act = 'record asked' OR act = 'asked'
+                                            AND how IN ('form', 'embedded form'))))
+                          OFFSET 0);
+    END IF;
+END $$;
+"""
+
+
+class Migration(migrations.Migration):
+    dependencies = [("subscribers", "0003_labels")]
+
+    operations = [migrations.RunSQL(NOT_TO_MAIL, "DROP FUNCTION readers_not_to_mail")]
