@@ -99,10 +99,6 @@ class Renderer:
             columns["subject"] = [*map(_as_subject, subjects)]
         return self._template.fill(columns, attempt=attempt.hex)
 
-    def body(self, recipients: Sequence[Recipient], attempt: UUID) -> bytes:
-        """Render the messages as one JSON array."""
-        return b"[%b]" % b",".join(self.messages(recipients, attempt))
-
     def _links(self, recipients: Sequence[int]) -> Sequence[str]:
         if self.is_transactional:
             kind, version = self._edition.kind, self._edition.version

@@ -17,7 +17,8 @@ from delivery.rules.retry_or_settle import AttemptCounters
 class Claim:
     """A batch that one worker holds. `epoch` proves it: later claims have higher ones.
 
-    `copies` are its waiting copies, in the order of their recipients. A look-up has none."""
+    `copies` are its waiting copies, in the order of their recipients. A look-up has none.
+    `settings` changes with the newsletter's settings. A newsletter edition has none."""
 
     batch: int
     epoch: int
@@ -30,6 +31,7 @@ class Claim:
     probing: bool
     history: AttemptCounters
     copies: Sequence[Recipient] = ()
+    settings: str | None = None
 
 
 def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> Claim | None:
@@ -61,9 +63,9 @@ def _claim_next(worker: UUID, lease_s: float, *, unless_slowed: bool) -> Claim |
         )
     if row[0] is None:
         return None
-    counters, recipients, addresses, names = row[9:]
+    counters, recipients, addresses, names, of_settings = row[9:]
     copies = list(zip(recipients or (), addresses or (), names or (), strict=True))
-    return Claim(*(*row[:9], AttemptCounters(*counters), copies))
+    return Claim(*(*row[:9], AttemptCounters(*counters), copies, of_settings))
 
 
 def claim_lookup(worker: UUID, *, lease_s: float) -> Claim | None:

@@ -5,7 +5,6 @@ The guarantees of delivery depend on this order. No transaction is open during t
 from __future__ import annotations
 
 import logging
-import math
 import threading
 import uuid
 from collections import OrderedDict
@@ -46,8 +45,6 @@ logger = logging.getLogger(__name__)
 
 # The most editions whose renderers are kept.
 RENDERERS_KEPT = 8
-# Transactional editions are open for years, and the newsletter's settings may change.
-TRANSACTIONAL_RENDERER_KEPT_S = 1.0
 # A busy thread asks for due look-ups this often.
 LOOKUP_EVERY_S = 0.5
 
@@ -76,7 +73,9 @@ class Dispatcher:
         self._unsent = unsent or UnsentCall()
         self._looks_up_first = True
         self._next_lookup_s = 0.0
-        self._renderers: OrderedDict[int, tuple[Renderer, float]] = OrderedDict()  # By edition.
+        self._renderers: OrderedDict[tuple[int, str | None], Renderer] = (
+            OrderedDict()
+        )  # By edition.
 
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
         """Do one look-up or one call. Return False if nothing was due.
@@ -138,7 +137,7 @@ class Dispatcher:
             slot or Slot(self._slots) as slot,
             self._put_back_on_trouble(claimed, attempt, lease_until_s, is_stopping),
         ):
-            renderer, rows = self._renderer(claimed.edition), claimed.copies
+            renderer, rows = self._renderer(claimed), claimed.copies
             body = renderer.body(rows, attempt)
             phases.end(Phase.RENDER)
             # Half of the lease remains for the start of the call.
@@ -185,14 +184,14 @@ class Dispatcher:
         self._settle(claimed, attempt, recipients, result, until_s, is_stopping)
         phases.end(Phase.SETTLE)
 
-    def _renderer(self, edition: int) -> Renderer:
-        """Return the renderer of an edition. It is made once for many batches."""
-        renderer, until_s = self._renderers.pop(edition, (None, 0.0))
-        if renderer is None or now_s() > until_s:
-            renderer = renderer_of(Edition.objects.get(pk=edition))
-            kept_s = TRANSACTIONAL_RENDERER_KEPT_S if renderer.is_transactional else math.inf
-            until_s = now_s() + kept_s
-        self._renderers[edition] = renderer, until_s
+    def _renderer(self, claimed: Claim) -> Renderer:
+        """Return the renderer of an edition. It is made once for many batches.
+
+        Transactional editions are open for years, so theirs depends on the newsletter's settings."""
+        key = (claimed.edition, claimed.settings)
+        renderer = self._renderers.pop(key, None)
+        renderer = renderer or renderer_of(Edition.objects.get(pk=claimed.edition))
+        self._renderers[key] = renderer
         if len(self._renderers) > RENDERERS_KEPT:
             self._renderers.popitem(last=False)
         return renderer

@@ -33,7 +33,8 @@ CREATE FUNCTION claim_batch(
     OUT batch_id bigint, OUT new_epoch integer, OUT of_edition bigint, OUT of_issue uuid,
     OUT of_version integer, OUT of_kind text, OUT last_attempt uuid, OUT copies integer,
     OUT is_probing boolean, OUT counters integer[],
-    OUT recipients bigint[], OUT addresses text[], OUT names text[]
+    OUT recipients bigint[], OUT addresses text[], OUT names text[],
+    OUT of_settings text
 ) LANGUAGE plpgsql {BY_KEY} AS $$
 BEGIN
     SELECT id INTO batch_id FROM batch
@@ -60,6 +61,10 @@ BEGIN
     INTO new_epoch, of_edition, last_attempt, copies, counters;
     SELECT issue_id, version, kind, probing INTO of_issue, of_version, of_kind, is_probing
     FROM edition WHERE id = of_edition;
+    IF of_kind NOT IN ('newsletter', 'test') THEN
+        -- Changes with every change of the newsletter's settings.
+        of_settings := (SELECT xmin || ' ' || ctid FROM newsletter);
+    END IF;
     SELECT array_agg(recipient_id), array_agg(address), array_agg(name)
     INTO recipients, addresses, names
     FROM (SELECT recipient_id, address, name FROM delivery
