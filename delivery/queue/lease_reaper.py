@@ -1,11 +1,13 @@
 """Recover the batches of crashed workers. Every worker sweeps, without a leader.
 
-Every statement repeats the state, the epoch and the lease it saw, so a worker that settles in
-between wins."""
+A batch is recovered when its lease has expired, or earlier if its worker's process surely ended.
+Every statement repeats the state, the epoch and the lease or the worker that it saw, so a worker
+that settles in between wins."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import DatabaseError, OperationalError, connection
@@ -15,11 +17,12 @@ from psycopg.errors import LockNotAvailable
 from delivery import log_context
 from delivery.monitoring import delivery_metrics
 from delivery.monitoring.metrics_storage import metrics_buffer
-from delivery.queue.batches.batch_state import end_settled_batch
+from delivery.queue.batches.batch_state import end_settled_batch, withdraw_waiting
 from delivery.queue.batches.insert_and_split import halve, waiting_recipients
 from delivery.queue.batches.write_outcomes import change_outcomes
 from delivery.queue.control import pass_probe_on
 from delivery.queue.evidence import apply_evidence, unapplied_evidence
+from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.retry_or_settle import CRASHES_BEFORE_SUSPICION, parked
@@ -31,12 +34,15 @@ MAX_LOCK_WAIT_S = 1
 
 
 @dataclass(frozen=True, slots=True)
-class _ExpiredLease:
+class _Held:
+    """A batch that its worker will not settle."""
+
     batch: int
     edition: int
     epoch: int
     state: str
     attempt: UUID | None
+    dead: UUID | None  # Its worker, if the worker's process has ended.
     issue: UUID | None
     version: int | None
 
@@ -44,158 +50,181 @@ class _ExpiredLease:
 class _EditionLockedError(Exception): ...
 
 
-def recover_expired_leases(*, first_lookup_after_s: float) -> int:
+def recover_expired_leases() -> int:
     """Recover up to `MAX_BATCHES` batches with expired leases; return how many.
 
-    Claimed batches wait again. Batches in a call become unknown and are looked up
-    `first_lookup_after_s` after the call's deadline. The batches of a locked edition are left to
-    the next run."""
+    Claimed batches wait again. Batches in a call become unknown and are looked up. The batches of a
+    locked edition are left to the next run."""
+    return _recover_all(None, ())
+
+
+def recover_dead_worker(worker: UUID, unsent: Collection[UUID]) -> bool:
+    """Recover the batches of a worker whose process has ended; False if some are left.
+
+    The attempts `unsent` were surely not sent, so their batches wait again without a look-up."""
+    _recover_all(worker, unsent)
+    return not _load_held(worker, 1, (), ())
+
+
+def _recover_all(dead: UUID | None, unsent: Collection[UUID]) -> int:
     recovered = 0
     tried: list[int] = []
     locked: list[int] = []
     while True:
         known = len(locked)
-        for lease in _load_expired(MAX_BATCHES - len(tried), tried, locked):
-            if lease.edition in locked:
+        for held in _load_held(dead, MAX_BATCHES - len(tried), tried, locked):
+            if held.edition in locked:
                 continue
-            tried.append(lease.batch)
+            tried.append(held.batch)
             with log_context.scope():
-                log_context.bind(issue=lease.issue, version=lease.version, batch=lease.batch)
-                log_context.bind(attempt=lease.attempt)
+                log_context.bind(issue=held.issue, version=held.version, batch=held.batch)
+                log_context.bind(attempt=held.attempt)
                 try:
-                    recovered += _try_to_recover(lease, first_lookup_after_s)
+                    recovered += _try_to_recover(held, is_unsent=held.attempt in unsent)
                 except _EditionLockedError:
-                    locked.append(lease.edition)
-                    logger.warning("the edition is locked; its expired leases are recovered later")
+                    locked.append(held.edition)
+                    logger.warning("the edition is locked; its batches are recovered later")
         if len(locked) == known:
             return recovered
 
 
-def _load_expired(at_most: int, tried: Sequence[int], locked: Sequence[int]) -> list[_ExpiredLease]:
+def _load_held(
+    dead: UUID | None, at_most: int, tried: Sequence[int], locked: Sequence[int]
+) -> list[_Held]:
+    """Load batches of the worker `dead`, or without it batches with expired leases."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT expired.id, edition_id, epoch, state, attempt, issue_id, version
+            SELECT held.id, edition_id, epoch, state, attempt, %(dead)s::uuid, issue_id, version
             -- A subquery, so that they are found by their own index and not by edition.
             FROM (SELECT * FROM batch
                   WHERE state IN ('claimed', 'sending', 'looking_up')
-                    AND lease_until <= clock_timestamp()
-                    AND id <> ALL(%s) AND edition_id <> ALL(%s)
-                  ORDER BY lease_until LIMIT %s) AS expired
+                    AND CASE WHEN %(dead)s::uuid IS NULL THEN lease_until <= clock_timestamp()
+                             ELSE owner = %(dead)s END
+                    AND id <> ALL(%(tried)s) AND edition_id <> ALL(%(locked)s)
+                  ORDER BY lease_until LIMIT %(at_most)s) AS held
                  LEFT JOIN edition ON edition.id = edition_id
             ORDER BY lease_until
             """,
-            [list(tried), list(locked), at_most],
+            {"dead": dead, "tried": list(tried), "locked": list(locked), "at_most": at_most},
         )
-        return [_ExpiredLease(*row) for row in cursor.fetchall()]
+        return [_Held(*row) for row in cursor.fetchall()]
 
 
-def _try_to_recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
+def _try_to_recover(held: _Held, *, is_unsent: bool) -> bool:
     """Return whether the batch was recovered. A failure must not block other batches."""
     try:
-        recovered = _recover(lease, first_lookup_after_s)
+        recovered = _recover(held, is_unsent)
     except DatabaseError:
-        logger.exception("batch %d could not be recovered and is tried again", lease.batch)
+        logger.exception("batch %d could not be recovered and is tried again", held.batch)
         return False
     if recovered:
-        metrics_buffer.add(delivery_metrics.LEASES_RECOVERED, state=lease.state)
+        metrics_buffer.add(delivery_metrics.LEASES_RECOVERED, state=held.state)
         logger.warning(
-            "batch %d is recovered; its lease expired in state %s", lease.batch, lease.state
+            "batch %d is recovered; %s in state %s",
+            held.batch,
+            "its worker's process ended" if held.dead else "its lease expired",
+            held.state,
         )
     return recovered
 
 
-def _recover(lease: _ExpiredLease, first_lookup_after_s: float) -> bool:
+def _recover(held: _Held, is_unsent: bool) -> bool:
     with short_transaction() as cursor:
         # An edition that stays locked for long must not delay all other editions.
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         try:
-            control = lock_edition(cursor, lease.edition)
+            control = lock_edition(cursor, held.edition)
         except OperationalError as error:
             if isinstance(error.__cause__, LockNotAvailable):
                 raise _EditionLockedError from error
             raise
-        match lease.state:
-            case "claimed":
-                recovered = _recover_claimed(cursor, lease, control)
-            case "sending":
-                recovered = _recover_sending(cursor, lease, first_lookup_after_s)
-            case _:
-                cursor.execute(
-                    f"""
-                    UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL
-                    WHERE {_EXPIRED}
-                    """,  # noqa: S608 -- a constant
-                    [lease.batch, lease.state, lease.epoch],
-                )
-                recovered = bool(cursor.rowcount)
+        if held.state == "claimed" or (held.state == "sending" and is_unsent):
+            recovered = _requeue(cursor, held, control)
+        elif held.state == "sending":
+            recovered = _make_unknown(cursor, held)
+        else:
+            cursor.execute(
+                f"""
+                UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL
+                WHERE {_STILL_HELD}
+                """,  # noqa: S608 -- a constant
+                _seen(held),
+            )
+            recovered = bool(cursor.rowcount)
         if recovered:
             # Evidence that arrived meanwhile was left for the former holder of the batch.
-            unapplied = unapplied_evidence(cursor, lease.batch)
+            unapplied = unapplied_evidence(cursor, held.batch)
             if unapplied:
-                apply_evidence(cursor, lease.edition, unapplied)
+                apply_evidence(cursor, held.edition, unapplied)
     return recovered
 
 
-_EXPIRED = "id = %s AND state = %s AND epoch = %s AND lease_until <= clock_timestamp()"
+_STILL_HELD = """id = %(batch)s AND state = %(was)s AND epoch = %(epoch)s
+          AND (lease_until <= clock_timestamp() OR owner = %(dead)s)"""
 
 
-def _recover_claimed(cursor: CursorWrapper, lease: _ExpiredLease, control: str) -> bool:
+def _seen(held: _Held) -> dict[str, Any]:
+    return {"batch": held.batch, "was": held.state, "epoch": held.epoch, "dead": held.dead}
+
+
+def _requeue(cursor: CursorWrapper, held: _Held, control: str) -> bool:
+    """Let a batch wait again whose call surely did not leave."""
     cursor.execute(
         f"""
-        UPDATE batch SET state = %s, owner = NULL, lease_until = NULL, crashes = crashes + 1
-        WHERE {_EXPIRED}
+        UPDATE batch SET state = %(state)s, owner = NULL, lease_until = NULL, attempt = NULL,
+               crashes = crashes + 1
+        WHERE {_STILL_HELD}
         RETURNING crashes, waiting
         """,  # noqa: S608 -- a constant
-        ["ready" if control == "running" else "paused", lease.batch, lease.state, lease.epoch],
+        {**_seen(held), "state": "ready" if control == "running" else "paused"},
     )
     row = cursor.fetchone()
     if row is None:
         return False
+    if held.state == "sending":
+        _end_attempt(cursor, held, "not_sent")
     crashes, waiting = row
-    if crashes < CRASHES_BEFORE_SUSPICION:
-        return True
-    if waiting > 1:
-        halve(cursor, lease.batch, lease.edition)
+    if control == "cancelled":
+        # The edition ended during the call, which cancelling does not interrupt.
+        quarantine_marked(cursor, held.edition, batch=held.batch)
+        withdraw_waiting(cursor, held.edition, batch=held.batch)
+    elif crashes < CRASHES_BEFORE_SUSPICION:
+        pass
+    elif waiting > 1:
+        halve(cursor, held.batch, held.edition)
     else:
-        outcomes = dict.fromkeys(waiting_recipients(cursor, lease.batch), parked(crashes))
-        change_outcomes(cursor, lease.batch, outcomes, old="waiting")
-        end_settled_batch(cursor, lease.batch)
-        pass_probe_on(cursor, lease.edition)
+        outcomes = dict.fromkeys(waiting_recipients(cursor, held.batch), parked(crashes))
+        change_outcomes(cursor, held.batch, outcomes, old="waiting")
+        end_settled_batch(cursor, held.batch)
+        pass_probe_on(cursor, held.edition)
     return True
 
 
-def _recover_sending(
-    cursor: CursorWrapper, lease: _ExpiredLease, first_lookup_after_s: float
-) -> bool:
+def _make_unknown(cursor: CursorWrapper, held: _Held) -> bool:
+    """Let a batch be looked up at once. The schedule counts from the call's deadline."""
     cursor.execute(
         f"""
         UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL,
                crashes = crashes + 1, lookups = 0, unknown = unknown + waiting, waiting = 0,
-               unknown_since = since,
-               due_at = greatest(clock_timestamp(), since + make_interval(secs => %s)),
-               reason = %s
-        FROM (SELECT batch.id AS expired_id, coalesce(deadline_at, lease_until) AS since
+               unknown_since = since, due_at = clock_timestamp(), reason = %(reason)s
+        FROM (SELECT batch.id AS lost_id, coalesce(deadline_at, lease_until) AS since
               FROM batch LEFT JOIN attempt ON attempt.id = batch.attempt) AS call
-        WHERE expired_id = batch.id AND {_EXPIRED}
-        RETURNING batch.attempt
+        WHERE lost_id = batch.id AND {_STILL_HELD}
         """,  # noqa: S608 -- a constant
-        [
-            first_lookup_after_s,
-            Reason.of(ReasonCode.WORKER_LOST).dumps(),
-            lease.batch,
-            lease.state,
-            lease.epoch,
-        ],
+        {**_seen(held), "reason": Reason.of(ReasonCode.WORKER_LOST).dumps()},
     )
-    row = cursor.fetchone()
-    if row is None:
+    if not cursor.rowcount:
         return False
     cursor.execute(
         "UPDATE delivery SET outcome = 'unknown' WHERE batch_id = %s AND outcome = 'waiting'",
-        [lease.batch],
+        [held.batch],
     )
     delivery_metrics.count_deliveries({"unknown": cursor.rowcount})
-    # The end of the call is unknown, so it is not recorded. Look-ups are timed from its deadline.
-    cursor.execute("UPDATE attempt SET result = 'unknown' WHERE id = %s", [row[0]])
+    _end_attempt(cursor, held, "unknown")
     return True
+
+
+def _end_attempt(cursor: CursorWrapper, held: _Held, result: str) -> None:
+    # The end of the call is unknown, so it is not recorded. Look-ups are timed from its deadline.
+    cursor.execute("UPDATE attempt SET result = %s WHERE id = %s", [result, held.attempt])

@@ -192,6 +192,7 @@ def after_lookup(
     *,
     convincing: bool,
     forgotten: bool = False,
+    elapsed_s: float,
     jitter: float,
     policy: Policy,
 ) -> Settlement:
@@ -199,8 +200,13 @@ def after_lookup(
 
     `unknown` maps each delivery's key to its recipient. `convincing` is false while the search
     lags: it does not list something that was accepted later. With `forgotten` the provider may have
-    no record of the call. In both cases an empty result proves nothing."""
+    no record of the call. `elapsed_s` counts from the end of the call, or from its deadline if no
+    end was recorded; it is negative before that. In the first two cases, and before the first time
+    of the schedule, an empty result proves nothing."""
     retry = _put_off(Next.LOOK_UP, history, jitter, policy)
+    # May be due before the deadline, from which the schedule counts.
+    retry = replace(retry, lookup_after_s=min(0.0, elapsed_s))
+    early_s = 0.0 if history.lookups else policy.lookup_after_s[0] - elapsed_s
     if isinstance(result, SearchFailed):
         return replace(
             retry, reason=result.reason, delay_s=max(retry.delay_s, result.retry_after_s or 0.0)
@@ -213,6 +219,9 @@ def after_lookup(
         decided = _wait_for_decision(ReasonCode.PROVIDER_HAS_FORGOTTEN)
     elif not convincing:
         decided = replace(retry, reason=Reason.of(ReasonCode.LOOKUP_LAGS))
+    elif early_s > 0:
+        reason = Reason.of(ReasonCode.NOT_FOUND_YET)
+        decided = replace(retry, reason=reason, delay_s=min(retry.delay_s, early_s))
     elif history.lookups + 1 < len(policy.lookup_after_s):
         before, after = policy.lookup_after_s[history.lookups : history.lookups + 2]
         decided = Settlement(

@@ -34,13 +34,14 @@ class LookupContext:
     stream after the unknown call's deadline. While the search does not show it, an empty result
     proves nothing. `kept` is evidence that came after the claim was lost. With `has_provider_id`
     the deliveries must never be resent automatically. `is_forgotten`: the provider may no longer
-    have a record of the call."""
+    have a record of the call. `elapsed_s` counts from the call's end or its deadline."""
 
     stream: str
     unknown: Mapping[str, int]
     witness: UUID | None
     kept: Sequence[FoundMessage]
     has_provider_id: bool
+    elapsed_s: float
     is_forgotten: bool = False
     is_cancelled: bool = False
 
@@ -55,7 +56,8 @@ def load_lookup_context(claim: Claim) -> LookupContext:
                          (SELECT min(sent_at) FROM delivery
                           WHERE batch_id = batch.id AND outcome = 'unknown'))
                        < clock_timestamp() - make_interval(days => %s),
-                   control = 'cancelled'
+                   control = 'cancelled',
+                   extract(epoch FROM clock_timestamp() - unknown_since)::float8
             -- With OFFSET, PostgreSQL reads one batch by its key.
             FROM (SELECT * FROM batch WHERE id = %s OFFSET 0) AS batch
                  JOIN edition ON edition.id = edition_id
@@ -64,7 +66,7 @@ def load_lookup_context(claim: Claim) -> LookupContext:
             """,
             [settings.POSTMARK_RETENTION_DAYS - 1, claim.batch],
         )
-        stream, since, is_forgotten, is_cancelled = cursor.fetchone()
+        stream, since, is_forgotten, is_cancelled, elapsed_s = cursor.fetchone()
         cursor.execute(
             """
             SELECT recipient_id, provider_message_id IS NOT NULL FROM delivery
@@ -102,6 +104,7 @@ def load_lookup_context(claim: Claim) -> LookupContext:
         witness=witness[0] if witness else None,
         kept=kept,
         has_provider_id=any(has_id for _, has_id in rows),
+        elapsed_s=elapsed_s,
         is_forgotten=is_forgotten,
         is_cancelled=is_cancelled,
     )
@@ -130,6 +133,7 @@ def look_up(
         claim.history,
         convincing=convincing,
         forgotten=context.is_forgotten,
+        elapsed_s=context.elapsed_s,
         jitter=jitter,
         # A cancelled edition is never resent, under any policy. Absent copies are withdrawn, so
         # that no decision is left.

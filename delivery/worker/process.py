@@ -21,7 +21,7 @@ from delivery import log_context
 from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.monitoring import metrics_storage, worker_heartbeat
 from delivery.postmark.client import now_s
-from delivery.queue.lease_reaper import recover_expired_leases
+from delivery.queue.lease_reaper import recover_dead_worker, recover_expired_leases
 from delivery.reconcile import database_identity
 from delivery.rules import retry_or_settle
 from delivery.tasks import background_tasks
@@ -29,6 +29,7 @@ from delivery.tasks.background_tasks import BackgroundTask
 from delivery.worker.call_slots import CallSlots, threads_for
 from delivery.worker.database_outage_log import OutageLog
 from delivery.worker.step import Dispatcher
+from delivery.worker.unsent_calls import UnsentCall, UnsentCalls, find_dead_workers
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +95,7 @@ class Worker:
         signal.sigwait(STOPPING_SIGNALS)
         self.stop()
         number = signal.sigwait(STOPPING_SIGNALS)
-        # Not sys.exit, which would wait for calls in flight. Expired leases free their batches.
+        # Not sys.exit, which would wait for calls in flight. Other workers recover their batches.
         os._exit(128 + number)
 
     def run(self, *, until: Callable[[], bool] = lambda: False) -> bool:
@@ -107,12 +108,17 @@ class Worker:
         tasks = background_tasks.background_tasks() if self.runs_tasks else []
         if self.runs_tasks:
             self._beat()
+        unsent = UnsentCalls(self.id)
+        works: list[tuple[str, Callable[[], None]]] = [
+            *(
+                (f"call-{number}", partial(self._send, unsent.entry(number)))
+                for number in range(self._threads)
+            ),
+            *((task.name, self._thread_of(task)) for task in tasks),
+        ]
         threads = [
-            threading.Thread(target=log_context.inherited(target), name=name, daemon=True)
-            for name, target in (
-                *((f"call-{number}", self._send) for number in range(self._threads)),
-                *((task.name, self._thread_of(task)) for task in tasks),
-            )
+            threading.Thread(target=log_context.inherited(work), name=name, daemon=True)
+            for name, work in works
         ]
         for thread in threads:
             thread.start()
@@ -125,6 +131,7 @@ class Worker:
             self.stop()
             for thread in threads:
                 thread.join()
+            unsent.close()
             if self.runs_tasks:
                 self._run_duty(lambda: worker_heartbeat.remove_worker(self._heartbeat.id))
             self._run_duty(metrics_storage.flush)
@@ -136,7 +143,8 @@ class Worker:
         duties: tuple[Callable[[], object], ...] = (
             self._check_identity,
             self._beat,
-            lambda: recover_expired_leases(first_lookup_after_s=self._policy.lookup_after_s[0]),
+            recover_dead_workers,
+            recover_expired_leases,
             lambda: background_tasks.run_all(partial(self._log_failure, now_s())),
         )
         if not self.runs_tasks:
@@ -187,7 +195,7 @@ class Worker:
                 self._log_failure(began_s, "a duty of the worker failed", error)
                 return False, None
 
-    def _send(self) -> None:
+    def _send(self, unsent: UnsentCall) -> None:
         with closing(postmark_from_settings()) as postmark:
             dispatcher = Dispatcher(
                 self.id,
@@ -196,6 +204,7 @@ class Worker:
                 jitter=self._random.random,
                 lookup_lock=self._lookup_lock,
                 slots=self._slots,
+                unsent=unsent,
             )
             self._repeat(dispatcher.step, "a step failed; its batch returns when the lease expires")
 
@@ -243,6 +252,13 @@ class Worker:
         return max(
             self._poll_s / 2, retry_or_settle.delay_after(failures, self._random.random(), policy)
         )
+
+
+def recover_dead_workers() -> None:
+    """Recover the batches of workers on this machine whose processes have ended."""
+    for dead in find_dead_workers():
+        if recover_dead_worker(dead.id, dead.unsent):
+            dead.forget()
 
 
 def raise_niceness(niceness: int) -> None:

@@ -40,14 +40,11 @@ class UnsentCall:
         self._is_listed = False
 
     def add(self, attempt: UUID) -> None:
-        """List an attempt, before it is committed."""
-        if self._file is None:
-            return
-        try:
-            os.pwrite(self._file, attempt.bytes + _LISTED, self._offset)
-            self._is_listed = True
-        except OSError as error:
-            logger.warning("a call could not be listed as unsent: %s", error)
+        """List an attempt, before it is committed. Without space it is not listed."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                os.pwrite(self._file, attempt.bytes + _LISTED, self._offset)
+                self._is_listed = True
 
     def remove(self) -> None:
         """Remove the attempt, before the last piece of its request is written.
@@ -59,41 +56,44 @@ class UnsentCall:
 
 
 class UnsentCalls:
-    """The list of this process.
+    """The list of this process, or no list if its file cannot be written.
 
     Open it after the last fork, because a child process would share its lock."""
 
     def __init__(self, worker: UUID) -> None:
-        self._path = _folder() / worker.hex
-        self._slots = 0
-        # Other processes must not find the file before it is locked.
-        hidden = self._path.with_name(f".{worker.hex}")
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._file = os.open(hidden, flags, 0o600)
+        self._worker = worker
+        self._file: int | None = None
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.pwrite(self._file, _header(), 0)
+            self._path = _folder() / worker.hex
+            self._file = self._create()
+        except OSError as error:
+            logger.info("unsent calls are not listed, so batches wait for their leases: %s", error)
+
+    def _create(self) -> int:
+        # Other processes must not find the file before it is locked.
+        hidden = self._path.with_name(f".{self._worker.hex}")
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(hidden, flags, 0o600)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.pwrite(file, _header(), 0)
             hidden.rename(self._path)
         except OSError:
             hidden.unlink(missing_ok=True)
-            os.close(self._file)
+            os.close(file)
             raise
+        return file
 
-    def new_entry(self) -> UnsentCall:
-        """Make the entry for one thread. Not thread-safe."""
-        offset = _HEADER_BYTES + self._slots * _SLOT_BYTES
-        self._slots += 1
-        try:
-            # Allocates the bytes, so that a full disk cannot refuse a change of them.
-            os.pwrite(self._file, bytes(_SLOT_BYTES), offset)
-        except OSError:
-            return UnsentCall()
-        return UnsentCall(self._file, offset)
+    def entry(self, number: int) -> UnsentCall:
+        """Return the entry of one thread."""
+        return UnsentCall(self._file, _HEADER_BYTES + number * _SLOT_BYTES)
 
     def close(self) -> None:
         """Delete the file and release the lock. Call it only when every call has ended."""
-        self._path.unlink(missing_ok=True)
-        os.close(self._file)
+        if self._file is not None:
+            self._path.unlink(missing_ok=True)
+            os.close(self._file)
+            self._file = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +107,6 @@ class DeadWorker:
     def forget(self) -> None:
         """Delete its file, because nothing is left to recover."""
         self.path.unlink(missing_ok=True)
-
-
-def open_unsent_calls(worker: UUID) -> UnsentCalls | None:
-    """Open the list of this process; None if that is impossible here."""
-    try:
-        return UnsentCalls(worker)
-    except OSError as error:
-        logger.info("no list of unsent calls is kept, so batches wait for their leases: %s", error)
-        return None
 
 
 def find_dead_workers() -> Iterator[DeadWorker]:

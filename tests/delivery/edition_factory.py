@@ -113,7 +113,7 @@ class Newsroom:
 
     def recover_expired_leases(self) -> int:
         """Do what every worker does now and then."""
-        return recover_expired_leases(first_lookup_after_s=policy_from_settings().lookup_after_s[0])
+        return recover_expired_leases()
 
     def let_time_pass(self, seconds: float) -> None:
         """Move every stored time into the past, as if `seconds` had passed.

@@ -39,7 +39,8 @@ def copies_by_key(newsroom: Newsroom) -> dict[str, int]:
 
 def begun() -> tuple[Claim, uuid.UUID, Sequence[int]]:
     """Start the call of the next batch; return it with its attempt and readers."""
-    claimed, attempt = claim_next_batch(), uuid.uuid4()
+    claimed, attempt = claim(WORKER, lease_s=30), uuid.uuid4()
+    assert claimed is not None
     started = start(claimed, attempt, WORKER, deadline_s=5, lease_s=5)
     assert started
     return claimed, attempt, started

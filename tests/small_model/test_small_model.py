@@ -153,7 +153,7 @@ class RealQueue:
                 assert worker is not None
                 self._settle_look_up(who, worker.answer)
             case "brings the batch back":
-                assert recover_expired_leases(first_lookup_after_s=POLICY.lookup_after_s[0]) == 1
+                assert recover_expired_leases() == 1
             case "pauses":
                 assert pause(self.edition.pk)
             case "resumes":

@@ -10,7 +10,8 @@ from django.db import connection, transaction
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.batches.insert_and_split import split_off
 from delivery.queue.claim import claim, release
-from delivery.queue.lease_reaper import MAX_BATCHES
+from delivery.queue.control import cancel
+from delivery.queue.lease_reaper import MAX_BATCHES, recover_dead_worker
 from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.outcomes import Next, Settlement, Unknown
@@ -18,7 +19,7 @@ from delivery.rules.reason import Reason, ReasonCode
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
-from tests.delivery.worker_steps import begun, claim_next_batch
+from tests.delivery.worker_steps import WORKER, asked, begun, claim_next_batch
 
 
 def test_batch_with_a_valid_lease_is_not_recovered(newsroom: Newsroom) -> None:
@@ -194,6 +195,84 @@ def test_sweep_waits_once_for_a_locked_edition(newsroom: Newsroom) -> None:
 
     assert locked_by_sweep == [locked.pk, other.pk]
     assert newsroom.batch(other).state == "ready"
+
+
+def test_a_dead_workers_claim_is_released_at_once(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2, batch_size=1)
+    assert claim(WORKER, lease_s=30)
+    assert claim(uuid.uuid4(), lease_s=30)
+
+    assert recover_dead_worker(WORKER, ())
+
+    states = [(batch.state, batch.crashes) for batch in newsroom.batches(edition)]
+    assert states == [("ready", 1), ("claimed", 0)]
+
+
+def test_a_dead_workers_unsent_call_is_sent_at_once(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    _, unsent, _ = begun()
+
+    assert recover_dead_worker(WORKER, {unsent})
+    assert newsroom.batch(edition).crashes == 1
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    assert [one.result for one in newsroom.attempts(edition)] == ["not_sent", "answered"]
+
+
+def test_a_dead_workers_other_calls_are_unknown(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    _, attempt, _ = begun()
+
+    assert recover_dead_worker(WORKER, {uuid.uuid4()})
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["unknown"] * 3
+    batch = newsroom.batch(edition)
+    assert (batch.state, batch.attempt, batch.crashes) == ("unknown", attempt, 1)
+    assert newsroom.sandbox.summary()["accepted"] == 0
+
+
+def test_a_dead_workers_look_up_is_repeated(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    _, attempt, _ = begun()
+    assert recover_dead_worker(WORKER, ())
+    asked()
+
+    # Its own call, which was looked up, is still listed.
+    assert recover_dead_worker(WORKER, {attempt})
+
+    batch = newsroom.batch(edition)
+    assert (batch.state, batch.attempt, batch.crashes) == ("unknown", attempt, 1)
+
+
+def test_unsent_copies_of_a_cancelled_edition_are_withdrawn(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    _, unsent, _ = begun()
+    cancel(edition.pk)
+
+    assert recover_dead_worker(WORKER, {unsent})
+
+    assert newsroom.outcomes(edition) == ["withdrawn"] * 2
+    assert newsroom.state(edition) == "cancelled"
+
+
+def test_a_dead_worker_is_kept_while_its_edition_is_locked(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    assert claim(WORKER, lease_s=30)
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        assert not Beside(lambda: recover_dead_worker(WORKER, ())).end()
+    assert recover_dead_worker(WORKER, ())
+    assert newsroom.batch(edition).state == "ready"
+
+
+def test_a_copy_that_kills_workers_before_its_call_is_parked(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    for _ in range(2):
+        _, unsent, _ = begun()
+        assert recover_dead_worker(WORKER, {unsent})
+    assert newsroom.outcomes(edition) == ["failed"]
 
 
 def test_only_waiting_copies_can_be_split_off(newsroom: Newsroom) -> None:

@@ -26,6 +26,7 @@ def settle(
     *,
     convincing: bool = True,
     forgotten: bool = False,
+    elapsed_s: float = 1e6,
     lookups: int = 0,
     tries: int = 0,
     deferrals: int = 0,
@@ -38,6 +39,7 @@ def settle(
         AttemptCounters(tries=tries, deferrals=deferrals, crashes=crashes, lookups=lookups),
         convincing=convincing,
         forgotten=forgotten,
+        elapsed_s=elapsed_s,
         jitter=0.5,
         policy=policy,
     )
@@ -82,6 +84,23 @@ def test_look_up_follows_the_schedule(
     answer: LookupResult, count: int, given: dict[str, object], words: str
 ) -> None:
     assert decision(answer, count, **given) == words
+
+
+@pytest.mark.parametrize(
+    ("elapsed_s", "deferrals", "words"),
+    [
+        (59.0, 0, "look up in 1 s, deferral 1"),
+        (0.0, 2, "look up in 10 s, deferral 3"),
+        # Due before the deadline, 100 s ahead, from which the schedule counts.
+        (-100.0, 10, "look up not before 160 s, -100 s after it became unknown, deferral 11"),
+        (-100.0, 1, "look up not before 5 s, -100 s after it became unknown, deferral 2"),
+    ],
+)
+def test_absence_before_the_schedule_begins_does_not_count(
+    elapsed_s: float, deferrals: int, words: str
+) -> None:
+    then = decision(found(1), 2, elapsed_s=elapsed_s, deferrals=deferrals)
+    assert then == f"sent, as it was: {words}"
 
 
 def test_held_copies_are_not_resent_without_a_decision() -> None:

@@ -63,7 +63,8 @@ def holds_for_every(settlement: Settlement, asked: set[int]) -> None:
     assert set(settlement.outcomes) <= asked
     assert set(settlement.duplicates) <= set(settlement.outcomes)
     assert settlement.delay_s >= 0
-    assert settlement.lookup_after_s >= 0
+    # Negative only to ask before the deadline.
+    assert settlement.lookup_after_s >= 0 or settlement.next is Next.LOOK_UP
     if settlement.next is Next.WAIT_FOR_DECISION:
         assert settlement.reason or settlement.stop_edition
 
@@ -130,6 +131,7 @@ lookups = st.one_of(
     lookups,
     st.sets(st.sampled_from(KEYS[:4]), min_size=1),
     st.booleans(),
+    st.floats(-200, 100_000),
     histories,
     situations,
 )
@@ -137,12 +139,15 @@ def test_unknown_copies_wait_again_only_after_the_schedule(
     answer: LookupResult,
     keys: set[str],
     convincing: bool,
+    elapsed_s: float,
     history: AttemptCounters,
     situation: dict[str, Any],
 ) -> None:
     policy = situation["policy"]
     unknown = {key: ord(key) for key in keys}
-    settlement = after_lookup(answer, unknown, history, convincing=convincing, **situation)
+    settlement = after_lookup(
+        answer, unknown, history, convincing=convincing, elapsed_s=elapsed_s, **situation
+    )
     holds_for_every(settlement, set(unknown.values()))
     listed = (
         {fact.delivery for fact in answer.found} if isinstance(answer, SearchAnswered) else set()
@@ -151,6 +156,7 @@ def test_unknown_copies_wait_again_only_after_the_schedule(
         isinstance(answer, SearchAnswered)
         and convincing
         and history.lookups + 1 >= len(policy.lookup_after_s)
+        and (history.lookups > 0 or elapsed_s >= policy.lookup_after_s[0])
     )
     for key, recipient in unknown.items():
         outcome = settlement.outcomes.get(recipient)

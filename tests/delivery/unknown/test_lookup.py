@@ -1,6 +1,7 @@
 """An unknown attempt is never resent before the provider was asked."""
 
 import uuid
+from datetime import timedelta
 
 import pytest
 from django.db import connection, transaction
@@ -10,6 +11,7 @@ from django.db.models.functions import Now
 from delivery.configuration import postmark_from_settings
 from delivery.models import Attempt, Batch, Delivery, Edition
 from delivery.queue.claim import claim_lookup
+from delivery.queue.lease_reaper import recover_dead_worker
 from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.start import start
 from delivery.rules import retry_or_settle
@@ -126,17 +128,38 @@ def test_an_empty_result_of_a_lagging_search_does_not_count(newsroom: Newsroom) 
     assert newsroom.sandbox.summary()["accepted"] == 6
 
 
-def test_a_lost_call_is_looked_up_from_its_deadline_on(newsroom: Newsroom) -> None:
+def test_silence_about_a_lost_call_counts_from_its_deadline(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=3)
     a_call_whose_worker_is_lost(newsroom)
     newsroom.let_time_pass(11)
     assert newsroom.recover_expired_leases() == 1
     (attempt,) = newsroom.attempts(edition)
-    batch = newsroom.batch(edition)
     assert (attempt.result, attempt.finished_at) == (Attempt.Result.UNKNOWN, None)
-    assert batch.unknown_since == attempt.deadline_at
-    assert (batch.due_at - attempt.deadline_at).total_seconds() == pytest.approx(60)
+    assert newsroom.batch(edition).unknown_since == attempt.deadline_at
+
+    # The provider is asked at once, 6 s after the deadline.
+    newsroom.deliver_all()
+    assert newsroom.sandbox.summary()["calls"]["total"] == 1
+    newsroom.deliver_after(48)
+    assert newsroom.batch(edition).lookups == 0
+    newsroom.deliver_after(6)
+
+    assert newsroom.batch(edition).lookups == 1
     assert newsroom.outcomes(edition) == ["unknown"] * 3
+
+
+def test_a_lost_call_that_was_accepted_is_found_at_once(newsroom: Newsroom) -> None:
+    edition = publish_unanswered(newsroom)
+    worker = uuid.uuid4()
+    Batch.objects.update(state="sending", owner=worker, lease_until=Now() + timedelta(seconds=150))
+    Batch.objects.update(waiting=3, unknown=0)
+    Delivery.objects.update(outcome="waiting")
+    Attempt.objects.update(deadline_at=Now() + timedelta(seconds=120))
+
+    assert recover_dead_worker(worker, ())
+    newsroom.deliver_all()
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
 
 
 def test_index_updated_between_two_queries_proves_no_absence(

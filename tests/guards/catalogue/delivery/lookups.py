@@ -10,6 +10,10 @@ a failed look-up gives no information
 silence is believed only at the end of the schedule
     after_lookup: elif «history.lookups + 1 < len(policy.lookup_after_s) → False»:
     test_each_absence_leads_to_the_next_look_up
+silence before the first time of the schedule gives no information
+    after_lookup: elif «early_s > 0 → False»:
+    test_absence_before_the_schedule_begins_does_not_count
+    test_silence_about_a_lost_call_counts_from_its_deadline
 the next look-up keeps to the schedule
     after_lookup: lookup_after_s=«after → policy.lookup_after_s[0]»,
     test_each_absence_leads_to_the_next_look_up
@@ -52,7 +56,7 @@ a batch that cost two workers during their calls is halved
     _after_absence: Next.«HALVE if suspected and len(absent) > 1 else Next.»TRY_AGAIN,
     test_batch_with_two_crashes_is_halved_and_parked
 a batch is suspected after two lost workers
-    _recover_claimed: if crashes «< → <=» CRASHES_BEFORE_SUSPICION:
+    _requeue: elif crashes «< → <=» CRASHES_BEFORE_SUSPICION:
     test_copy_that_crashes_workers_is_found_by_halving_and_parked
 further copies that a look-up finds become evidence
     after_lookup: decided.outcomes}«, duplicates=duplicates»)

@@ -66,7 +66,7 @@ if all readers of the first batch have left, the next batch goes first
     start.start_in: «pass_probe_on(cursor, claim.edition) → pass» return []
     test_an_empty_first_batch_does_not_end_the_probe
 if the first batch is parked, the next one goes first
-    _recover_claimed: «pass_probe_on(cursor, lease.edition) → pass»
+    _requeue: «pass_probe_on(cursor, held.edition) → pass»
     test_parked_probe_releases_the_rest
 look-ups count from the time when the copy became unconfirmed
     _CHANGE_BATCH: «{_SINCE} + make_interval(secs => %(lookup_after)s) → clock_timestamp()»
@@ -79,41 +79,54 @@ an inconclusive look-up leaves the copy unconfirmed
 a current lease is left alone
     why: The reaper checks the lease when it searches for lost batches, and again in the
         statement that recovers one.
-    _load_expired: «AND lease_until <= clock_timestamp()» AND id
-    _EXPIRED: id = %s AND state = %s AND epoch = %s «AND lease_until <= clock_timestamp()»
+    _load_held: AND CASE WHEN %(dead)s::uuid IS NULL THEN «lease_until <= clock_timestamp() → true»
+    _STILL_HELD: AND («lease_until <= clock_timestamp() OR owner = %(dead)s → true»)
     test_batch_with_a_valid_lease_is_not_recovered
+only the batches of the dead worker are recovered before their leases expire
+    why: The reaper names the worker when it searches for lost batches, and again in the
+        statement that recovers one.
+    _load_held: ELSE «owner = %(dead)s → true» END
+    _STILL_HELD: AND («lease_until <= clock_timestamp() OR owner = %(dead)s → true»)
+    test_a_dead_workers_claim_is_released_at_once
 the reaper checks the epoch that it saw
     why: A batch claimed anew has a current lease.
-    _EXPIRED: = %s AND «epoch = %s AND lease_until <= clock_timestamp() → (epoch = %s OR true)»
+    _STILL_HELD: AND «epoch = %(epoch)s → (%(epoch)s IS NOT NULL)» AND («lease_until <=
+        clock_timestamp() OR owner = %(dead)s → true»)
     test_sweep_skips_a_batch_claimed_meanwhile
 the reaper checks the state that it saw
-    why: A settled or returned batch has no lease.
-    _EXPIRED: «→ (» state = %s «→ OR true)» AND epoch = %s «AND lease_until <= clock_timestamp()»
+    why: A settled or returned batch has no lease and no owner.
+    _STILL_HELD: AND «state = %(was)s → (%(was)s IS NOT NULL)» AND epoch = %(epoch)s AND
+        («lease_until <= clock_timestamp() OR owner = %(dead)s → true»)
     test_batch_released_during_a_sweep_counts_no_crash
 a call that its worker settled meanwhile is no crash
-    _recover_sending: expired_id = batch.id AND «{_EXPIRED} → batch.id = %s AND %s::text IS NOT
-        NULL AND %s::bigint IS NOT NULL»
+    _make_unknown: lost_id = batch.id AND «{_STILL_HELD} → batch.id = %(batch)s»
     test_call_settled_during_a_sweep_counts_no_crash
 the reaper uses evidence that arrived after the worker was lost
-    _recover: unapplied «= unapplied_evidence(cursor, lease.batch) → : list[int] = []»
+    _recover: unapplied «= unapplied_evidence(cursor, held.batch) → : list[int] = []»
     test_lease_reaper_applies_evidence_of_a_crashed_worker
 copies of a lost worker wait with the rest while their edition is held back
-    _recover_claimed: "ready" «if control == "running" else "paused"»
+    _requeue: "ready" «if control == "running" else "paused"»
     test_recovered_batch_of_a_paused_edition_is_paused
-a lost call is looked up after its deadline, not before
-    _recover_sending: coalesce(«deadline_at → started_at», lease_until) AS since
-    test_a_lost_call_is_looked_up_from_its_deadline_on
-the first look-up after a lost call waits for the quiet period
-    _recover_sending: greatest(clock_timestamp(), since + «→ 0 *» make_interval(secs => %s)),
-    test_a_lost_call_is_looked_up_from_its_deadline_on
+silence about a lost call counts from its deadline
+    _make_unknown: coalesce(«deadline_at → started_at», lease_until) AS since
+    test_silence_about_a_lost_call_counts_from_its_deadline
+a lost call that may have left is not sent again before a look-up
+    _recover: (held.state == "sending" and «is_unsent → True»):
+    test_a_dead_workers_other_calls_are_unknown
+only a call is repeated as unsent, not its look-up
+    _recover: («held.state == "sending" and» is_unsent):
+    test_a_dead_workers_look_up_is_repeated
+unsent copies of a cancelled edition are withdrawn, not sent
+    _requeue: if «control == "cancelled" → False»:
+    test_unsent_copies_of_a_cancelled_edition_are_withdrawn
 a worker lost before its call counts against the batch
-    _recover_claimed: owner = NULL, lease_until = NULL«, crashes = crashes + 1» WHERE
+    _requeue: attempt = NULL«, crashes = crashes + 1» WHERE
     test_copy_that_crashes_workers_is_found_by_halving_and_parked
 a worker lost during its call counts against the batch
-    _recover_sending: «crashes = crashes + 1,» lookups = 0,
+    _make_unknown: «crashes = crashes + 1,» lookups = 0,
     test_a_copy_that_kills_workers_mid_call_is_parked
 a batch that cost two workers is halved
-    _recover_claimed: «halve(cursor, lease.batch, lease.edition) → pass»
+    _requeue: «halve(cursor, held.batch, held.edition) → pass»
     test_copy_that_crashes_workers_is_found_by_halving_and_parked
 halves start without the crashes of the whole
     halve: «cursor.execute("UPDATE batch SET crashes = 0 WHERE id = %s", [batch]) → pass»
@@ -121,4 +134,24 @@ halves start without the crashes of the whole
 one batch that cannot be recovered does not block the others
     _try_to_recover: except «DatabaseError → ZeroDivisionError»:
     test_failing_recovery_does_not_block_others
+
+# --- Lists of unsent calls ---
+a list counts only once its process has ended
+    find_dead_workers: «fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) → pass»
+    test_list_is_read_once_its_process_is_dead
+a process holds the lock on its list
+    _create: «fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) → pass»
+    test_list_is_read_once_its_process_is_dead
+a list of an earlier boot is not believed
+    find_dead_workers: if «content[:_HEADER_BYTES] == _header() → True»:
+    test_list_of_an_earlier_boot_is_not_believed
+a list in a folder that others may change is not believed
+    _folder: or found.st_mode & «0o022 → 0»:
+    test_without_a_private_folder_nothing_is_listed
+a request that is about to be complete is not listed
+    UnsentCall.remove: «os.pwrite(self._file, _NOT_LISTED, self._offset + _ATTEMPT_BYTES) → pass»
+    test_list_is_read_once_its_process_is_dead
+every call announces its last piece to the list
+    Dispatcher.send: about_to_complete=«self._unsent.remove → lambda: None»,
+    test_accepted_call_of_a_killed_worker_is_found_at_once
 """)

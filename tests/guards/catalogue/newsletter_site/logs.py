@@ -100,7 +100,7 @@ the line of a look-up names its call
     Dispatcher._look_up: «bind_claim(claimed, claimed.attempt)»
     test_the_line_of_a_look_up_names_its_call
 the reaper names the lost call
-    recover_expired_leases: «log_context.bind(attempt=lease.attempt)»
+    _recover_all: «log_context.bind(attempt=held.attempt)»
     test_the_line_of_the_sweep_alone_names_its_call
 an answer before routing has its route in the log too
     route_of: getattr(request, "resolver_match", None) «or resolve(request.path_info)»

@@ -1,0 +1,100 @@
+"""A killed process leaves a list of the calls that it surely did not send."""
+
+import os
+import signal
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from delivery.worker.unsent_calls import UnsentCalls, find_dead_workers
+
+pytestmark = pytest.mark.process
+
+WORKER, SENT, UNSENT, OTHER = (uuid.uuid4() for _ in range(4))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, settings: Any) -> Path:
+    settings.HOMING_DATA_DIR = tmp_path
+    return tmp_path
+
+
+def the_file(folder: Path) -> Path:
+    (file,) = folder.glob("calls-*/*")
+    return file
+
+
+@contextmanager
+def process_that(work: Callable[[UnsentCalls], object]) -> Iterator[None]:
+    """Run `work` in a child process, and kill the child at the end of the block."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        work(UnsentCalls(WORKER))
+        os.write(theirs, b"!")
+        signal.pause()
+    try:
+        assert os.read(ours, 1) == b"!"
+        yield
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def makes_calls(calls: UnsentCalls) -> None:
+    """Be killed in three calls; one request is about to be complete."""
+    for number, attempt in enumerate((SENT, UNSENT, OTHER)):
+        calls.entry(number).add(attempt)
+    first = calls.entry(0)
+    first.add(SENT)
+    first.remove()
+
+
+def test_list_is_read_once_its_process_is_dead(folder: Path) -> None:
+    with process_that(makes_calls):
+        assert list(find_dead_workers()) == []
+    (dead,) = find_dead_workers()
+    assert (dead.id, dead.unsent) == (WORKER, {UNSENT, OTHER})
+
+    dead.forget()
+
+    assert list(find_dead_workers()) == []
+
+
+def test_list_of_an_earlier_boot_is_not_believed(folder: Path) -> None:
+    with process_that(makes_calls):
+        pass
+    content = the_file(folder).read_bytes()
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip().encode()
+    the_file(folder).write_bytes(content.replace(boot, str(uuid.uuid4()).encode()))
+
+    assert list(find_dead_workers()) == []
+    assert list(folder.glob("calls-*/*")) == []
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_without_a_private_folder_nothing_is_listed(folder: Path, missing: bool) -> None:
+    UnsentCalls(OTHER).close()
+    (private,) = folder.iterdir()
+    private.rmdir() if missing else private.chmod(0o777)
+    folder.chmod(0o500 if missing else 0o700)
+
+    calls = UnsentCalls(WORKER)
+    calls.entry(0).add(UNSENT)
+    calls.entry(0).remove()
+    calls.close()
+
+    if os.geteuid() or not missing:
+        assert list(folder.glob("calls-*/*")) == []
+    assert list(find_dead_workers()) == []
+
+
+def test_a_finished_worker_leaves_no_file(folder: Path) -> None:
+    calls = UnsentCalls(WORKER)
+    makes_calls(calls)
+    calls.close()
+    assert list(folder.glob("calls-*/*")) == []
