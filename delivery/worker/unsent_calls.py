@@ -64,14 +64,14 @@ class UnsentCalls:
         self._worker = worker
         self._file: int | None = None
         try:
-            self._path = _folder() / worker.hex
+            self._path = _folder() / f"{_database()}{worker.hex}"
             self._file = self._create()
         except OSError as error:
             logger.info("unsent calls are not listed, so batches wait for their leases: %s", error)
 
     def _create(self) -> int:
         # Other processes must not find the file before it is locked.
-        hidden = self._path.with_name(f".{self._worker.hex}")
+        hidden = self._path.with_name(f".{self._path.name}")
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         file = os.open(hidden, flags, 0o600)
         try:
@@ -122,10 +122,11 @@ def find_dead_workers() -> Iterator[DeadWorker]:
             # Fails while the process is alive.
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             content = file.read()
-            if content[:_HEADER_BYTES] == _header():
-                yield DeadWorker(UUID(hex=path.name), _listed_in(content), path)
-            else:
+            if content[:_HEADER_BYTES] != _header():
                 path.unlink()
+            elif path.name.startswith(_database()):
+                worker = UUID(hex=path.name.removeprefix(_database()))
+                yield DeadWorker(worker, _listed_in(content), path)
 
 
 def _listed_in(content: bytes) -> frozenset[UUID]:
@@ -144,13 +145,16 @@ def _header() -> bytes:
     return f"homing unsent calls 1 {_BOOT.read_text().strip()}".encode().ljust(_HEADER_BYTES)
 
 
-def _folder() -> Path:
-    """Return the folder for this user and database. Nobody else may write to it."""
+def _database() -> str:
+    """Return the start of the names of this database's files."""
     database = connection.settings_dict
     name = repr([database[key] for key in ("HOST", "PORT", "NAME")])
-    folder: Path = (
-        settings.HOMING_DATA_DIR / f"calls-{os.geteuid()}-{zlib.crc32(name.encode()):08x}"
-    )
+    return f"{zlib.crc32(name.encode()):08x}-"
+
+
+def _folder() -> Path:
+    """Return this user's folder. Nobody else may write to it."""
+    folder: Path = settings.HOMING_DATA_DIR / f"calls-{os.geteuid()}"
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     found = folder.lstat()

@@ -24,7 +24,9 @@ from delivery.rules.call_results import CallResult, Deferred
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.tasks import background_tasks
+from delivery.worker.process import recover_dead_workers
 from delivery.worker.step import Dispatcher
+from delivery.worker.unsent_calls import UnsentCalls
 from publishing.content.edition_content import Content
 from publishing.publish.publish import PublishResult, edition_by_key, publish
 from tests.crash_points.points import watch
@@ -38,11 +40,15 @@ KEY = "the-author-pressed-once"
 
 @dataclass(frozen=True)
 class Stage:
-    """Initial state of a scenario: the author, the readers and the hold."""
+    """Initial state of a scenario: the author, the readers and the hold.
+
+    With `one_machine` the processes find each other's lists of unsent calls.
+    """
 
     author: uuid.UUID
     readers: int
     hold_s: float
+    one_machine: bool
 
 
 def _discard(line: str) -> None:
@@ -54,8 +60,12 @@ class Interrupted(Postmark):
 
     meanwhile: Callable[[], object] | None = None
 
-    def send(self, *args: Any, **kwargs: Any) -> CallResult:
-        answer = super().send(*args, **kwargs)
+    def send(self, *args: Any, about_to_complete: Callable[[], None], **kwargs: Any) -> CallResult:
+        def unlist() -> None:
+            about_to_complete()
+            watch.changed()
+
+        answer = super().send(*args, about_to_complete=unlist, **kwargs)
         meanwhile, self.meanwhile = self.meanwhile, None
         if meanwhile is not None:
             meanwhile()
@@ -81,12 +91,20 @@ class Hands:
             settings.POSTMARK_SERVER_TOKEN,
             deadline_s=settings.DELIVERY_HTTP_DEADLINE_S,
         )
+        worker = uuid.uuid4()
+        self._unsent = UnsentCalls(worker) if stage.one_machine else None
         self._dispatcher = Dispatcher(
-            uuid.uuid4(),
+            worker,
             self._postmark,
             policy=policy_from_settings(),
             jitter=steady_dice,
+            unsent=self._unsent and self._unsent.entry(0),
         )
+
+    def close(self) -> None:
+        """End this worker gracefully."""
+        if self._unsent is not None:
+            self._unsent.close()
 
     def publish(self) -> PublishResult:
         """Post the author's form, with the same key each time."""
@@ -112,6 +130,8 @@ class Hands:
         return self._dispatcher.step()
 
     def watch_over_the_queue(self) -> None:
+        if self._unsent is not None:
+            recover_dead_workers()
         self._newsroom.recover_expired_leases()
         event_inbox.apply_pending()
         background_tasks.run_all()

@@ -178,9 +178,13 @@ class _SurvivorProcess:
         newsroom.confirm(scenario.readers)
         self._provider.ask("begin", list(scenario.faults))
         self._cancelled_with = None
-        self._stage = Stage(newsroom.author.pk, scenario.readers, scenario.hold_s)
+        self._stage = Stage(
+            newsroom.author.pk, scenario.readers, scenario.hold_s, scenario.one_machine
+        )
         if scenario.is_published:
-            Hands(self._stage, self._provider).publish()
+            publisher = Hands(self._stage, self._provider)
+            publisher.publish()
+            publisher.close()
         return self._stage
 
     def look(self) -> tuple[list[str], str]:
@@ -200,6 +204,7 @@ class _SurvivorProcess:
                 recover(hands)
             except Exception:  # noqa: BLE001 -- whatever it is, it is what is wrong
                 return [traceback.format_exc()]
+            hands.close()
             accepted = self._provider.ask("accepted")
             found = list(promises.in_the_end(hands, accepted, scenario.leaves_out))
         if self._cancelled_with not in (None, accepted):

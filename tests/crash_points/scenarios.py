@@ -21,7 +21,7 @@ class Scenario:
 
     The edition is published before it begins, unless `is_published` is false. At the end every
     reader has one copy. Only readers with an outcome in `leaves_out` may have none. `settings` are
-    Django settings for this scenario.
+    Django settings for this scenario. With `one_machine` a dead process is noticed at once.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Scenario:
     hold_s: float = 0.0
     leaves_out: frozenset[str] = frozenset()
     settings: tuple[tuple[str, Any], ...] = ()
+    one_machine: bool = False
 
     def play(self, hands: Hands) -> None:
         for step in self.steps:
@@ -147,7 +148,9 @@ RESTORED = Hands.a_backup_is_restored_that_lacks_a_call
 SCENARIOS = (
     Scenario("publishing", (Hands.publish,), is_published=False),
     Scenario("delivery", (work,)),
+    Scenario("delivery-on-one-machine", (work,), one_machine=True),
     Scenario("reply-lost", (work, asked, work), (LOSES_THE_REPLY,), 3),
+    Scenario("cancel-on-one-machine", (step, cancel), leaves_out=WITHDRAWN, one_machine=True),
     Scenario("refused-for-now", (work, asked, work), (REFUSES,), 3),
     Scenario("accepted-in-part", (work, asked, work, asked, work, later, work), (ACCEPTS_ONE,), 3),
     Scenario(

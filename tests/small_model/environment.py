@@ -27,13 +27,16 @@ def provider_steps(state: State, variant: Variant) -> Steps:
             and call.number == state.batch.attempt
             and call.left <= 0
             and not call.later_shown
-            and all(one.shown for one in state.calls if one.copy == "accepted")
+            and (
+                not variant.in_order
+                or all(one.shown for one in state.calls if one.copy == "accepted")
+            )
         ):
             yield then("shows later mail in its search", call._replace(later_shown=True))
 
 
 def sweep_steps(state: State, index: int, variant: Variant) -> Steps:
-    """Return the steps of the lease reaper: see an expired lease, act a moment later."""
+    """Return the steps of the lease reaper: see a lost worker, act a moment later."""
     batch, lost = state.batch, state.sweeps[index]
 
     def then(what: str, lost: Lost, batch: Batch = batch) -> tuple[Step, State]:
@@ -41,40 +44,45 @@ def sweep_steps(state: State, index: int, variant: Variant) -> Steps:
         return Step("The sweep", what), state._replace(batch=batch, sweeps=sweeps)
 
     if not lost.state:
+        if batch.state not in UNDER_A_LEASE:
+            return
         over = batch.lease == 0 or not variant.has(Guard.SWEEP_LEASE)
-        if batch.state in UNDER_A_LEASE and over:
+        if over:
             yield then(f"sees a lost worker ({batch.state})", Lost(batch.state, batch.epoch))
+        if batch.orphaned or not variant.has(Guard.DEAD_ONLY):
+            call = call_of(state, batch.attempt) if batch.state == "sending" else None
+            unsent = call is not None and call.listed
+            dead = Lost(batch.state, batch.epoch, dead=True, unsent=unsent)
+            yield then(f"sees a dead worker ({batch.state})", dead)
         return
-    still = (batch.state, batch.epoch) == lost
-    still = still and (batch.lease == 0 or not variant.has(Guard.SWEEP_LEASE))
+    still = (batch.state, batch.epoch) == lost[:2]
+    still = still and (lost.dead or batch.lease == 0 or not variant.has(Guard.SWEEP_LEASE))
     if still or not variant.has(Guard.SWEEP_REPEATS):
-        swept = _swept(state, lost.state, variant)
+        swept = _swept(state, lost, variant)
         yield then(f"brings the batch back ({lost.state})", Lost(), swept)
     else:
         yield then("finds that it came too late", Lost())
 
 
-def _swept(state: State, was: str, variant: Variant) -> Batch:
-    batch = state.batch._replace(lease=0)
-    match was:
-        case "claimed":
-            batch = batch._replace(crashes=batch.crashes + 1)
-            if batch.crashes >= 2:
-                return ended(batch, "failed")
+def _swept(state: State, lost: Lost, variant: Variant) -> Batch:
+    batch = state.batch._replace(lease=0, orphaned=False)
+    if lost.state == "claimed" or lost.unsent:
+        batch = batch._replace(crashes=batch.crashes + 1)
+        if state.control == "cancelled" or batch.crashes < 2:
             return requeued(batch, state.control)
-        case "sending":
-            call = call_of(state, batch.attempt)
-            doubt = -call.left if call else 0  # counted from the recorded deadline
-            return batch._replace(
-                state="unknown",
-                outcome="unknown" if batch.outcome == "waiting" else batch.outcome,
-                doubt=doubt,
-                due=max(0, variant.schedule[0] - doubt),
-                lookups=0,
-                crashes=batch.crashes + 1,
-            )
-        case _:
-            return batch._replace(state="unknown", due=0)
+        return ended(batch, "failed")
+    if lost.state == "sending":
+        call = call_of(state, batch.attempt)
+        doubt = -call.left if call else 0  # counted from the recorded deadline
+        return batch._replace(
+            state="unknown",
+            outcome="unknown" if batch.outcome == "waiting" else batch.outcome,
+            doubt=doubt,
+            due=0,
+            lookups=0,
+            crashes=batch.crashes + 1,
+        )
+    return batch._replace(state="unknown", due=0)
 
 
 def person_steps(state: State) -> Steps:

@@ -43,6 +43,8 @@ TOLD = {REPORTED_IS_KNOWN: PROMISES[REPORTED_IS_KNOWN]}
 PROMPT_SEARCH = Variant()
 LAGGING_SEARCH = Variant(lag=None, other_mail=True, max_tries=1)
 PEOPLE = Variant(people=True, max_tries=1)
+# It shows later mail while it hides an acceptance, but for no longer than the schedule allows.
+OUT_OF_ORDER = Variant(lag=2, schedule=(1, 3), other_mail=True, in_order=False, workers=1)
 # Here the search may hide an acceptance forever and no webhook arrives: the remaining risk.
 HIDING_SEARCH = Variant(lag=None, schedule=(1,), deadline=1, held_after_start=2)
 
@@ -54,6 +56,7 @@ WORLDS = {
 LARGER_WORLDS = {
     "a search that lags in order, and a second try": replace(LAGGING_SEARCH, max_tries=2),
     "an author, and a second try": replace(PEOPLE, max_tries=2),
+    "a search that lags by no more than the schedule, out of order": OUT_OF_ORDER,
     "two sweeps at once": Variant(sweepers=2),
     "three workers": Variant(workers=3, max_tries=1),
 }
@@ -71,6 +74,11 @@ BROKEN = {
     "a sweep that does not repeat what it saw": _without(Guard.SWEEP_REPEATS),
     "a sweep that does not look at the lease": replace(
         PROMPT_SEARCH, workers=1, without=frozenset({Guard.SWEEP_LEASE})
+    ),
+    "a list of unsent calls believed while its process is alive": _without(Guard.DEAD_ONLY),
+    "a request complete before its call leaves the list": _without(Guard.LIST_FIRST),
+    "silence that counts before the schedule begins": _without(
+        Guard.EARLY_LOOK, of=replace(PROMPT_SEARCH, schedule=(2,))
     ),
     "a failed look-up taken for “not there”": _without(Guard.NO_INFORMATION),
     "no quiet period": replace(PROMPT_SEARCH, schedule=(0,)),
@@ -109,6 +117,18 @@ COVERED = {
     ),
 }
 
+# One silence confirmed by later mail, instead of the whole schedule. It is safe only in the first
+# world. Nothing says that the provider's search keeps the order, so the rules do not use it
+# (docs/decisions/0036-a-crash-costs-seconds.md).
+ONE_SILENCE_IN_ORDER = {
+    "a search that lags as long as it likes, in order": replace(LAGGING_SEARCH, one_silence=True)
+}
+ONE_SILENCE_OUT_OF_ORDER = {
+    "a search that lags by no more than the schedule, out of order": (
+        replace(OUT_OF_ORDER, one_silence=True)
+    )
+}
+
 LEFT_OVER = {
     "a process frozen between its last look at the deadline and its first byte": _without(
         Guard.LAST_LOOK
@@ -136,5 +156,7 @@ GROUPS: list[Group] = [
     ("A search that hides, and a memory", {"as built": HIDING_SEARCH}, TOLD, False),
     ("Memory removed, with a search that hides", BROKEN_MEMORY, TOLD, True),
     ("Guards that others cover", COVERED, PROMISES, False),
+    ("One silence with later mail", ONE_SILENCE_IN_ORDER, PROMISES, False),
+    ("One silence with later mail, out of order", ONE_SILENCE_OUT_OF_ORDER, SECOND_COPY, True),
     ("The theoretical remainder", LEFT_OVER, SECOND_COPY, True),
 ]

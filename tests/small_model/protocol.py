@@ -7,7 +7,17 @@ It has one batch with one delivery, some workers, the lease reaper, a provider a
 from collections.abc import Hashable
 
 from tests.small_model.environment import person_steps, provider_steps, sweep_steps, tick
-from tests.small_model.state import Batch, Claim, Lost, State, Step, Worker, call_of, may_have
+from tests.small_model.state import (
+    UNDER_A_LEASE,
+    Batch,
+    Claim,
+    Lost,
+    State,
+    Step,
+    Worker,
+    call_of,
+    may_have,
+)
 from tests.small_model.variant import Variant
 from tests.small_model.worker import Steps, worker_steps
 
@@ -80,8 +90,9 @@ def same_but_for_names(state: State) -> Hashable:
         call._replace(number=number[call.number], epoch=call.epoch == batch.epoch)
         for call in state.calls
     )
-    sweeps = sorted((lost.state, lost.epoch == batch.epoch) for lost in state.sweeps)
-    nameless = batch._replace(epoch=0, attempt=number[batch.attempt])
+    sweeps = sorted((lost.state, lost.epoch == batch.epoch, *lost[2:]) for lost in state.sweeps)
+    orphaned = batch.orphaned and batch.state in UNDER_A_LEASE
+    nameless = batch._replace(epoch=0, attempt=number[batch.attempt], orphaned=orphaned)
     return nameless, tuple(workers), tuple(sweeps), tuple(calls), state.control, state.reported
 
 
@@ -95,5 +106,5 @@ def is_prompt(step: Step, state: State) -> bool:
     if step.what == "gets no answer":
         worker = next(w for name, w in zip("ABC", state.workers, strict=False) if name == step.who)
         call = call_of(state, worker.call)
-        return call is not None and call.copy == "under way" and call.left <= 0
+        return call is not None and call.copy in ("not written", "under way") and call.left <= 0
     return step != PASSES and step.what not in _FAULTS

@@ -19,6 +19,7 @@ class Batch(NamedTuple):
     crashes: int = 0
     outcome: str = "waiting"
     evidence: bool = False
+    orphaned: bool = False  # the process that holds it has ended
 
 
 class Claim(NamedTuple):
@@ -39,6 +40,7 @@ class Worker(NamedTuple):
     call: int = 0
     kept: bool = False  # evidence that existed when the look-up began
     convincing: bool = True
+    witnessed: bool = False  # later mail exists and was shown
     answer: str = ""
 
 
@@ -49,16 +51,21 @@ class Call(NamedTuple):
     epoch: int
     left: int  # ticks to the deadline; negative afterwards
     copy: str = "not written"  # not written | under way | accepted | put off
+    listed: bool = False  # its process lists it as unsent, also after its end
     age: int = 0  # ticks since the acceptance
     shown: bool = False  # whether the provider's search shows the copy
     later_shown: bool = False  # whether it shows mail accepted after the deadline
 
 
 class Lost(NamedTuple):
-    """Batch with an expired lease that a reaper saw. The reaper acts a moment later."""
+    """Batch of a lost worker that a reaper saw. The reaper acts a moment later.
+
+    `dead`: the worker's process has ended. `unsent`: that process listed the batch's call."""
 
     state: str = ""
     epoch: int = 0
+    dead: bool = False
+    unsent: bool = False
 
 
 class State(NamedTuple):
@@ -89,5 +96,7 @@ def may_have(state: State, call: Call) -> bool:
         return True
     if call.left <= 0:
         return False
-    waits_to_write = any(w.at == "started" and w.call == call.number for w in state.workers)
+    waits_to_write = any(
+        w.at in ("started", "completing") and w.call == call.number for w in state.workers
+    )
     return call.copy == "under way" or (call.copy == "not written" and waits_to_write)

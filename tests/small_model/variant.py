@@ -22,6 +22,9 @@ class Guard(StrEnum):
     KEEP_EVIDENCE = "a late reply is kept as evidence"
     SWEEP_LEASE = "the sweep takes only what has an expired lease"
     SWEEP_REPEATS = "the sweep repeats the state, the epoch and the lease it saw"
+    DEAD_ONLY = "a list of unsent calls counts only once its process is dead"
+    LIST_FIRST = "a call leaves the list before its request is complete"
+    EARLY_LOOK = "silence before the schedule begins does not count"
     NO_INFORMATION = "a look-up that failed says nothing"
     WITNESS = "silence counts only if later mail is shown"
     WITNESS_FIRST = "later mail is asked for first"
@@ -32,8 +35,9 @@ class Variant:
     """One protocol in one world.
 
     `lag` is the longest time until the search shows an acceptance; None is forever. With
-    `other_mail` the stream is never silent, and the search shows mail in the order of acceptance.
-    `people` may pause, resume and cancel.
+    `other_mail` the stream is never silent; with `in_order` the search shows mail in the order of
+    acceptance. `people` may pause, resume and cancel. With `one_silence` the first silence that a
+    shown later mail confirms is believed, which the real rules do not do.
     """
 
     lease: int = 1
@@ -45,6 +49,8 @@ class Variant:
     pause: int = 1
     lag: int | None = 1
     other_mail: bool = False
+    in_order: bool = True
+    one_silence: bool = False
     people: bool = False
     workers: int = 2
     sweepers: int = 1

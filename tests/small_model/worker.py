@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from tests.small_model.state import Batch, Call, Claim, State, Step, Worker, call_of
+from tests.small_model.state import (
+    UNDER_A_LEASE,
+    Batch,
+    Call,
+    Claim,
+    State,
+    Step,
+    Worker,
+    call_of,
+)
 from tests.small_model.variant import Guard, Variant
 
 Steps = Iterator[tuple[Step, State]]
@@ -15,9 +24,11 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
         workers = (*changed.workers[:index], after, *changed.workers[index + 1 :])
         return Step(name, what), changed._replace(workers=workers)
 
-    if worker.at != "idle":
-        yield then("crashes", Worker())
     batch = state.batch
+    if worker.at != "idle":
+        holds = worker.claim.epoch == batch.epoch and batch.state in UNDER_A_LEASE
+        orphaned = state._replace(batch=batch._replace(orphaned=batch.orphaned or holds))
+        yield then("crashes", Worker(), orphaned)
     match worker.at:
         case "idle":
             if batch.state == "ready" and batch.due == 0:
@@ -34,14 +45,32 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
         case "started":
             call = call_of(state, worker.call)
             assert call is not None
-            if call.left > 0:
-                yield then("writes the call", worker._replace(at="calling"), _wrote(state, call))
+            if call.left > 0 and variant.has(Guard.LIST_FIRST):
+                unlisted = _change_call(state, call._replace(listed=False))
+                yield then(
+                    "takes the call off its list", worker._replace(at="completing"), unlisted
+                )
+            elif call.left > 0:
+                written = worker._replace(at="completing")
+                yield then("completes the call", written, _wrote(state, call))
             elif variant.has(Guard.LAST_LOOK):
                 answered = worker._replace(at="answered", answer="not sent")
                 yield then("finds no time left to write", answered)
             else:
                 late = _change_call(state, call._replace(copy="accepted"))
                 yield then("writes after the deadline, and it is accepted", Worker(), late)
+        case "completing":
+            call = call_of(state, worker.call)
+            assert call is not None
+            calling = worker._replace(at="calling")
+            if not variant.has(Guard.LIST_FIRST):
+                unlisted = _change_call(state, call._replace(listed=False))
+                yield then("takes the call off its list", calling, unlisted)
+            elif call.left > 0:
+                yield then("completes the call", calling, _wrote(state, call))
+            else:
+                # The socket was shut down at the deadline.
+                yield then("gets no answer", worker._replace(at="answered", answer="unknown"))
         case "calling":
             call = call_of(state, worker.call)
             assert call is not None
@@ -71,7 +100,7 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
 
 def _claimed(state: State, name: str, lease: int, variant: Variant) -> tuple[State, Claim]:
     epoch = _new_epoch(state) if variant.has(Guard.CLAIM_NEW_EPOCH) else state.batch.epoch
-    batch = state.batch._replace(state=name, epoch=epoch, lease=lease, due=0)
+    batch = state.batch._replace(state=name, epoch=epoch, lease=lease, due=0, orphaned=False)
     return state._replace(batch=batch), Claim(epoch, batch.attempt)
 
 
@@ -86,7 +115,7 @@ def _released(state: State, worker: Worker) -> State:
     batch = state.batch
     if batch.state != "claimed" or batch.epoch != worker.claim.epoch:
         return state
-    return state._replace(batch=batch._replace(state="ready", lease=0))
+    return state._replace(batch=batch._replace(state="ready", lease=0, orphaned=False))
 
 
 def _started(state: State, worker: Worker, variant: Variant) -> tuple[str, Worker, State]:
@@ -101,7 +130,7 @@ def _started(state: State, worker: Worker, variant: Variant) -> tuple[str, Worke
         return "sets the marked copy aside", Worker(), state._replace(batch=_aside(batch))
     used = {call.number for call in state.calls}
     number = next(number for number in range(1, len(used) + 2) if number not in used)
-    call = Call(number, worker.claim.epoch, variant.deadline)
+    call = Call(number, worker.claim.epoch, variant.deadline, listed=True)
     if variant.has(Guard.ATTEMPT_FIRST):
         held = variant.held_after_start
         batch = batch._replace(state="sending", attempt=number, lease=held, outcome="waiting")
@@ -177,7 +206,8 @@ def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Wor
     call = call_of(state, worker.claim.attempt)
     exists = variant.other_mail and call is not None and call.left <= 0
     shown = call is not None and call.later_shown
-    return worker._replace(convincing=shown or not (exists and variant.has(Guard.WITNESS)))
+    convincing = shown or not (exists and variant.has(Guard.WITNESS))
+    return worker._replace(convincing=convincing, witnessed=exists and shown)
 
 
 def _found(state: State, worker: Worker) -> str:
@@ -197,7 +227,11 @@ def _looked_up(state: State, worker: Worker, variant: Variant) -> State:
     failed = worker.answer == "down" and variant.has(Guard.NO_INFORMATION)
     if failed or not worker.convincing:
         return state._replace(batch=batch._replace(due=variant.pause))
-    if batch.lookups + 1 < len(variant.schedule):
+    early = variant.schedule[0] - batch.doubt if batch.lookups == 0 else 0
+    if early > 0 and variant.has(Guard.EARLY_LOOK):
+        return state._replace(batch=batch._replace(due=min(variant.pause, early)))
+    is_over = variant.one_silence and worker.witnessed
+    if batch.lookups + 1 < len(variant.schedule) and not is_over:
         # Keep the distance of the schedule between two look-ups.
         apart = variant.schedule[batch.lookups + 1] - variant.schedule[batch.lookups]
         due = max(apart, variant.schedule[batch.lookups + 1] - batch.doubt)

@@ -59,10 +59,16 @@ def test_list_is_read_once_its_process_is_dead(folder: Path) -> None:
         assert list(find_dead_workers()) == []
     (dead,) = find_dead_workers()
     assert (dead.id, dead.unsent) == (WORKER, {UNSENT, OTHER})
-
     dead.forget()
-
     assert list(find_dead_workers()) == []
+
+
+def test_list_of_another_database_is_left_to_its_workers(folder: Path) -> None:
+    with process_that(makes_calls):
+        pass
+    of_another = the_file(folder).rename(the_file(folder).with_name(f"0-{WORKER.hex}"))
+    assert list(find_dead_workers()) == []
+    assert of_another.exists()
 
 
 def test_list_of_an_earlier_boot_is_not_believed(folder: Path) -> None:
