@@ -16,7 +16,10 @@ COPY . .
 # of this step are removed afterwards.
 RUN DEBUG=on HOMING_DATA_DIR=/tmp/homing python manage.py collectstatic --noinput --verbosity 0 \
     && rm -rf /tmp/homing \
-    && python -m compileall -q .
+    && python -m compileall -q . \
+    && install -d -o homing -g homing -m 0700 /var/lib/homing
+# Workers keep their lists of unsent calls here. On a volume the lists outlive a killed container.
+ENV HOMING_DATA_DIR=/var/lib/homing
 
 # By number, so a platform that forbids root can verify that this user is not root.
 USER 10001:10001
