@@ -11,7 +11,6 @@ import resource
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,28 +94,22 @@ def sent_by_worker(
     site: Site,
     readers: int,
     *,
-    workers: int = 1,
     delay_ms: float = 0.0,
     html: str = LETTER,
     **settings: str,
 ) -> Sent:
-    """Send with `workers` workers, otherwise with defaults.
+    """Send with one worker, otherwise with defaults.
 
-    The CPU time is counted from the first claim to the workers' end.
+    The CPU time is counted from the first claim to the worker's end.
     """
     _vacuum(site)
     issue = site.publish(html, **settings)
     site.provider.start(delay_ms=delay_ms, keep=True)
     earlier_s = _ended_s()
-    with ExitStack() as started:
-        running = [
-            started.enter_context(site.running("deliver", "--until-empty", **settings))
-            for _ in range(workers)
-        ]
-        before = _at_the_first_claim(site, issue, running)
-        for worker in running:
-            if worker.wait():
-                raise NotTheSameError(f"A worker ended with exit code {worker.returncode}.")
+    with site.running("deliver", "--until-empty", **settings) as worker:
+        before = _at_the_first_claim(site, issue, worker)
+        if worker.wait():
+            raise NotTheSameError(f"The worker ended with exit code {worker.returncode}.")
         cpu = _cpu(site, _ended_s() - earlier_s) - before
     sent = int(site.one(_SENT, issue))
     if sent != readers:
@@ -152,15 +145,15 @@ def _vacuum(site: Site) -> None:
         connection.execute("VACUUM (ANALYZE) delivery, batch, attempt")
 
 
-def _at_the_first_claim(site: Site, issue: str, running: list[subprocess.Popen[str]]) -> CpuTime:
+def _at_the_first_claim(site: Site, issue: str, worker: subprocess.Popen[str]) -> CpuTime:
     """Wait for the first claim; return the CPU time so far."""
     edition = site.one("SELECT id FROM edition WHERE issue_id = %s", issue)
     with site.connect() as connection:
         while not connection.execute(_IS_CLAIMED, [edition]).fetchone():
-            if all(worker.poll() is not None for worker in running):
-                raise NotTheSameError("The workers ended before they claimed anything.")
+            if worker.poll() is not None:
+                raise NotTheSameError("The worker ended before it claimed anything.")
             time.sleep(0.01)
-    return _cpu(site, sum(cpu_s(worker.pid) for worker in running))
+    return _cpu(site, cpu_s(worker.pid))
 
 
 def _cpu(site: Site, sender_s: float) -> CpuTime:

@@ -1,7 +1,7 @@
 """How long does the progress endpoint take at a million deliveries?
 
-Four real workers with defaults send to a million readers, and the provider takes 200 ms per call.
-They keep both cores of a small machine busy. A separate process requests the page's reading forty
+One real `deliver` with four processes sends to a million readers, and the provider takes 200 ms per
+call. It keeps both cores of a small machine busy. Another process requests the page's reading forty
 times a round through the site's own WSGI application. The time begins after the middleware, so it
 includes the session, the user and the permissions. The whole answer is a further figure. The target
 is for an unshared reading, with fresh counts. Pages that are open in the same web process share a
@@ -20,7 +20,7 @@ from benchmarks.site.site import Site, a_site
 from benchmarks.site.within_site import within
 
 BOUND_MS = 20.0
-WORKERS, CALL_MS, READINGS = 4, 200.0, 40
+PROCESSES, CALL_MS, READINGS = 4, 200.0, 40
 BEGINS_WITHIN_S = 60.0
 WAITING = "SELECT coalesce(sum(waiting), 0)::bigint FROM batch"
 ACCEPTED = "SELECT coalesce(sum(accepted), 0)::bigint FROM attempt"
@@ -36,8 +36,7 @@ def measure(options: Options) -> RowResult:
         site = stack.enter_context(a_site(delay_ms=CALL_MS))
         site.readers(deliveries)
         (session,) = sessions_of(site, 1)
-        for _ in range(WORKERS):
-            stack.enter_context(site.running("deliver"))
+        stack.enter_context(site.running("deliver", DELIVERY_PROCESSES=str(PROCESSES)))
         path = ""
         # The first round does not count: the workers have just begun.
         wanted = options.rounds if options.quick else options.rounds + 1
@@ -87,7 +86,7 @@ def measure(options: Options) -> RowResult:
             Measured("rate of the workers meanwhile", "copies/s", tuple(rates)),
         ),
         (
-            f"{WORKERS} workers send meanwhile, with {CALL_MS:g} ms a call",
+            f"{PROCESSES} worker processes send meanwhile, with {CALL_MS:g} ms a call",
             f"medians of {readings} readings a round",
         ),
     )

@@ -7,16 +7,18 @@ and formats every statement. The site is removed when the benchmark ends, also a
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
+from benchmarks.cpu_time import children_of
 from benchmarks.letter import HOST, LETTER, SENDER, TITLE
 from benchmarks.site.own_server import database_url, own_server
 from benchmarks.site.provider_process import ProviderProcess, a_provider
@@ -70,7 +72,7 @@ class Site:
 
     @contextmanager
     def running(self, *command: str, **settings: str) -> Iterator[subprocess.Popen[str]]:
-        """Run a management command during the block, and end it afterwards."""
+        """Run a management command during the block, then kill all its processes."""
         process = subprocess.Popen(
             [sys.executable, "manage.py", *command],
             cwd=ROOT,
@@ -84,7 +86,7 @@ class Site:
             try:
                 yield process
             finally:
-                process.kill()
+                kill(process)
 
     def connect(self) -> psycopg.Connection[Any]:
         """Open a connection to the site's database that commits every statement."""
@@ -120,6 +122,17 @@ class Site:
         words = ("--title", title, "--html-file", str(letter), "--hold=0")
         output = self.manage("publish", *words, **settings)
         return str(json.loads(output.splitlines()[-1])["issue"])
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """Send SIGKILL to a process and its children; wait until the process has ended."""
+    # Children may fork again or end meanwhile, so the parent goes first.
+    children = list(children_of(process.pid)) if process.poll() is None else []
+    process.kill()
+    for child in children:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+    process.wait()
 
 
 @contextmanager

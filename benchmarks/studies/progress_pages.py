@@ -211,8 +211,11 @@ def run(chosen: argparse.Namespace) -> dict[str, Any]:
         def publish() -> str:
             return f"/admin/newsletters/{site.publish()}/?version=1"
 
-        for _ in range(chosen.workers):
-            stack.enter_context(site.running("deliver", DELIVERY_NICENESS=str(chosen.nice)))
+        settings = {
+            "DELIVERY_PROCESSES": str(chosen.workers),
+            "DELIVERY_NICENESS": str(chosen.nice),
+        }
+        stack.enter_context(site.running("deliver", **settings))
         bench = Bench(connection, server, pages, chosen.seconds)
         return measure(bench, chosen, publish)
 
@@ -227,7 +230,7 @@ def main() -> None:
         "--readers", type=at_least_one, default=1_000_000, help="readers of the issue"
     )
     options.add_argument(
-        "--workers", type=at_least_one, default=4, help="number of sending workers"
+        "--workers", type=at_least_one, default=4, help="number of worker processes"
     )
     options.add_argument("--pages", type=at_least_one, default=200, help="number of open pages")
     options.add_argument("--rounds", type=at_least_one, default=6, help="pairs of windows")
