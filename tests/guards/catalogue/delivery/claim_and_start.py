@@ -70,9 +70,8 @@ the attempt is recorded before the call
     start.start_in: 0 FROM edition WHERE id = %s «→ AND false»
     test_an_attempt_is_committed_before_a_call
 the attempt's record is committed before the first byte is sent
-    Dispatcher.send: now_s() + settings.DELIVERY_HTTP_DEADLINE_S «→ ¶self._postmark.send(b"[" +
-        b",".join([message for _, message in messages.values()]) + b"]", [address for address, _ in
-        messages.values()], deadline_at_s=deadline_at_s)»
+    Dispatcher.send: now_s() + settings.DELIVERY_HTTP_DEADLINE_S «→ ¶self._postmark.send(body,
+        [row[1] for row in rows], deadline_at_s=deadline_at_s)»
     test_an_attempt_is_committed_before_a_call
 transactions of the queue are outermost
     short_transaction: transaction.atomic(«durable=not _is_joined.get()»), connection
@@ -80,6 +79,9 @@ transactions of the queue are outermost
 a worker that freezes in a transaction does not keep its rows locked
     short_transaction: «cursor.execute → str»(f"SET LOCAL idle_in_transaction_session_timeout
     test_server_ends_an_idle_transaction
+a call contains only copies that pass the last check
+    Dispatcher.send: if «recipients != [row[0] for row in rows] → False»:
+    test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 consent is checked again when a call starts
     _still_to_send: else «readers.registered().no_longer_mailable(unmarked, claim.kind) → {}»
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
