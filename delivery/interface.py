@@ -14,6 +14,7 @@ from delivery.postmark.provider_events import (
 )
 from delivery.queue import control, scheduled_editions
 from delivery.queue.batches.batch_size import batch_size_for
+from delivery.queue.batches.roll_up import roll_up_finished
 from delivery.queue.enqueue import enqueue, without_nested_loops
 from delivery.queue.enqueue_test_letter import (
     enqueue_test,

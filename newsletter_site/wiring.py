@@ -2,13 +2,14 @@
 
 from api import bearer
 from delivery.hooks import readers, sent_before_restore
-from delivery.interface import PROVIDER_TASKS, event_inbox
+from delivery.interface import PROVIDER_TASKS, event_inbox, roll_up_finished
 from delivery.tasks.background_tasks import BackgroundTask, register_background_task, register_task
 from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
 from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
+from subscribers import reader_totals
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.importing import expire_uploads
@@ -22,6 +23,8 @@ def register_hooks() -> None:
     register_task(
         "requests for a record", data_request.answer_requests, data_request.has_waiting_requests
     )
+    register_task("counts of finished batches", roll_up_finished)
+    register_task("counts of readers", reader_totals.merge_totals)
     register_task("sign-ups that nobody confirmed", expire_unconfirmed.expire_pending)
     register_task("files that nobody imported", expire_uploads.expire_file)
     events = event_inbox.apply_pending_events, event_inbox.is_due

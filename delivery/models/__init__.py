@@ -2,7 +2,7 @@
 
 from delivery.models.alarm import Alarm
 from delivery.models.attempt import Attempt
-from delivery.models.batch import Batch
+from delivery.models.batch import Batch, BatchTotal
 from delivery.models.delivery import Delivery
 from delivery.models.edition import Edition
 from delivery.models.evidence import Evidence

@@ -70,6 +70,9 @@ class Batch(models.Model):
     bounced = models.PositiveIntegerField(default=0, db_default=0)
     complained = models.PositiveIntegerField(default=0, db_default=0)
 
+    # Whether its counts are in a `BatchTotal`. A trigger clears it at the next change of the row.
+    rolled_up = models.BooleanField(default=False, db_default=False)
+
     class Meta:
         db_table = "batch"
         constraints = [
@@ -132,7 +135,37 @@ class Batch(models.Model):
                     )
                 ),
             ),
+            models.Index(
+                name="batch_not_rolled_up",
+                fields=["edition", "state"],
+                condition=Q(rolled_up=False),
+            ),
         ]
 
     def __str__(self) -> str:
         return f"batch {self.pk} of edition {self.edition_id}"
+
+
+class BatchTotal(models.Model):
+    """Counts of the rolled-up batches of an edition: all rows of the edition, summed.
+
+    Rows are only added or merged, so that changes of two batches never wait for each other. A
+    trigger adds a row with negative counts when a rolled-up batch changes or is deleted."""
+
+    edition = models.ForeignKey(
+        "delivery.Edition", on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
+    )
+    size = models.IntegerField()
+    sent = models.IntegerField()
+    suppressed = models.IntegerField()
+    withdrawn = models.IntegerField()
+    failed = models.IntegerField()
+    bounced = models.IntegerField()
+    complained = models.IntegerField()
+
+    class Meta:
+        db_table = "batch_total"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"a part of the counts of edition {self.edition_id}"

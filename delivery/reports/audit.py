@@ -8,11 +8,17 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from delivery.queue.batches.batch_state import IS_OPEN
+from delivery.queue.batches.roll_up import ROLLED_UP
 from delivery.queue.batches.write_outcomes import COUNT_ROWS, COUNTS
 from delivery.reports.edition_counts import rows_by_name
 
 _COUNTED, _FOUND = (
     ", ".join(f"{row}.{name}" for name in ("size", *COUNTS)) for row in ("batch", "held")
+)
+
+_SUMS = ", ".join(f"coalesce(sum({name}), 0) AS {name}" for name in ROLLED_UP)
+_IN_TOTALS, _IN_BATCHES = (
+    ", ".join(f"{row}.{name}" for name in ROLLED_UP) for row in ("total", "held")
 )
 
 # Editions whose deliveries are dropped have counts and no rows.
@@ -43,6 +49,16 @@ class AuditRule(Enum):
         WHERE batch.edition_id = ANY(%s) AND {_HAS_ROWS}
           AND ({_COUNTED}) IS DISTINCT FROM ({_FOUND})
         """  # noqa: S608 -- a constant
+    TOTALS_EQUAL_ROLLED_UP_BATCHES = f"""
+        SELECT edition.id AS edition, concat_ws('/', {_IN_TOTALS}) AS counted,
+               concat_ws('/', {_IN_BATCHES}) AS found
+        FROM edition, LATERAL (
+            SELECT {_SUMS} FROM batch_total WHERE edition_id = edition.id) AS total,
+        LATERAL (
+            SELECT {_SUMS}, count(*) FILTER (WHERE state <> 'done' OR missed > 0) AS unfinished
+            FROM batch WHERE edition_id = edition.id AND rolled_up) AS held
+        WHERE edition.id = ANY(%s) AND (({_IN_TOTALS}) <> ({_IN_BATCHES}) OR unfinished > 0)
+        """  # noqa: S608 -- constants
     # Per edition, because a delivery that is resent in another batch stays counted in its old one.
     FEEDBACK_COUNTS_EQUAL_ROWS = """
         SELECT edition.id AS edition, counted.bounced, counted.complained,
@@ -143,6 +159,10 @@ SENTENCES: Mapping[AuditRule, Promise] = {
     AuditRule.BATCH_COUNTS_EQUAL_ROWS: _(
         "Broken: the counts of a batch must equal its rows. Batch {batch}: counts {counted}, rows "
         "{found}."
+    ),
+    AuditRule.TOTALS_EQUAL_ROLLED_UP_BATCHES: _(
+        "Broken: the totals of an edition must equal its rolled-up batches, and these must be "
+        "finished. Edition {edition}: totals {counted}, batches {found}."
     ),
     AuditRule.FEEDBACK_COUNTS_EQUAL_ROWS: _(
         "Broken: the bounces and complaints of an edition must equal its rows. Edition {edition}: "

@@ -10,6 +10,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
 from delivery.queue.batches.batch_state import IS_OPEN
+from delivery.queue.batches.roll_up import COUNTED_BATCHES
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
 from delivery.rules.edition_counts import EditionCounts
@@ -60,8 +61,8 @@ _FROM_STATE = ("being_sent", "awaiting_decision", "leased_batches", "queued_batc
                "parked_batches", "paused_batches")  # fmt: skip
 
 
-def _select(of_batches: str = "") -> str:
-    """Write the statement up to its WHERE; `of_batches` limits the summed batches."""
+def _select(batches: str = COUNTED_BATCHES, condition: str = "true") -> str:
+    """Write the statement up to its WHERE; it sums the `batches` that meet the condition."""
     return f"""
     SELECT edition.id AS edition, issue_id AS issue, version, title, kind, goes_to,
            control, control_reason, control_at, unreconciled_since IS NOT NULL AS unreconciled,
@@ -95,7 +96,7 @@ def _select(of_batches: str = "") -> str:
                min(due_at) FILTER (WHERE state = 'ready') AS next_try_at,
                min(due_at) FILTER (WHERE state = 'unknown') AS next_lookup_at,
                min(unknown_since) AS unknown_since
-        FROM batch WHERE batch.edition_id = edition.id {of_batches}
+        FROM {batches} WHERE batch.edition_id = edition.id AND {condition}
     ) AS count ON true
     LEFT JOIN LATERAL (SELECT max(heard_at) AS heard_at FROM worker) AS worker ON true
     LEFT JOIN (SELECT {SLOWDOWN_COLUMNS} FROM send_rate) AS slowdown ON true
@@ -142,13 +143,15 @@ def load_all_counts(
 def load_open_counts(editions: Sequence[int]) -> list[EditionCounts]:
     """Load counts from open batches only: right for `state_of`, not for sent copies."""
     return _read(
-        "WHERE edition.id = ANY(%(editions)s)", {"editions": list(editions)}, f"AND {IS_OPEN}"
+        "WHERE edition.id = ANY(%(editions)s)",
+        {"editions": list(editions)},
+        _select("batch", IS_OPEN),
     )
 
 
-def _read(which: str, values: Mapping[str, Any], of_batches: str = "") -> list[EditionCounts]:
+def _read(which: str, values: Mapping[str, Any], select: str = _select()) -> list[EditionCounts]:
     with connection.cursor() as cursor:
-        cursor.execute(f"{_select(of_batches)} {which}", values)
+        cursor.execute(f"{select} {which}", values)
         return [_counts_from(row) for row in rows_by_name(cursor)]
 
 

@@ -52,10 +52,10 @@ from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
 from publishing.progress.issue_list import rows_of
 from publishing.templatetags.desk import scheduled_for
-from subscribers.confirmed_readers import confirmed
 from subscribers.importing.import_page import status_sentence
-from subscribers.models import SubscriberImport
+from subscribers.models import Subscriber, SubscriberImport
 from subscribers.permissions import MANAGE
+from subscribers.reader_totals import counts_by_state
 
 if TYPE_CHECKING:
     from django.contrib.auth.base_user import AbstractBaseUser
@@ -96,7 +96,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     sending = sending_now(statuses, zone)
     takes_two = newsletter.second_person
     approved = _approved(viewer, page.drafts) if takes_two else frozenset()
-    now_confirmed = confirmed().count()
+    now_confirmed = counts_by_state()[Subscriber.State.CONFIRMED]
     to_come = still_to_come() if viewer.looks else []
     todo = _todo_of_sending(viewer, statuses) + _todo_of_people(
         viewer, approved, takes_two=takes_two

@@ -17,6 +17,7 @@ from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.files.safe_csv import csv_download
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
+from subscribers.reader_totals import counts_by_state
 from subscribers.record_activity import record_export
 from subscribers.signup.signup_form import embed_form_html
 from subscribers.why_suppressed import why_suppressed
@@ -29,7 +30,7 @@ TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 def readers(request: HttpRequest) -> HttpResponse:
     """Show a page of matching readers, newest first."""
     chosen = _filter_of(request)
-    counts = reader_list.counts_by_state()
+    counts = counts_by_state()
     before = request.GET.get("before", "")
     took_too_long = False
     suppression = reader_list.find_suppression(chosen) if "@" in chosen.text else None

@@ -65,7 +65,9 @@ class Subscriber(ReaderColumns):
             # For the expiry of unconfirmed readers, who are few.
             models.Index(
                 name="subscriber_pending_since", fields=["created_at"], condition=Q(state="pending")
-            )
+            ),
+            # For the lists of readers in a state. Migrations add `subscriber_search` in SQL.
+            models.Index(name="subscriber_by_state", fields=["state", "id"]),
         ]
         constraints = [
             models.UniqueConstraint(name="one_subscriber_per_address", fields=["email_key"]),
@@ -103,3 +105,20 @@ class Subscriber(ReaderColumns):
     @property
     def since(self) -> datetime:
         return self.gone_at or self.confirmed_at or self.created_at
+
+
+class ReaderTotal(models.Model):
+    """The number of readers in each state: all rows of the state, summed.
+
+    Triggers add a row whenever readers are added, deleted or change their state. Rows are only
+    added or merged, so that two changes never wait for each other."""
+
+    state = models.CharField(max_length=12)
+    readers = models.IntegerField()
+
+    class Meta:
+        db_table = "reader_total"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return f"{self.readers} {self.state} readers"

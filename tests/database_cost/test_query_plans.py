@@ -15,6 +15,7 @@ from django.db.models.functions import Now
 
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
+from delivery.queue.batches.roll_up import roll_up_finished
 from delivery.queue.claim import next_due_at
 from delivery.queue.control import close, pause, resume
 from delivery.queue.enqueue import CURRENT_POSITION
@@ -183,7 +184,13 @@ OUTCOMES = "SET\n            outcome = 'sent'"
 SWEEP = "ORDER BY lease_until LIMIT"
 
 # These indexes contain only open rows and may be scanned.
-SHORT_INDEXES = {"batch_ready", "batch_unknown", "batch_leased", "batch_open"}
+SHORT_INDEXES = {
+    "batch_ready",
+    "batch_unknown",
+    "batch_leased",
+    "batch_open",
+    "batch_not_rolled_up",
+}
 
 
 def _is_unbounded(node: dict[str, Any]) -> bool:
@@ -383,6 +390,19 @@ def test_queries_for_open_batches_read_no_ended_ones(newsroom: Newsroom) -> None
         assert [one for one in noted.read_whole() if one.startswith("batch:")] == []
         # Ten of 510 are open, and each of them is read a few times.
         assert rows_read("batch") - before <= 100
+
+
+def test_rolled_up_batches_are_not_read_again(newsroom: Newsroom) -> None:
+    editions = list(Edition.objects.values_list("pk", flat=True))
+    assert roll_up_finished(at_once=100) == 20 * EDITIONS
+    run("VACUUM (ANALYZE) batch")
+    newsroom.publish(title="Now")
+    for look in (lambda: load_all_counts(editions), roll_up_finished):
+        before = rows_read("batch")
+        with explained() as noted:
+            look()
+        assert noted.read_whole() == []
+        assert rows_read("batch") - before <= 20
 
 
 def current_snapshot() -> QueueSnapshot:

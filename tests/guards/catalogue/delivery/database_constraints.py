@@ -26,6 +26,16 @@ the database itself holds: doubt has a beginning
 the database itself holds: a call is made under an attempt
     sql: ALTER TABLE batch DROP CONSTRAINT a_call_is_made_under_an_attempt
     test_the_database_refuses_contradictory_rows[a_call_is_made_under_an_attempt]
+a rolled-up batch that changes leaves the totals
+    sql: DROP TRIGGER a_changed_batch_is_not_rolled_up ON batch
+    test_late_bounces_change_the_rolled_up_counts
+a batch without its final outcomes is not rolled up
+    delivery/queue/batches/roll_up.py: WHERE NOT rolled_up «AND state = 'done' AND missed = 0 AND
+        unknown_since IS NULL»
+    test_rolled_up_batches_keep_the_counts
+a roll-up leaves a batch that changes at the same time
+    delivery/queue/batches/roll_up.py: LIMIT %s FOR NO KEY UPDATE «SKIP LOCKED»
+    test_a_batch_that_changes_now_is_left_for_later
 
 # --- Deliveries ---
 the database itself holds: delivery pkey
