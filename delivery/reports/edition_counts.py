@@ -8,9 +8,10 @@ from django.conf import settings
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from delivery.models import Batch
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
 from delivery.queue.batches.batch_state import IS_OPEN
-from delivery.queue.batches.roll_up import COUNTED_BATCHES
+from delivery.queue.batches.roll_up import ROLLED_UP
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
 from delivery.rules.edition_counts import EditionCounts
@@ -61,8 +62,30 @@ _FROM_STATE = ("being_sent", "awaiting_decision", "leased_batches", "queued_batc
                "parked_batches", "paused_batches")  # fmt: skip
 
 
-def _select(batches: str = COUNTED_BATCHES, condition: str = "true") -> str:
-    """Write the statement up to its WHERE; it sums the `batches` that meet the condition."""
+_COUNTED = ("size", *_SUMMED)
+_STATES = ",".join(Batch.State.values)
+_OF_A_STATE = f"""count(*) AS batches, {", ".join(f"sum({name}) AS {name}" for name in _COUNTED)},
+            min(nullif(reason, '')) AS reason, min(due_at) AS due_at,
+            min(unknown_since) AS unknown_since"""
+_TOTALS = ", ".join(f"sum({name})" if name in ROLLED_UP else "0" for name in _COUNTED)
+
+# The batches of an edition by state. One scan of the index for each state is twice as fast as
+# comparing the states of all rows. A rolled-up batch is done.
+_ALL_BATCHES = f"""
+    SELECT one.state, part.* FROM unnest('{{{_STATES}}}'::text[]) AS one (state), LATERAL (
+        SELECT {_OF_A_STATE} FROM batch
+        WHERE edition_id = edition.id AND batch.state = one.state AND NOT rolled_up) AS part
+    UNION ALL
+    SELECT 'done', 0, {_TOTALS}, NULL, NULL, NULL FROM batch_total WHERE edition_id = edition.id
+"""  # noqa: S608 -- the names are constants
+_OPEN_BATCHES = f"""
+    SELECT state, {_OF_A_STATE} FROM batch
+    WHERE batch.edition_id = edition.id AND {IS_OPEN} GROUP BY state
+"""  # noqa: S608 -- the names are constants
+
+
+def _select(batches: str) -> str:
+    """Write the statement up to its WHERE; `batches` selects them, summed by state."""
     return f"""
     SELECT edition.id AS edition, issue_id AS issue, version, title, kind, goes_to,
            control, control_reason, control_at, unreconciled_since IS NOT NULL AS unreconciled,
@@ -83,20 +106,19 @@ def _select(batches: str = COUNTED_BATCHES, condition: str = "true") -> str:
            clock_timestamp() AS now, slowdown.*
     FROM edition
     LEFT JOIN LATERAL (
-        SELECT sum(size) AS size, {", ".join(f"sum({name}) AS {name}" for name in _SUMMED)},
-               sum(waiting) FILTER (WHERE state IN ('claimed', 'sending')) AS being_sent,
-               sum(unknown) FILTER (WHERE state = 'parked') AS awaiting_decision,
-               count(*) FILTER (WHERE state IN ('claimed', 'sending', 'looking_up'))
+        SELECT {", ".join(f"sum({name})::bigint AS {name}" for name in _COUNTED)},
+               sum(waiting) FILTER (WHERE state IN ('claimed', 'sending'))::bigint AS being_sent,
+               sum(unknown) FILTER (WHERE state = 'parked')::bigint AS awaiting_decision,
+               sum(batches) FILTER (WHERE state IN ('claimed', 'sending', 'looking_up'))::bigint
                    AS leased_batches,
-               count(*) FILTER (WHERE state IN ('ready', 'unknown')) AS queued_batches,
-               count(*) FILTER (WHERE state = 'parked') AS parked_batches,
-               count(*) FILTER (WHERE state = 'paused') AS paused_batches,
-               min(reason) FILTER (WHERE state IN ('ready', 'unknown', 'parked')
-                                     AND reason <> '') AS reason,
+               sum(batches) FILTER (WHERE state IN ('ready', 'unknown'))::bigint AS queued_batches,
+               sum(batches) FILTER (WHERE state = 'parked')::bigint AS parked_batches,
+               sum(batches) FILTER (WHERE state = 'paused')::bigint AS paused_batches,
+               min(reason) FILTER (WHERE state IN ('ready', 'unknown', 'parked')) AS reason,
                min(due_at) FILTER (WHERE state = 'ready') AS next_try_at,
                min(due_at) FILTER (WHERE state = 'unknown') AS next_lookup_at,
                min(unknown_since) AS unknown_since
-        FROM {batches} WHERE batch.edition_id = edition.id AND {condition}
+        FROM ({batches}) AS by_state
     ) AS count ON true
     LEFT JOIN LATERAL (SELECT max(heard_at) AS heard_at FROM worker) AS worker ON true
     LEFT JOIN (SELECT {SLOWDOWN_COLUMNS} FROM send_rate) AS slowdown ON true
@@ -145,13 +167,15 @@ def load_open_counts(editions: Sequence[int]) -> list[EditionCounts]:
     return _read(
         "WHERE edition.id = ANY(%(editions)s)",
         {"editions": list(editions)},
-        _select("batch", IS_OPEN),
+        _OPEN_BATCHES,
     )
 
 
-def _read(which: str, values: Mapping[str, Any], select: str = _select()) -> list[EditionCounts]:
+def _read(
+    which: str, values: Mapping[str, Any], batches: str = _ALL_BATCHES
+) -> list[EditionCounts]:
     with connection.cursor() as cursor:
-        cursor.execute(f"{select} {which}", values)
+        cursor.execute(f"{_select(batches)} {which}", values)
         return [_counts_from(row) for row in rows_by_name(cursor)]
 
 

@@ -388,8 +388,8 @@ def test_queries_for_open_batches_read_no_ended_ones(newsroom: Newsroom) -> None
         with explained() as noted:
             look()
         assert [one for one in noted.read_whole() if one.startswith("batch:")] == []
-        # Ten of 510 are open, and each of them is read a few times.
-        assert rows_read("batch") - before <= 100
+        # Ten of 510 are open. Each is read a few times, or once for each state.
+        assert rows_read("batch") - before <= 150
 
 
 def test_rolled_up_batches_are_not_read_again(newsroom: Newsroom) -> None:

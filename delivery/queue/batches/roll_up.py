@@ -1,4 +1,4 @@
-"""Roll the counts of finished batches up, so that pages need not read thousands of rows.
+"""Roll up the counts of finished batches, which pages would read by thousands.
 
 The batches keep their counts. `batch_total` holds the sums of those that are marked as rolled up.
 The mark and the sum change in one statement, here and in the trigger on `batch`, so every snapshot
@@ -14,10 +14,9 @@ _COLUMNS = ", ".join(ROLLED_UP)
 
 # The rows that hold the counts of editions, in the place of `batch`. A query must name the edition.
 COUNTED_BATCHES = f"""(
-    SELECT edition_id, state, {_COLUMNS}, waiting, unknown, missed, reason, due_at, unknown_since
-    FROM batch WHERE NOT rolled_up
+    SELECT edition_id, state, {_COLUMNS}, waiting, unknown FROM batch WHERE NOT rolled_up
     UNION ALL
-    SELECT edition_id, 'done', {_COLUMNS}, 0, 0, 0, '', NULL, NULL FROM batch_total
+    SELECT edition_id, 'done', {_COLUMNS}, 0, 0 FROM batch_total
 ) AS batch"""  # noqa: S608 -- constants
 
 # A batch that is locked changes now, so it is left for the next run. The old sums are merged into
@@ -55,7 +54,7 @@ def roll_up_finished(*, at_once: int = BATCHES_AT_ONCE) -> int:
             # Read the few along their index, even if the statistics are out of date.
             cursor.execute("SET LOCAL enable_seqscan = off")
             cursor.execute(_ROLL_UP, [at_once])
-            (rolled,) = cursor.fetchone()
+            rolled = int(cursor.fetchone()[0])
         total += rolled
         if rolled < at_once:
             return total

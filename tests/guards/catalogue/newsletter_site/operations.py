@@ -78,7 +78,7 @@ another error stays an error
         sqlstate.startswith(_NO_CONNECTION) → True»
     test_a_statement_timeout_stays_an_error
 a scrape does not read finished transactional mail
-    load_open_counts: _select("batch", «IS_OPEN → "true"»),
+    load_open_counts: «_OPEN_BATCHES → _ALL_BATCHES»,
     test_finished_mail_on_request_is_not_read_while_one_waits
 failed test letters do not hide an issue that stopped
     EDITIONS: ELSE «is_open OR kind = 'newsletter' → true» END
