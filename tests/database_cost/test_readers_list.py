@@ -12,7 +12,7 @@ from subscribers.reader_totals import counts_by_state
 from tests.database_cost.test_query_plans import rows_read, run
 from tests.faults.servers.postgres_server import OwnServer
 
-search_index = importlib.import_module("migrations.subscribers.0006_index_for_search")
+search_index = importlib.import_module("migrations.subscribers.0007_index_for_search")
 
 # 20,000 readers of whom three complained. The rare names are the oldest.
 READERS = """

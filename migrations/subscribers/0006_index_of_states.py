@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("subscribers", "0004_reader_totals")]
+    dependencies = [("subscribers", "0005_reader_totals")]
 
     operations = [
         AddIndexConcurrently(

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("delivery", "0004_batch_totals")]
+    dependencies = [("delivery", "0005_batch_totals")]
 
     operations = [
         AddIndexConcurrently(

@@ -40,7 +40,7 @@ INSERT INTO reader_total (state, readers) SELECT state, count(*) FROM subscriber
 
 
 class Migration(migrations.Migration):
-    dependencies = [("subscribers", "0003_labels")]
+    dependencies = [("subscribers", "0004_readers_not_to_mail")]
 
     operations = [
         migrations.CreateModel(

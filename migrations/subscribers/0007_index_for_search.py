@@ -38,7 +38,7 @@ def add_search_index(apps, schema_editor):
 
 class Migration(migrations.Migration):
     atomic = False
-    dependencies = [("subscribers", "0005_index_of_states")]
+    dependencies = [("subscribers", "0006_index_of_states")]
 
     operations = [
         migrations.RunPython(add_search_index, migrations.RunPython.noop),

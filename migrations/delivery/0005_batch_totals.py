@@ -22,7 +22,7 @@ CREATE TRIGGER a_changed_batch_is_not_rolled_up
 
 
 class Migration(migrations.Migration):
-    dependencies = [("delivery", "0003_labels")]
+    dependencies = [("delivery", "0004_batch_functions")]
 
     operations = [
         migrations.AddField(
