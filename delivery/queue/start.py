@@ -68,7 +68,13 @@ def start(
             _leave_out(cursor, claim, left_out)
         recipients = [recipient for recipient in unmarked if recipient not in left_out]
         if recipients:
-            call_function(cursor, "record_attempt", messages=len(recipients), **values)
+            call_function(
+                cursor,
+                "record_attempt",
+                edition=claim.edition,
+                messages=len(recipients),
+                **values,
+            )
             return recipients
         _leave(cursor, claim, "state = 'done', reason = ''")
         if probing:

@@ -37,28 +37,28 @@ CREATE FUNCTION claim_batch(
     OUT of_settings text
 ) LANGUAGE plpgsql {BY_KEY} AS $$
 BEGIN
-    SELECT id INTO batch_id FROM batch
-    WHERE state = 'ready' AND due_at <= clock_timestamp()
-      AND NOT (p_unless_slowed AND EXISTS (SELECT FROM send_rate WHERE slowed_at IS NOT NULL))
-      -- A value that the server does not report is empty and is not compared.
-      AND NOT EXISTS (
-          SELECT FROM database_identity AS stored, this_database() AS this
-          WHERE stored.database <> this.database
-             OR (stored.system_identifier <> this.system_identifier
-                 AND stored.system_identifier <> '' AND this.system_identifier <> '')
-             OR (stored.timeline <> this.timeline
-                 AND stored.timeline <> '' AND this.timeline <> ''))
-    ORDER BY position, id LIMIT 1
-    FOR UPDATE SKIP LOCKED;
+    UPDATE batch SET state = 'claimed', epoch = epoch + 1, owner = p_worker,
+           lease_until = clock_timestamp() + make_interval(secs => p_lease_s)
+    WHERE id = (
+        SELECT id FROM batch
+        WHERE state = 'ready' AND due_at <= clock_timestamp()
+          AND NOT (p_unless_slowed AND EXISTS (SELECT FROM send_rate WHERE slowed_at IS NOT NULL))
+          -- A value that the server does not report is empty and is not compared.
+          AND NOT EXISTS (
+              SELECT FROM database_identity AS stored, this_database() AS this
+              WHERE stored.database <> this.database
+                 OR (stored.system_identifier <> this.system_identifier
+                     AND stored.system_identifier <> '' AND this.system_identifier <> '')
+                 OR (stored.timeline <> this.timeline
+                     AND stored.timeline <> '' AND this.timeline <> ''))
+        ORDER BY position, id LIMIT 1
+        FOR UPDATE SKIP LOCKED)
+    RETURNING id, epoch, edition_id, attempt, waiting,
+              ARRAY[tries, deferrals, blocked, crashes, lookups]
+    INTO batch_id, new_epoch, of_edition, last_attempt, copies, counters;
     IF batch_id IS NULL THEN
         RETURN;
     END IF;
-    UPDATE batch SET state = 'claimed', epoch = epoch + 1, owner = p_worker,
-           lease_until = clock_timestamp() + make_interval(secs => p_lease_s)
-    WHERE id = batch_id
-    RETURNING epoch, edition_id, attempt, waiting,
-              ARRAY[tries, deferrals, blocked, crashes, lookups]
-    INTO new_epoch, of_edition, last_attempt, copies, counters;
     SELECT issue_id, version, kind, probing INTO of_issue, of_version, of_kind, is_probing
     FROM edition WHERE id = of_edition;
     IF of_kind NOT IN ('newsletter', 'test') THEN
@@ -88,7 +88,6 @@ DECLARE
     of_issue uuid;
     of_version integer;
     of_kind text;
-    of_stream text;
     has_evidence boolean;
 BEGIN
     SELECT edition_id INTO of_edition FROM batch
@@ -99,8 +98,8 @@ BEGIN
         RETURN;
     END IF;
     -- The current values: the edition may have been stopped and resumed since the claim.
-    SELECT issue_id, version, kind, stream, control, probing
-    INTO of_issue, of_version, of_kind, of_stream, of_control, is_probing
+    SELECT issue_id, version, kind, control, probing
+    INTO of_issue, of_version, of_kind, of_control, is_probing
     FROM edition WHERE id = of_edition;
     -- Most editions have no evidence, and then no copy needs a look.
     has_evidence := EXISTS (
@@ -130,21 +129,21 @@ BEGIN
            lease_until = clock_timestamp() + make_interval(secs => p_deadline_s + p_lease_s)
     WHERE id = p_batch;
     IF is_started THEN
-        PERFORM record_attempt(p_attempt, p_batch, p_epoch, p_worker, cardinality(unmarked),
-                               p_deadline_s);
+        PERFORM record_attempt(p_attempt, p_batch, of_edition, p_epoch, p_worker,
+                               cardinality(unmarked), p_deadline_s);
     END IF;
 END $$;
 
 CREATE FUNCTION record_attempt(
-    p_attempt uuid, p_batch bigint, p_epoch integer, p_worker uuid, p_messages integer,
-    p_deadline_s float8
-) RETURNS void LANGUAGE plpgsql {BY_KEY} AS $$
+    p_attempt uuid, p_batch bigint, p_edition bigint, p_epoch integer, p_worker uuid,
+    p_messages integer, p_deadline_s float8
+) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages, started_at,
                          deadline_at, detail, accepted)
-    SELECT p_attempt, p_batch, edition.id, stream, p_epoch, p_worker, p_messages,
-           clock_timestamp(), clock_timestamp() + make_interval(secs => p_deadline_s), '', 0
-    FROM edition WHERE edition.id = (SELECT edition_id FROM batch WHERE batch.id = p_batch);
+    VALUES (p_attempt, p_batch, p_edition, (SELECT stream FROM edition WHERE id = p_edition),
+            p_epoch, p_worker, p_messages, clock_timestamp(),
+            clock_timestamp() + make_interval(secs => p_deadline_s), '', 0);
 END $$;
 """  # noqa: S608 -- constants
 
@@ -171,6 +170,7 @@ CREATE FUNCTION settle_batch(
 DECLARE
     of_edition bigint;
     is_probing boolean;
+    has_evidence boolean;
 BEGIN
     -- One statement, because state and counts must always agree. A batch without open deliveries
     -- is done, even if the settlement names another step.
@@ -202,9 +202,14 @@ BEGIN
                accepted = p_accepted
         WHERE id = p_attempt;
     END IF;
-    -- Read after the batch's row is locked, so that late changes are seen.
-    SELECT probing INTO is_probing FROM edition WHERE id = of_edition;
-    IF p_alone AND (is_probing OR EXISTS (SELECT FROM unapplied_evidence(p_batch))) THEN
+    -- Read after the batch's row is locked, so that late changes are seen. Most editions have no
+    -- evidence, and then no copy needs a look.
+    SELECT probing, EXISTS (SELECT FROM evidence WHERE evidence.issue_id = edition.issue_id
+                                                   AND evidence.version = edition.version OFFSET 0)
+    INTO is_probing, has_evidence
+    FROM edition WHERE id = of_edition;
+    IF p_alone AND (is_probing OR has_evidence
+                    AND EXISTS (SELECT FROM unapplied_evidence(p_batch))) THEN
         RAISE EXCEPTION 'batch % must be settled under the lock of its edition', p_batch
             USING ERRCODE = 'HM001';
     END IF;
@@ -238,15 +243,6 @@ END $$;
 CREATE FUNCTION unapplied_evidence(p_batch bigint) RETURNS SETOF bigint
 LANGUAGE plpgsql {BY_KEY} AS $$
 BEGIN
-    -- Most editions have no evidence, and then no copy needs a look.
-    IF NOT EXISTS (
-        SELECT FROM evidence
-        WHERE (issue_id, version) = (
-            SELECT edition.issue_id, edition.version FROM edition
-            WHERE edition.id = (SELECT edition_id FROM batch WHERE batch.id = p_batch)))
-    THEN
-        RETURN;
-    END IF;
     RETURN QUERY
         SELECT DISTINCT delivery.recipient_id FROM delivery, LATERAL (
             SELECT provider_message_id AS message_id FROM evidence
