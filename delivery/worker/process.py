@@ -50,9 +50,9 @@ class Heartbeat(NamedTuple):
 class Worker:
     """One process of a running `deliver`, with at most `concurrency` calls in flight.
 
-    `id` owns its batches. It polls more often if somebody waits for it. One process of a `deliver`
-    `runs_tasks`: it also sends the heartbeat, sweeps, and runs background tasks. `warning` is a
-    problem found before it runs, in its stored form. Pages show it to authors."""
+    `id` owns its batches. It polls more often if somebody waits for it. One process `runs_tasks`:
+    it also sends the heartbeat, reaps leases and runs background tasks. `warning` is a problem
+    found before it runs, in its stored form. Pages show it to authors."""
 
     def __init__(
         self,
@@ -140,15 +140,14 @@ class Worker:
         """Run the duties one after another until stopped or `until()`.
 
         Return whether `until()` ended it. A failed duty does not block the others."""
-        duties: tuple[Callable[[], object], ...] = (
-            self._check_identity,
-            self._beat,
-            recover_dead_workers,
-            recover_expired_leases,
-            lambda: background_tasks.run_all(partial(self._log_failure, now_s())),
-        )
-        if not self.runs_tasks:
-            duties = ()
+        duties: list[Callable[[], object]] = [self._check_identity]
+        if self.runs_tasks:
+            duties += [
+                self._beat,
+                recover_dead_workers,
+                recover_expired_leases,
+                lambda: background_tasks.run_all(partial(self._log_failure, now_s())),
+            ]
         failures = 0
         since_duties_s = DUTIES_EVERY_S
         while not self._stopping.is_set():

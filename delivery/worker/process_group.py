@@ -99,7 +99,7 @@ class ProcessGroup:
         for child in self._children:
             if child.pid:
                 os.kill(child.pid, signal.SIGKILL)
-        # Expired leases free the batches.
+        # Other workers recover the batches.
         os._exit(exit_code)
 
     def _reap(self) -> None:
