@@ -16,8 +16,9 @@ The notes show lease, deadline and schedule. With longer settings these times gr
 amount.
 
 With the default settings a third moment is measured: calls of several processes are in flight, four
-of them never arrive, and all processes are killed. The search shows accepted mail at once. The time
-runs from the kill until every copy of the issue is settled.
+of them are accepted and get no answer, and all processes are killed. The search shows accepted mail
+at once. The time runs from the kill until every copy of the issue is settled. Complete requests that
+are never accepted wait for the whole schedule, as in the second measurement.
 
 At the end every reader has exactly one copy, by the sandbox's own count.
 """
@@ -126,8 +127,8 @@ class Scene:
         """Return the seconds from the kill until every claimed batch is called again."""
         edition = self._publish()
         with psycopg.connect(self._site.database) as other, self._worker() as worker:
-            # It claims, then waits to read the copies that it renders.
-            other.execute("LOCK TABLE delivery IN ACCESS EXCLUSIVE MODE")
+            # It claims, then waits to read the newsletter's settings.
+            other.execute("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE")
             until("the worker had claimed", lambda: len(self._held(edition, "claimed")) == CALLS)
             killed_at = self._clock()
             kill(worker)
@@ -175,7 +176,7 @@ class Scene:
 
     def killed_with_the_defaults(self) -> float:
         """Return the seconds from the kill until every copy of the issue is settled."""
-        self._sandbox.set_fault("hold", moment="before_accept", calls=CALLS)
+        self._sandbox.set_fault("hold", moment="after_accept", calls=CALLS)
         edition = self._publish()
         with self._worker() as worker:
             self._sandbox.wait_until_held(CALLS)

@@ -21,8 +21,8 @@ def goes_on_without(killed: WatchedWorker, stage: Stage, edition: Edition, reade
 
 def test_claim_of_a_killed_worker_is_released_at_once(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=READERS)
-    # The worker has claimed a batch and waits to read the copies that it renders.
-    with stage.hold("LOCK TABLE delivery IN ACCESS EXCLUSIVE MODE"):
+    # The worker has claimed a batch and waits to read the newsletter's settings.
+    with stage.hold("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE"):
         worker = stage.worker("--concurrency", "1", **LONG)
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock()
         worker.kill()
