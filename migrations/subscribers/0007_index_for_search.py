@@ -18,7 +18,7 @@ def add_search_index(apps, schema_editor):
     except DatabaseError as error:
         logger.warning(
             "the extension pg_trgm could not be created (%s), so searching a long list of readers "
-            "takes seconds; docs/performance.md says how to add the index later",
+            "takes seconds; docs/decisions/0037-totals-and-search.md says what to do",
             type(error.__cause__).__name__,
         )
         return
