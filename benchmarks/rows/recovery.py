@@ -17,8 +17,8 @@ amount.
 
 With the default settings a third moment is measured: calls of several processes are in flight, four
 of them are accepted and get no answer, and all processes are killed. The search shows accepted mail
-at once. The time runs from the kill until every copy of the issue is settled. Complete requests that
-are never accepted wait for the whole schedule, as in the second measurement.
+at once. The time runs from the kill until every copy of the issue is settled. Complete requests
+that are never accepted wait for the whole schedule, as in the second measurement.
 
 At the end every reader has exactly one copy, by the sandbox's own count.
 """
