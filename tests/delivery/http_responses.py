@@ -23,3 +23,16 @@ def answering(*answers: bytes) -> Script:
             conversation.write(answer)
 
     return script
+
+
+class Pages:
+    """A script that answers each request with the next page, and keeps the paths."""
+
+    def __init__(self, *pages: bytes) -> None:
+        self.pages = list(pages)
+        self.paths: list[str] = []
+
+    def __call__(self, conversation: Conversation) -> None:
+        while request := conversation.read_request():
+            self.paths.append(request.split(b" ")[1].decode())
+            conversation.write(self.pages.pop(0))

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-import responses
 
 from delivery.checks import (
     check_last_lookup_is_after_deadline,
@@ -12,6 +11,9 @@ from delivery.checks import (
 )
 from delivery.postmark.client import Postmark
 from delivery.reports.reason_sentences import reason_sentence
+from tests.delivery.http_responses import answering, http
+from tests.delivery.postmark_responses import body, error
+from tests.delivery.scripted_http_server import ScriptedServer
 
 
 @pytest.mark.parametrize(
@@ -49,22 +51,19 @@ def test_half_of_the_webhook_credentials_is_a_warning(
     assert [each.msg.split(",")[0] for each in check_webhook_credentials()] == begins
 
 
-URL = "https://postmark.example"
-
-
-def warning_of(settings: Any, ours: str, **answer: Any) -> str:
+def warning_of(settings: Any, ours: str, answer: bytes) -> str:
     settings.UNSUBSCRIBE_HANDLING = ours
     settings.POSTMARK_BROADCAST_STREAM = "letters"
-    client = Postmark(URL, "secret-token", deadline_s=20.0)
-    with responses.RequestsMock() as mock:
-        mock.get(f"{URL}/message-streams/letters", **answer)
+    with ScriptedServer(answering(answer)) as server:
+        client = Postmark(server.url, "secret-token", deadline_s=20.0)
         problem = check_unsubscribe_handling(client)
-    client.close()
+        client.close()
     return reason_sentence(problem)
 
 
-def stream(handling: str) -> dict[str, object]:
-    return {"SubscriptionManagementConfiguration": {"UnsubscribeHandlingType": handling}}
+def stream(handling: str) -> bytes:
+    configured = {"SubscriptionManagementConfiguration": {"UnsubscribeHandlingType": handling}}
+    return http("200 OK", body(configured))
 
 
 @pytest.mark.parametrize(
@@ -73,11 +72,11 @@ def stream(handling: str) -> dict[str, object]:
 def test_matching_unsubscribe_handling_gives_no_warning(
     settings: Any, ours: str, theirs: str
 ) -> None:
-    assert warning_of(settings, ours, json=stream(theirs)) == ""
+    assert warning_of(settings, ours, stream(theirs)) == ""
 
 
 def test_second_unsubscribe_link_is_a_warning(settings: Any) -> None:
-    assert warning_of(settings, "own", json=stream("Postmark")) == (
+    assert warning_of(settings, "own", stream("Postmark")) == (
         "UNSUBSCRIBE_HANDLING is “own”, but Postmark's stream “letters” is set to “Postmark”. "
         "Readers may get two unsubscribe links. Set the stream to “Custom”, or "
         "UNSUBSCRIBE_HANDLING to “postmark”."
@@ -86,15 +85,13 @@ def test_second_unsubscribe_link_is_a_warning(settings: Any) -> None:
 
 @pytest.mark.parametrize("theirs", ["None", "Custom"])
 def test_missing_unsubscribe_link_is_a_warning(settings: Any, theirs: str) -> None:
-    sentence = warning_of(settings, "postmark", json=stream(theirs))
+    sentence = warning_of(settings, "postmark", stream(theirs))
     assert f"is set to “{theirs}”" in sentence
     assert "no unsubscribe link" in sentence
 
 
 @pytest.mark.parametrize(
-    "answer", [{"status": 503}, {"json": {"ErrorCode": 1226}, "status": 422}, {"body": "?"}]
+    "answer", [http("503 No"), http("422 No", body(error(1226))), http("200 OK", b"?")]
 )
-def test_unanswered_query_about_the_stream_gives_no_warning(
-    settings: Any, answer: dict[str, Any]
-) -> None:
-    assert warning_of(settings, "own", **answer) == ""
+def test_unanswered_query_about_the_stream_gives_no_warning(settings: Any, answer: bytes) -> None:
+    assert warning_of(settings, "own", answer) == ""

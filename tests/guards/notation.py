@@ -1,8 +1,8 @@
 """Read entries of the catalogue: a promise, how to break it, and its tests.
 
-    a call that ends in time is released from its deadline
-        Deadlines.cancel: self._ends.«pop(number, None) → get(number)»
-        test_cancelled_deadline_does_not_end_the_call
+    a call past its deadline does not begin
+        Postmark._call: if «now_s() >= deadline_at_s → False»: return NotSent(
+        test_expired_call_does_not_connect
 
 The whole notation: docs/proof/guards.md.
 """

@@ -1,12 +1,12 @@
 """The client's result for every network error: sent, not sent, or unanswered.
 
-Each row of the table of `requests`' exceptions is here, against a real server on loopback."""
+Each kind of error is here, against a real server on loopback."""
 
 import gzip
 import os
 import socket
-import ssl
 import stat
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from delivery.postmark import client as postmark
-from delivery.postmark.call_deadlines import Deadlines
+from delivery.postmark import connection
 from delivery.postmark.client import Postmark, now_s
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.call_results import (
@@ -74,7 +73,7 @@ def test_a_refused_connection_is_not_sent(client: Client) -> None:
         bound_but_deaf.bind(("127.0.0.1", 0))
         answer = send(client(f"http://127.0.0.1:{bound_but_deaf.getsockname()[1]}"))
     assert isinstance(answer, NotSent)
-    assert reason_sentence(answer.reason).endswith("(ConnectionError).")
+    assert reason_sentence(answer.reason).endswith("(NewConnectionError).")
 
 
 def test_failed_connection_is_not_sent(client: Client) -> None:
@@ -86,14 +85,14 @@ def test_failed_connection_is_not_sent(client: Client) -> None:
             waiting.connect_ex(full.getsockname())
         answer = send(client(f"http://127.0.0.1:{full.getsockname()[1]}"), within_s=SHORT_S)
     assert isinstance(answer, NotSent)
-    assert reason_sentence(answer.reason).endswith("(ConnectTimeout).")
+    assert reason_sentence(answer.reason).endswith("(ConnectTimeoutError).")
 
 
 def test_a_certificate_that_is_not_trusted_is_not_sent(client: Client) -> None:
     with ScriptedServer(answering(GOOD), secure=True) as server:
         answer = send(client(server.url))
     assert isinstance(answer, NotSent)
-    assert reason_sentence(answer.reason).endswith("(SSLError).")
+    assert reason_sentence(answer.reason).endswith("(SSLCertVerificationError).")
     assert server.received == b""
 
 
@@ -133,8 +132,25 @@ def test_no_byte_is_written_if_connecting_took_too_long(
     assert server.received == b""
 
 
+def test_last_piece_is_not_written_after_the_deadline(client: Client) -> None:
+    deadline_at_s = now_s() + SHORT_S
+
+    def freeze() -> None:
+        while now_s() < deadline_at_s:
+            threading.Event().wait(deadline_at_s - now_s())
+
+    with ScriptedServer(lambda talk: talk.read_request() and None) as server:
+        answer = client(server.url).send(
+            b" " * 100_000, addresses(1), deadline_at_s=deadline_at_s, about_to_complete=freeze
+        )
+    assert isinstance(answer, Unanswered)
+    assert server.received.startswith(b"POST")
+    assert server.requests == []
+
+
 def trusting(sender: Postmark) -> Postmark:
-    sender._session.verify = str(CERTIFICATE)
+    if hasattr(sender._connection, "tls"):
+        sender._connection.tls.load_verify_locations(CERTIFICATE)
     return sender
 
 
@@ -152,6 +168,8 @@ def reset_after_reading(talk: Conversation) -> None:
 
 
 RESULT = body([accepted()])
+# Longer than one read of the socket.
+LONG_RESULT = RESULT + b" " * 500_000
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -170,6 +188,7 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         answering(CHUNKED + b"zz\r\n[]\r\n0\r\n\r\n"),
         answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5, 9\r\n\r\n[1,2]"),
         answering(http("200 OK", RESULT, "Content-Encoding: gzip")),
+        answering(http("200 OK", LONG_RESULT)[:-1]),
     ],
 )
 def test_connection_lost_after_the_first_byte_leaves_the_call_unanswered(
@@ -185,7 +204,7 @@ def test_a_client_works_again_after_a_broken_connection(client: Client) -> None:
     with ScriptedServer(close_after_reading, answering(GOOD)) as server:
         sender = client(server.url)
         assert unanswered_because(send(sender)) == (
-            "The connection broke before Postmark answered (ConnectionError)."
+            "The connection broke before Postmark answered (RemoteDisconnected)."
         )
         assert isinstance(send(sender), AllAccepted)
 
@@ -245,7 +264,7 @@ def test_the_deadline_ends_a_request_that_nobody_reads(client: Client) -> None:
 
 
 def test_sending_may_outlast_connecting(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postmark, "CONNECT_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(connection, "CONNECT_TIMEOUT_S", 0.1)
 
     def read_late(talk: Conversation) -> None:
         threading.Event().wait(0.5)
@@ -256,81 +275,44 @@ def test_sending_may_outlast_connecting(client: Client, monkeypatch: pytest.Monk
     assert isinstance(answer, AllAccepted)
 
 
-class DeadlinesThatComeTooLate(Deadlines):
-    """Deadlines that end a call after they were cancelled, as in a race."""
-
-    def __init__(self) -> None:
-        super().__init__(now_s)
-        self.added: list[Callable[[], object]] = []
-
-    def add(self, at_s: float, end: Callable[[], object]) -> int:
-        self.added.append(end)
-        return super().add(at_s, end)
-
-
-def test_finished_call_deadline_does_not_end_the_next() -> None:
-    deadlines = DeadlinesThatComeTooLate()
-
-    def let_the_first_deadline_come(talk: Conversation) -> None:
-        answering(GOOD)(talk)
-        talk.read_request()
-        deadlines.added[0]()
-        talk.write(GOOD)
-
-    with ScriptedServer(let_the_first_deadline_come) as server:
-        sender = Postmark(server.url, "token", deadline_s=LONG_S, deadlines=deadlines)
-        assert isinstance(send(sender), AllAccepted)
-        assert isinstance(send(sender), AllAccepted)
-
-
-def test_a_deadline_ends_a_call_without_removing_its_tls_layer() -> None:
-    trust = ssl.create_default_context(cafile=CERTIFICATE)
-    with (
-        ScriptedServer(lambda talk: talk.read_request() and None, secure=True) as server,
-        socket.create_connection(("127.0.0.1", int(server.url.rpartition(":")[2]))) as plain,
-        trust.wrap_socket(plain, server_hostname="127.0.0.1") as secured,
-    ):
-        call = postmark._Call(deadline_s=now_s() + LONG_S)
-        call.take(secured)
-        call.end()
-        # The reading thread still needs TLS. Without that layer the version would be None.
-        assert secured.version() is not None
-
-
-def test_unacknowledged_bytes_do_not_outlive_the_deadline(client: Client) -> None:
-    found: list[int] = []
+def test_unsent_bytes_do_not_outlive_the_deadline_or_the_process(client: Client) -> None:
+    found: list[tuple[int, bytes]] = []
 
     def look_at_the_client(talk: Conversation) -> None:
         talk.read_request()
-        found.extend(user_timeouts_of_sockets_connected_to(server.url))
+        found.extend(options_of_sockets_connected_to(server.url))
         talk.write(GOOD)
 
     with ScriptedServer(look_at_the_client) as server:
         send(client(server.url))
-    # Some systems lack this socket option.
-    assert found == [int(LONG_S * 1000)] * hasattr(socket, "TCP_USER_TIMEOUT")
+    # Some systems lack the first option.
+    timeout_ms = int(LONG_S * 1000) if hasattr(socket, "TCP_USER_TIMEOUT") else 0
+    assert found == [(timeout_ms, struct.pack("ii", 1, 0))]
 
 
-def user_timeouts_of_sockets_connected_to(url: str) -> list[int]:
+def options_of_sockets_connected_to(url: str) -> list[tuple[int, bytes]]:
     there = ("127.0.0.1", int(url.rpartition(":")[2]))
-    timeouts = []
+    found = []
     for entry in Path("/dev/fd").iterdir():
         # Only sockets are checked. Other descriptors, such as a browser's pipes, are not ours. A
         # socket of another family, such as the database's, has another form of peer name.
         with suppress(OSError):
             if stat.S_ISSOCK(os.fstat(int(entry.name)).st_mode):
                 with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as sock:
-                    if sock.getpeername() == there and hasattr(socket, "TCP_USER_TIMEOUT"):
-                        option = (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
-                        timeouts.append(sock.getsockopt(*option))
-    return timeouts
+                    if sock.getpeername() == there:
+                        option = getattr(socket, "TCP_USER_TIMEOUT", None)
+                        timeout_ms = sock.getsockopt(socket.IPPROTO_TCP, option) if option else 0
+                        linger = sock.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)
+                        found.append((timeout_ms, linger))
+    return found
 
 
 def test_answer_is_read_with_any_framing(client: Client) -> None:
     chunked = CHUNKED + b"1\r\n[\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(RESULT) - 1, RESULT[1:])
     until_closed = b"HTTP/1.1 200 OK\r\n\r\n" + RESULT
     packed = http("200 OK", gzip.compress(RESULT), "Content-Encoding: gzip")
-    for framed in (GOOD, chunked, until_closed, packed):
+    long = http("200 OK", LONG_RESULT, "Connection: keep-alive")
+    for framed in (GOOD, chunked, until_closed, packed, long):
         with ScriptedServer(answering(framed)) as server:
             assert isinstance(send(client(server.url)), AllAccepted)
 
@@ -345,7 +327,9 @@ def test_an_answer_may_come_before_the_request_was_read(client: Client) -> None:
     assert isinstance(answer, TooLarge)
 
 
-@pytest.mark.parametrize("head", [b"200 OK", b"302 Found\r\nLocation: /x"])
+@pytest.mark.parametrize(
+    "head", [b"200 OK", b"200 OK\r\nContent-Length: 67108865", b"302 Found\r\nLocation: /x"]
+)
 def test_overlong_answer_is_not_read_fully(client: Client, head: bytes) -> None:
     def endless(talk: Conversation) -> None:
         talk.read_request()
@@ -363,7 +347,7 @@ def test_overlong_list_is_not_read_fully(client: Client) -> None:
     def endless(talk: Conversation) -> None:
         talk.read_request()
         talk.write(b"HTTP/1.1 200 OK\r\n\r\n[")
-        for _ in range(postmark.MAX_DUMP_BYTES // (1024 * 1024) + 64):
+        for _ in range(connection.MAX_DUMP_BYTES // (1024 * 1024) + 64):
             talk.write(b" " * 1024 * 1024)
 
     written = 0
@@ -378,7 +362,7 @@ def test_overlong_list_is_not_read_fully(client: Client) -> None:
         )
         assert server.was_cut_off.wait(PATIENCE_S)
     assert answer == SearchFailed(Reason.of(ReasonCode.RESPONSE_TOO_LONG))
-    assert written <= postmark.MAX_DUMP_BYTES
+    assert written <= connection.MAX_DUMP_BYTES
 
 
 def test_compression_bomb_is_not_unpacked(client: Client) -> None:
@@ -422,6 +406,21 @@ def test_non_200_answer_closes_the_connection(client: Client) -> None:
         sender = client(server.url)
         assert isinstance(send(sender), Unanswered | RejectedForAll)
         assert isinstance(send(sender), Deferred)
+    assert server.connections == 2
+
+
+@pytest.mark.parametrize(
+    "ending", [GOOD + GOOD, http("200 OK", RESULT, "Connection: close")], ids=["more", "close"]
+)
+def test_connection_is_replaced_after_an_answer_that_ends_it(client: Client, ending: bytes) -> None:
+    def stay(talk: Conversation) -> None:
+        answering(ending)(talk)
+        talk.stall()
+
+    with ScriptedServer(stay, answering(GOOD)) as server:
+        sender = client(server.url)
+        assert isinstance(send(sender), AllAccepted)
+        assert isinstance(send(sender), AllAccepted)
     assert server.connections == 2
 
 
@@ -492,5 +491,4 @@ def test_token_never_appears_in_results(client: Client, caplog: pytest.LogCaptur
         sender = client(server.url)
         outcomes += [send(sender), send(sender), send(sender, within_s=SHORT_S)]
     outcomes += [send(sender), sender]
-    assert caplog.records
     assert "secret-token" not in repr(outcomes) + repr(vars(sender).keys()) + caplog.text

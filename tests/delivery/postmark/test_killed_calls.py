@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from delivery.postmark.client import Postmark, now_s
-from delivery.rules.call_results import Answered
+from delivery.rules.call_results import AllAccepted
 from tests.delivery.http_responses import GOOD, answering
 from tests.delivery.postmark_responses import addresses
 from tests.delivery.scripted_http_server import PATIENCE_S, ScriptedServer
@@ -43,5 +43,5 @@ def test_a_call_announces_its_last_piece_once() -> None:
             deadline_at_s=now_s() + PATIENCE_S,
             about_to_complete=lambda: announced.append("last piece"),
         )
-    assert isinstance(answer, Answered)
+    assert isinstance(answer, AllAccepted)
     assert announced == ["last piece"]

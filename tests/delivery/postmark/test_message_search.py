@@ -7,32 +7,27 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-import responses
 
 from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.responses import SEARCH, RawResponse, SearchPage, parse_query, parse_search
 from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
 from delivery.rules.reason import Reason, ReasonCode
-from tests.delivery.http_responses import http
+from tests.delivery.http_responses import Pages, http
 from tests.delivery.postmark_responses import JSON, body, error, listed, message_id
 from tests.delivery.scripted_http_server import ScriptedServer
 
-URL = "https://postmark.example"
-SEARCH_URL = f"{URL}/messages/outbound"
-Mock = responses.RequestsMock
+
+@pytest.fixture
+def provider() -> Pages:
+    return Pages()
 
 
 @pytest.fixture
-def provider() -> Iterator[Mock]:
-    with responses.RequestsMock() as mock:
-        yield mock
-
-
-@pytest.fixture
-def client() -> Iterator[Postmark]:
-    made = Postmark(URL, "secret-token", deadline_s=20.0)
-    yield made
-    made.close()
+def client(provider: Pages) -> Iterator[Postmark]:
+    with ScriptedServer(provider) as server:
+        made = Postmark(server.url, "secret-token", deadline_s=20.0)
+        yield made
+        made.close()
 
 
 def soon(seconds: float = 20.0) -> float:
@@ -43,17 +38,17 @@ def numbers_on(first: int, last: int) -> list[dict[str, object]]:
     return [listed(number) for number in range(first, last + 1)]
 
 
-def answer_with(provider: Mock, total: int, *pages: list[Any]) -> None:
+def answer_with(provider: Pages, total: int, *pages: list[Any]) -> None:
     for page in pages:
-        provider.get(SEARCH_URL, json={"TotalCount": total, "Messages": page})
+        provider.pages.append(http("200 OK", body({"TotalCount": total, "Messages": page})))
 
 
 def search(client: Postmark) -> LookupResult:
     return client.search("attempt", "a77e", stream="broadcast", deadline_at_s=soon())
 
 
-def queries(provider: Mock) -> list[dict[str, list[str]]]:
-    return [parse_qs(urlsplit(str(call.request.url)).query) for call in provider.calls]
+def queries(provider: Pages) -> list[dict[str, list[str]]]:
+    return [parse_qs(urlsplit(path).query) for path in provider.paths]
 
 
 def keys(answer: LookupResult) -> list[str]:
@@ -61,7 +56,7 @@ def keys(answer: LookupResult) -> list[str]:
     return [found.delivery for found in answer.found]
 
 
-def test_a_search_names_the_stream(provider: Mock, client: Postmark) -> None:
+def test_a_search_names_the_stream(provider: Pages, client: Postmark) -> None:
     answer_with(provider, 2, numbers_on(1, 2))
     assert keys(search(client)) == ["key.1", "key.2"]
     assert queries(provider) == [
@@ -74,36 +69,38 @@ def test_a_search_names_the_stream(provider: Mock, client: Postmark) -> None:
     ]
 
 
-def test_a_stream_with_odd_characters_is_quoted(provider: Mock, client: Postmark) -> None:
+def test_a_stream_with_odd_characters_is_quoted(provider: Pages, client: Postmark) -> None:
     answer_with(provider, 0, [])
     assert keys(client.search("delivery", "a.1.2", stream="a&b c", deadline_at_s=soon())) == []
     assert queries(provider)[0]["messagestream"] == ["a&b c"]
     assert queries(provider)[0]["metadata_delivery"] == ["a.1.2"]
 
 
-def test_search_reads_all_pages(provider: Mock, client: Postmark) -> None:
+def test_search_reads_all_pages(provider: Pages, client: Postmark) -> None:
     answer_with(provider, 1101, numbers_on(1, 500), numbers_on(501, 1000), numbers_on(1001, 1101))
     assert keys(search(client)) == [f"key.{number}" for number in range(1, 1102)]
     assert [query["offset"] for query in queries(provider)] == [["0"], ["500"], ["1000"]]
 
 
-def test_full_page_is_followed_by_another(provider: Mock, client: Postmark) -> None:
+def test_full_page_is_followed_by_another(provider: Pages, client: Postmark) -> None:
     answer_with(provider, 500, numbers_on(1, 500), numbers_on(501, 501))
     assert len(keys(search(client))) == 501
 
 
-def test_messages_with_other_metadata_still_count_as_read(provider: Mock, client: Postmark) -> None:
+def test_messages_with_other_metadata_still_count_as_read(
+    provider: Pages, client: Postmark
+) -> None:
     others = [listed(n, Metadata={"attempt": "other", "delivery": "x"}) for n in range(500)]
     answer_with(provider, 501, others, numbers_on(7, 7))
     assert keys(search(client)) == ["key.7"]
 
 
-def test_search_that_hides_results_proves_nothing(provider: Mock, client: Postmark) -> None:
+def test_search_that_hides_results_proves_nothing(provider: Pages, client: Postmark) -> None:
     answer_with(provider, 3, numbers_on(1, 2))
     assert isinstance(search(client), SearchFailed)
 
 
-def test_search_beyond_all_pages_proves_nothing(provider: Mock, client: Postmark) -> None:
+def test_search_beyond_all_pages_proves_nothing(provider: Pages, client: Postmark) -> None:
     page = numbers_on(1, 500)
     answer_with(provider, 10_001, *[page] * 20)
     assert isinstance(search(client), SearchFailed)
@@ -112,10 +109,10 @@ def test_search_beyond_all_pages_proves_nothing(provider: Mock, client: Postmark
 
 @pytest.mark.parametrize("status", [401, 422, 429, 500, 503])
 def test_search_with_a_failed_page_proves_nothing(
-    provider: Mock, client: Postmark, status: int
+    provider: Pages, client: Postmark, status: int
 ) -> None:
     answer_with(provider, 501, numbers_on(1, 500))
-    provider.get(SEARCH_URL, json=error(701), status=status, headers={"Retry-After": "17"})
+    provider.pages.append(http(f"{status} No", body(error(701)), "Retry-After: 17"))
     answer = search(client)
     assert isinstance(answer, SearchFailed)
     assert answer.retry_after_s == 17.0
@@ -160,27 +157,28 @@ def stream(handling: object) -> dict[str, object]:
     return {"ID": "broadcast", "SubscriptionManagementConfiguration": handling}
 
 
-def test_the_stream_states_how_it_handles_unsubscribes(provider: Mock, client: Postmark) -> None:
+def test_the_stream_states_how_it_handles_unsubscribes(provider: Pages, client: Postmark) -> None:
     stated = stream({"UnsubscribeHandlingType": "Custom"})
-    provider.get(f"{URL}/message-streams/my%2Fstream", json=stated)
+    provider.pages.append(http("200 OK", body(stated)))
     assert client.unsubscribe_handling("my/stream") == "Custom"
+    assert provider.paths == ["/message-streams/my%2Fstream"]
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        {"json": error(1226), "status": 422},
-        {"body": "<html>", "status": 200},
-        {"json": [], "status": 200},
-        {"json": {}, "status": 200},
-        {"json": stream(None), "status": 200},
-        {"json": stream({"UnsubscribeHandlingType": 3}), "status": 200},
+        http("422 No", body(error(1226))),
+        http("200 OK", b"<html>"),
+        http("200 OK", body([])),
+        http("200 OK", body({})),
+        http("200 OK", body(stream(None))),
+        http("200 OK", body(stream({"UnsubscribeHandlingType": 3}))),
     ],
 )
 def test_an_unusable_answer_leaves_unsubscribe_handling_unknown(
-    provider: Mock, client: Postmark, answer: dict[str, Any]
+    provider: Pages, client: Postmark, answer: bytes
 ) -> None:
-    provider.get(f"{URL}/message-streams/broadcast", **answer)
+    provider.pages.append(answer)
     assert client.unsubscribe_handling("broadcast") is None
 
 

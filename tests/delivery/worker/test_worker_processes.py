@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +13,6 @@ from django.db.models import F
 
 from delivery.feedback import event_inbox
 from delivery.models import ProviderEvent, SendRate
-from delivery.postmark.call_deadlines import Deadlines
 from delivery.reports.worker_warnings import load_warnings
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
@@ -154,25 +152,3 @@ def test_two_processes_share_one_ceiling(
 
     assert len(newsroom.attempts(edition)) == 4
     assert newsroom.counts(edition).sent == 40
-
-
-def test_forked_process_starts_without_deadlines() -> None:
-    passed_s = 0.0
-    deadlines = Deadlines(lambda: passed_s)
-    reading, writing = os.pipe()
-    number = deadlines.add(20, lambda: os.write(writing, b"the parent's"))
-    child = os.fork()
-    if not child:
-        # The child must not return into the test.
-        try:
-            passed_s = 20
-            ended = threading.Event()
-            deadlines.add(0, ended.set)
-            os._exit(0 if ended.wait(20) else 1)
-        finally:
-            os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    deadlines.cancel(number)
-    os.close(writing)
-    assert os.read(reading, 100) == b""
-    os.close(reading)

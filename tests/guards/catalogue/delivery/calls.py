@@ -18,14 +18,6 @@ readers without a name get the author's fallback
     Slot.write: if «self.fallback and b"" in written → False»:
     test_readers_with_and_without_a_name_share_no_fallback
 
-# --- Deadlines ---
-the deadline thread wakes up for an earlier deadline
-    Deadlines.add: elif «at_s < self._looks_at_s → False»:
-    test_an_earlier_deadline_does_not_wait_for_a_later_one
-a call that ends in time is released from its deadline
-    Deadlines.cancel: self._ends.«pop(number, None) → get(number)»
-    test_cancelled_deadline_does_not_end_the_call
-
 # --- Calls at the same time ---
 the number of calls in flight has a limit
     Worker.__init__: self._slots = CallSlots(«concurrency → self._threads»)
@@ -48,42 +40,54 @@ a ready batch gets its slot before another is claimed
 
 # --- The call ---
 a call past its deadline does not begin
-    Postmark._call: if «remaining <= 0 → False»: return NotSent(
+    Postmark._call: if «now_s() >= deadline_at_s → False»: return NotSent(
     test_expired_call_does_not_connect
 no byte is written after the deadline
-    _Call.take: if «self.over or remaining <= 0 → False»:
+    Connection._sock_until_deadline: «if remaining <= 0: raise TimeoutError if self.wrote else
+        TooLateToStartError» sock: socket.socket = self._http.sock sock.settimeout(«remaining →
+        max(1, remaining)»)
+    why: a wait may not be negative
     test_no_byte_is_written_if_connecting_took_too_long
-nothing is resent automatically
-    _Adapter.__init__: (max_retries=«0 → __import__("urllib3").Retry(2, allowed_methods=None)»,
-    test_the_client_never_repeats_a_call
-a redirect is not followed
-    _Session.get_redirect_target: ) -> None: return «None → super().get_redirect_target(resp)»
-    test_a_redirect_is_not_followed
+each wait for the socket ends at the deadline
+    Connection._sock_until_deadline: sock.settimeout(«remaining → 20»)
+    test_the_deadline_ends_an_endless_answer
+the provider has no whole request before the last piece is announced
+    Connection._send: «about_to_complete()» with suppress(BrokenPipeError):
+        self._write(last) «→ ¶about_to_complete()»
+    test_killed_before_the_last_piece_leaves_no_request
 a call that breaks after the first byte may have been accepted
-    Postmark._call: if «not call.wrote → True»:
+    Postmark._call: if «not self._connection.wrote → True»:
     test_connection_lost_after_the_first_byte_leaves_the_call_unanswered
 an answer is read up to a limit
-    Postmark._call: if «len(content) > MAX_RESPONSE_BYTES → False»:
+    Connection._read_unusual_answer: if «len(content) > MAX_RESPONSE_BYTES → False»:
+    test_overlong_answer_is_not_read_fully
+an answer with a length is read up to a limit
+    Connection._read_answer: if usual is None «or int(usual[1]) > MAX_RESPONSE_BYTES»:
     test_overlong_answer_is_not_read_fully
 a list is read up to a limit
     _pass_on: if «length > MAX_DUMP_BYTES → False»:
     test_overlong_list_is_not_read_fully
+an answer that ends before its length does not count
+    Connection._read_rest: if not received: «raise http.client.IncompleteRead(b"", missing) → break»
+    test_connection_lost_after_the_first_byte_leaves_the_call_unanswered
 an answer is never read as the next call's answer
-    Postmark._call: «self._session.close() → pass» return RawResponse
+    Connection._read_unusual_answer: is_kept = («response.status == HTTPStatus.OK and»
     test_non_200_answer_closes_the_connection
-the deadline of a finished call does not end the next call
-    Postmark._call: «call.release_socket() → pass»
-    test_finished_call_deadline_does_not_end_the_next
+bytes after an answer are never read as the next call's answer
+    Connection._read_answer: is_kept = «len(begun) <= length → True»
+    test_connection_is_replaced_after_an_answer_that_ends_it
+a connection that its server ends is not used again
+    Connection._read_unusual_answer: response.isclosed() «and not response.will_close»
+    test_connection_is_replaced_after_an_answer_that_ends_it
+a connection that was closed while idle is not used again
+    Connection.call: if «not self._http.is_connected → self._http.sock is None»:
+    test_a_connection_that_was_closed_while_idle_is_replaced
 unacknowledged bytes do not outlive the deadline
-    _Adapter.__init__: if «hasattr(socket, "TCP_USER_TIMEOUT") → False»:
-    test_unacknowledged_bytes_do_not_outlive_the_deadline
-the provider has no whole request before the last piece is announced
-    _Connection.send: «call.about_to_complete()»
-        super().send(view[last_at:]) «→ ¶call.about_to_complete()»
-    test_killed_before_the_last_piece_leaves_no_request
-proxies and passwords of the environment are ignored
-    Postmark.__init__: «self._session.trust_env = False» adapter
-    test_proxies_and_passwords_of_the_environment_are_ignored
+    Connection.__init__: if «hasattr(socket, "TCP_USER_TIMEOUT") → False»:
+    test_unsent_bytes_do_not_outlive_the_deadline_or_the_process
+closing a connection discards what is not sent yet
+    Connection.__init__: [*HTTPConnection.default_socket_options, «_DISCARD_ON_CLOSE»]
+    test_unsent_bytes_do_not_outlive_the_deadline_or_the_process
 
 # --- Its answer ---
 an answer of another length than the call does not count

@@ -1,0 +1,244 @@
+"""A kept HTTP connection that waits for nothing after a call's deadline.
+
+urllib3 connects, verifies certificates and decodes answers. A usual answer is recognised by one
+pattern instead, because http.client and urllib3 need five times the CPU time to read it."""
+
+import http.client
+import io
+import re
+import socket
+import struct
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any
+
+import certifi
+from urllib3 import HTTPHeaderDict, HTTPResponse
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.util import parse_url
+from urllib3.util.ssl_ import create_urllib3_context
+
+from delivery.postmark.responses import RawResponse
+
+CONNECT_TIMEOUT_S = 10.0
+# An answer of 500 results is about 120 kB, far below this.
+MAX_RESPONSE_BYTES = 16 * 1024 * 1024
+# A suppression list is a single answer: about 500 MB for four million addresses.
+MAX_DUMP_BYTES = 512 * 1024 * 1024
+CHUNK_BYTES = 64 * 1024
+# Closing a connection discards what is not sent yet, also if the process is killed.
+_DISCARD_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+# Headers that do not affect where the answer ends, how it is encoded, or what follows it.
+_OTHER = rb"""(?: connection:[ ]keep-alive\r\n | (?!
+    connection: | content-encoding: | content-length: | trailer: | transfer-encoding: | upgrade:
+    ) [a-z0-9-]+:[^\r\n]*\r\n)*"""
+_USUAL = re.compile(
+    rb"HTTP/1\.1[ ]200[ ][^\r\n]*\r\n" + _OTHER + rb"content-length:[ ]([0-9]{1,8})\r\n"
+    + _OTHER + rb"\r\n",
+    re.IGNORECASE | re.VERBOSE,
+)  # fmt: skip
+
+
+def now_s() -> float:
+    """Read a clock in seconds. Where possible it also counts while the machine sleeps."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+class TooLateToStartError(Exception):
+    """The deadline passed before the first byte was written: no mail was sent."""
+
+
+class TooLongError(Exception):
+    """The answer is longer than its limit."""
+
+
+class Connection:
+    """A connection for one thread. It neither follows redirects nor repeats calls."""
+
+    def __init__(self, base_url: str, headers: Mapping[str, str], *, deadline_s: float) -> None:
+        url = parse_url(base_url)
+        headers = {"Host": url.netloc or "", **headers}
+        if not all(f"{value}".isprintable() for value in headers.values()):
+            raise ValueError("a header of the calls to Postmark contains a control character")
+        self._headers = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+        self._prefix = (url.path or "").rstrip("/")
+        options: list[Any] = [*HTTPConnection.default_socket_options, _DISCARD_ON_CLOSE]
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            # Unacknowledged bytes must not arrive after the deadline.
+            unacknowledged_ms = max(1, int(deadline_s * 1000))
+            options.append((socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, unacknowledged_ms))
+        host = url.host or ""
+        if url.scheme == "https":
+            self.tls = create_urllib3_context()
+            self.tls.load_verify_locations(certifi.where())
+            self._http: HTTPConnection = HTTPSConnection(
+                host, url.port, socket_options=options, ssl_context=self.tls
+            )
+        else:
+            self._http = HTTPConnection(host, url.port, socket_options=options)
+        # A client that is dropped without `close` leaves no open socket.
+        weakref.finalize(self, self._http.close)
+        self._deadline_at_s = 0.0
+        self.wrote = False
+
+    def close(self) -> None:
+        """Close the connection. The next call opens it again."""
+        self._http.close()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        *,
+        deadline_at_s: float,
+        about_to_complete: Callable[[], None],
+        write: Callable[[bytes], object] | None,
+    ) -> RawResponse:
+        """Make one call. A good response goes to `write`, if given, and is not kept.
+
+        After an error `wrote` tells whether a byte may have been written."""
+        self._deadline_at_s = deadline_at_s
+        self.wrote = False
+        is_kept = False
+        try:
+            # A kept connection that became readable was closed, or has an answer to no call.
+            if not self._http.is_connected:
+                self._http.close()
+                self._http.timeout = min(CONNECT_TIMEOUT_S, max(0.001, deadline_at_s - now_s()))
+                self._http.connect()
+            self._send(self._head(method, path, len(body)), body, about_to_complete)
+            answer, is_kept = self._read_answer(method, write)
+            return answer
+        finally:
+            if not is_kept:
+                self.close()
+
+    def _head(self, method: str, path: str, length: int) -> bytes:
+        # Only the answers to GET are long enough to be worth unpacking.
+        extra = "Accept-Encoding: gzip, deflate" if method == "GET" else f"Content-Length: {length}"
+        line = f"{method} {self._prefix}{path} HTTP/1.1\r\n"
+        return f"{line}{self._headers}{extra}\r\n\r\n".encode("latin-1")
+
+    def _send(self, head: bytes, body: bytes, about_to_complete: Callable[[], None]) -> None:
+        # The answer may come before the whole request was read, as a 413 does.
+        if len(body) <= CHUNK_BYTES:
+            last = memoryview(head + body)
+        else:
+            last = memoryview(body)[-CHUNK_BYTES:]
+            try:
+                self._write(memoryview(head))
+                self._write(memoryview(body)[:-CHUNK_BYTES])
+            except BrokenPipeError:
+                return
+        about_to_complete()
+        with suppress(BrokenPipeError):
+            self._write(last)
+
+    def _write(self, piece: memoryview) -> None:
+        while piece:
+            sock = self._sock_until_deadline()
+            self.wrote = True
+            piece = piece[sock.send(piece) :]
+
+    def _sock_until_deadline(self) -> socket.socket:
+        """Return the socket, whose next operation ends at the deadline at the latest."""
+        remaining = self._deadline_at_s - now_s()
+        if remaining <= 0:
+            raise TimeoutError if self.wrote else TooLateToStartError
+        sock: socket.socket = self._http.sock
+        sock.settimeout(remaining)
+        return sock
+
+    def receive_into(self, buffer: memoryview) -> int:
+        """Read some bytes of an answer; return how many, 0 at its end."""
+        return self._sock_until_deadline().recv_into(buffer)
+
+    def _read_answer(
+        self, method: str, write: Callable[[bytes], object] | None
+    ) -> tuple[RawResponse, bool]:
+        """Read an answer; return it, and whether the connection can serve another call."""
+        begun = self._sock_until_deadline().recv(CHUNK_BYTES)
+        usual = _USUAL.match(begun) if write is None else None
+        if usual is None or int(usual[1]) > MAX_RESPONSE_BYTES:
+            return self._read_unusual_answer(method, begun, write)
+        length, begun = int(usual[1]), begun[usual.end() :]
+        # Otherwise the next call would read the bytes that follow.
+        is_kept = len(begun) <= length
+        if len(begun) < length:
+            begun += self._read_rest(length - len(begun))
+        return RawResponse(HTTPStatus.OK, {}, begun[:length]), is_kept
+
+    def _read_rest(self, missing: int) -> bytes:
+        pieces = []
+        while missing:
+            received = self._sock_until_deadline().recv(min(missing, CHUNK_BYTES))
+            if not received:
+                raise http.client.IncompleteRead(b"", missing)
+            pieces.append(received)
+            missing -= len(received)
+        return b"".join(pieces)
+
+    def _read_unusual_answer(
+        self, method: str, begun: bytes, write: Callable[[bytes], object] | None
+    ) -> tuple[RawResponse, bool]:
+        incoming: Any = _Incoming(begun, self.receive_into)
+        response = http.client.HTTPResponse(incoming, method=method)
+        response.begin()
+        headers = HTTPHeaderDict(response.getheaders())
+        decoded = HTTPResponse(
+            response,
+            headers,
+            response.status,
+            preload_content=False,
+            original_response=response,
+            request_method=method,
+        )
+        content = b""
+        if write is not None and response.status == HTTPStatus.OK:
+            _pass_on(decoded, write)
+        else:
+            content = decoded.read(MAX_RESPONSE_BYTES + 1, decode_content=True)
+        if len(content) > MAX_RESPONSE_BYTES:
+            raise TooLongError
+        # The real response may follow an interim one (1xx) or a proxy's page. On this connection
+        # it would be read as the response to the next call.
+        is_kept = (
+            response.status == HTTPStatus.OK and response.isclosed() and not response.will_close
+        )
+        return RawResponse(response.status, headers, content), is_kept
+
+
+class _Incoming(io.RawIOBase):
+    """The bytes of an answer from its begin, in place of the socket of http.client."""
+
+    def __init__(self, begun: bytes, receive_into: Callable[[memoryview], int]) -> None:
+        self._begun = begun
+        self._receive_into = receive_into
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._begun:
+            return self._receive_into(buffer)
+        length = min(len(self._begun), len(buffer))
+        buffer[:length], self._begun = self._begun[:length], self._begun[length:]
+        return length
+
+
+def _pass_on(response: HTTPResponse, write: Callable[[bytes], object]) -> None:
+    """Pass a response to `write` in chunks."""
+    length = 0
+    while chunk := response.read1(CHUNK_BYTES, decode_content=True):
+        length += len(chunk)
+        if length > MAX_DUMP_BYTES:
+            raise TooLongError
+        write(chunk)
