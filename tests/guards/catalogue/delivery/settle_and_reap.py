@@ -143,7 +143,7 @@ a process holds the lock on its list
     _create: «fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB) → pass»
     test_list_is_read_once_its_process_is_dead
 a list of an earlier boot is not believed
-    find_dead_workers: if «content[:_HEADER_BYTES] == _header() → True»:
+    find_dead_workers: if «content[:_HEADER_BYTES] != _header() → False»:
     test_list_of_an_earlier_boot_is_not_believed
 a list in a folder that others may change is not believed
     _folder: or found.st_mode & «0o022 → 0»:
