@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
@@ -67,7 +68,12 @@ class MetricsBuffer:
 
 def metric_key(name: str, labels: Mapping[str, str]) -> Key:
     """Return the key of a name with its labels in the table."""
-    return name, json.dumps(labels, sort_keys=True)
+    return _metric_key(name, *labels.items())
+
+
+@lru_cache(maxsize=1024)
+def _metric_key(name: str, *labels: tuple[str, str]) -> Key:
+    return name, json.dumps(dict(labels), sort_keys=True)
 
 
 metrics_buffer = MetricsBuffer()
