@@ -1,7 +1,7 @@
 """Every statement for sending a copy finds its rows by an index, with any history.
 
-The statements are the real ones. Each statement is explained at the moment it is sent. The database
-has a long finished history, with current and with outdated statistics."""
+The statements are the real ones, also those in functions, and so are the plans: the server reports
+them. The database has a long finished history, with current and with outdated statistics."""
 
 import json
 import uuid
@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 from django.db.models.functions import Now
@@ -95,7 +96,7 @@ def past(server: OwnServer, request: pytest.FixtureRequest) -> Iterator[str]:
     """Return a database that has sent 25 issues, with autovacuum off."""
     with server.fresh_database() as name:
         with server.as_djangos_own(server.url(name)):
-            run("; ".join(f"ALTER TABLE {table} SET (autovacuum_enabled = off)" for table in LONG))
+            turn_autovacuum_off()
             newsroom = Newsroom()
             newsroom.confirm(READERS)
             first = newsroom.publish(title="First")
@@ -103,14 +104,23 @@ def past(server: OwnServer, request: pytest.FixtureRequest) -> Iterator[str]:
             Delivery.objects.all().delete()
             Edition.objects.filter(pk=first.pk).update(audience=0)
             run("ANALYZE")
-            first.title, first.audience = "Before", READERS
-            for _ in range(EDITIONS):
-                first.pk, first.issue_id, first.idempotency_key = None, uuid.uuid4(), None
-                first.save(force_insert=True)
-            run(HISTORY)
+            insert_history(first)
             if request.param:
                 run("ANALYZE")
         yield name
+
+
+def turn_autovacuum_off() -> None:
+    run("; ".join(f"ALTER TABLE {table} SET (autovacuum_enabled = off)" for table in LONG))
+
+
+def insert_history(edition: Edition) -> None:
+    """Insert settled editions like this one, to all readers."""
+    edition.title, edition.audience = "Before", READERS
+    for _ in range(EDITIONS):
+        edition.pk, edition.issue_id, edition.idempotency_key = None, uuid.uuid4(), None
+        edition.save(force_insert=True)
+    run(HISTORY)
 
 
 @pytest.fixture
@@ -123,24 +133,21 @@ def newsroom(
 
 
 class Explained:
-    """The statements that used these tables, each with its plan."""
+    """The statements that used these tables, each with its plan.
+
+    Statements in functions are included."""
 
     def __init__(self, tables: Collection[str]) -> None:
         self._tables = tables
         self.plans: list[tuple[str, dict[str, Any]]] = []
 
-    def __call__(
-        self, execute: Callable[..., Any], sql: str, parameters: Any, many: bool, context: Any
-    ) -> Any:
-        if sql.split()[0].upper() in {"SELECT", "WITH", "UPDATE", "INSERT", "DELETE"} and any(
-            table in sql for table in self._tables
-        ):
-            with connection.connection.cursor() as onlooker:
-                onlooker.execute(f"EXPLAIN (FORMAT JSON) {sql}", parameters)
-                (plan,) = onlooker.fetchone()
-            plan = json.loads(plan) if isinstance(plan, str) else plan
-            self.plans.append((sql, plan[0]["Plan"]))
-        return execute(sql, parameters, many, context)
+    def note(self, notice: psycopg.errors.Diagnostic) -> None:
+        """Read a notice of the module auto_explain."""
+        _, is_plan, plan = (notice.message_primary or "").partition(" plan:\n")
+        if is_plan:
+            told = json.loads(plan)
+            if any(table in told["Query Text"] for table in self._tables):
+                self.plans.append((told["Query Text"], told["Plan"]))
 
     def read_whole(self) -> list[str]:
         """List the statements that scan a long table, each with the table."""
@@ -175,12 +182,23 @@ def _read_whole(plan: dict[str, Any]) -> list[str]:
     ]
 
 
+# The server sends each plan to the client.
+REPORT_PLANS = """
+LOAD 'auto_explain';
+SET auto_explain.log_format = 'json';
+SET auto_explain.log_level = 'notice';
+SET auto_explain.log_nested_statements = on;
+SET auto_explain.log_min_duration = 0
+"""
+
 # Parts of the statements that are checked individually.
 CLAIM = "ORDER BY position, id LIMIT 1"
+CLAIMED = "SET state = 'claimed', epoch = epoch + 1"
 CLAIM_LOOKUP = "ORDER BY due_at, id LIMIT 1"
 START = "SET state = 'sending'"
 SETTLE = "tries = tries +"
-OUTCOMES = "SET\n            outcome = 'sent'"
+SENT = "UPDATE delivery SET outcome = 'sent'"
+READERS_NOT_TO_MAIL = "LEFT JOIN subscriber"
 SWEEP = "ORDER BY lease_until LIMIT"
 
 # These indexes contain only open rows and may be scanned.
@@ -222,10 +240,15 @@ def finds_by_key(plan: dict[str, Any]) -> bool:
 
 
 @contextmanager
-def explained(tables: Collection[str] = LONG) -> Iterator[Explained]:
+def explained(tables: Collection[str] = LONG | {"subscriber"}) -> Iterator[Explained]:
     noted = Explained(tables)
-    with connection.execute_wrapper(noted):
+    run(REPORT_PLANS)
+    connection.connection.add_notice_handler(noted.note)
+    try:
         yield noted
+    finally:
+        connection.connection.remove_notice_handler(noted.note)
+        run("SET auto_explain.log_min_duration = -1")
 
 
 def run(sql: str) -> None:
@@ -273,11 +296,7 @@ def test_sending_a_copy_never_scans_a_long_table(
         assert newsroom.step()
     # Each of 200 rows is read a few times: to render, check and settle it.
     assert rows_read() - before <= 200 * 12
-    assert step.read_whole() == []
-    assert ways_to_batches(step.plan_of(CLAIM)) == {"batch_ready", "batch_pkey"}
-    assert finds_by_key(step.plan_of(START))
-    assert finds_by_key(step.plan_of(SETTLE))
-    assert kinds(step.plan_of(OUTCOMES)) == {"ModifyTable", "Index Scan"}
+    finds_all_by_key(step)
 
     provider.sandbox.set_fault("reset")
     newsroom.step()
@@ -309,6 +328,48 @@ def test_sending_a_copy_never_scans_a_long_table(
         report(copy, "Delivery", MessageID="a-second-copy")
     assert events.read_whole() == []
     assert rows_read() - before <= 100
+
+
+def finds_all_by_key(step: Explained) -> None:
+    """Check the plans of the functions that claim, start and settle a batch."""
+    assert step.read_whole() == []
+    assert kinds(step.plan_of(CLAIM)) >= {"Limit", "LockRows", "Index Scan"}
+    assert "Sort" not in kinds(step.plan_of(CLAIM))
+    assert ways_to_batches(step.plan_of(CLAIM)) == {"batch_ready"}
+    for one in (CLAIMED, START, SETTLE):
+        assert finds_by_key(step.plan_of(one))
+    # One pass over the batch's copies, and not one for each accepted copy.
+    assert kinds(step.plan_of(SENT)) == {
+        *("ModifyTable", "Hash Join", "Index Scan", "Hash", "Function Scan")
+    }
+    readers = [
+        node
+        for node in _nodes(step.plan_of(READERS_NOT_TO_MAIL))
+        if node.get("Relation Name") in {"subscriber", "suppression"}
+    ]
+    assert {node["Relation Name"] for node in readers} == {"subscriber", "suppression"}
+    assert all("Index Cond" in node for node in readers)
+
+
+def test_plans_made_for_empty_tables_stay_right(
+    server: OwnServer, provider: SandboxServer, settings: Any
+) -> None:
+    register_hooks()
+    settings.DELIVERY_BATCH_SIZE = 200
+    with server.fresh_database() as name, server.as_djangos_own(server.url(name)):
+        turn_autovacuum_off()
+        newsroom = Newsroom()
+        first = newsroom.publish(readers=2, title="First")
+        # The session keeps the plans of this step.
+        assert newsroom.step()
+        newsroom.confirm(READERS - 2, start=2)
+        insert_history(first)
+        newsroom.publish(title="Now")
+        before = rows_read()
+        with explained() as step:
+            assert newsroom.step()
+        assert rows_read() - before <= 200 * 12
+        finds_all_by_key(step)
 
 
 WAITING = 5_000
@@ -344,11 +405,7 @@ def test_a_call_reads_as_many_batches_however_many_wait(newsroom: Newsroom) -> N
             run("ANALYZE batch")
         many, step = rows_read_by_a_step(newsroom)
         assert many <= few + 5 < 30
-        claim = step.plan_of(CLAIM)
-        assert ways_to_batches(claim) == {"batch_ready", "batch_pkey"}
-        assert "Sort" not in kinds(claim)
-        assert finds_by_key(step.plan_of(START))
-        assert finds_by_key(step.plan_of(SETTLE))
+        finds_all_by_key(step)
 
 
 def test_claim_reads_only_the_first_index_entry_of_the_queue(newsroom: Newsroom) -> None:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from newsletter_site import embedded_postgres
+from tests.database.remove_guard import changed_functions
 from tests.guards.all_guards import GUARDS
 from tests.guards.anchors import LostError, Tree, without
 from tests.guards.notation import Guard
@@ -136,7 +137,10 @@ def _made_ready(guard: Guard, tree: Tree, tests: NamedTests) -> _Guard:
         for note in (one.note for one in found if one.note):
             print(f"Update the entry: {guard.promise}: {note}")
         nodes = tuple(tests.node(test) for test in guard.tests)
-        return _Guard(guard.promise, guard.sql, without(found), nodes)
+        files, sql = without(found), guard.sql
+        for name in [name for name in files if name.startswith("migrations/")]:
+            sql += changed_functions((ROOT / name).read_text(), files.pop(name))
+        return _Guard(guard.promise, sql, files, nodes)
     except (LostError, SyntaxError) as error:
         return _Guard(guard.promise, guard.sql, {}, (), fault=str(error))
 

@@ -62,12 +62,14 @@ class Tree:
 
     @classmethod
     def at(cls, root: Path) -> Tree:
-        """Read the product in a checkout: its packages, entry script and deployment."""
+        """Read a checkout: the packages, functions in SQL, entry script and deployment."""
         packages = [p.parent.name for p in root.glob("*/__init__.py")]
         product = [name for name in packages if name not in NOT_THE_PRODUCT]
         paths = [root / "homing", root / "manage.py", *root.glob("deploy/**/*.conf")]
         for folder in [*product, "deploy"]:
             paths += root.glob(f"{folder}/**/*.py")
+        migrations = root.glob("migrations/*/*.py")
+        paths += [path for path in migrations if "CREATE FUNCTION" in path.read_text()]
         return cls({str(p.relative_to(root)): p.read_text() for p in paths if p.is_file()})
 
     def find(self, change: Change) -> Found:

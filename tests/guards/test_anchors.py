@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.database.remove_guard import changed_functions
 from tests.guards.anchors import LostError, Tree, without
 from tests.guards.notation import Change
 
@@ -122,3 +123,21 @@ def test_a_module_name_distinguishes_functions_of_the_same_name() -> None:
     tree = Tree({"delivery/a.py": AS_BUILT, "delivery/b.py": AS_BUILT})
 
     assert tree.find(change).source.path == "delivery/b.py"
+
+
+def test_only_the_changed_function_of_a_migration_is_replaced() -> None:
+    functions = "".join(
+        f"CREATE FUNCTION {name}() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END $$;\n"
+        for name in ("one", "two")
+    )
+    migration = (
+        "from django.db import migrations\n"
+        "class Migration(migrations.Migration):\n"
+        f"    operations = [migrations.RunSQL({functions!r})]\n"
+    )
+    changed = "RETURN 2; END $$".join(migration.rsplit("RETURN 1; END $$", 1))
+
+    assert changed_functions(migration, changed) == (
+        "CREATE OR REPLACE FUNCTION two() RETURNS int LANGUAGE plpgsql "
+        "AS $$ BEGIN RETURN 2; END $$;\n"
+    )

@@ -17,6 +17,7 @@ from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.outcomes import (
+    AllSent,
     Failed,
     Next,
     Outcome,
@@ -308,7 +309,7 @@ def test_ordinary_settling_takes_no_edition_lock(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=1)
     claimed, attempt, (recipient,) = begun()
     seen(edition, (recipient, "m-1"))
-    answered = Settlement(outcomes={recipient: Sent("m-1", NOON)}, next=Next.DONE)
+    answered = Settlement(outcomes=AllSent([recipient], ["m-1"], [NOON]), next=Next.DONE)
     with transaction.atomic(), connection.cursor() as cursor:
         lock_edition(cursor, edition.pk)
         assert Beside(
@@ -370,7 +371,8 @@ def test_reply_with_another_id_is_a_second_copy(newsroom: Newsroom) -> None:
     claimed, attempt, (one, two) = begun()
     seen(edition, (one, "m-of-another-attempt"), (two, "m-2"))
     assert not Alarm.objects.exists()
-    answered = Settlement(outcomes={one: Sent("m-1", NOON), two: Sent("m-2", NOON)}, next=Next.DONE)
+    accepted = AllSent([one, two], ["m-1", "m-2"], [NOON, NOON])
+    answered = Settlement(outcomes=accepted, next=Next.DONE)
     assert settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED)
     assert newsroom.outcomes(edition) == ["sent", "sent"]
     assert alarms_about() == {"m-of-another-attempt"}

@@ -133,6 +133,8 @@ def test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn(newsroom: Ne
     newsroom.dispatcher().send(claimed)
     assert newsroom.outcomes(edition) == ["sent", "withdrawn", "sent"]
     assert newsroom.counts(edition).withdrawn == 1
+    (attempt,) = newsroom.attempts(edition)
+    assert (attempt.messages, attempt.accepted) == (2, 2)
     assert newsroom.sandbox.summary()["accepted"] == 2
     assert newsroom.state(edition) == "succeeded"
 
@@ -157,6 +159,8 @@ def test_mark_without_evidence_is_looked_up_first(
 ) -> None:
     edition = newsroom.publish(readers=3)
     key = changed(newsroom.copies(edition)[0], **mark)
+    newsroom.step()
+    assert newsroom.outcomes(edition) == ["unknown", "sent", "sent"]
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["unknown", "sent", "sent"]
     assert newsroom.counts(edition).unknown == 1
@@ -210,6 +214,15 @@ def test_call_cannot_start_inside_another_transaction(newsroom: Newsroom) -> Non
     # The call would start before the outer transaction commits or rolls back its record.
     with pytest.raises(RuntimeError, match="outermost"), transaction.atomic():
         start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5)
+
+
+def test_transaction_of_the_queue_cannot_be_nested(newsroom: Newsroom) -> None:
+    with (
+        pytest.raises(RuntimeError, match="durable"),
+        transaction.atomic(),
+        short_transaction(),
+    ):
+        pass
 
 
 def test_server_ends_an_idle_transaction(newsroom: Newsroom) -> None:

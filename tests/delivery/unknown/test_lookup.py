@@ -308,7 +308,7 @@ def test_unknown_copy_in_a_queued_batch_is_looked_up(
     newsroom: Newsroom, small_batches: None, counted: bool
 ) -> None:
     edition = newsroom.publish(readers=2)
-    changed(newsroom.copies(edition)[0], outcome="unknown", sent_at=edition.published_at)
+    changed(newsroom.copies(edition)[0], outcome="unknown")
     if counted:
         Batch.objects.filter(edition=edition).update(waiting=1, unknown=1)
 

@@ -6,25 +6,27 @@ GUARDS = guards(r"""
 
 # --- Claiming ---
 one of two workers that claim at once gets the batch
-    _claim_next: ORDER BY position, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
+    CLAIM: ORDER BY position, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
     test_racing_workers_never_share_a_batch
 a batch that another worker is claiming is skipped, not waited for
-    _claim_next: ORDER BY position, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
+    CLAIM: ORDER BY position, id LIMIT 1 FOR UPDATE «SKIP LOCKED → NOWAIT»
     test_batch_being_claimed_by_another_worker_is_skipped
 only a batch that is ready is claimed for a call
-    _claim_next: WHERE state «= 'ready' → IN ('ready', 'claimed')» AND due_at <= clock_timestamp()
+    CLAIM: WHERE state «= 'ready' → IN ('ready', 'claimed')» AND due_at <= clock_timestamp()
     test_a_claimed_batch_is_not_given_to_a_second_worker
 nothing is claimed before it is due
-    _claim_next: WHERE state = 'ready' «AND due_at <= clock_timestamp()» AND {provided}
+    CLAIM: WHERE state = 'ready' «AND due_at <= clock_timestamp()» AND NOT
     test_nothing_is_claimed_before_the_hold_ends
 a claim reads only the head of the queue, however long it is
     sql: DROP INDEX batch_open; CREATE INDEX batch_open ON batch
         (edition_id) WHERE state <> 'done' OR missed > 0
     test_a_call_reads_as_many_batches_however_many_wait
 a claim raises the epoch
-    _claim: UPDATE batch SET state = %s«, epoch = epoch + 1»,
+    CLAIM: UPDATE batch SET state = 'claimed'«, epoch = epoch + 1»,
     test_lost_claim_cannot_be_released
     test_worker_that_lost_its_claim_starts_no_call
+a claim for a look-up raises the epoch
+    claim_lookup: UPDATE batch SET state = 'looking_up'«, epoch = epoch + 1»,
     test_a_look_up_that_lost_its_claim_changes_nothing
 one of two workers looks up an unconfirmed batch
     claim_lookup: ORDER BY due_at, id LIMIT 1 «FOR UPDATE SKIP LOCKED»
@@ -44,37 +46,42 @@ a batch with a recorded call is not given back as unused
 
 # --- Starting ---
 a start checks the claim's epoch
-    start.start_in: = 'claimed' AND «epoch = %s → (epoch = %s OR true)» AND lease_until >
-        clock_timestamp()
+    START: state = 'claimed' «AND epoch = p_epoch» AND lease_until > clock_timestamp()
     test_worker_that_lost_its_claim_starts_no_call
 a start checks the claim's lease
-    start.start_in: batch.id = %s AND state = 'claimed' AND epoch = %s «AND lease_until >
-        clock_timestamp()»
+    START: state = 'claimed' AND epoch = p_epoch «AND lease_until > clock_timestamp()»
     test_a_worker_whose_lease_has_ended_starts_no_call
 a start checks the batch's state
     why: A pause ends the lease and the state, so the lease alone would show it. And a
         held-back edition starts nothing, whatever the state of its batch.
-    start.start_in: AND «state = 'claimed' AND epoch = %s AND lease_until > clock_timestamp() →
-        epoch = %s»
-    start.start_in: if «control != "running" → False»:
+    START: AND «state = 'claimed' AND epoch = p_epoch AND lease_until > clock_timestamp() → epoch =
+        p_epoch»
+    START: is_started := «of_control = 'running' AND» of_kind
+    start: if «control != "running" → False»:
     test_a_batch_claimed_before_a_pause_does_not_start
     test_a_batch_claimed_before_a_cancel_does_not_start
 a call holds its batch for the deadline plus the lease
-    start.start_in: [attempt, «deadline_s +» lease_s, claim.batch, claim.epoch]
+    START: make_interval(secs => «p_deadline_s +» p_lease_s)
     test_started_call_extends_the_lease_past_its_deadline
 the worker reads its deadline before it records the start of the call
     Dispatcher.send: phases.end(Phase.START) «→ ¶deadline_at_s = now_s() +
         settings.DELIVERY_HTTP_DEADLINE_S»
     test_deadline_includes_the_time_to_record_the_start
 the attempt is recorded before the call
-    start.start_in: 0 FROM edition WHERE id = %s «→ AND false»
+    START: IF is_started «→ AND false» THEN PERFORM record_attempt
     test_an_attempt_is_committed_before_a_call
+the attempt of a call that needs the edition's lock is recorded too
+    start: «call_function(cursor, "record_attempt", messages=len(recipients), **values) → pass»
+    test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 the attempt's record is committed before the first byte is sent
     Dispatcher.send: now_s() + settings.DELIVERY_HTTP_DEADLINE_S «→ ¶self._postmark.send(body,
         [row[1] for row in rows], deadline_at_s=deadline_at_s)»
     test_an_attempt_is_committed_before_a_call
 transactions of the queue are outermost
     short_transaction: transaction.atomic(«durable=not _is_joined.get()»), connection
+    test_transaction_of_the_queue_cannot_be_nested
+a function of the queue is its own transaction
+    call_alone: if «connection.in_atomic_block and not _is_joined.get() → False»:
     test_call_cannot_start_inside_another_transaction
 a worker that freezes in a transaction does not keep its rows locked
     short_transaction: «cursor.execute → str»(f"SET LOCAL idle_in_transaction_session_timeout
@@ -83,34 +90,61 @@ a call contains only copies that pass the last check
     Dispatcher.send: if «recipients != [row[0] for row in rows] → False»:
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 consent is checked again when a call starts
-    _still_to_send: else «readers.registered().no_longer_mailable(unmarked, claim.kind) → {}»
+    START: FROM readers_not_to_mail(unmarked, of_kind) «→ WHERE false»;
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
+no call starts before readers who left are settled
+    START: is_started := of_control = 'running' AND of_kind <> 'test' AND marked IS NULL «AND gone
+        IS NULL» AND unmarked
+    test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
+a batch queued while its edition is held back starts no call
+    START: is_started := «of_control = 'running' AND» of_kind
+    test_a_request_to_a_paused_edition_waits_without_a_call
 a reader who unsubscribed gets nothing
-    NO_LONGER_MAILABLE: OR subscriber.state IN («'unsubscribed',» 'bounced', 'complained')
+    NOT_TO_MAIL: OR subscriber.state IN («'unsubscribed',» 'bounced', 'complained')
     test_unsubscribed_is_withdrawn_and_bounced_or_complained_is_suppressed
 a reader who bounced or complained gets nothing
-    NO_LONGER_MAILABLE: OR subscriber.state IN ('unsubscribed'«, 'bounced', 'complained'»)
+    NOT_TO_MAIL: OR subscriber.state IN ('unsubscribed'«, 'bounced', 'complained'»)
     test_unsubscribed_is_withdrawn_and_bounced_or_complained_is_suppressed
 a suppressed address gets nothing
-    NO_LONGER_MAILABLE: address_key = subscriber.email_key AND «lifted_at IS NULL → false»)
+    NOT_TO_MAIL: address_key = subscriber.email_key AND «lifted_at IS NULL → false» OFFSET 0
     test_a_suppressed_address_is_suppressed_unless_unsubscribed
 an erased reader gets nothing
-    NO_LONGER_MAILABLE: WHERE «subscriber.id IS NULL OR» subscriber.state
+    NOT_TO_MAIL: WHERE «subscriber.id IS NULL OR» subscriber.state
     test_delivery_hooks::test_an_unknown_recipient_is_withdrawn
+
+# --- Plans that are right for any number of rows ---
+a claim and a start find their rows by key
+    BY_KEY: SET enable_seqscan = «off → on» SET enable_bitmapscan = «off → on»
+    test_plans_made_for_empty_tables_stay_right
+accepted copies are written in one pass
+    BY_HASH: SET enable_nestloop = «off → on»
+    test_plans_made_for_empty_tables_stay_right
 
 # --- Marks of an earlier sending ---
 a copy that may have been sent before is not sent with the others
-    _split_by_mark: (marked if «→ False and» has_mark
+    START: FILTER (WHERE «NOT is_marked → true»)
+    test_mark_without_evidence_is_looked_up_first
+no call starts before marked copies are set aside
+    START: AND of_kind <> 'test' «AND marked IS NULL» AND gone IS NULL
     test_mark_without_evidence_is_looked_up_first
 a provider's id marks a copy as sent before
-    HAS_SENT_MARK: («provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR
+    START: OR «provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR (has_evidence
     test_id_without_time_is_never_resent_automatically
 a time marks a copy as sent before
-    HAS_SENT_MARK: (provider_message_id IS NOT NULL «OR sent_at IS NOT NULL» OR
+    START: provider_message_id IS NOT NULL OR «sent_at IS NOT NULL OR» (has_evidence
     test_mark_without_evidence_is_looked_up_first
 evidence marks a copy as sent before
-    HAS_SENT_MARK: sent_at IS NOT NULL «OR {_IS_PROVED}»)
+    START: OR (has_evidence AND «→ NOT» EXISTS
     test_a_recorded_acceptance_settles_a_copy_without_an_alarm
+an edition with evidence is recognised when a call starts
+    START: has_evidence := «→ NOT» EXISTS
+    test_a_recorded_acceptance_settles_a_copy_without_an_alarm
+an unconfirmed copy in a batch to be sent is looked up first
+    START: «outcome = 'unknown' OR» provider_message_id IS NOT NULL
+    test_unknown_copy_in_a_queued_batch_is_looked_up
+an unconfirmed copy that was put into a batch is found
+    START: outcome IN ('waiting'«, 'unknown'»)
+    test_unknown_copy_in_a_queued_batch_is_looked_up
 a mark without evidence raises an alarm
     quarantine: «_raise_alarms(cursor, batch, edition, marked)»
     test_mark_without_evidence_is_looked_up_first

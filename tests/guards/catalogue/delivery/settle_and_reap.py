@@ -6,19 +6,30 @@ GUARDS = guards(r"""
 
 # --- Settling ---
 a settlement checks the claim's epoch
-    _CHANGE_BATCH: WHERE id = %(batch)s AND state = %(was)s «AND epoch = %(epoch)s»
+    SETTLE: WHERE id = p_batch AND state = p_was «AND epoch = p_epoch»
     test_an_earlier_epoch_does_not_settle_a_later_call
 a settlement checks the batch's state
-    _CHANGE_BATCH: WHERE id = %(batch)s «AND state = %(was)s» AND epoch = %(epoch)s
+    SETTLE: WHERE id = p_batch «AND state = p_was» AND epoch = p_epoch
     test_stale_worker_cannot_settle_a_recovered_batch
 outcomes change only of deliveries that are as the decision saw them
-    write_outcomes: if «written != len(outcomes) → False»:
+    write_outcomes: if «cursor.rowcount != len(outcomes) → False»:
+    test_an_outcome_changed_in_sql_undoes_the_settlement
+accepted deliveries are all written, or none
+    SETTLE: IF «written <> cardinality(p_recipients) → false» THEN
     test_an_outcome_changed_in_sql_undoes_the_settlement
 a settled delivery keeps its outcome
-    _WHERE: WHERE batch_id = %s AND «outcome = %s → (outcome = %s OR true)» AND
+    write_outcomes: WHERE batch_id = %s AND «outcome = %s → (outcome = %s OR true)» AND
     test_an_outcome_changed_in_sql_undoes_the_settlement
+a late acceptance leaves a settled delivery as it is
+    SETTLE: recipient_id = accepted.recipient «AND outcome = p_old»;
+    test_an_outcome_changed_in_sql_undoes_the_settlement
+only the batch's own deliveries are written
+    why: Without the batch's number too many rows are written, which their count shows.
+    SETTLE: WHERE «batch_id = p_batch AND» recipient_id = accepted.recipient
+    SETTLE: IF «written <> cardinality(p_recipients) → false» THEN
+    test_the_same_readers_copy_of_another_issue_is_not_touched
 an unconfirmed delivery keeps its provider's id
-    _write_others: THEN «provider_message_id → NULL» END
+    write_outcomes: THEN «provider_message_id → NULL» END
     test_id_without_time_is_never_resent_automatically
 a late answer is kept as evidence
     settle_call: «record_acceptances(cursor, claim.edition, attempt, late, Evidence.Source.REPLY) →
@@ -31,18 +42,24 @@ a late answer settles the unconfirmed copy at once
 a settlement uses evidence that arrived meanwhile
     _settle.settle_in: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
     test_evidence_counts_more_than_the_answer
+an accepted batch with evidence is settled under the edition's lock
+    SETTLE: IF p_alone AND (is_probing «OR EXISTS (SELECT FROM unapplied_evidence(p_batch))») THEN
+    test_reply_with_another_id_is_a_second_copy
+an accepted batch of a probe is settled under the edition's lock
+    SETTLE: IF p_alone AND («is_probing OR» EXISTS (SELECT FROM unapplied_evidence(p_batch))) THEN
+    test_batch_in_flight_at_resume_passes_the_probe_on
 a second copy that a look-up finds is kept and raises its alarm
-    settle_lookup.count_found: «record_acceptances(cursor, claim.edition, claim.attempt,
-        again, Evidence.Source.LOOKUP) → len(again)»
+    _count_found: «record_acceptances(cursor, claim.edition, claim.attempt, again,
+        Evidence.Source.LOOKUP) → len(again)»
     test_two_copies_that_a_look_up_finds_are_an_alarm
 a look-up's result is credited to its attempt
-    settle_lookup.count_found: if «claim.attempt is not None → False»:
+    _count_found: if «claim.attempt is not None → False»:
     test_only_absent_copies_of_a_partial_call_are_resent
 requeued copies check the edition's state under its lock
     _settle: settle_in, lock_first=«lock_first → False»
     test_a_call_deferred_during_a_pause_returns_paused
 postponed copies of a held-back edition wait with the rest
-    _change_batch: state = "ready" «if control == "running" else "paused"»
+    _state_after: return "ready" «if control == "running" else "paused"»
     test_a_call_deferred_during_a_pause_returns_paused
 unaccepted copies of a cancelled edition are withdrawn, not retried
     _change_deliveries: if control == "«cancelled → never»":
@@ -63,16 +80,16 @@ a postponed call does not show that the account works
     _change_edition: elif claim.probing and not looked_up «and _was_judged(settlement)»:
     test_a_deferred_call_does_not_end_the_probe
 if all readers of the first batch have left, the next batch goes first
-    start.start_in: «pass_probe_on(cursor, claim.edition) → pass» return []
+    start: «pass_probe_on(cursor, claim.edition) → pass» return []
     test_an_empty_first_batch_does_not_end_the_probe
 if the first batch is parked, the next one goes first
     _requeue: «pass_probe_on(cursor, held.edition) → pass»
     test_parked_probe_releases_the_rest
 look-ups count from the time when the copy became unconfirmed
-    _CHANGE_BATCH: «{_SINCE} + make_interval(secs => %(lookup_after)s) → clock_timestamp()»
+    SETTLE: «{SINCE} + make_interval(secs => p_lookup_after_s) → clock_timestamp()»
     test_accepted_call_without_answer_is_found_once
 an inconclusive look-up leaves the copy unconfirmed
-    _SINCE: WHEN %(looks_up)s OR %(state)s = 'parked' THEN «unknown_since → clock_timestamp()» END
+    SINCE: WHEN p_looks_up OR p_state = 'parked' THEN «unknown_since → clock_timestamp()» END
     test_absent_call_is_resent_after_the_last_look_up
 
 # --- Reaping leases ---

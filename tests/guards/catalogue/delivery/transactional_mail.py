@@ -22,13 +22,13 @@ an import's mails alternate with a newsletter
     request_mail: «place if ahead else place + → 0 if ahead else 0 *» number
     test_imported_requests_alternate_with_a_letter
 mail requeued for a held-back edition starts no call
-    start.start_in: if «control != "running" → False»:
+    start: if «control != "running" → False»:
     test_a_request_to_a_paused_edition_waits_without_a_call
 transactional mail skips an address that an operator blocked
-    NOT_TO_BE_MAILED_ON_REQUEST: AND («origin = 'operator' → false»
+    NOT_TO_MAIL: AND («origin = 'operator' → false» OR
     test_a_blocked_address_gets_no_transactional_mail
 transactional mail skips an erased reader
-    NOT_TO_BE_MAILED_ON_REQUEST: WHERE «subscriber.id IS NULL OR» EXISTS
+    NOT_TO_MAIL: WHERE «subscriber.id IS NULL OR» EXISTS
     TestMailOnRequest::test_an_unknown_recipient_is_withdrawn
 a refused transactional mail costs no confirmed reader the newsletter
     RegisteredReaders.mark_refused: if «kind == Edition.Kind.NEWSLETTER → True»: mailable.append

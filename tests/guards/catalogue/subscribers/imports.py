@@ -186,7 +186,7 @@ a more severe suppression stays
         > gravity_of_suppression(held.reason, held.origin) → OR true»
     test_a_more_serious_suppression_is_kept
 a reader unsubscribed in a file who never signed up gets no confirmation mail
-    NOT_TO_BE_MAILED_ON_REQUEST: OR origin = 'import' AND «NOT EXISTS → EXISTS»
+    NOT_TO_MAIL: OR origin = 'import' AND «NOT EXISTS → EXISTS»
     test_a_pending_reader_gets_no_unrequested_mail
 a reader's own opt-in lifts a file's suppression
     _make_a_reader: suppressions.«exclude(origin=Suppression.Origin.OPERATOR) → filter(
