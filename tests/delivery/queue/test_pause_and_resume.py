@@ -8,7 +8,7 @@ from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Batch, Edition
 from delivery.queue import control
 from delivery.queue.start import start
-from delivery.rules.call_results import Answered, Deferred, RejectedForAll, Unanswered
+from delivery.rules.call_results import AllAccepted, Answered, Deferred, RejectedForAll, Unanswered
 from delivery.rules.outcomes import Sent
 from delivery.unknown.lookup import look_up
 from tests.delivery.because import because
@@ -88,7 +88,7 @@ def test_fault_during_a_pause_still_stops_the_edition(newsroom: Newsroom) -> Non
     assert newsroom.counts(edition).control_reason == because("The token is refused. Set it right.")
 
 
-@pytest.mark.parametrize("stage", ["in a call", "asked about"])
+@pytest.mark.parametrize("stage", ["in a call", "accepted as a whole", "asked about"])
 def test_batch_in_flight_at_resume_passes_the_probe_on(newsroom: Newsroom, stage: str) -> None:
     edition = newsroom.publish(readers=6)
     on_its_way = Call()
@@ -106,6 +106,8 @@ def test_batch_in_flight_at_resume_passes_the_probe_on(newsroom: Newsroom, stage
 
     if stage == "in a call":
         on_its_way.ends(Answered([Sent("m-1", None), Sent("m-2", None)]))
+    elif stage == "accepted as a whole":
+        on_its_way.ends(AllAccepted(["m-1", "m-2"], [None, None]))
     else:
         look_up(in_question, postmark_from_settings(), policy_from_settings(), jitter=0.5)
     for _ in range(3):

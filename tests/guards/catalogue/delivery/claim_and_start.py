@@ -71,7 +71,8 @@ the attempt is recorded before the call
     START: IF is_started «→ AND false» THEN PERFORM record_attempt
     test_an_attempt_is_committed_before_a_call
 the attempt of a call that needs the edition's lock is recorded too
-    start: «call_function(cursor, "record_attempt", messages=len(recipients), **values) → pass»
+    start: «call_function(cursor, "record_attempt", edition=claim.edition,
+        messages=len(recipients), **values) → pass»
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 the attempt's record is committed before the first byte is sent
     Dispatcher.send: now_s() + settings.DELIVERY_HTTP_DEADLINE_S «→ ¶self._postmark.send(body,

@@ -43,10 +43,11 @@ a settlement uses evidence that arrived meanwhile
     _settle.settle_in: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
     test_evidence_counts_more_than_the_answer
 an accepted batch with evidence is settled under the edition's lock
-    SETTLE: IF p_alone AND (is_probing «OR EXISTS (SELECT FROM unapplied_evidence(p_batch))») THEN
+    SETTLE: IF p_alone AND (is_probing «OR has_evidence AND EXISTS (SELECT FROM
+        unapplied_evidence(p_batch))») THEN
     test_reply_with_another_id_is_a_second_copy
 an accepted batch of a probe is settled under the edition's lock
-    SETTLE: IF p_alone AND («is_probing OR» EXISTS (SELECT FROM unapplied_evidence(p_batch))) THEN
+    SETTLE: IF p_alone AND («is_probing OR» has_evidence AND EXISTS
     test_batch_in_flight_at_resume_passes_the_probe_on
 a second copy that a look-up finds is kept and raises its alarm
     _count_found: «record_acceptances(cursor, claim.edition, claim.attempt, again,
