@@ -158,7 +158,7 @@ def _state_after(settlement: Settlement, looked_up: bool, control: str) -> str:
 
 
 def _values(claim: Claim, settlement: Settlement, looked_up: bool) -> dict[str, Any]:
-    """Return the values that `settle_batch` writes. Values that are 0 or empty are left out."""
+    """Return the values that `settle_batch` writes, except those that are 0 or empty."""
     looks_up = settlement.next is Next.LOOK_UP
     change = changed_counts(settlement.outcomes, old="unknown" if looked_up else "waiting")
     sent = AllSent.among(settlement.outcomes)

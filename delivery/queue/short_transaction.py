@@ -47,7 +47,9 @@ def join_transaction() -> Iterator[None]:
 
 
 def call_function(cursor: CursorWrapper, name: str, **values: Any) -> tuple[Any, ...]:
-    """Call a function of `migrations/delivery/0004_batch_functions.py`; return its row."""
+    """Call a function of the database; return its row.
+
+    The functions are in `migrations/delivery/0004_batch_functions.py`."""
     arguments = ", ".join(f"p_{value} => %s" for value in values)
     cursor.execute(f"SELECT * FROM {name}({arguments})", [*values.values()])  # noqa: S608 -- constants
     row: tuple[Any, ...] = cursor.fetchone()

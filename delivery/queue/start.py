@@ -83,7 +83,7 @@ def start(
 
 
 def _make_waiting(cursor: CursorWrapper, batch: int, misplaced: Sequence[int]) -> None:
-    """Make unknown deliveries of a claimed batch waiting, which were put there manually."""
+    """Make unknown deliveries that were put into a claimed batch manually waiting."""
     cursor.execute(
         """
         UPDATE delivery SET outcome = 'waiting'

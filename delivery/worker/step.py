@@ -187,7 +187,8 @@ class Dispatcher:
     def _renderer(self, claimed: Claim) -> Renderer:
         """Return the renderer of an edition. It is made once for many batches.
 
-        Transactional editions are open for years, so theirs depends on the newsletter's settings."""
+        The renderer of a transactional edition is made again when the newsletter's settings change.
+        """
         key = (claimed.edition, claimed.settings)
         renderer = self._renderers.pop(key, None)
         renderer = renderer or renderer_of(Edition.objects.get(pk=claimed.edition))
