@@ -1,7 +1,7 @@
 """Functions that claim, start and settle a batch, each in one statement of the client.
 
 PostgreSQL keeps their plans for a session, also behind a pooler
-(docs/decisions/0036-functions-for-each-call.md). Each statement in them sees what was committed
+(docs/decisions/0038-functions-for-each-call.md). Each statement in them sees what was committed
 before it, as in a transaction of separate statements. Rules that decide are in Python
 (`delivery/rules`). These functions check guards and write.
 """
