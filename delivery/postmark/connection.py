@@ -29,7 +29,7 @@ MAX_RESPONSE_BYTES = 16 * 1024 * 1024
 # A suppression list is a single answer: about 500 MB for four million addresses.
 MAX_DUMP_BYTES = 512 * 1024 * 1024
 CHUNK_BYTES = 64 * 1024
-# Closing a connection discards what is not sent yet, also if the process is killed.
+# Bytes that were not sent before the deadline must not be sent after it.
 _DISCARD_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 # Headers that do not affect where the answer ends, how it is encoded, or what follows it.
@@ -66,7 +66,7 @@ class Connection:
             raise ValueError("a header of the calls to Postmark contains a control character")
         self._headers = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         self._prefix = (url.path or "").rstrip("/")
-        options: list[Any] = [*HTTPConnection.default_socket_options, _DISCARD_ON_CLOSE]
+        options: list[Any] = [*HTTPConnection.default_socket_options]
         if hasattr(socket, "TCP_USER_TIMEOUT"):
             # Unacknowledged bytes must not arrive after the deadline.
             unacknowledged_ms = max(1, int(deadline_s * 1000))
@@ -116,7 +116,12 @@ class Connection:
             return answer
         finally:
             if not is_kept:
-                self.close()
+                self._discard_and_close()
+
+    def _discard_and_close(self) -> None:
+        with suppress(OSError, AttributeError):
+            self._http.sock.setsockopt(*_DISCARD_ON_CLOSE)
+        self.close()
 
     def _head(self, method: str, path: str, length: int) -> bytes:
         # Only the answers to GET are long enough to be worth unpacking.

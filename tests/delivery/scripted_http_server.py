@@ -71,6 +71,15 @@ class Conversation:
             if time.monotonic() > patience_ends_at:
                 raise AssertionError("the client stayed")
 
+    def ends_with_reset(self) -> bool:
+        """Read until the client's end; return whether the client reset the connection."""
+        try:
+            while self._sock.recv(65536):
+                pass
+        except ConnectionResetError:
+            return True
+        return False
+
     def reset(self) -> None:
         """End the connection with a reset instead of an orderly close."""
         self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -84,10 +84,10 @@ a connection that was closed while idle is not used again
     test_a_connection_that_was_closed_while_idle_is_replaced
 unacknowledged bytes do not outlive the deadline
     Connection.__init__: if «hasattr(socket, "TCP_USER_TIMEOUT") → False»:
-    test_unsent_bytes_do_not_outlive_the_deadline_or_the_process
-closing a connection discards what is not sent yet
-    Connection.__init__: [*HTTPConnection.default_socket_options, «_DISCARD_ON_CLOSE»]
-    test_unsent_bytes_do_not_outlive_the_deadline_or_the_process
+    test_unacknowledged_bytes_do_not_outlive_the_deadline
+bytes that were not sent before the deadline are discarded
+    Connection._discard_and_close: «self._http.sock.setsockopt(*_DISCARD_ON_CLOSE) → pass»
+    test_the_deadline_discards_a_request_that_nobody_reads
 
 # --- Its answer ---
 an answer of another length than the call does not count
