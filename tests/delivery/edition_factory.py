@@ -36,8 +36,8 @@ def never() -> bool:
     return False
 
 
-# Part of the query that checks the readers just before a call. Background tasks use it too.
-THE_LAST_LOOK = "LEFT JOIN subscriber"
+# Part of the statement that checks the readers just before a call.
+THE_LAST_LOOK = "FROM start_batch("
 
 
 STORED_TIMES = {

@@ -114,9 +114,6 @@ an erased reader gets nothing
     test_delivery_hooks::test_an_unknown_recipient_is_withdrawn
 
 # --- Plans that are right for any number of rows ---
-a claim and a start find their rows by key
-    BY_KEY: SET enable_seqscan = «off → on» SET enable_bitmapscan = «off → on»
-    test_plans_made_for_empty_tables_stay_right
 accepted copies are written in one pass
     BY_HASH: SET enable_nestloop = «off → on»
     test_plans_made_for_empty_tables_stay_right
