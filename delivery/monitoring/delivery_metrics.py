@@ -34,7 +34,6 @@ class Phase(StrEnum):
     RENDER = "render"
     WAIT = "wait"
     START = "start"
-    SERIALISE = "serialise"
     CALL = "call"
     SETTLE = "settle"
 

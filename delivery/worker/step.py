@@ -167,7 +167,6 @@ class Dispatcher:
                 by_id = {row[0]: row for row in rows}
                 rows = [by_id[recipient] for recipient in recipients]
                 body = renderer.body(rows, attempt)
-            phases.end(Phase.SERIALISE)
             began_s = now_s()
             result = self._postmark.send(
                 body,

@@ -116,7 +116,7 @@ def test_outcomes_and_calls_are_counted_once(newsroom: Newsroom, provider: Sandb
     assert found["homing_calls_total", (("result", "answered"),)] == 2
     assert found["homing_call_duration_seconds_count", ()] == 2
     assert found["homing_call_duration_seconds_sum", ()] > 0
-    for phase in ("claim", "render", "wait", "start", "serialise", "call", "settle"):
+    for phase in ("claim", "render", "wait", "start", "call", "settle"):
         assert found["homing_worker_phase_seconds_total", (("phase", phase),)] > 0
         assert found["homing_worker_phase_cpu_seconds_total", (("phase", phase),)] > 0
     # Only a call surely takes longer than its CPU time, because it waits for an answer.
