@@ -17,7 +17,7 @@ COPY . .
 RUN DEBUG=on HOMING_DATA_DIR=/tmp/homing python manage.py collectstatic --noinput --verbosity 0 \
     && rm -rf /tmp/homing \
     && python -m compileall -q . \
-    && install -d -o homing -g homing -m 0700 /var/lib/homing
+    && install -d -o 10001 -g 10001 -m 0700 /var/lib/homing
 # Workers keep their lists of unsent calls here. On a volume the lists outlive a killed container.
 ENV HOMING_DATA_DIR=/var/lib/homing
 

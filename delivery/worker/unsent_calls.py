@@ -147,8 +147,9 @@ def _header() -> bytes:
 
 def _database() -> str:
     """Return the start of the names of this database's files."""
-    database = connection.settings_dict
-    name = repr([database[key] for key in ("HOST", "PORT", "NAME")])
+    parameters = connection.get_connection_params()
+    names = ("service", "host", "hostaddr", "port", "dbname")
+    name = repr([parameters.get(one) for one in names])
     return f"{zlib.crc32(name.encode()):08x}-"
 
 

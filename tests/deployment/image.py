@@ -77,7 +77,8 @@ class Image:
         for word, line in instructions():
             if word == "RUN":
                 # The user exists only as a number; this machine's list of users stays unchanged.
-                self._run(re.sub(r"&& useradd .*?nologin homing", "", line))
+                line = re.sub(r"&& useradd .*?nologin homing", "", line)
+                self._run(line.replace(" /var/lib/", f" {self._folder}/"))
 
     def _run(self, line: str) -> None:
         environment = {**way_to_packages(), **self.environment, "HOME": str(self._folder)}

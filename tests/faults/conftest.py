@@ -9,7 +9,7 @@ import pytest
 
 from postmark_sandbox.server import SandboxServer
 from tests.faults.delivery_stack import Stage
-from tests.faults.migration_observer import Onlooker
+from tests.faults.processes.migration_observer import Onlooker
 from tests.faults.processes.watched_migrate import LATER, WatchedMigrate
 from tests.faults.servers.cutting_proxy import CuttingProxy
 from tests.faults.servers.postgres_server import OwnServer

@@ -243,7 +243,7 @@ def use_every_part(homing: Homing, server: OwnServer) -> None:
         issue = publish_through_faults(homing, author, worker)
     a_worker_is_killed(homing, author)
     with homing.worker("after the killed one") as worker:
-        worker.wait_for("is recovered; its lease expired in state sending")
+        worker.wait_for("is recovered; its worker's process ended in state sending")
         cause_database_error(homing, author, worker)
         # Unsettled calls are looked up; this call ends normally.
         publish(author, "A fifth flock")
@@ -540,7 +540,7 @@ def test_each_logged_call_belongs_to_a_published_issue(homing: Homing) -> None:
 
 
 def test_lines_of_the_reaper_and_webhooks_name_the_call(homing: Homing) -> None:
-    recovered = "is recovered; its lease expired in state sending"
+    recovered = "is recovered; its worker's process ended in state sending"
     swept = [line for line in logged(homing) if recovered in line["event"]]
     assert swept
     assert all(re.fullmatch(r"[0-9a-f]{32}", line["attempt"]) for line in swept)

@@ -9,7 +9,7 @@ import pytest
 
 from newsletter_site.migration_locks import ONE_RUN
 from tests.faults.delivery_stack import Stage
-from tests.faults.migration_observer import Onlooker, everything_is_there
+from tests.faults.processes.migration_observer import Onlooker, everything_is_there
 from tests.faults.processes.watched_migrate import WatchedMigrate, migrate_in_a_process
 from tests.faults.wait_until import eventually
 

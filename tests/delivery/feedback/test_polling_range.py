@@ -20,7 +20,8 @@ from django.db.models.functions import Now
 
 from delivery.feedback import polling
 from delivery.models import PeriodicTask, ProviderEvent
-from delivery.postmark.client import MAX_RESPONSE_BYTES, MAX_SEARCH_RESULTS, PAGE_SIZE
+from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE
+from delivery.postmark.connection import MAX_RESPONSE_BYTES
 from delivery.postmark.search_windows import to_eastern
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.drain import Drain
