@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from delivery.worker.unsent_calls import UnsentCalls, find_dead_workers
 
@@ -69,6 +70,19 @@ def test_list_of_another_database_is_left_to_its_workers(folder: Path) -> None:
     of_another = the_file(folder).rename(the_file(folder).with_name(f"0-{WORKER.hex}"))
     assert list(find_dead_workers()) == []
     assert of_another.exists()
+
+
+def test_servers_named_in_the_options_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As in DATABASE_URL=postgres:///homing?host=/folder.
+    monkeypatch.setitem(connection.settings_dict, "HOST", "")
+    options = connection.settings_dict["OPTIONS"]
+    monkeypatch.setitem(options, "host", "/one")
+    with process_that(makes_calls):
+        pass
+    monkeypatch.setitem(options, "host", "/another")
+    assert list(find_dead_workers()) == []
+    monkeypatch.setitem(options, "host", "/one")
+    assert [dead.id for dead in find_dead_workers()] == [WORKER]
 
 
 def test_list_of_an_earlier_boot_is_not_believed(folder: Path) -> None:
