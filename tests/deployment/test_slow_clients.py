@@ -192,8 +192,9 @@ def test_slow_requests_are_refused_in_the_end(connect: Connect) -> None:
     ):
         slow = [everything_from(client).split(b" ")[1] for client in small]
         large = [everything_from(client).split(b" ")[1] for client in full]
-    # A thread that reads such a request answers 400. The event loop answers 408 or 503.
-    assert set(slow) == {b"400", b"408"}
+    # A thread that reads such a request answers 400. The event loop answers 408 or 503. The threads
+    # may still read for clients of the test before, and then take full buffers first.
+    assert {b"408"} <= set(slow) <= {b"400", b"408"}
     assert set(large) <= {b"400", b"503"}
 
 
