@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -57,10 +58,18 @@ def claim(worker: UUID, *, lease_s: float, rate_per_s: float | None = None) -> C
 
 
 def _claim_next(worker: UUID, lease_s: float, *, unless_slowed: bool) -> Claim | None:
+    values = arguments_of_claim(worker, lease_s, unless_slowed=unless_slowed)
     with connection.cursor() as cursor:
-        row = call_function(
-            cursor, "claim_batch", worker=worker, lease_s=lease_s, unless_slowed=unless_slowed
-        )
+        return claim_from(call_function(cursor, "claim_batch", **values))
+
+
+def arguments_of_claim(worker: UUID, lease_s: float, *, unless_slowed: bool) -> dict[str, Any]:
+    """Return the arguments of `claim_batch`, the function in the database."""
+    return {"worker": worker, "lease_s": lease_s, "unless_slowed": unless_slowed}
+
+
+def claim_from(row: Sequence[Any]) -> Claim | None:
+    """Return the claim in a row of `claim_batch`; None if no batch was due."""
     if row[0] is None:
         return None
     counters, recipients, addresses, names, of_settings = row[9:]

@@ -21,7 +21,7 @@ from delivery.queue.batches.write_outcomes import (
     count_outcomes,
     write_outcomes,
 )
-from delivery.queue.claim import Claim
+from delivery.queue.claim import Claim, arguments_of_claim, claim_from
 from delivery.queue.control import end_probe, pass_probe_on, stop
 from delivery.queue.evidence import (
     apply_evidence,
@@ -32,6 +32,7 @@ from delivery.queue.evidence import (
 from delivery.queue.quarantine_sent_marks import quarantine_marked
 from delivery.queue.short_transaction import (
     NEEDS_EDITION_LOCK,
+    Calls,
     EditionLockNeededError,
     call_alone,
     call_function,
@@ -50,9 +51,40 @@ def settle_call(
     claim: Claim, attempt: UUID, settlement: Settlement, result: Attempt.Result
 ) -> bool:
     """Write how the call of `attempt` ended. False if the claim was lost."""
-
     if _settle(claim, settlement, attempt=attempt, result=result):
         return True
+    _keep_as_evidence(claim, attempt, settlement, result)
+    return False
+
+
+def settle_call_and_claim(
+    claim: Claim,
+    attempt: UUID,
+    settlement: Settlement,
+    result: Attempt.Result,
+    *,
+    worker: UUID,
+    lease_s: float,
+) -> Claim | None:
+    """Write how a call ended, and claim the next batch in the same transaction.
+
+    Both need one round trip and one commit. Returns None if no batch is due, and also after a call
+    that must be settled in more than one statement."""
+    values = _values(claim, settlement, looked_up=False) | {"attempt": attempt, "result": result}
+    next_batch = arguments_of_claim(worker, lease_s, unless_slowed=True)
+    row = _settle_alone(claim, settlement, values, then={"claim_batch": next_batch})
+    if row is None:
+        settle_call(claim, attempt, settlement, result)
+        return None
+    if row[0] is None:
+        _keep_as_evidence(claim, attempt, settlement, result)
+    return claim_from(row[1:])
+
+
+def _keep_as_evidence(
+    claim: Claim, attempt: UUID, settlement: Settlement, result: Attempt.Result
+) -> None:
+    """Record the acceptances of a call whose claim was lost."""
     late = list(AllSent.among(settlement.outcomes).items())
     with short_transaction() as cursor:
         lock_edition(cursor, claim.edition)
@@ -64,7 +96,6 @@ def settle_call(
         result,
         kept,
     )
-    return False
 
 
 def settle_lookup(claim: Claim, settlement: Settlement) -> bool:
@@ -87,24 +118,10 @@ def _settle(
     evidence is found or the edition is probing, everything is repeated under the edition's lock."""
     looked_up = attempt is None
     values = _values(claim, settlement, looked_up) | {"attempt": attempt, "result": result}
-    # Only making batches ready or stopping the edition needs the lock. The common case does not.
-    lock_first = (
-        looked_up
-        or claim.probing
-        or settlement.stop_edition is not None
-        or settlement.next not in {Next.DONE, Next.LOOK_UP}
-    )
-    if isinstance(settlement.outcomes, AllSent) and not lock_first:
-        try:
-            (probing,) = call_alone("settle_batch", state="ready", **values)
-        except DatabaseError as error:
-            if getattr(error.__cause__, "sqlstate", "") != NEEDS_EDITION_LOCK:
-                raise
-            lock_first = True
-        else:
-            if probing is not None:
-                count_outcomes(settlement.outcomes)
-            return probing is not None
+    if not looked_up:
+        row = _settle_alone(claim, settlement, values)
+        if row is not None:
+            return row[0] is not None
 
     def settle_in(cursor: CursorWrapper, locked_control: str | None) -> bool:
         control = locked_control or "running"
@@ -129,7 +146,36 @@ def _settle(
             apply_evidence(cursor, claim.edition, unapplied)
         return True
 
+    lock_first = looked_up or _needs_edition_lock(claim, settlement)
     return with_edition_lock_if_needed(claim.edition, settle_in, lock_first=lock_first)
+
+
+def _needs_edition_lock(claim: Claim, settlement: Settlement) -> bool:
+    """Whether batches become ready or the edition stops. Usually neither happens."""
+    return (
+        claim.probing
+        or settlement.stop_edition is not None
+        or settlement.next not in {Next.DONE, Next.LOOK_UP}
+    )
+
+
+def _settle_alone(
+    claim: Claim, settlement: Settlement, values: Mapping[str, Any], then: Calls | None = None
+) -> tuple[Any, ...] | None:
+    """Settle a call in one statement. None if it needs more than one.
+
+    The row's first value is None if the claim was lost. The results of `then` follow in the row."""
+    if not isinstance(settlement.outcomes, AllSent) or _needs_edition_lock(claim, settlement):
+        return None
+    try:
+        row = call_alone("settle_batch", then=then, state="ready", **values)
+    except DatabaseError as error:
+        if getattr(error.__cause__, "sqlstate", "") != NEEDS_EDITION_LOCK:
+            raise
+        return None
+    if row[0] is not None:
+        count_outcomes(settlement.outcomes)
+    return row
 
 
 def _count_found(cursor: CursorWrapper, claim: Claim, settlement: Settlement) -> None:

@@ -1,6 +1,6 @@
 """The queue's outermost, short transactions, and the lock on an edition's row."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -13,6 +13,9 @@ LONGEST_SILENCE_S = 5
 
 # The SQLSTATE of `settle_batch` if only a holder of the edition's lock may settle.
 NEEDS_EDITION_LOCK = "HM001"
+
+# Functions of the database with the values of their arguments.
+Calls = Mapping[str, Mapping[str, Any]]
 
 _is_joined: ContextVar[bool] = ContextVar("_is_joined", default=False)
 
@@ -50,20 +53,29 @@ def call_function(cursor: CursorWrapper, name: str, **values: Any) -> tuple[Any,
     """Call a function of the database; return its row.
 
     The functions are in `migrations/delivery/0004_batch_functions.py`."""
-    arguments = ", ".join(f"p_{value} => %s" for value in values)
-    cursor.execute(f"SELECT * FROM {name}({arguments})", [*values.values()])  # noqa: S608 -- constants
-    row: tuple[Any, ...] = cursor.fetchone()
-    return row
+    return _call(cursor, {name: values})
 
 
-def call_alone(name: str, **values: Any) -> tuple[Any, ...]:
+def call_alone(name: str, *, then: Calls | None = None, **values: Any) -> tuple[Any, ...]:
     """Call a function as a transaction of its own, in one round trip.
 
+    The functions in `then` are called in the same transaction, and their results follow in the row.
     Raises `RuntimeError` inside another transaction, unless the queue has joined it."""
     if connection.in_atomic_block and not _is_joined.get():
         raise RuntimeError("A transaction of the queue must be the outermost one.")
     with connection.cursor() as cursor:
-        return call_function(cursor, name, alone=True, **values)
+        return _call(cursor, {name: {"alone": True, **values}, **(then or {})})
+
+
+def _call(cursor: CursorWrapper, calls: Calls) -> tuple[Any, ...]:
+    functions = (
+        f"{name}({', '.join(f'p_{argument} => %s' for argument in values)})"
+        for name, values in calls.items()
+    )
+    arguments = [value for values in calls.values() for value in values.values()]
+    cursor.execute(f"SELECT * FROM {', '.join(functions)}", arguments)  # noqa: S608 -- constants
+    row: tuple[Any, ...] = cursor.fetchone()
+    return row
 
 
 Result = TypeVar("Result")

@@ -5,6 +5,7 @@ already."""
 
 import logging
 from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
@@ -34,7 +35,7 @@ def start(
 
     Returns the recipients of the call: none if the claim is lost or no delivery may be sent.
     Guarded by the claim's epoch and lease, and by the edition's control."""
-    values = {
+    values: dict[str, Any] = {
         "batch": claim.batch,
         "epoch": claim.epoch,
         "attempt": attempt,

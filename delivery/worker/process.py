@@ -204,8 +204,11 @@ class Worker:
                 lookup_lock=self._lookup_lock,
                 slots=self._slots,
                 unsent=unsent,
+                claims_ahead=True,
             )
             self._repeat(dispatcher.step, "a step failed; its batch returns when the lease expires")
+            self._run_duty(dispatcher.close)
+            connection.close()
 
     def _thread_of(self, task: BackgroundTask) -> Callable[[], None]:
         return lambda: self._repeat(task.work, background_tasks.failure_message(task.name))

@@ -24,7 +24,7 @@ from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down
-from delivery.queue.settle import attempt_result, settle_call
+from delivery.queue.settle import attempt_result, settle_call, settle_call_and_claim
 from delivery.queue.start import start
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import (
@@ -62,8 +62,12 @@ class Dispatcher:
         lookup_lock: threading.Lock | None = None,
         slots: CallSlots | None = None,
         unsent: UnsentCall | None = None,
+        claims_ahead: bool = False,
     ) -> None:
-        """`jitter` gives numbers from 0 to 1. All threads share `lookup_lock` and `slots`."""
+        """`jitter` gives numbers from 0 to 1. All threads share `lookup_lock` and `slots`.
+
+        With `claims_ahead`, a step may end with the claim of the batch for the next step, and
+        `close` must follow the last step."""
         self._worker = worker
         self._postmark = postmark
         self._policy = policy
@@ -71,17 +75,27 @@ class Dispatcher:
         self._lookup_lock = lookup_lock or threading.Lock()
         self._slots = slots or CallSlots(1)
         self._unsent = unsent or UnsentCall()
+        self._claims_ahead = claims_ahead
+        self._next_claim: Claim | None = None
         self._looks_up_first = True
         self._next_lookup_s = 0.0
         self._renderers: OrderedDict[tuple[int, str | None], Renderer] = (
             OrderedDict()
         )  # By edition.
 
+    def close(self) -> None:
+        """Release the batch that is claimed for the next step."""
+        claimed, self._next_claim = self._next_claim, None
+        if claimed is not None:
+            release(claimed)
+
     def step(self, is_stopping: Callable[[], bool] = lambda: False) -> bool:
         """Do one look-up or one call. Return False if nothing was due.
 
         Look-ups and calls alternate, and one thread of a worker looks up at a time. So a search
         that hangs does not delay mail, and a long edition does not delay look-ups."""
+        if self._next_claim is not None:
+            return self._send_next(is_stopping)
         self._looks_up_first = not self._looks_up_first
         if self._looks_up_first and now_s() >= self._next_lookup_s:
             return self._look_up() or self._send_next(is_stopping)
@@ -108,9 +122,11 @@ class Dispatcher:
         slot = self._slots.admit_claim(is_stopping)
         phases.end(Phase.WAIT)
         if slot is None:
+            self.close()
             return not is_stopping()
         with slot:
-            claimed = claim(
+            claimed, self._next_claim = self._next_claim, None
+            claimed = claimed or claim(
                 self._worker,
                 lease_s=settings.DELIVERY_LEASE_S,
                 rate_per_s=settings.DELIVERY_RATE_PER_S,
@@ -120,6 +136,16 @@ class Dispatcher:
             phases.end(Phase.CLAIM)
             self.send(claimed, slot, is_stopping)
             return True
+
+    def _may_claim_ahead(self, is_stopping: Callable[[], bool]) -> bool:
+        """Whether the next step would send at once. It would not if a look-up came first."""
+        return (
+            self._claims_ahead
+            and not is_stopping()
+            and self._slots.is_quick
+            and settings.DELIVERY_RATE_PER_S is None
+            and now_s() < self._next_lookup_s
+        )
 
     def send(
         self,
@@ -210,8 +236,18 @@ class Dispatcher:
         )
         if claimed.kind == Edition.Kind.TEST:
             settlement = retry_or_settle.fail_instead_of_waiting(settlement, recipients)
+        ended = (claimed, attempt, settlement, attempt_result(result))
+
+        def write() -> None:
+            if self._may_claim_ahead(is_stopping):
+                self._next_claim = settle_call_and_claim(
+                    *ended, worker=self._worker, lease_s=settings.DELIVERY_LEASE_S
+                )
+            else:
+                settle_call(*ended)
+
         retry_write(
-            lambda: settle_call(claimed, attempt, settlement, attempt_result(result)),
+            write,
             what=f"the answer to attempt {attempt.hex}",
             until_s=until_s,
             is_stopping=is_stopping,

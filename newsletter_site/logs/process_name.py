@@ -1,7 +1,7 @@
 """The name of this process on log lines."""
 
 import sys
-from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 _ROLE_OF_COMMAND = {"deliver": "worker", "runserver": "web"}
@@ -16,10 +16,11 @@ def name_this_process(name: str) -> None:
 
 def process_name() -> str:
     """Return `web`, `worker`, or the name of the running command."""
-    return _given[0] if _given else name_from(sys.argv)
+    return _given[0] if _given else name_from(tuple(sys.argv))
 
 
-def name_from(arguments: Sequence[str]) -> str:
+@lru_cache(maxsize=8)
+def name_from(arguments: tuple[str, ...]) -> str:
     """Return the name of a process that was started with these arguments."""
     program, *rest = arguments or [""]
     if Path(program).name == "manage.py" and rest and not rest[0].startswith("-"):

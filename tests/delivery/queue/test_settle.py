@@ -9,18 +9,19 @@ import pytest
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 
-from delivery.models import Attempt, Batch, Delivery, Evidence
+from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue.batches.write_outcomes import write_outcomes
-from delivery.queue.settle import array_literal, settle_call
+from delivery.queue.claim import Claim
+from delivery.queue.settle import array_literal, settle_call, settle_call_and_claim
 from delivery.queue.short_transaction import call_function
 from delivery.rules import retry_or_settle
-from delivery.rules.call_results import Answered, CallResult, Deferred, Unanswered
+from delivery.rules.call_results import AllAccepted, CallResult, Deferred, Unanswered
 from delivery.rules.outcomes import Failed, Next, Outcome, Sent, Settlement, Suppressed, Unknown
 from subscribers.models import Subscriber
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record
-from tests.delivery.worker_steps import begun
+from tests.delivery.worker_steps import WORKER, begun
 
 NO_SUCH_ADDRESS = "Invalid 'To' address: 'reader1@example.net'."
 POLICY = retry_or_settle.Policy(5.0, 900.0, 10, (60.0, 300.0, 900.0), True)
@@ -33,8 +34,8 @@ def decision(answer: CallResult, recipients: Sequence[int]) -> Settlement:
 
 
 def all_accepted(recipients: Sequence[int]) -> Settlement:
-    answer = Answered([Sent(f"id-{uuid.uuid4().hex}", None) for _ in recipients])
-    return decision(answer, recipients)
+    ids = [f"id-{uuid.uuid4().hex}" for _ in recipients]
+    return decision(AllAccepted(ids, [None] * len(ids)), recipients)
 
 
 def test_stale_worker_cannot_settle_a_recovered_batch(newsroom: Newsroom) -> None:
@@ -60,6 +61,38 @@ def test_stale_worker_answer_becomes_evidence(newsroom: Newsroom) -> None:
     kept = Evidence.objects.filter(issue_id=edition.issue_id)
     assert sorted(fact.recipient_id for fact in kept) == sorted(recipients)
     assert {fact.attempt for fact in kept} == {attempt}
+
+
+def settled_with_next_claim(newsroom: Newsroom, *, lost: bool) -> tuple[Edition, Claim | None]:
+    """Settle the first of two batches together with a claim of the second one."""
+    edition = newsroom.publish(readers=2)
+    newsroom.publish(readers=2)
+    claimed, attempt, recipients = begun()
+    if lost:
+        newsroom.let_time_pass(11)
+        newsroom.recover_expired_leases()
+    return edition, settle_call_and_claim(
+        claimed,
+        attempt,
+        all_accepted(recipients),
+        Attempt.Result.ANSWERED,
+        worker=WORKER,
+        lease_s=30,
+    )
+
+
+def test_settlement_claims_the_next_batch(newsroom: Newsroom) -> None:
+    edition, next_claim = settled_with_next_claim(newsroom, lost=False)
+    assert newsroom.outcomes(edition) == ["sent"] * 2
+    assert next_claim is not None
+    assert len(next_claim.copies) == 4
+    assert Batch.objects.get(pk=next_claim.batch).state == "claimed"
+
+
+def test_late_settlement_with_a_claim_becomes_evidence(newsroom: Newsroom) -> None:
+    edition, next_claim = settled_with_next_claim(newsroom, lost=True)
+    assert Evidence.objects.filter(issue_id=edition.issue_id).count() == 2
+    assert next_claim is not None
 
 
 def test_a_batch_that_is_settled_is_not_settled_again(newsroom: Newsroom) -> None:

@@ -17,7 +17,7 @@ from postmark_sandbox.server import SandboxServer
 from tests.capture_log import Lines, log_lines
 from tests.delivery.edition_factory import Newsroom, steady_dice
 from tests.delivery.queue.test_start import a_call_held_by
-from tests.delivery.worker_steps import publish_unanswered
+from tests.delivery.worker_steps import publish_unanswered, states
 
 
 def one_unconfirmed_and_one_queued(newsroom: Newsroom) -> tuple[Edition, Edition]:
@@ -27,7 +27,7 @@ def one_unconfirmed_and_one_queued(newsroom: Newsroom) -> tuple[Edition, Edition
     return unconfirmed, newsroom.publish()
 
 
-def dispatcher(look_ups: threading.Lock) -> Dispatcher:
+def dispatcher(look_ups: threading.Lock, *, claims_ahead: bool = False) -> Dispatcher:
     """Make one thread's dispatcher; its worker's threads share `look_ups`."""
     return Dispatcher(
         uuid.uuid4(),
@@ -35,6 +35,7 @@ def dispatcher(look_ups: threading.Lock) -> Dispatcher:
         policy=policy_from_settings(),
         jitter=steady_dice,
         lookup_lock=look_ups,
+        claims_ahead=claims_ahead,
     )
 
 
@@ -61,6 +62,33 @@ def test_calls_and_look_ups_take_turns(newsroom: Newsroom, settings: object) -> 
     assert "sent" in newsroom.outcomes(queued)
     assert "unknown" not in newsroom.outcomes(unconfirmed)
     assert "waiting" in newsroom.outcomes(queued)
+
+
+def test_batch_claimed_ahead_is_sent_or_released(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=40)
+    hands = dispatcher(threading.Lock(), claims_ahead=True)
+    # A step claims ahead only shortly after a look-up, so a slow machine needs several steps.
+    while "claimed" not in states(newsroom, edition):
+        assert hands.step()
+    ahead = states(newsroom, edition).index("claimed")
+    sent = states(newsroom, edition).count("done")
+    assert hands.step()
+    assert states(newsroom, edition)[ahead] == "done"
+    assert states(newsroom, edition).count("done") == sent + 1
+    while "claimed" not in states(newsroom, edition):
+        assert hands.step()
+    hands.close()
+    assert set(states(newsroom, edition)) == {"done", "ready"}
+
+
+def test_nothing_is_claimed_ahead_of_a_due_look_up(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    unconfirmed, queued = one_unconfirmed_and_one_queued(newsroom)
+    hands = dispatcher(threading.Lock(), claims_ahead=True)
+    while "unknown" in newsroom.outcomes(unconfirmed):
+        assert "claimed" not in states(newsroom, queued)
+        assert hands.step()
 
 
 def test_a_lost_database_connection_loses_no_answer(

@@ -103,7 +103,7 @@ def test_a_process_is_named_by_its_role() -> None:
         (["/usr/bin/gunicorn", "x"], "gunicorn"),
         ([], "python"),
     ):
-        assert name_from(arguments) == name
+        assert name_from(tuple(arguments)) == name
 
 
 def test_an_error_is_logged_by_types_and_places() -> None:

@@ -166,8 +166,17 @@ a provider that refuses calls is not called in a tight loop
 
 # --- Recording what only this worker knows ---
 the record of an answer is retried during a database outage
-    Dispatcher._settle: «retry_write → (lambda write, **_: write())»(lambda: settle_call(claimed,
+    Dispatcher._settle: «retry_write → (lambda write, **_: write())»(write
     test_a_lost_database_connection_loses_no_answer
+a batch that was claimed ahead is sent next
+    Dispatcher._send_next: claimed, self._next_claim = «self._next_claim → None», None
+    test_batch_claimed_ahead_is_sent_or_released
+a batch that was claimed ahead is released when the worker stops
+    Dispatcher.close: «release(claimed) → pass»
+    test_batch_claimed_ahead_is_sent_or_released
+no batch is claimed ahead of a due look-up
+    Dispatcher._may_claim_ahead: «and now_s() < self._next_lookup_s»
+    test_nothing_is_claimed_ahead_of_a_due_look_up
 a data error is not retried
     retry_write: «if not is_transient(error): raise»
     test_an_error_about_data_is_raised_at_once

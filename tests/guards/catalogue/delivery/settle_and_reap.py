@@ -32,12 +32,15 @@ an unconfirmed delivery keeps its provider's id
     write_outcomes: THEN «provider_message_id → NULL» END
     test_id_without_time_is_never_resent_automatically
 a late answer is kept as evidence
-    settle_call: «record_acceptances(cursor, claim.edition, attempt, late, Evidence.Source.REPLY) →
-        0»
+    _keep_as_evidence: «record_acceptances(cursor, claim.edition, attempt, late,
+        Evidence.Source.REPLY) → 0»
     test_stale_worker_answer_becomes_evidence
+a late answer is kept as evidence although the next batch was claimed
+    settle_call_and_claim: if «row[0] is None → False»:
+    test_late_settlement_with_a_claim_becomes_evidence
 a late answer settles the unconfirmed copy at once
-    settle_call: «settle_by_evidence(cursor, claim.edition, [recipient for recipient, _ in late]) →
-        pass»
+    _keep_as_evidence: «settle_by_evidence(cursor, claim.edition, [recipient for recipient, _ in
+        late]) → pass»
     test_late_answer_settles_unknown_copies_at_once
 a settlement uses evidence that arrived meanwhile
     _settle.settle_in: unapplied «= unapplied_evidence(cursor, claim.batch) → : list[int] = []»
