@@ -24,6 +24,7 @@ ORDER = (
     "snapshot",
     "recovery",
     "progress",
+    "pages",
     "check_sheet",
     "picture",
     "importing",

@@ -72,9 +72,10 @@ def desk_page(
     """
     Render a page of the desk in the newsletter's time zone.
 
+    The newsletter is read again unless the context has it.
     It is not `no-store`, because the back button must show a form with its text and key.
     """
-    newsletter = Newsletter.objects.get_current()
+    newsletter = context.get("newsletter") or Newsletter.objects.get_current()
     # The sandbox has a page with the mail of a development site.
     in_sandbox = settings.DEBUG and settings.POSTMARK_SERVER_TOKEN == "sandbox"  # noqa: S105
     sandbox_url = settings.POSTMARK_BASE_URL if in_sandbox else ""

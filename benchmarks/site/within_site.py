@@ -11,12 +11,13 @@ import django
 from benchmarks.site.site import OF_A_BENCHMARK, ROOT, Site
 
 
-def within(site: Site, module: str, *words: str) -> Any:
-    """Run `python -m MODULE WORDS…`; return its last line as JSON."""
+def within(site: Site, module: str, *words: str, stdin: str = "") -> Any:
+    """Run `python -m MODULE WORDS…` with this input; return its last line as JSON."""
     done = subprocess.run(
         [sys.executable, "-m", module, *words],
         cwd=ROOT,
         env=site.environment,
+        input=stdin,
         capture_output=True,
         text=True,
     )

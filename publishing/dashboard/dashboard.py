@@ -82,7 +82,7 @@ class Viewer:
 
 def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     """Return the desk for this user; parts without permission are empty."""
-    newsletter = Newsletter.objects.get_current()
+    newsletter, now = Newsletter.objects.get_current(), database_time()
     zone = newsletter.zone
     open_ones = load_open_newsletters() if viewer.looks else []
     page = IssuePage()
@@ -97,7 +97,6 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     takes_two = newsletter.second_person
     approved = _approved(viewer, page.drafts) if takes_two else frozenset()
     now_confirmed = counts_by_state()[Subscriber.State.CONFIRMED]
-    to_come = still_to_come() if viewer.looks else []
     todo = _todo_of_sending(viewer, statuses) + _todo_of_people(
         viewer, approved, takes_two=takes_two
     )
@@ -107,15 +106,18 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         needs=todo.count,
         sending=[one.title for one in sending if not one.progress.is_held],
         held=[one.title for one in sending if one.progress.is_held],
-        scheduled=[(plain_title(one), scheduled_for(one)) for one in to_come],
+        scheduled=[
+            (plain_title(one), scheduled_for(one)) for one in still_to_come(page.all_scheduled, now)
+        ],
         has_issues=bool(charted) or (viewer.looks and is_any_published()),
         drafts=open_drafts().count() if viewer.writes else 0,
         sees_issues=viewer.looks,
     )
     points = reader_counts.points_of(charted, now_confirmed, zone)
     return {
+        "newsletter": newsletter,
         "viewer": viewer,
-        "read_at": database_time(),
+        "read_at": now,
         "headline": headline,
         "todo": todo,
         "sending": sending,
@@ -154,13 +156,11 @@ def read_sending(newsletter: Newsletter) -> tuple[list[Sending], str, datetime]:
 def _todo_of_sending(viewer: Viewer, statuses: Sequence[EditionStatus]) -> TodoList:
     if not viewer.looks:
         return TodoList()
+    alarms = Alarm.objects.filter(seen_at=None).values("edition").distinct().count()
+    latest = load_unseen_by_edition(limit=SHOWN) if alarms else []
     return (
         editions_to_settle(statuses)
-        + todo_list(
-            "alarm",
-            [{"alarm": one} for one in load_unseen_by_edition(limit=SHOWN)],
-            count=Alarm.objects.filter(seen_at=None).values("edition").distinct().count(),
-        )
+        + todo_list("alarm", [{"alarm": one} for one in latest], count=alarms)
         + no_worker(statuses)
         + editions_to_settle(held_transactional())
         + todo_list("worker_warning", [{"warning": warning} for warning in load_warnings()])

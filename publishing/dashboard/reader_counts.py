@@ -33,15 +33,16 @@ def newest_to_everyone() -> list[Edition]:
 
 def points_of(editions: Sequence[Edition], confirmed_now: int, zone: ZoneInfo) -> list[Point]:
     """Return the confirmed readers at each edition, and now."""
-    days = Counter(_day(edition, zone) for edition in editions)
+    days = [_day(edition, zone) for edition in editions]
+    issues_on = Counter(days)
     points = [
         Point(
-            day := _day(edition, zone),
+            day,
             edition.audience,
             # The time tells issues of the same day apart.
-            f"{edition.published_at.astimezone(zone):%H:%M}" if days[day] > 1 else "",
+            f"{edition.published_at.astimezone(zone):%H:%M}" if issues_on[day] > 1 else "",
         )
-        for edition in editions
+        for day, edition in zip(days, editions, strict=True)
     ]
     return [*points, Point("", confirmed_now)] if points else []
 

@@ -1,6 +1,7 @@
 """What the progress page of an edition shows, derived from its status. Pure."""
 
 import math
+from functools import cached_property
 
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
@@ -39,7 +40,6 @@ class EditionProgress:
         self.glyph, self.tone = LOOKS[status.state]
         self.outcomes = [(name, by_outcome[name], OUTCOME_TONES[name]) for name in ORDER]
         self.bar, self.label = parts_of(by_outcome), label_of(by_outcome, counts.audience)
-        self.actions = frozenset(action.name for action in applicable(status))
         self.is_reschedulable = not refusal_of("reschedule", status)
         self.is_at_rest = is_at_rest(status)
         self.is_public = is_public(counts)
@@ -61,6 +61,11 @@ class EditionProgress:
         self.hold_s = hold_s if hold_s >= 1 and counts.control != "scheduled" else 0
         is_cancelled, ended_at = counts.control == "cancelled", counts.control_at
         self.ended_in_hold = is_cancelled and bool(ended_at and ended_at < counts.held_until)
+
+    @cached_property
+    def actions(self) -> frozenset[str]:
+        """The names of the actions that apply, which lists do not show."""
+        return frozenset(action.name for action in applicable(self.status))
 
 
 def counts_of(counts: EditionCounts) -> dict[str, int]:

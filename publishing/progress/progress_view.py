@@ -19,7 +19,7 @@ from publishing.desk_access import desk_page, may_look
 from publishing.drafts.drafts import open_draft_of_issue
 from publishing.editions.edition_name import edition_from_url, statuses_from_url
 from publishing.editions.status import EditionStatus
-from publishing.editions.versions import is_correction, reached_someone, versions_of
+from publishing.editions.versions import is_correction, versions_of
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_WRITE, PUBLISH
@@ -44,8 +44,12 @@ class _Reading:
     status: EditionStatus
     statuses: Sequence[EditionStatus]
     versions: Sequence[Edition]
-    has_reached: bool
-    zone: ZoneInfo
+    newsletter: Newsletter
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The newsletter's time zone."""
+        return self.newsletter.zone
 
 
 _pages = OpenPages(within_s=1.5 * LONGEST_S, limit=5000)
@@ -69,6 +73,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         "publishing/progress.html",
         {
             **shown,
+            "newsletter": reading.newsletter,
             "readers": listed_readers(request, edition, status, reading.zone),
             "history": history_of(edition, status),
             "poll": next_poll(request, ask_again_s(status)),
@@ -137,8 +142,7 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
         status=status,
         statuses=statuses,
         versions=versions,
-        has_reached=reached_someone(issue),
-        zone=Newsletter.objects.get_current().zone,
+        newsletter=Newsletter.objects.get_current(),
     )
 
 
@@ -163,7 +167,7 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
             if action.name in shown.actions and any(map(may, MAY_ACT))
         ],
         "may_publish": may(PUBLISH),
-        "has_reached": reading.has_reached,
+        "has_reached": any(one.counts.sent for one in reading.statuses),
         "reopened": _open_draft(request, edition.issue_id) if is_called_back else None,
         "versions": rows_of(reading.versions, counts) if len(reading.versions) > 1 else [],
         "readers": readers,

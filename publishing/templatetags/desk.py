@@ -8,8 +8,10 @@ from django.forms.utils import flatatt
 from django.template.defaultfilters import capfirst
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
 
 from delivery.humanise import clock, digits, duration
 from delivery.interface import reason_sentence
@@ -18,6 +20,7 @@ from delivery.reports.edition_words import alarm_words
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.edition_content import plain_title
 from publishing.display_name import called
+from publishing.editions.status import EditionStatus
 from publishing.outcome_labels import outcome_label
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
 from publishing.scheduling.local_time import scheduled_time_of
@@ -46,6 +49,16 @@ def glyph(name: str, tone: str = "") -> SafeString:
 def version_url(name: str, edition: Edition) -> str:
     """Return the URL of a page about a version of an issue."""
     return f"{reverse(name, args=[edition.issue_id])}?version={edition.version}"
+
+
+@register.simple_tag
+def published_by(status: EditionStatus, edition: Edition) -> str:
+    """Return when and by whom a version was published or scheduled."""
+    by, scheduled = called(edition.author), status.counts.scheduled
+    if scheduled and not status.counts.has_started:
+        return _("Scheduled for {time} by {name}").format(time=scheduled.words, name=by)
+    at = date_format(timezone.localtime(edition.published_at), "D j M Y, H:i:s")
+    return _("Published {time} by {name}").format(time=at, name=by)
 
 
 @register.simple_tag

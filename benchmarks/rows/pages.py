@@ -1,0 +1,117 @@
+"""How long do the desk's pages take with a million readers and 500 issues?
+
+One issue to all readers is being sent. The other issues have ended: SQL copies its row, with
+finished batches that are rolled up, and its line of the log. A user opens the desk, the readers'
+list, two searches in it and the progress page, through the site's own WSGI application.
+A figure is the whole answer with all middleware, for the progress page the time in the view, as in
+the row `progress`. Each answer must show what it was asked for. CPU time is without the database.
+"""
+
+import json
+import statistics
+
+from benchmarks.frame import Measured, Options, RowResult, Target, run_alone
+from benchmarks.programs.sign_in import MANAGERS, sessions_of
+from benchmarks.site.site import Site, a_site
+from benchmarks.site.within_site import within
+
+BATCH = 200
+# Copies of the rows that publishing wrote, so that they have all columns.
+ISSUES = """
+    INSERT INTO issue
+    SELECT (jsonb_populate_record(issue, jsonb_build_object('id', gen_random_uuid(),
+            'title', 'Letter ' || n, 'slug', 'letter-' || n))).*
+    FROM issue, generate_series(2, %(issues)s) AS n WHERE issue.id = %(issue)s;
+    INSERT INTO edition
+    SELECT (jsonb_populate_record(edition, jsonb_build_object('id', edition.id + n,
+            'issue_id', issue.id, 'idempotency_key', 'letter-' || n, 'title', issue.title,
+            'published_at', published_at - n * interval '1 day'))).*
+    FROM edition, generate_series(2, %(issues)s) AS n JOIN issue ON issue.slug = 'letter-' || n
+    WHERE edition.issue_id = %(issue)s;
+    INSERT INTO batch (id, edition_id, position, state, size, waiting, sent, rolled_up)
+    SELECT edition.id << 20 | number, edition.id, 0, 'done', %(batch)s, 0, %(batch)s, true
+    FROM edition JOIN issue ON issue.id = issue_id AND issue.slug LIKE 'letter-%%',
+         generate_series(1, audience / %(batch)s) AS number;
+    INSERT INTO batch_total (edition_id, size, sent, suppressed, withdrawn, failed, bounced,
+                             complained)
+    SELECT edition_id, sum(size), sum(sent), 0, 0, 0, 0, 0 FROM batch WHERE rolled_up
+    GROUP BY edition_id;
+    INSERT INTO django_admin_log (action_time, object_id, object_repr, action_flag, change_message,
+                                  content_type_id, user_id)
+    SELECT action_time, issue.id, issue.title, action_flag, change_message, content_type_id, user_id
+    FROM django_admin_log, issue WHERE object_id = %(issue)s::text AND slug LIKE 'letter-%%';
+    INSERT INTO draft (id, key, title, letter, format)
+    SELECT gen_random_uuid(), 'draft-' || n, 'Draft ' || n, html_content, 'html'
+    FROM edition, generate_series(1, 20) AS n WHERE issue_id = %(issue)s
+"""
+TABLES = "issue, edition, batch, batch_total, django_admin_log, draft, delivery"
+BOUNDS_MS = {
+    "the desk": 50.0,
+    "the readers' list": 50.0,
+    "a search that finds a reader": 50.0,
+    "a search that finds nothing": 50.0,
+    "the progress page, in the view": 20.0,
+}
+WHOLE, ON_PROCESSOR, IN_VIEW = range(3)
+
+
+def measure(options: Options) -> RowResult:
+    """Measure the median of each page."""
+    readers, issues = options.size(1_000_000, 2_000), options.size(500, 30)
+    times = options.size(40, 5)
+    with a_site() as site:
+        site.readers(readers)
+        issue = with_issues(site, issues)
+        (author,), (manager,) = sessions_of(site, 1), sessions_of(site, 1, MANAGERS)
+        found, listed = readers // 2, "/admin/newsletters/readers/"
+        opened = (
+            (author, "/admin/newsletters/issues/", "Letter 5"),
+            (manager, listed, f"reader{readers}@"),
+            (manager, f"{listed}?q=der{found}", f"reader{found}@"),
+            (manager, f"{listed}?q=nobody-at-all", "nobody-at-all"),
+            (author, f"/admin/newsletters/{issue}/", "reader20@"),
+        )
+        rounds = within(
+            site,
+            "benchmarks.programs.read_pages",
+            str(times),
+            str(options.rounds),
+            stdin=json.dumps(dict(zip(BOUNDS_MS, opened, strict=True))),
+        )
+
+    def median_of(name: str, part: int) -> tuple[float, ...]:
+        return tuple(statistics.median(took[part] for took in each[name]) for each in rounds)
+
+    return RowResult(
+        f"pages with {readers:,} readers and {issues:,} issues",
+        tuple(
+            Target(
+                f"{name}: median at most {bound_ms:g} ms",
+                Measured(name, "ms", median_of(name, IN_VIEW if "view" in name else WHOLE)),
+                bound_ms,
+                at_most=True,
+            )
+            for name, bound_ms in BOUNDS_MS.items()
+        ),
+        tuple(
+            Measured(f"CPU time: {name.partition(',')[0]}", "ms", median_of(name, ON_PROCESSOR))
+            for name in BOUNDS_MS
+        ),
+        (f"medians of {times} answers a round, in one process, without a socket",),
+    )
+
+
+def with_issues(site: Site, issues: int) -> str:
+    """Publish an issue and add older ones, to this number; return the first."""
+    issue = site.publish()
+    with site.connect() as database, database.transaction():
+        database.execute("SET LOCAL session_replication_role = replica")  # without foreign keys
+        for statement in ISSUES.split(";"):
+            database.execute(statement, {"issue": issue, "issues": issues, "batch": BATCH})
+    with site.connect() as database:
+        database.execute(f"VACUUM (ANALYZE) {TABLES}")
+    return issue
+
+
+if __name__ == "__main__":
+    run_alone(measure)
