@@ -9,13 +9,11 @@ before it, as in a transaction of separate statements. Rules that decide are in 
 from django.db import migrations
 
 # Every table is read by its key, so these plans are right for any number of rows. Without these
-# settings, a plan that was made while a table was empty would read the whole table later.
+# settings, a plan that was made while a table was small would read the whole table later.
 BY_KEY = """
     SET plan_cache_mode = force_generic_plan
     SET enable_seqscan = off
     SET enable_bitmapscan = off
-    SET enable_hashjoin = off
-    SET enable_mergejoin = off
 """
 # In a nested loop, PostgreSQL would compare each copy of a batch with each outcome.
 BY_HASH = """
@@ -24,7 +22,6 @@ BY_HASH = """
     SET enable_bitmapscan = off
     SET enable_nestloop = off
     SET enable_mergejoin = off
-    SET enable_hashjoin = on
 """
 
 CLAIM = f"""
