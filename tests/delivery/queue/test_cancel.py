@@ -4,6 +4,7 @@ import uuid
 
 import pytest
 from django.db import IntegrityError, OperationalError, connection
+from django.db.models.functions import Now
 
 from delivery.models import Alarm, Delivery, Edition
 from delivery.queue import control
@@ -13,6 +14,7 @@ from delivery.rules.call_results import Answered, CallResult, Deferred, NotSent,
 from delivery.rules.outcomes import Sent
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
+from tests.delivery.recorded_acceptance import put_on_record
 from tests.delivery.run_in_threads import at_once
 from tests.delivery.worker_steps import WORKER, Call, accepted, changed, claim_next_batch, states
 
@@ -92,13 +94,24 @@ def test_absent_copies_of_a_cancelled_edition_are_withdrawn(
     assert states(newsroom, edition) == ["done"]
 
 
-def test_a_marked_copy_is_looked_up_and_not_withdrawn(newsroom: Newsroom) -> None:
+@pytest.mark.parametrize("mark", [{"sent_at": Now()}, {"provider_message_id": "a-bare-id"}])
+def test_a_marked_copy_is_looked_up_and_not_withdrawn(
+    newsroom: Newsroom, mark: dict[str, object]
+) -> None:
     edition = newsroom.publish(readers=3)
-    key = changed(newsroom.copies(edition)[0], sent_at=edition.published_at)
+    key = changed(newsroom.copies(edition)[0], **mark)
     assert control.cancel(edition.pk) == 2
     assert newsroom.outcomes(edition) == ["unknown", "withdrawn", "withdrawn"]
     alarm = Alarm.objects.get()
     assert (alarm.kind, alarm.about) == ("marked_unsettled", key)
+
+
+def test_accepted_waiting_copy_is_not_withdrawn(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    put_on_record(newsroom.copies(edition)[0], "m-1")
+    assert control.cancel(edition.pk) == 1
+    assert newsroom.outcomes(edition) == ["unknown", "withdrawn"]
+    assert not Alarm.objects.exists()
 
 
 def test_a_cancelled_edition_stays_cancelled(newsroom: Newsroom) -> None:

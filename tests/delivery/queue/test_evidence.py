@@ -435,6 +435,22 @@ def test_concurrent_acceptances_see_each_other(newsroom: Newsroom) -> None:
     assert alarms_about() == {"m-of-another-attempt"}
 
 
+def test_settlement_sees_evidence_that_it_waited_for(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed, attempt, (recipient,) = begun()
+    answered = Settlement(outcomes=AllSent([recipient], ["m-1"], [NOON]), next=Next.DONE)
+    other = [(recipient, Sent("m-of-another-attempt", NOON))]
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        lock_edition(cursor, edition.pk)
+        record_acceptances(cursor, edition.pk, None, other, Evidence.Source.WEBHOOK)
+        worker = Beside(lambda: settle_call(claimed, attempt, answered, Attempt.Result.ANSWERED))
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+    assert worker.end()
+
+    assert alarms_about() == {"m-of-another-attempt"}
+
+
 def test_alarm_is_raised_once_per_subject(
     newsroom: Newsroom, caplog: pytest.LogCaptureFixture
 ) -> None:

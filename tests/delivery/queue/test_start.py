@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Evidence
 from delivery.queue.claim import claim
+from delivery.queue.control import pause_automatically
 from delivery.queue.short_transaction import short_transaction
 from delivery.queue.start import start
 from postmark_sandbox.server import SandboxServer
@@ -108,6 +109,27 @@ def test_worker_that_lost_its_claim_starts_no_call(newsroom: Newsroom) -> None:
     newsroom.recover_expired_leases()
     assert claim(uuid.uuid4(), lease_s=30) is not None
     assert start(lost, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == []
+
+
+def test_start_waits_for_a_concurrent_pause(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    held = claim_next_batch()
+    with transaction.atomic(), connection.cursor() as cursor:
+        assert pause_automatically(cursor, edition.pk, None)
+        worker = Beside(lambda: start(held, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5))
+        newsroom.wait_for_a_backend_that_waits_for_a_lock()
+    assert worker.end() == []
+    assert newsroom.attempts(edition) == []
+
+
+def test_batch_without_waiting_copies_starts_no_call(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    claimed = claim_next_batch()
+    # Someone settles the copy in SQL.
+    Delivery.objects.update(outcome="withdrawn")
+    Batch.objects.update(waiting=0, withdrawn=1)
+    assert start(claimed, uuid.uuid4(), uuid.uuid4(), deadline_s=5, lease_s=5) == []
+    assert newsroom.batch(edition).state == "done"
 
 
 def test_started_call_extends_the_lease_past_its_deadline(newsroom: Newsroom) -> None:

@@ -60,6 +60,9 @@ a start checks the batch's state
     start: if «control != "running" → False»:
     test_a_batch_claimed_before_a_pause_does_not_start
     test_a_batch_claimed_before_a_cancel_does_not_start
+a start waits for a concurrent change of its batch
+    START: AND lease_until > clock_timestamp() «FOR NO KEY UPDATE»;
+    test_start_waits_for_a_concurrent_pause
 a call holds its batch for the deadline plus the lease
     START: make_interval(secs => «p_deadline_s +» p_lease_s)
     test_started_call_extends_the_lease_past_its_deadline
@@ -97,6 +100,13 @@ no call starts before readers who left are settled
     START: is_started := of_control = 'running' AND of_kind <> 'test' AND marked IS NULL «AND gone
         IS NULL» AND unmarked
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
+no test starts before its address is checked
+    START: is_started := of_control = 'running' «AND of_kind <> 'test'» AND marked IS NULL
+    test_suppressed_address_gets_no_test_and_page_explains_it
+    test_queued_test_is_not_sent_to_an_erased_reader
+a batch without waiting copies starts no call
+    START: AND gone IS NULL «AND unmarked IS NOT NULL»;
+    test_batch_without_waiting_copies_starts_no_call
 a batch queued while its edition is held back starts no call
     START: is_started := «of_control = 'running' AND» of_kind
     test_a_request_to_a_paused_edition_waits_without_a_call
@@ -114,6 +124,9 @@ an erased reader gets nothing
     test_delivery_hooks::test_an_unknown_recipient_is_withdrawn
 
 # --- Plans that are right for any number of rows ---
+rows are found by their key, even by plans that were made for small tables
+    BY_KEY: «SET enable_seqscan = off» SET enable_bitmapscan = off
+    test_plans_made_for_empty_tables_stay_right
 accepted copies are written in one pass
     BY_HASH: SET enable_nestloop = «off → on»
     test_plans_made_for_empty_tables_stay_right

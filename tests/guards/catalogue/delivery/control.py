@@ -62,6 +62,18 @@ a cancel takes claimed batches away from their workers
 a cancel leaves a marked copy to a look-up
     _cancel: «quarantine_marked(cursor, edition)»
     test_a_marked_copy_is_looked_up_and_not_withdrawn
+a cancel looks up no copy without a mark
+    quarantine_marked: AND «{HAS_SENT_MARK} → true» GROUP BY
+    test_a_marked_copy_is_looked_up_and_not_withdrawn
+a cancel looks up a copy with a provider's id
+    HAS_SENT_MARK: («provider_message_id IS NOT NULL OR» sent_at IS NOT NULL OR
+    test_a_marked_copy_is_looked_up_and_not_withdrawn
+a cancel looks up a copy with a time
+    HAS_SENT_MARK: provider_message_id IS NOT NULL OR «sent_at IS NOT NULL OR» {_IS_PROVED}
+    test_a_marked_copy_is_looked_up_and_not_withdrawn
+a cancel looks up a copy with a recorded acceptance
+    HAS_SENT_MARK: sent_at IS NOT NULL «OR {_IS_PROVED}»)
+    test_accepted_waiting_copy_is_not_withdrawn
 an ended edition is not cancelled
     _cancel: «if cursor.rowcount == 0: return None» pause_batches
     test_a_cancelled_edition_stays_cancelled

@@ -49,6 +49,12 @@ an accepted batch with evidence is settled under the edition's lock
     SETTLE: IF p_alone AND (is_probing «OR has_evidence AND EXISTS (SELECT FROM
         unapplied_evidence(p_batch))») THEN
     test_reply_with_another_id_is_a_second_copy
+a settlement looks for evidence only after it has locked its batch
+    why: The look is moved before the statement that locks the batch.
+    SETTLE: BEGIN «→ has_evidence := EXISTS (SELECT FROM evidence);» UPDATE batch SET state
+    SETTLE: SELECT probing, «EXISTS (SELECT FROM evidence WHERE evidence.issue_id =
+        edition.issue_id AND evidence.version = edition.version OFFSET 0) → has_evidence» INTO
+    test_settlement_sees_evidence_that_it_waited_for
 an accepted batch of a probe is settled under the edition's lock
     SETTLE: IF p_alone AND («is_probing OR» has_evidence AND EXISTS
     test_batch_in_flight_at_resume_passes_the_probe_on
