@@ -46,7 +46,7 @@ class CpuTime:
         )
 
     @property
-    def together_s(self) -> float:
+    def total_s(self) -> float:
         """Return the CPU seconds of sender and database."""
         return self.sender_s + self.database_s
 

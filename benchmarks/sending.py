@@ -81,7 +81,7 @@ class Sendings:
         return (
             figure("sender", lambda cpu: cpu.sender_s),
             figure("database", lambda cpu: cpu.database_s),
-            figure("both", lambda cpu: cpu.together_s),
+            figure("both", lambda cpu: cpu.total_s),
         )
 
 
@@ -105,12 +105,12 @@ def sent_by_worker(
     _vacuum(site)
     issue = site.publish(html, **settings)
     site.provider.start(delay_ms=delay_ms, keep=True)
-    earlier_s = _ended_s()
+    earlier_s = _ended_children_s()
     with site.running("deliver", "--until-empty", **settings) as worker:
         before = _at_the_first_claim(site, issue, worker)
         if worker.wait():
             raise NotTheSameError(f"The worker ended with exit code {worker.returncode}.")
-        cpu = _cpu(site, _ended_s() - earlier_s) - before
+        cpu = _cpu(site, _ended_children_s() - earlier_s) - before
     sent = int(site.one(_SENT, issue))
     if sent != readers:
         raise NotTheSameError(f"{sent:,} of {readers:,} copies are sent.")
@@ -162,7 +162,7 @@ def _cpu(site: Site, sender_s: float) -> CpuTime:
     return CpuTime(sender_s, cpu_s(server), cpu_s(site.provider.pid))
 
 
-def _ended_s() -> float:
+def _ended_children_s() -> float:
     """Return the CPU seconds of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

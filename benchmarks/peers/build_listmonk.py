@@ -22,7 +22,7 @@ GO_FOLDERS = ("/usr/local/go/bin", "/usr/lib/go/bin", "/opt/homebrew/bin")
 FILES = ("schema.sql", "permissions.json", "config.toml.sample", "queries", "static", "i18n")
 # The embedded PostgreSQL has no pgcrypto. listmonk uses it for passwords only, and has no users.
 EXTENSION = "CREATE EXTENSION IF NOT EXISTS pgcrypto;"
-IN_ITS_PLACE = """
+PGCRYPTO_REPLACEMENT = """
     CREATE OR REPLACE FUNCTION gen_salt(text) RETURNS text LANGUAGE sql AS 'SELECT $1';
     CREATE OR REPLACE FUNCTION crypt(text, text) RETURNS text LANGUAGE sql AS 'SELECT $1';
 """
@@ -30,14 +30,14 @@ NO_GO = "listmonk is left out, because Go is not installed (https://go.dev/dl/).
 NOT_BUILT = "listmonk is left out, because it could not be built:"
 
 
-class NoPeerError(Exception):
+class PeerUnavailableError(Exception):
     """A peer cannot be measured here. The message is a sentence for the table."""
 
 
 def listmonk_folder(source: str = SOURCE) -> Path:
     """Return the folder of the built listmonk; build it if it is missing.
 
-    Raises NoPeerError.
+    Raises PeerUnavailableError.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "homing-benchmarks" / f"listmonk-{VERSION}-{COMMIT[:10]}"
@@ -45,7 +45,7 @@ def listmonk_folder(source: str = SOURCE) -> Path:
         return folder
     go = shutil.which("go", path=os.pathsep.join((os.environ.get("PATH", ""), *GO_FOLDERS)))
     if go is None:
-        raise NoPeerError(NO_GO)
+        raise PeerUnavailableError(NO_GO)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as new:
         _build(source, Path(new), go)
@@ -61,7 +61,7 @@ def _build(source: str, folder: Path, go: str) -> None:
     _run("git", "clone", "--quiet", "--depth=1", f"--branch={VERSION}", source, str(tree))
     found = _run("git", "-C", str(tree), "rev-parse", "HEAD").strip()
     if found != COMMIT:
-        raise NoPeerError(f"{NOT_BUILT} {VERSION} is commit {found}, expected {COMMIT}.")
+        raise PeerUnavailableError(f"{NOT_BUILT} {VERSION} is commit {found}, expected {COMMIT}.")
     built.mkdir()
     flags = f"-s -w -X main.versionString={VERSION}"
     _run(go, "build", "-o", str(built / "listmonk"), f"-ldflags={flags}", "./cmd", cwd=tree)
@@ -69,7 +69,7 @@ def _build(source: str, folder: Path, go: str) -> None:
         there = tree / name
         (shutil.copytree if there.is_dir() else shutil.copy)(there, built / name)
     schema = built / "schema.sql"
-    schema.write_text(schema.read_text().replace(EXTENSION, IN_ITS_PLACE))
+    schema.write_text(schema.read_text().replace(EXTENSION, PGCRYPTO_REPLACEMENT))
     # The program expects the folder of its admin pages.
     (built / "frontend" / "dist").mkdir(parents=True)
 
@@ -80,10 +80,10 @@ def _run(*command: str, cwd: Path | None = None) -> str:
     try:
         done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     except FileNotFoundError as error:
-        raise NoPeerError(f"{NOT_BUILT} {error}.") from error
+        raise PeerUnavailableError(f"{NOT_BUILT} {error}.") from error
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise NoPeerError(f"{NOT_BUILT} {command[0]} {command[1]}: {last}")
+        raise PeerUnavailableError(f"{NOT_BUILT} {command[0]} {command[1]}: {last}")
     return done.stdout
 
 
@@ -94,7 +94,7 @@ def main() -> None:
     chosen = options.parse_args()
     try:
         print(listmonk_folder(chosen.source))
-    except NoPeerError as reason:
+    except PeerUnavailableError as reason:
         sys.exit(str(reason))
 
 

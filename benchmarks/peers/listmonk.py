@@ -1,9 +1,9 @@
 """listmonk on the site's PostgreSQL, with settings that make it fast.
 
-Its best messenger is the HTTP postback, one message a call. `app.message_rate` is a number of
+Its fastest messenger is the HTTP postback, one message a call. `app.message_rate` is a number of
 messages after which each of its workers sleeps a second; here it is never reached. It has the same
 readers and the same letter. listmonk keeps a single position for the whole list and no record of
-each message: what it had in memory when it is killed is lost or sent twice.
+each message. If it is killed, messages in its memory are lost or sent twice.
 """
 
 import json
@@ -62,19 +62,24 @@ CAMPAIGN = """
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class RateSettings:
     """Settings that decide listmonk's rate: workers (and connections), and batches."""
 
     workers: int
     batch: int
 
     def __str__(self) -> str:
-        """Return it as a note of the table shows it."""
+        """Return the settings as a note below the table."""
         return f"{self.workers} workers and connections, batches of {self.batch:,}"
 
 
 # A benchmark uses the fastest of these. The first has listmonk's own defaults.
-TRIED = (Pace(10, 1_000), Pace(16, 5_000), Pace(50, 5_000), Pace(100, 20_000))
+TRIED_SETTINGS = (
+    RateSettings(10, 1_000),
+    RateSettings(16, 5_000),
+    RateSettings(50, 5_000),
+    RateSettings(100, 20_000),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,7 @@ class Listmonk:
     database: str
     template: int
     readers: int
-    pace: Pace = TRIED[0]
+    pace: RateSettings = TRIED_SETTINGS[0]
 
     def send(self) -> Sent:
         """Send one campaign to all readers; each must arrive once."""
@@ -183,7 +188,7 @@ class Listmonk:
 
 
 def a_listmonk(site: Site, readers: int) -> Listmonk:
-    """Install listmonk in a database of its own. Raises NoPeerError."""
+    """Install listmonk in a database of its own. Raises PeerUnavailableError."""
     folder = listmonk_folder()
     with site.connect() as connection:
         connection.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")

@@ -1,10 +1,10 @@
-"""Rate and CPU time of one worker if the provider costs no time.
+"""Rate and CPU time of one worker if the provider answers at once.
 
 One real `deliver --until-empty` with defaults is compared on the same PostgreSQL with full
 durability. The naive worker sends one by one. A loop of psycopg and requests sends batches without
 any guarantee, with the number of threads that does best. listmonk posts single messages to a server
-that costs even less than the provider. All send the same 2 kB letter to the same readers, in turns.
-After each run every reader's copy must have arrived once.
+that uses even less CPU than the provider. All send the same 2 kB letter to the same readers, in
+turns. After each run every reader's copy must have arrived once.
 
 A copy's CPU time is that of the sender and of PostgreSQL, without the provider and without the
 sender's start.
@@ -25,8 +25,8 @@ from benchmarks.frame import (
     say,
     shown,
 )
-from benchmarks.peers.build_listmonk import NoPeerError
-from benchmarks.peers.listmonk import TRIED, Listmonk, a_listmonk
+from benchmarks.peers.build_listmonk import PeerUnavailableError
+from benchmarks.peers.listmonk import TRIED_SETTINGS, Listmonk, a_listmonk
 from benchmarks.phases import Phases
 from benchmarks.sending import (
     Sendings,
@@ -67,7 +67,7 @@ def measure(options: Options) -> RowResult:
             listmonk = _fastest(a_listmonk(site, readers), options)
             senders[LISTMONK] = listmonk.send
             notes.append(f"listmonk: HTTP postback, {listmonk.pace}, the fastest of those tried.")
-        except NoPeerError as reason:
+        except PeerUnavailableError as reason:
             notes.append(str(reason))
         rates = in_turns(
             options,
@@ -113,7 +113,7 @@ def _fastest(listmonk: Listmonk, options: Options) -> Listmonk:
     if options.quick:
         return listmonk
     rates = {}
-    for pace in TRIED:
+    for pace in TRIED_SETTINGS:
         rates[pace] = replace(listmonk, pace=pace).send().rate
         say(f"  {pace}: {shown(rates[pace], 'copies/s')}")
     return replace(listmonk, pace=max(rates, key=lambda pace: rates[pace]))

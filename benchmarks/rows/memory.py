@@ -70,7 +70,7 @@ def peak_of(site: Site, readers: int) -> Peak:
         while worker.poll() is None:
             for pid in (worker.pid, *children_of(worker.pid)):
                 resident[pid] = max(resident.get(pid, 0), _kib(pid, "status", "VmHWM:"))
-                # A look at the share is expensive.
+                # Reading the share is expensive.
                 if looks % SHARE_EVERY == 0:
                     share_kib = max(share_kib, _kib(pid, "smaps_rollup", "Pss:"))
             looks += 1

@@ -54,12 +54,12 @@ def described(sent: Sent) -> str:
     cpu = sent.cpu
 
     def each(over: int) -> str:
-        sender, database, provider, together = (
+        sender, database, provider, total = (
             seconds / over * 1e6
-            for seconds in (cpu.sender_s, cpu.database_s, cpu.provider_s, cpu.together_s)
+            for seconds in (cpu.sender_s, cpu.database_s, cpu.provider_s, cpu.total_s)
         )
         return (
-            f"sender {sender:,.1f} + database {database:,.1f} = {together:,.1f} µs, "
+            f"sender {sender:,.1f} + database {database:,.1f} = {total:,.1f} µs, "
             f"provider {provider:,.1f} µs"
         )
 
