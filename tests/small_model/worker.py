@@ -180,7 +180,7 @@ def _settled(state: State, worker: Worker, variant: Variant) -> State:
             batch = ended(batch, "sent")
         case "unknown":
             batch = batch._replace(state="unknown", outcome="unknown", due=variant.schedule[0])
-        case _:  # Refused for now or not sent, so surely not accepted.
+        case _:  # Refused for now or not sent, so certainly not accepted.
             batch = requeued(batch._replace(due=variant.pause), state.control)
     return state._replace(batch=batch, reported=reported)
 
