@@ -272,7 +272,7 @@ PUBLISH_HOLD_S = env.seconds("PUBLISH_HOLD_S", 30)
 SCHEDULE_LATE_S = env.seconds("SCHEDULE_LATE_S", 3600, least=60)
 DELIVERY_BATCH_SIZE = env.whole("DELIVERY_BATCH_SIZE", 200, least=1, most=500)
 DELIVERY_CONCURRENCY = env.whole("DELIVERY_CONCURRENCY", 4, least=1, most=64)
-# Only Linux tells which cores this process may use.
+# Only Linux reports which cores this process may use.
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 DELIVERY_PROCESSES = env.whole("DELIVERY_PROCESSES", min(_CORES, 4), least=1, most=64)
 DELIVERY_NICENESS = env.whole("DELIVERY_NICENESS", 5, least=0, most=19)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-# Between the values of a column while all are escaped together. Neither JSON nor HTML escapes DEL.
-BETWEEN = "\x7f"
+# Separates a column's values while all are escaped together. Neither JSON nor HTML escapes DEL.
+SEPARATOR = "\x7f"
 
 
 class Slot(NamedTuple):
@@ -25,9 +25,9 @@ class Slot(NamedTuple):
 
     def write(self, values: Sequence[str]) -> list[bytes]:
         """Write the values of a column as they are inside a JSON text."""
-        written = self._escape(BETWEEN.join(values)).split(BETWEEN.encode())
+        written = self._escape(SEPARATOR.join(values)).split(SEPARATOR.encode())
         if len(written) != len(values):
-            # A value contains the character between them.
+            # A value contains the separator.
             written = [self._escape(value) for value in values]
         if self.fallback and b"" in written:
             fallback = orjson.dumps(self.fallback)[1:-1]

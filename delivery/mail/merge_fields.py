@@ -100,9 +100,9 @@ class FieldTemplate:
         return "".join(filled)
 
     def fill_rows(self, values: Mapping[str, Sequence[str]], count: int) -> list[str]:
-        """Write the text, which is no HTML, for `count` readers.
+        """Write a plain text for each of `count` readers.
 
-        A value is a column, or a string for all of them."""
+        A value is a column, or one string for all readers."""
         parts: list[Iterable[str]] = [repeat(self._texts[0], count)]
         for field, text in zip(self._fields, self._texts[1:], strict=True):
             value = values.get(field.name, "")

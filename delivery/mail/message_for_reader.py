@@ -87,7 +87,7 @@ class Renderer:
     def body(self, recipients: Sequence[Recipient], attempt: UUID) -> bytes:
         """Render the messages of `recipients` under `attempt`: a JSON array, in order.
 
-        Works by column, so that little is done for each message."""
+        It works by column, which is faster than message by message."""
         if not recipients:
             return b"[]"
         columns: dict[str, Any] = dict(zip(_COLUMNS, zip(*recipients, strict=True), strict=True))

@@ -13,7 +13,12 @@ import orjson
 from urllib3.exceptions import HTTPError
 
 from delivery.postmark import responses
-from delivery.postmark.connection import Connection, TooLateToStartError, TooLongError, now_s
+from delivery.postmark.connection import (
+    Connection,
+    ResponseTooLongError,
+    TooLateToStartError,
+    now_s,
+)
 from delivery.postmark.responses import Listing, Parsed, RawResponse
 from delivery.rules.call_results import (
     CallResult,
@@ -212,7 +217,7 @@ class Postmark:
             )
         except TooLateToStartError:
             return NotSent(Reason.of(ReasonCode.NO_TIME_LEFT))
-        except TooLongError:
+        except ResponseTooLongError:
             return Unanswered(Reason.of(ReasonCode.RESPONSE_TOO_LONG))
         except NETWORK_ERRORS as error:
             kind = type(error).__name__

@@ -1,4 +1,4 @@
-"""A kept HTTP connection that waits for nothing after a call's deadline.
+"""A keep-alive HTTP connection. Every wait ends at the call's deadline.
 
 urllib3 connects, verifies certificates and decodes answers. A usual answer is recognised by one
 pattern instead, because http.client and urllib3 need five times the CPU time to read it."""
@@ -33,12 +33,12 @@ CHUNK_BYTES = 64 * 1024
 _DISCARD_ON_CLOSE = (socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 # Headers that do not affect where the answer ends, how it is encoded, or what follows it.
-_OTHER = rb"""(?: connection:[ ]keep-alive\r\n | (?!
+_OTHER_HEADERS = rb"""(?: connection:[ ]keep-alive\r\n | (?!
     connection: | content-encoding: | content-length: | trailer: | transfer-encoding: | upgrade:
     ) [a-z0-9-]+:[^\r\n]*\r\n)*"""
-_USUAL = re.compile(
-    rb"HTTP/1\.1[ ]200[ ][^\r\n]*\r\n" + _OTHER + rb"content-length:[ ]([0-9]{1,8})\r\n"
-    + _OTHER + rb"\r\n",
+_USUAL_HEAD = re.compile(
+    rb"HTTP/1\.1[ ]200[ ][^\r\n]*\r\n" + _OTHER_HEADERS + rb"content-length:[ ]([0-9]{1,8})\r\n"
+    + _OTHER_HEADERS + rb"\r\n",
     re.IGNORECASE | re.VERBOSE,
 )  # fmt: skip
 
@@ -52,7 +52,7 @@ class TooLateToStartError(Exception):
     """The deadline passed before the first byte was written: no mail was sent."""
 
 
-class TooLongError(Exception):
+class ResponseTooLongError(Exception):
     """The answer is longer than its limit."""
 
 
@@ -124,7 +124,7 @@ class Connection:
         self.close()
 
     def _head(self, method: str, path: str, length: int) -> bytes:
-        # Only the answers to GET are long enough to be worth unpacking.
+        # Only the answers to GET are long enough to be worth compressing.
         extra = "Accept-Encoding: gzip, deflate" if method == "GET" else f"Content-Length: {length}"
         line = f"{method} {self._prefix}{path} HTTP/1.1\r\n"
         return f"{line}{self._headers}{extra}\r\n\r\n".encode("latin-1")
@@ -168,7 +168,7 @@ class Connection:
     ) -> tuple[RawResponse, bool]:
         """Read an answer; return it, and whether the connection can serve another call."""
         begun = self._sock_until_deadline().recv(CHUNK_BYTES)
-        usual = _USUAL.match(begun) if write is None else None
+        usual = _USUAL_HEAD.match(begun) if write is None else None
         if usual is None or int(usual[1]) > MAX_RESPONSE_BYTES:
             return self._read_unusual_answer(method, begun, write)
         length, begun = int(usual[1]), begun[usual.end() :]
@@ -209,7 +209,7 @@ class Connection:
         else:
             content = decoded.read(MAX_RESPONSE_BYTES + 1, decode_content=True)
         if len(content) > MAX_RESPONSE_BYTES:
-            raise TooLongError
+            raise ResponseTooLongError
         # The real response may follow an interim one (1xx) or a proxy's page. On this connection
         # it would be read as the response to the next call.
         is_kept = (
@@ -219,7 +219,7 @@ class Connection:
 
 
 class _Incoming(io.RawIOBase):
-    """The bytes of an answer from its begin, in place of the socket of http.client."""
+    """The bytes of an answer from its start, for http.client, which expects a socket."""
 
     def __init__(self, begun: bytes, receive_into: Callable[[memoryview], int]) -> None:
         self._begun = begun
@@ -245,5 +245,5 @@ def _pass_on(response: HTTPResponse, write: Callable[[bytes], object]) -> None:
     while chunk := response.read1(CHUNK_BYTES, decode_content=True):
         length += len(chunk)
         if length > MAX_DUMP_BYTES:
-            raise TooLongError
+            raise ResponseTooLongError
         write(chunk)

@@ -1,6 +1,6 @@
 """Recover the batches of crashed workers. Every worker sweeps, without a leader.
 
-A batch is recovered when its lease has expired, or earlier if its worker's process surely ended.
+A batch is recovered when its lease has expired, or earlier if its worker's process has ended.
 Every statement repeats the state, the epoch and the lease or the worker that it saw, so a worker
 that settles in between wins."""
 
@@ -34,8 +34,8 @@ MAX_LOCK_WAIT_S = 1
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """A batch that its worker will not settle."""
+class _HeldBatch:
+    """A batch of a crashed worker."""
 
     batch: int
     edition: int
@@ -61,7 +61,7 @@ def recover_expired_leases() -> int:
 def recover_dead_worker(worker: UUID, unsent: Collection[UUID]) -> bool:
     """Recover the batches of a worker whose process has ended; False if some are left.
 
-    The attempts `unsent` were surely not sent, so their batches wait again without a look-up."""
+    The attempts `unsent` were certainly not sent, so their batches wait again without a look-up."""
     _recover_all(worker, unsent)
     return not _load_held(worker, 1, (), ())
 
@@ -90,7 +90,7 @@ def _recover_all(dead: UUID | None, unsent: Collection[UUID]) -> int:
 
 def _load_held(
     dead: UUID | None, at_most: int, tried: Sequence[int], locked: Sequence[int]
-) -> list[_Held]:
+) -> list[_HeldBatch]:
     """Load batches of the worker `dead`, or without it batches with expired leases."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -108,10 +108,10 @@ def _load_held(
             """,
             {"dead": dead, "tried": list(tried), "locked": list(locked), "at_most": at_most},
         )
-        return [_Held(*row) for row in cursor.fetchall()]
+        return [_HeldBatch(*row) for row in cursor.fetchall()]
 
 
-def _try_to_recover(held: _Held, *, is_unsent: bool) -> bool:
+def _try_to_recover(held: _HeldBatch, *, is_unsent: bool) -> bool:
     """Return whether the batch was recovered. A failure must not block other batches."""
     try:
         recovered = _recover(held, is_unsent)
@@ -129,7 +129,7 @@ def _try_to_recover(held: _Held, *, is_unsent: bool) -> bool:
     return recovered
 
 
-def _recover(held: _Held, is_unsent: bool) -> bool:
+def _recover(held: _HeldBatch, is_unsent: bool) -> bool:
     with short_transaction() as cursor:
         # An edition that stays locked for long must not delay all other editions.
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
@@ -164,12 +164,12 @@ _STILL_HELD = """id = %(batch)s AND state = %(was)s AND epoch = %(epoch)s
           AND (lease_until <= clock_timestamp() OR owner = %(dead)s)"""
 
 
-def _seen(held: _Held) -> dict[str, Any]:
+def _seen(held: _HeldBatch) -> dict[str, Any]:
     return {"batch": held.batch, "was": held.state, "epoch": held.epoch, "dead": held.dead}
 
 
-def _requeue(cursor: CursorWrapper, held: _Held, control: str) -> bool:
-    """Let a batch wait again whose call surely did not leave."""
+def _requeue(cursor: CursorWrapper, held: _HeldBatch, control: str) -> bool:
+    """Queue a batch again whose call was certainly not sent."""
     cursor.execute(
         f"""
         UPDATE batch SET state = %(state)s, owner = NULL, lease_until = NULL, attempt = NULL,
@@ -201,8 +201,10 @@ def _requeue(cursor: CursorWrapper, held: _Held, control: str) -> bool:
     return True
 
 
-def _make_unknown(cursor: CursorWrapper, held: _Held) -> bool:
-    """Let a batch be looked up at once. The schedule counts from the call's deadline."""
+def _make_unknown(cursor: CursorWrapper, held: _HeldBatch) -> bool:
+    """Make a batch unknown, with a look-up at once.
+
+    The schedule counts from the call's deadline."""
     cursor.execute(
         f"""
         UPDATE batch SET state = 'unknown', owner = NULL, lease_until = NULL,
@@ -225,6 +227,6 @@ def _make_unknown(cursor: CursorWrapper, held: _Held) -> bool:
     return True
 
 
-def _end_attempt(cursor: CursorWrapper, held: _Held, result: str) -> None:
+def _end_attempt(cursor: CursorWrapper, held: _HeldBatch, result: str) -> None:
     # The end of the call is unknown, so it is not recorded. Look-ups are timed from its deadline.
     cursor.execute("UPDATE attempt SET result = %s WHERE id = %s", [result, held.attempt])

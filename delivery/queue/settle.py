@@ -111,7 +111,7 @@ def _settle(
     attempt: UUID | None = None,
     result: Attempt.Result | None = None,
 ) -> bool:
-    """Settle in a separate transaction; the look-up of a batch has no `attempt`.
+    """Settle in a separate transaction. Without `attempt`, settle a look-up.
 
     Returns False and changes nothing if the guard fails.
     Evidence and probing are read after the batch's row is locked, so that late changes are seen. If

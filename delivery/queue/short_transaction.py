@@ -57,7 +57,7 @@ def call_function(cursor: CursorWrapper, name: str, **values: Any) -> tuple[Any,
 
 
 def call_alone(name: str, *, then: Calls | None = None, **values: Any) -> tuple[Any, ...]:
-    """Call a function as a transaction of its own, in one round trip.
+    """Call a function as a separate transaction, in one round trip.
 
     The functions in `then` are called in the same transaction, and their results follow in the row.
     Raises `RuntimeError` inside another transaction, unless the queue has joined it."""

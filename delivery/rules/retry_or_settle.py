@@ -201,10 +201,10 @@ def after_lookup(
     `unknown` maps each delivery's key to its recipient. `convincing` is false while the search
     lags: it does not list something that was accepted later. With `forgotten` the provider may have
     no record of the call. `elapsed_s` counts from the end of the call, or from its deadline if no
-    end was recorded; it is negative before that. In the first two cases, and before the first time
-    of the schedule, an empty result proves nothing."""
+    end was recorded; it is negative before that. An empty result proves nothing if it is not
+    `convincing`, if `forgotten`, or before the first time of the schedule."""
     retry = _put_off(Next.LOOK_UP, history, jitter, policy)
-    # May be due before the deadline, from which the schedule counts.
+    # An early look-up may come before the deadline, from which the schedule counts.
     retry = replace(retry, lookup_after_s=min(0.0, elapsed_s))
     early_s = 0.0 if history.lookups else policy.lookup_after_s[0] - elapsed_s
     if isinstance(result, SearchFailed):

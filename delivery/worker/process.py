@@ -50,7 +50,7 @@ class Heartbeat(NamedTuple):
 class Worker:
     """One process of a running `deliver`, with at most `concurrency` calls in flight.
 
-    `id` owns its batches. It polls more often if somebody waits for it. One process `runs_tasks`:
+    `id` owns its batches. It polls more often if it `is_awaited`. One process `runs_tasks`:
     it also sends the heartbeat, reaps leases and runs background tasks. `warning` is a problem
     found before it runs, in its stored form. Pages show it to authors."""
 

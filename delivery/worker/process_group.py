@@ -42,7 +42,7 @@ class _Child:
 
 
 class ProcessGroup:
-    """`size` child processes. In each, `work` runs the worker that `make` makes.
+    """`size` child processes. In each, `make` makes a worker and `work` runs it.
 
     `make` gets the child's number, from 0. `work` returns whether the queue is drained. If it is,
     the group stops."""

@@ -2,10 +2,10 @@
 
 The process holds a lock on its file. The kernel releases the lock when the process has ended,
 however it ended. Another process that gets the lock knows that nothing more of those requests is
-written. The provider cannot accept an incomplete request, so these calls were surely not sent.
+written. The provider cannot accept an incomplete request, so these calls were not sent.
 
-A file is believed only in the boot in which it was written: a crash of the machine may leave an
-older content. Without a folder that this process can write to, leases alone recover batches."""
+A file is trusted only until the machine restarts, because a crash of the machine may leave older
+content. Without a folder that this process can write to, leases alone recover batches."""
 
 import contextlib
 import fcntl
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _HEADER_BYTES = 64
-# An attempt, and whether it is listed. Slots lie within one page, so a kill cannot tear a write.
+# An attempt, and whether it is listed. Slots lie within one page, so no write is partial.
 _SLOT_BYTES, _ATTEMPT_BYTES = 32, 16
 _LISTED, _NOT_LISTED = b"\1", b"\0"
 
@@ -98,7 +98,7 @@ class UnsentCalls:
 
 @dataclass(frozen=True, slots=True)
 class DeadWorker:
-    """A worker whose process has ended, and its calls that were surely not sent."""
+    """A worker whose process has ended, and its calls that were certainly not sent."""
 
     id: UUID
     unsent: frozenset[UUID]

@@ -1,4 +1,4 @@
-"""Sums of the batches that are finished, and a trigger that takes a changed batch out of them."""
+"""Sums of finished batches, and a trigger that removes a changed batch from them."""
 
 from django.db import migrations, models
 

@@ -1,4 +1,4 @@
-"""The function that says which readers may not get a mail, asked when a call starts."""
+"""The function that finds readers who must not get a mail, used when a call starts."""
 
 from django.db import migrations
 

@@ -11,7 +11,7 @@ SEARCHED = """lower((email || chr(10) || name) COLLATE "default")"""
 
 
 def add_search_index(apps, schema_editor):
-    """Index the trigrams of the readers, unless the database has no such extension."""
+    """Create the index, unless the extension that it needs is refused."""
     try:
         with schema_editor.connection.cursor() as cursor:
             cursor.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
@@ -32,7 +32,7 @@ def add_search_index(apps, schema_editor):
         )
         cursor.execute("SELECT EXISTS (SELECT FROM subscriber)")
         if cursor.fetchone() == (True,):
-            # Statistics tell common texts, which need no index, from rare ones.
+            # With statistics PostgreSQL knows common texts, for which it needs no index.
             cursor.execute("ANALYZE subscriber")
 
 

@@ -16,7 +16,7 @@ from publishing.content.compose_content import compose_content
 from publishing.content.edition_content import Content
 from subscribers.confirmed_readers import confirmed
 
-ADA: Recipient = (
+INVENTED_READER: Recipient = (
     0,
     "ada.whitlock@posthouse.example",
     *(field.example for field in READER_FIELDS),
@@ -40,7 +40,7 @@ class Preview:
 def sample_reader(*, sees_readers: bool) -> Recipient:
     """Return the first confirmed reader, or an invented one if none may be shown."""
     first = confirmed().order_by("id").first() if sees_readers else None
-    return ADA if first is None else first
+    return INVENTED_READER if first is None else first
 
 
 def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:

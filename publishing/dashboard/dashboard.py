@@ -34,7 +34,7 @@ from publishing.dashboard.issue_pages import (
     is_any_published,
     open_drafts,
     page_of,
-    still_to_come,
+    upcoming,
 )
 from publishing.dashboard.needs_attention import held_transactional
 from publishing.dashboard.readers_chart import chart_of
@@ -107,7 +107,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         sending=[one.title for one in sending if not one.progress.is_held],
         held=[one.title for one in sending if one.progress.is_held],
         scheduled=[
-            (plain_title(one), scheduled_for(one)) for one in still_to_come(page.all_scheduled, now)
+            (plain_title(one), scheduled_for(one)) for one in upcoming(page.all_scheduled, now)
         ],
         has_issues=bool(charted) or (viewer.looks and is_any_published()),
         drafts=open_drafts().count() if viewer.writes else 0,

@@ -26,7 +26,7 @@ PAGE = 12
 DRAFTS_BESIDE = 3
 LONGEST_SEARCH = 200
 # The columns that a row shows. Each column costs time, even if it is short.
-_SHOWN = (
+_SHOWN_COLUMNS = (
     *("version", "title", "goes_to", "published_at", "issue__unlisted"),
     *("author__username", "author__first_name", "author__last_name"),
 )
@@ -96,7 +96,7 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
     return page
 
 
-def still_to_come(scheduled: Sequence[Edition], now: datetime) -> list[Edition]:
+def upcoming(scheduled: Sequence[Edition], now: datetime) -> list[Edition]:
     """Return the editions that go out automatically at their time."""
     return [
         edition
@@ -133,7 +133,7 @@ def _drafts(search: IssueSearch) -> QuerySet[Draft]:
 
 
 def _scheduled() -> QuerySet[Edition]:
-    # A scheduled version is the newest of its issue: no next one can be published beside it.
+    # A scheduled version is the newest of its issue, because it blocks the next version.
     editions = Edition.objects.filter(
         kind=Edition.Kind.NEWSLETTER, control=Edition.Control.SCHEDULED
     )
@@ -141,7 +141,7 @@ def _scheduled() -> QuerySet[Edition]:
 
 
 def _published(search: IssueSearch, open_editions: Sequence[int]) -> QuerySet[Edition]:
-    editions = newest_editions().only(*_SHOWN).exclude(control=Edition.Control.SCHEDULED)
+    editions = newest_editions().only(*_SHOWN_COLUMNS).exclude(control=Edition.Control.SCHEDULED)
     if search.tab is Tab.GOING_OUT:
         editions = editions.filter(pk__in=open_editions)
     elif search.tab is Tab.ENDED:

@@ -1,8 +1,9 @@
 """
 The list of readers, newest first, filtered by state or text.
 
-A search for a part uses an index of trigrams, so it needs three characters; a shorter text is the
-start of an address. Without the extension pg_trgm it reads every row, about a second for a million.
+A search finds any part of an address or field with a trigram index, which needs three characters. A
+shorter text matches the start of an address. Without the extension pg_trgm a search reads every
+row, which takes about a second for a million.
 """
 
 from collections.abc import Iterator
@@ -44,9 +45,9 @@ class ReaderFilter(NamedTuple):
     text: str = ""
 
     @property
-    def is_start(self) -> bool:
-        """Whether the text is too short for the index, so it is the start of an address."""
-        # Whole names in other scripts may be as short, so these are always searched.
+    def is_prefix(self) -> bool:
+        """Whether the text is too short for the index and matches only a start."""
+        # In other scripts a whole name may be this short, so any part may match.
         return 0 < len(self.text) < SHORTEST_PART and self.text.isascii() and self.text.isalnum()
 
 
@@ -97,7 +98,7 @@ def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
         found = found.filter(state=chosen.state)
     if chosen.text:
         start = Q(email_key__startswith=chosen.text.lower())
-        if chosen.is_start or ("@" in chosen.text[1:] and found.filter(start).exists()):
+        if chosen.is_prefix or ("@" in chosen.text[1:] and found.filter(start).exists()):
             return found.filter(start)
         found = found.alias(searched=_SEARCHED)
         found = found.filter(searched__contains=Lower(Value(chosen.text)))

@@ -31,7 +31,7 @@ NEEDS_DECISION = 3
 TOTALS_WITHIN_S = 10.0
 
 
-def _up_to_64(option: str, value: str) -> int:
+def _parse_up_to_64(option: str, value: str) -> int:
     if not (value.isascii() and value.isdecimal()) or not 1 <= int(value) <= 64:
         raise CommandError(
             _("{option} is “{value}”. Give a whole number from 1 to 64.").format(
@@ -69,7 +69,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--processes",
             default=str(settings.DELIVERY_PROCESSES),
-            help=_("the processes that send (default: DELIVERY_PROCESSES, now %(default)s)"),
+            help=_("how many processes send (default: DELIVERY_PROCESSES, now %(default)s)"),
         )
 
     def check(self, *args: Any, **options: Any) -> None:
@@ -81,8 +81,8 @@ class Command(BaseCommand):
             logger.warning("%s", " ".join(filter(None, (each.msg, each.hint))))
 
     def handle(self, *args: Any, **options: Any) -> None:
-        concurrency = _up_to_64("--concurrency", options["concurrency"])
-        processes = _up_to_64("--processes", options["processes"])
+        concurrency = _parse_up_to_64("--concurrency", options["concurrency"])
+        processes = _parse_up_to_64("--processes", options["processes"])
         is_awaited = options["until_empty"]
         # Django styles all of stderr as errors, but most of these lines are progress.
         self.stderr.style_func = str

@@ -1,4 +1,4 @@
-"""Roll up the counts of finished batches, which pages would read by thousands.
+"""Roll up the counts of finished batches, so that pages read few rows.
 
 The batches keep their counts. `batch_total` holds the sums of those that are marked as rolled up.
 The mark and the sum change in one statement, here and in the trigger on `batch`, so every snapshot
@@ -12,15 +12,15 @@ BATCHES_AT_ONCE = 2_000
 ROLLED_UP = ("size", "sent", "suppressed", "withdrawn", "failed", "bounced", "complained")
 _COLUMNS = ", ".join(ROLLED_UP)
 
-# The rows that hold the counts of editions, in the place of `batch`. A query must name the edition.
+# Use it in place of `batch` to sum counts. The query must select an edition.
 COUNTED_BATCHES = f"""(
     SELECT edition_id, state, {_COLUMNS}, waiting, unknown FROM batch WHERE NOT rolled_up
     UNION ALL
     SELECT edition_id, 'done', {_COLUMNS}, 0, 0 FROM batch_total
 ) AS batch"""  # noqa: S608 -- constants
 
-# A batch that is locked changes now, so it is left for the next run. The old sums are merged into
-# the new one, so an edition keeps few rows.
+# A locked batch is being changed, so it is left for the next run. The old sums are merged into the
+# new one, so an edition keeps few rows.
 _ROLL_UP = f"""
     WITH finished AS (
         SELECT id FROM batch
@@ -51,7 +51,7 @@ def roll_up_finished(*, at_once: int = BATCHES_AT_ONCE) -> int:
         with transaction.atomic(), connection.cursor() as cursor:
             # A lost commit is harmless: the next run does the work again.
             cursor.execute("SET LOCAL synchronous_commit = off")
-            # Read the few along their index, even if the statistics are out of date.
+            # Use the index of these batches, even if the statistics are out of date.
             cursor.execute("SET LOCAL enable_seqscan = off")
             cursor.execute(_ROLL_UP, [at_once])
             rolled = int(cursor.fetchone()[0])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.mail.json_template import BETWEEN, ValueMarkers
+from delivery.mail.json_template import SEPARATOR, ValueMarkers
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.message_for_reader import (
     MAX_SUBJECT_LENGTH,
@@ -307,7 +307,7 @@ def test_marker_of_another_text_is_not_filled() -> None:
 def test_value_is_escaped_for_its_context(in_html: bool) -> None:
     marks = ValueMarkers()
     cut = marks.split({"a": marks.of("name", in_html=in_html), "b": "100 %"})
-    values = ['Q & "A" <b>\\', f"A{BETWEEN}<B>"]
+    values = ['Q & "A" <b>\\', f"A{SEPARATOR}<B>"]
     shown = [escape(value) if in_html else value for value in values]
     made = cut.fill({"name": values})
     assert made == orjson.dumps([{"a": each, "b": "100 %"} for each in shown])

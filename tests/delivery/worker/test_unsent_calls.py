@@ -1,4 +1,4 @@
-"""A killed process leaves a list of the calls that it surely did not send."""
+"""A killed process leaves a list of the calls that it certainly did not send."""
 
 import os
 import signal
