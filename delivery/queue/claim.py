@@ -117,6 +117,19 @@ def release(claim: Claim) -> bool:
         return bool(cursor.rowcount == 1)
 
 
+def release_all(worker: UUID) -> int:
+    """Release every batch of a worker whose call has not started; return how many."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE batch SET state = 'ready', owner = NULL, lease_until = NULL
+            WHERE state = 'claimed' AND owner = %s
+            """,
+            [worker],
+        )
+        return int(cursor.rowcount)
+
+
 def next_due_at() -> datetime | None:
     """Find when the next batch is due or a lease ends; None if nothing is queued."""
     with connection.cursor() as cursor:

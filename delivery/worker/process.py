@@ -21,6 +21,7 @@ from delivery import log_context
 from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.monitoring import metrics_storage, worker_heartbeat
 from delivery.postmark.client import now_s
+from delivery.queue.claim import release_all
 from delivery.queue.lease_reaper import recover_dead_worker, recover_expired_leases
 from delivery.reconcile import database_identity
 from delivery.rules import retry_or_settle
@@ -28,6 +29,7 @@ from delivery.tasks import background_tasks
 from delivery.tasks.background_tasks import BackgroundTask
 from delivery.worker.call_slots import CallSlots, threads_for
 from delivery.worker.database_outage_log import OutageLog
+from delivery.worker.retry_write import retry_write
 from delivery.worker.step import Dispatcher
 from delivery.worker.unsent_calls import UnsentCall, UnsentCalls, find_dead_workers
 
@@ -131,10 +133,23 @@ class Worker:
             self.stop()
             for thread in threads:
                 thread.join()
+            self._run_duty(self._release_all)
             unsent.close()
             if self.runs_tasks:
                 self._run_duty(lambda: worker_heartbeat.remove_worker(self._heartbeat.id))
             self._run_duty(metrics_storage.flush)
+
+    def _release_all(self) -> None:
+        """Release the claims that a broken connection left behind.
+
+        Otherwise they would wait for their leases, and count as crashes."""
+        retry_write(
+            lambda: release_all(self.id),
+            what="the release of claimed batches",
+            until_s=now_s() + settings.DELIVERY_LEASE_S,
+            is_stopping=lambda: True,
+            jitter=self._random.random,
+        )
 
     def _run_duties(self, until: Callable[[], bool]) -> bool:
         """Run the duties one after another until stopped or `until()`.

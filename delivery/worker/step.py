@@ -9,10 +9,10 @@ import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from django.conf import settings
-from django.db import Error
+from django.db import DatabaseError, Error
 
 from delivery import log_context
 from delivery.hooks import readers
@@ -240,11 +240,13 @@ class Dispatcher:
 
         def write() -> None:
             if self._may_claim_ahead(is_stopping):
-                self._next_claim = settle_call_and_claim(
-                    *ended, worker=self._worker, lease_s=settings.DELIVERY_LEASE_S
-                )
-            else:
-                settle_call(*ended)
+                # A fault of the next batch must not lose the answer of this one.
+                with suppress(DatabaseError):
+                    self._next_claim = settle_call_and_claim(
+                        *ended, worker=self._worker, lease_s=settings.DELIVERY_LEASE_S
+                    )
+                    return
+            settle_call(*ended)
 
         retry_write(
             write,

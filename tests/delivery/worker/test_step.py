@@ -11,6 +11,7 @@ from django.db import connection
 from delivery import log_context
 from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Delivery, Edition
+from delivery.queue.claim import claim
 from delivery.worker.process import Worker
 from delivery.worker.step import Dispatcher
 from postmark_sandbox.server import SandboxServer
@@ -80,6 +81,34 @@ def test_batch_claimed_ahead_is_sent_or_released(newsroom: Newsroom, settings: o
         assert hands.step()
     hands.close()
     assert set(states(newsroom, edition)) == {"done", "ready"}
+
+
+def test_a_failed_claim_ahead_loses_no_answer(newsroom: Newsroom, settings: object) -> None:
+    settings.DELIVERY_BATCH_SIZE = 1  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=40)
+    hands = dispatcher(threading.Lock(), claims_ahead=True)
+    while "claimed" not in states(newsroom, edition):
+        assert hands.step()
+    sent = states(newsroom, edition).count("done")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "ALTER TABLE batch ADD CONSTRAINT fault CHECK (state <> 'claimed') NOT VALID"
+        )
+        try:
+            assert hands.step()
+        finally:
+            cursor.execute("ALTER TABLE batch DROP CONSTRAINT fault")
+    assert states(newsroom, edition).count("done") == sent + 1
+
+
+def test_stopped_worker_releases_claims_hidden_from_threads(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    worker = Worker(1, is_awaited=True)
+    # A connection that breaks during a commit hides the claim.
+    assert claim(worker.id, lease_s=30)
+    worker.run(until=lambda: True)
+    batch = newsroom.batch(edition)
+    assert (batch.state, batch.crashes) == ("ready", 0)
 
 
 def test_nothing_is_claimed_ahead_of_a_due_look_up(newsroom: Newsroom, settings: object) -> None:

@@ -174,6 +174,12 @@ a batch that was claimed ahead is sent next
 a batch that was claimed ahead is released when the worker stops
     Dispatcher.close: «release(claimed) → pass»
     test_batch_claimed_ahead_is_sent_or_released
+a claim that a broken connection hid is released when the worker stops
+    Worker.run: «self._run_duty(self._release_all)» unsent.close()
+    test_stopped_worker_releases_claims_hidden_from_threads
+a fault of the next batch loses no answer
+    Dispatcher._settle: with suppress(«DatabaseError»):
+    test_a_failed_claim_ahead_loses_no_answer
 no batch is claimed ahead of a due look-up
     Dispatcher._may_claim_ahead: «and now_s() < self._next_lookup_s»
     test_nothing_is_claimed_ahead_of_a_due_look_up
