@@ -82,7 +82,7 @@ class Viewer:
 
 def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     """Return the desk for this user; parts without permission are empty."""
-    newsletter, now = Newsletter.objects.get_current(), database_time()
+    newsletter = Newsletter.objects.get_current()
     zone = newsletter.zone
     open_ones = load_open_newsletters() if viewer.looks else []
     page = IssuePage()
@@ -92,6 +92,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     ended = reader_counts.ended_among(charted, open_ones)
     read = {*open_ones, *(one.pk for one in (*page.editions, *page.scheduled, *ended))}
     counts = {one.edition: one for one in load_all_counts(sorted(read))} if read else {}
+    now = max((one.now for one in counts.values()), default=None) or database_time()
     statuses = [status_from_counts(counts[edition]) for edition in open_ones]
     sending = sending_now(statuses, zone)
     takes_two = newsletter.second_person
@@ -102,15 +103,15 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     )
     if viewer.names and not newsletter.is_named:
         todo += todo_list("unnamed", [{"name": newsletter.name}])
+    coming = upcoming(page.all_scheduled, now)
+    is_quiet = not (todo.count or sending or coming)
     headline = headline_sentence(
         needs=todo.count,
         sending=[one.title for one in sending if not one.progress.is_held],
         held=[one.title for one in sending if one.progress.is_held],
-        scheduled=[
-            (plain_title(one), scheduled_for(one)) for one in upcoming(page.all_scheduled, now)
-        ],
+        scheduled=[(plain_title(one), scheduled_for(one)) for one in coming],
         has_issues=bool(charted) or (viewer.looks and is_any_published()),
-        drafts=open_drafts().count() if viewer.writes else 0,
+        drafts=open_drafts().count() if viewer.writes and is_quiet else 0,
         sees_issues=viewer.looks,
     )
     points = reader_counts.points_of(charted, now_confirmed, zone)
