@@ -89,8 +89,11 @@ def _run(*command: str, cwd: Path | None = None) -> str:
 
 def main() -> None:
     """Build it, and print its folder."""
-    options = argparse.ArgumentParser(description="Build listmonk for the benchmarks.")
-    options.add_argument("--source", default=SOURCE, help="Git repository (%(default)s)")
+    options = argparse.ArgumentParser(
+        prog="python -m benchmarks.peers.build_listmonk",
+        description="Build listmonk in your cache folder, for the benchmarks. Needs Go and Git.",
+    )
+    options.add_argument("--source", default=SOURCE, help="Git repository (default: %(default)s)")
     chosen = options.parse_args()
     try:
         print(listmonk_folder(chosen.source))

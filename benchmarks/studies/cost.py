@@ -17,14 +17,20 @@ from benchmarks.site.site import a_site
 def main() -> None:
     """Send in each round, and print one line a round."""
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.studies.cost", description="Measure the cost of one sending."
+        prog="python -m benchmarks.studies.cost", description="Measure the CPU time of one sending."
     )
-    parser.add_argument("--readers", type=at_least_one, default=20_000, help="(%(default)s)")
-    parser.add_argument("--rounds", type=at_least_one, default=1, help="(%(default)s)")
+    parser.add_argument(
+        "--readers", type=at_least_one, default=20_000, help="how many (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rounds", type=at_least_one, default=1, help="number of sendings (default: %(default)s)"
+    )
     parser.add_argument("--batch", type=at_least_one, help="DELIVERY_BATCH_SIZE")
     parser.add_argument("--processes", type=at_least_one, help="DELIVERY_PROCESSES")
     parser.add_argument("--concurrency", type=at_least_one, help="DELIVERY_CONCURRENCY")
-    parser.add_argument("--delay-ms", type=float, default=0.0, help="time of a call (%(default)s)")
+    parser.add_argument(
+        "--delay-ms", type=float, default=0.0, help="milliseconds of a call (default: %(default)s)"
+    )
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="keep the site for the next run in this folder"
     )

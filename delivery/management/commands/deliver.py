@@ -62,14 +62,16 @@ class Command(BaseCommand):
             "--concurrency",
             default=str(settings.DELIVERY_CONCURRENCY),
             help=_(
-                "the most calls in flight at once in each process "
+                "the most calls in flight at once in each process, 1 to 64 "
                 "(default: DELIVERY_CONCURRENCY, now %(default)s)"
             ),
         )
         parser.add_argument(
             "--processes",
             default=str(settings.DELIVERY_PROCESSES),
-            help=_("how many processes send (default: DELIVERY_PROCESSES, now %(default)s)"),
+            help=_(
+                "how many processes send, 1 to 64 (default: DELIVERY_PROCESSES, now %(default)s)"
+            ),
         )
 
     def check(self, *args: Any, **options: Any) -> None:
@@ -110,7 +112,7 @@ class Command(BaseCommand):
 
         if not drained:
             logger.info(
-                "Worker %s is running, with %d processes and at most %d calls at once in each. "
+                "Worker %s is running (processes: %d, calls at once in each: at most %d). "
                 "Ctrl-C ends it.",
                 heartbeat.id.hex[:8],
                 processes,
