@@ -118,12 +118,13 @@ def release(claim: Claim) -> bool:
 
 
 def release_all(worker: UUID) -> int:
-    """Release every batch of a worker whose call has not started; return how many."""
+    """Release all batches of a worker without threads, except calls; return how many."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            UPDATE batch SET state = 'ready', owner = NULL, lease_until = NULL
-            WHERE state = 'claimed' AND owner = %s
+            UPDATE batch SET state = CASE state WHEN 'claimed' THEN 'ready' ELSE 'unknown' END,
+                   owner = NULL, lease_until = NULL
+            WHERE state IN ('claimed', 'looking_up') AND owner = %s
             """,
             [worker],
         )

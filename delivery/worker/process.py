@@ -140,7 +140,7 @@ class Worker:
             self._run_duty(metrics_storage.flush)
 
     def _release_all(self) -> None:
-        """Release the claims that a broken connection left behind.
+        """Release the claims and look-ups that a broken connection left behind.
 
         Otherwise they would wait for their leases, and count as crashes."""
         retry_write(

@@ -11,7 +11,7 @@ from django.db import connection
 from delivery import log_context
 from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Delivery, Edition
-from delivery.queue.claim import claim
+from delivery.queue.claim import claim, claim_lookup
 from delivery.worker.process import Worker
 from delivery.worker.step import Dispatcher
 from postmark_sandbox.server import SandboxServer
@@ -102,13 +102,15 @@ def test_a_failed_claim_ahead_loses_no_answer(newsroom: Newsroom, settings: obje
 
 
 def test_stopped_worker_releases_claims_hidden_from_threads(newsroom: Newsroom) -> None:
-    edition = newsroom.publish(readers=1)
+    unconfirmed, queued = one_unconfirmed_and_one_queued(newsroom)
     worker = Worker(1, is_awaited=True)
     # A connection that breaks during a commit hides the claim.
     assert claim(worker.id, lease_s=30)
+    assert claim_lookup(worker.id, lease_s=30)
     worker.run(until=lambda: True)
-    batch = newsroom.batch(edition)
-    assert (batch.state, batch.crashes) == ("ready", 0)
+    assert states(newsroom, unconfirmed) == ["unknown"]
+    assert states(newsroom, queued) == ["ready"]
+    assert newsroom.batch(queued).crashes == 0
 
 
 def test_nothing_is_claimed_ahead_of_a_due_look_up(newsroom: Newsroom, settings: object) -> None:
