@@ -66,6 +66,9 @@ def _without(*guards: Guard, of: Variant = PROMPT_SEARCH) -> Variant:
     return replace(of, without=frozenset(guards))
 
 
+# The shortest of deadlines is enough.
+_IN_BRIEF = Variant(people=True, max_tries=1, deadline=1, held_after_start=2, schedule=(1,))
+
 BROKEN = {
     "no attempt on record before the call": _without(Guard.ATTEMPT_FIRST),
     "claims that do not raise the epoch": _without(Guard.CLAIM_NEW_EPOCH),
@@ -87,6 +90,8 @@ BROKEN = {
     ),
     "silence believed without a look at later mail": _without(Guard.WITNESS, of=LAGGING_SEARCH),
     "later mail asked for last": _without(Guard.WITNESS_FIRST, of=LAGGING_SEARCH),
+    "a start that does not repeat the state": _without(Guard.START_STATE, of=_IN_BRIEF),
+    "a start that does not look at the lease": _without(Guard.START_LEASE, of=_IN_BRIEF),
     "a start that looks at neither the state nor the lease": _without(
         Guard.START_STATE, Guard.START_LEASE, of=PEOPLE
     ),
@@ -99,16 +104,7 @@ BROKEN_MEMORY = {
     "a start that does not look for marks": _without(Guard.START_MARKS, of=HIDING_SEARCH),
 }
 
-# The shortest of deadlines is enough for these.
-_IN_BRIEF = Variant(people=True, max_tries=1, deadline=1, held_after_start=2, schedule=(1,))
-
 COVERED = {
-    "a start that does not repeat the state: a pause ends the lease, which start checks": (
-        _without(Guard.START_STATE, of=_IN_BRIEF)
-    ),
-    "a start that does not look at the lease: what a sweep or a pause did shows in the state": (
-        _without(Guard.START_LEASE, of=_IN_BRIEF)
-    ),
     "a settlement that does not repeat the state: the delivery's row is not as it was": (
         _without(Guard.SETTLE_STATE, of=replace(PROMPT_SEARCH, max_tries=1))
     ),

@@ -30,11 +30,11 @@ a rolled-up batch that changes leaves the totals
     sql: DROP TRIGGER a_changed_batch_is_not_rolled_up ON batch
     test_late_bounces_change_the_rolled_up_counts
 a batch without its final outcomes is not rolled up
-    delivery/queue/batches/roll_up.py: WHERE NOT rolled_up «AND state = 'done' AND missed = 0 AND
+    _ROLL_UP: WHERE NOT rolled_up «AND state = 'done' AND missed = 0 AND
         unknown_since IS NULL»
     test_rolled_up_batches_keep_the_counts
 a roll-up leaves a batch that changes at the same time
-    delivery/queue/batches/roll_up.py: LIMIT %s FOR NO KEY UPDATE «SKIP LOCKED»
+    _ROLL_UP: LIMIT %s FOR NO KEY UPDATE «SKIP LOCKED»
     test_a_batch_that_changes_now_is_left_for_later
 
 # --- Deliveries ---

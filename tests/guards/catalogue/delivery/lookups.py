@@ -60,7 +60,7 @@ a batch is suspected after two lost workers
     test_copy_that_crashes_workers_is_found_by_halving_and_parked
 further copies that a look-up finds become evidence
     after_lookup: decided.outcomes}«, duplicates=duplicates»)
-    test_second_found_copy_is_reported_as_duplicate
+    test_duplicate_is_reported_with_unknown_copies
 results about other deliveries change nothing
     _found: if recipient is None: «continue → recipient = -1»
     test_results_of_other_deliveries_are_ignored
