@@ -19,7 +19,7 @@ class ReaderField:
     previews, `fallback` for readers without a value. Commas separate the `headers` of an import."""
 
     name: str
-    label: StrPromise
+    label: StrPromise | str
     example: str
     fallback: str
     autocomplete: str

@@ -1,9 +1,13 @@
 """The readers who get an issue."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import connection, transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Func, OuterRef, QuerySet, TextField, Value
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce
 
 from delivery.interface import without_nested_loops
 from delivery.reader_fields import FIELD_NAMES
@@ -22,12 +26,25 @@ class Audience(QuerySet[Subscriber]):
             return super().count()
 
 
-def confirmed() -> QuerySet[Subscriber, tuple[Any, ...]]:
-    """Select confirmed, unsuppressed readers as unordered (id, email, *reader fields)."""
+def values_of(keys: Sequence[str]) -> Func:
+    """Select the reader's values of the author's fields `keys` as an array of texts."""
+    values = (Coalesce(KeyTextTransform(key, "fields"), Value("")) for key in keys)
+    return Func(*values, template="ARRAY[%(expressions)s]", output_field=ArrayField(TextField()))
+
+
+def confirmed(
+    fields: Sequence[str] = (), *, with_tags: Sequence[int] = (), without_tags: Sequence[int] = ()
+) -> QuerySet[Subscriber, tuple[Any, ...]]:
+    """Select confirmed, unsuppressed readers as unordered (id, email, *reader fields).
+
+    Another column has the values of the author's `fields`, if any are named. With `with_tags`
+    only readers with any of these tags are selected, and none with any of `without_tags`."""
     suppressed = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
-    return (
-        Audience(Subscriber)
-        .filter(~Exists(suppressed), state=Subscriber.State.CONFIRMED)
-        .order_by()
-        .values_list("id", "email", *FIELD_NAMES)
-    )
+    readers = Audience(Subscriber).filter(~Exists(suppressed), state=Subscriber.State.CONFIRMED)
+    if with_tags:
+        readers = readers.filter(tags__overlap=list(with_tags))
+    if without_tags:
+        readers = readers.exclude(tags__overlap=list(without_tags))
+    columns = ("id", "email", *FIELD_NAMES)
+    rows = readers.order_by()
+    return rows.values_list(*columns, values_of(fields)) if fields else rows.values_list(*columns)

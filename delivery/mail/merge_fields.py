@@ -69,6 +69,16 @@ def uses_field(text: str, name: str) -> bool:
     return any(field.name == name for field in iter_fields(text))
 
 
+def with_fallbacks(text: str, fallbacks: Mapping[str, str]) -> str:
+    """Write the fallback of each field that has none in `text`, by the field's name."""
+
+    def write(match: re.Match[str]) -> str:
+        fallback = "" if (match[2] or "").strip() else fallbacks.get(match[1].strip(), "")
+        return f"{{{{ {match[1].strip()}|{fallback} }}}}" if fallback else match[0]
+
+    return FIELD_PATTERN.sub(write, text) if fallbacks else text
+
+
 class FieldTemplate:
     """A text split at its fields once. `html=True` escapes values, not fallbacks."""
 

@@ -22,7 +22,8 @@ ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Cli
 KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
 MAX_SUBJECT_LENGTH = 2000
 
-# A row of a batch: the reader's id, the address, and the values of `READER_FIELDS` in order.
+# A row of a batch: the reader's id, the address, the values of `READER_FIELDS` in order, and those
+# of the edition's `merge_fields`.
 Recipient = tuple[int, str, *tuple[str, ...]]
 _COLUMNS = ("recipient", "email", *FIELD_NAMES)
 
@@ -39,9 +40,10 @@ class Links:
     handles_unsubscribes: bool
 
 
-def merge_values(recipient: Recipient) -> dict[str, str]:
+def merge_values(recipient: Recipient, merge_fields: Sequence[str]) -> dict[str, str]:
     """Return the values of the merge fields that contain a reader's own words."""
-    return dict(zip(("email", *FIELD_NAMES), recipient[1:], strict=True))
+    names = ("email", *FIELD_NAMES, *merge_fields)
+    return dict(zip(names, recipient[1:], strict=True))
 
 
 class Renderer:
@@ -62,7 +64,8 @@ class Renderer:
             self._own = {"email": "email", "link": "link"}
         else:
             self._values = {"archive_url": edition.archive_url}
-            self._own = {name: name for name in TITLE_FIELDS} | {"unsubscribe_url": "link"}
+            own = (*TITLE_FIELDS, *edition.merge_fields)
+            self._own = {name: name for name in own} | {"unsubscribe_url": "link"}
         is_test = edition.kind == Edition.Kind.TEST
         title, html, text = edition.title, edition.html_mail, edition.text_mail
         self._title = FieldTemplate(mark_subject(title) if is_test else title, html=False)
@@ -90,7 +93,8 @@ class Renderer:
         It works by column, which is faster than message by message."""
         if not recipients:
             return b"[]"
-        columns: dict[str, Any] = dict(zip(_COLUMNS, zip(*recipients, strict=True), strict=True))
+        names = (*_COLUMNS, *self._edition.merge_fields)
+        columns: dict[str, Any] = dict(zip(names, zip(*recipients, strict=True), strict=True))
         columns["link"] = self._links(columns["recipient"])
         columns["recipient"] = [*map(str, columns["recipient"])]
         if self._title.has_fields:

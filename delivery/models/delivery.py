@@ -1,5 +1,6 @@
 """A delivery: one reader's copy of one edition."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
@@ -35,6 +36,8 @@ class Delivery(ReaderColumns):
         "delivery.Batch", on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
     address = models.CharField(max_length=254)
+    # The values of the edition's `merge_fields`, in their order; null if it has none.
+    fields = ArrayField(models.TextField(), null=True)
     outcome = models.CharField(max_length=10, choices=Outcome, default=Outcome.WAITING)
     # When the provider accepted it, by the provider's clock.
     sent_at = models.DateTimeField(null=True)

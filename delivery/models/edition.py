@@ -1,6 +1,7 @@
 """An edition: the frozen content of a published version, and what holds it back."""
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -54,6 +55,8 @@ class Edition(models.Model):
     text_content = models.TextField(blank=True)
     html_mail = models.TextField(blank=True)  # With merge fields, in its frame.
     text_mail = models.TextField(blank=True)  # With merge fields and footer.
+    # The keys of the author's fields in it, in the order of `Delivery.fields`.
+    merge_fields = ArrayField(models.CharField(max_length=30), default=list, db_default=[])
     content_hash = models.BinaryField()  # SHA-256 of what the author wrote.
     archive_url = models.CharField(max_length=500, blank=True)
 
@@ -76,6 +79,11 @@ class Edition(models.Model):
     goes_to = models.CharField(
         max_length=10, choices=GoesTo, default=GoesTo.EVERYONE, db_default=GoesTo.EVERYONE
     )
+
+    # Its readers have any of the first tags and none of the second: pairs of id and name. Names
+    # are as at publication, so that a renamed tag changes no record.
+    with_tags = models.JSONField(default=list, db_default=[])
+    without_tags = models.JSONField(default=list, db_default=[])
 
     control = models.CharField(max_length=20, choices=Control, default=Control.RUNNING)
     control_reason = ReasonField(blank=True)

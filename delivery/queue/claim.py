@@ -72,8 +72,9 @@ def claim_from(row: Sequence[Any]) -> Claim | None:
     """Return the claim in a row of `claim_batch`; None if no batch was due."""
     if row[0] is None:
         return None
-    counters, recipients, addresses, names, of_settings = row[9:]
-    copies = list(zip(recipients or (), addresses or (), names or (), strict=True))
+    counters, recipients, addresses, names, fields, of_settings = row[9:]
+    columns = [recipients or (), addresses or (), names or (), *zip(*fields or (), strict=True)]
+    copies = list(zip(*columns, strict=True))
     return Claim(*(*row[:9], AttemptCounters(*counters), copies, of_settings))
 
 

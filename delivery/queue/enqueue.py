@@ -37,12 +37,14 @@ def without_nested_loops(cursor: CursorWrapper) -> Iterator[None]:
 def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) -> int:
     """Enqueue one delivery for each row of `audience`; return how many there are.
 
-    `audience` is a query of exactly (recipient id, address, *reader fields), `batch_size` the
-    largest batch. Runs in the caller's transaction, for a new edition. Raises `LookupError` if the
-    audience needs more batches than fit."""
+    `audience` is a query of exactly (recipient id, address, *reader fields). If the edition has
+    `merge_fields`, an array of their values follows. `batch_size` is the largest batch. Runs in
+    the caller's transaction, for a new edition. Raises `LookupError` if the audience needs more
+    batches than fit."""
     size = batch_size_for(edition, batch_size)
     rows, parameters = audience.order_by().query.sql_with_params()
     first = first_batch_id(edition.pk)
+    columns = f"{FIELD_COLUMNS}, fields" if edition.merge_fields else FIELD_COLUMNS
     with connection.cursor() as cursor:
         # A separate statement, so that the next one sees readers who were erased during the wait.
         cursor.execute(LOCK_ENQUEUE)
@@ -50,10 +52,10 @@ def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) 
             cursor.execute(
                 f"""
                 INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address,
-                                      {FIELD_COLUMNS}, outcome)
+                                      {columns}, outcome)
                 SELECT %s, recipient, %s, %s + (row_number() OVER (ORDER BY recipient) - 1) / %s,
-                       address, {FIELD_COLUMNS}, 'waiting'
-                FROM ({rows}) AS audience (recipient, address, {FIELD_COLUMNS})
+                       address, {columns}, 'waiting'
+                FROM ({rows}) AS audience (recipient, address, {columns})
                 """,  # noqa: S608 -- the sub-query is compiled by the ORM, its values are parameters
                 [edition.issue_id, edition.version, first, size, *parameters],
             )

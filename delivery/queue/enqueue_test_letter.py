@@ -10,7 +10,6 @@ from delivery.models import Batch, Delivery, Edition
 from delivery.queue.batches.insert_and_split import first_batch_id
 from delivery.queue.enqueue_transactional import AHEAD_OF_ALL
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
-from delivery.reader_fields import FIELD_NAMES
 
 # So large that two restores of one database do not skip to the same number.
 NUMBERS_SKIPPED = 1_000
@@ -37,11 +36,13 @@ def skip_numbers() -> None:
         )
 
 
-def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
+def enqueue_test(
+    edition: Edition, address: str, name: str, fields: Sequence[str] | None = None
+) -> None:
     """Send the one copy of a test letter to `address`, before every newsletter.
 
-    `fields` are the values of `READER_FIELDS`. Must be called inside the transaction that creates
-    the edition."""
+    `fields` are the values of the edition's `merge_fields`. Must be called inside the transaction
+    that creates the edition."""
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
             "A test letter must be enqueued in the transaction that creates it; there is none."
@@ -58,7 +59,8 @@ def enqueue_test(edition: Edition, address: str, fields: Sequence[str]) -> None:
         version=edition.version,
         batch=batch,
         address=address,
-        **dict(zip(FIELD_NAMES, fields, strict=True)),
+        name=name,
+        fields=fields or None,
     )
 
 

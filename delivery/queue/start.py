@@ -123,12 +123,12 @@ def _leave_out(cursor: CursorWrapper, claim: Claim, verdicts: Mapping[int, str])
     """Settle deliveries that may not be sent any more."""
     is_newsletter = claim.kind == Edition.Kind.NEWSLETTER
     code = ReasonCode.LEFT if is_newsletter else ReasonCode.NOT_HELD_ANY_MORE
-    left = Withdrawn(Reason.of(code))
-    suppressed = Suppressed(Reason.of(ReasonCode.ON_SUPPRESSION_LIST))
-    outcomes: dict[int, Outcome] = {
-        recipient: left if verdict == "withdrawn" else suppressed
-        for recipient, verdict in verdicts.items()
+    by_verdict: Mapping[str, Outcome] = {
+        "withdrawn": Withdrawn(Reason.of(code)),
+        "left_topic": Withdrawn(Reason.of(ReasonCode.LEFT_TOPIC)),
+        "suppressed": Suppressed(Reason.of(ReasonCode.ON_SUPPRESSION_LIST)),
     }
+    outcomes = {recipient: by_verdict[verdict] for recipient, verdict in verdicts.items()}
     change_outcomes(cursor, claim.batch, outcomes, old="waiting")
 
 

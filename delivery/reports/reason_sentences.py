@@ -107,6 +107,7 @@ SENTENCES: Mapping[str, Promise] = {
         "This copy is marked as sent but is not settled. Homing asks Postmark about it."
     ),
     Code.LEFT: _("The reader was no longer subscribed when this copy was due."),
+    Code.LEFT_TOPIC: _("The reader had left the topics of this issue when this copy was due."),
     Code.NOT_HELD_ANY_MORE: _("The address was deleted before this mail was sent."),
     Code.ON_SUPPRESSION_LIST: _("The address is on the suppression list."),
     Code.EDITION_CANCELLED: _("The issue was cancelled before this copy was sent."),

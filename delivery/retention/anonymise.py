@@ -18,8 +18,10 @@ from delivery.rules.reason import Reason, ReasonCode
 ERASED = Reason.of(ReasonCode.ERASED).dumps()
 NEVER_CONFIRMED = Reason.of(ReasonCode.NEVER_CONFIRMED).dumps()
 
-_NO_VALUES = ", ".join(f"{name} = ''" for name in ("address", *FIELD_NAMES))
-_HAS_VALUES = " OR ".join(f"{name} <> ''" for name in ("address", *FIELD_NAMES))
+_NO_VALUES = ", ".join([*(f"{name} = ''" for name in ("address", *FIELD_NAMES)), "fields = NULL"])
+_HAS_VALUES = " OR ".join(
+    [*(f"{name} <> ''" for name in ("address", *FIELD_NAMES)), "fields IS NOT NULL"]
+)
 
 # A reason contains the provider's own sentence, which may quote the address.
 _BLANK = f"""

@@ -61,6 +61,7 @@ class ReasonCode(StrEnum):
 
     # Why a delivery was not sent.
     LEFT = auto()
+    LEFT_TOPIC = auto()
     NOT_HELD_ANY_MORE = auto()
     ON_SUPPRESSION_LIST = auto()
     EDITION_CANCELLED = auto()

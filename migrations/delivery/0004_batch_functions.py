@@ -31,8 +31,11 @@ CREATE FUNCTION claim_batch(
     OUT of_version integer, OUT of_kind text, OUT last_attempt uuid, OUT copies integer,
     OUT is_probing boolean, OUT counters integer[],
     OUT recipients bigint[], OUT addresses text[], OUT names text[],
-    OUT of_settings text
+    OUT fields_of_copies text[], OUT of_settings text
 ) LANGUAGE plpgsql {BY_KEY} AS $$
+DECLARE
+    of_fields text[];
+    no_values text[];
 BEGIN
     UPDATE batch SET state = 'claimed', epoch = epoch + 1, owner = p_worker,
            lease_until = clock_timestamp() + make_interval(secs => p_lease_s)
@@ -56,15 +59,21 @@ BEGIN
     IF batch_id IS NULL THEN
         RETURN;
     END IF;
-    SELECT issue_id, version, kind, probing INTO of_issue, of_version, of_kind, is_probing
+    SELECT issue_id, version, kind, probing, nullif(merge_fields, '{{}}')
+    INTO of_issue, of_version, of_kind, is_probing, of_fields
     FROM edition WHERE id = of_edition;
     IF of_kind NOT IN ('newsletter', 'test') THEN
         -- Changes with every change of the newsletter's settings.
         of_settings := (SELECT xmin || ' ' || ctid FROM newsletter);
     END IF;
-    SELECT array_agg(recipient_id), array_agg(address), array_agg(name)
-    INTO recipients, addresses, names
-    FROM (SELECT recipient_id, address, name FROM delivery
+    IF of_fields IS NOT NULL THEN
+        -- For the copies of erased readers, because all rows of a PostgreSQL array are equally long.
+        no_values := array_fill(''::text, ARRAY[cardinality(of_fields)]);
+    END IF;
+    SELECT array_agg(recipient_id), array_agg(address), array_agg(name),
+           array_agg(coalesce(fields, no_values)) FILTER (WHERE no_values IS NOT NULL)
+    INTO recipients, addresses, names, fields_of_copies
+    FROM (SELECT recipient_id, address, name, fields FROM delivery
           WHERE delivery.batch_id = claim_batch.batch_id AND outcome = 'waiting'
           ORDER BY recipient_id) AS copy;
 END $$;
@@ -85,6 +94,7 @@ DECLARE
     of_issue uuid;
     of_version integer;
     of_kind text;
+    of_tags integer[];
     has_evidence boolean;
 BEGIN
     SELECT edition_id INTO of_edition FROM batch
@@ -95,8 +105,10 @@ BEGIN
         RETURN;
     END IF;
     -- The current values: the edition may have been stopped and resumed since the claim.
-    SELECT issue_id, version, kind, control, probing
-    INTO of_issue, of_version, of_kind, of_control, is_probing
+    SELECT issue_id, version, kind, control, probing,
+           CASE WHEN with_tags <> '[]'
+                THEN ARRAY(SELECT (tag->>0)::integer FROM jsonb_array_elements(with_tags) AS tag) END
+    INTO of_issue, of_version, of_kind, of_control, is_probing, of_tags
     FROM edition WHERE id = of_edition;
     -- Most editions have no evidence, and then no copy needs a look.
     has_evidence := EXISTS (
@@ -116,7 +128,7 @@ BEGIN
           FROM delivery WHERE batch_id = p_batch AND outcome IN ('waiting', 'unknown')
           ORDER BY recipient_id) AS copy;
     SELECT array_agg(recipient), array_agg(verdict) INTO gone, verdicts
-    FROM readers_not_to_mail(unmarked, of_kind);
+    FROM readers_not_to_mail(unmarked, of_kind, of_tags);
     is_started := of_control = 'running' AND of_kind <> 'test'
                   AND marked IS NULL AND gone IS NULL AND unmarked IS NOT NULL;
     IF p_alone AND NOT is_started THEN

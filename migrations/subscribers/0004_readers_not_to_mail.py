@@ -2,12 +2,16 @@
 
 from django.db import migrations
 
+# `p_tags` are the tags of the issue's audience, or null for everyone. A reader who left such a topic
+# and has no other of these tags gets no copy. A tag that an author removes changes nothing.
+#
 # Readers who unsubscribed, bounced or complained still get transactional mail, because they can
 # return through it. Only an operator's block stops it, or a suppression from an import if the
 # reader never signed up here. OFFSET makes PostgreSQL check each address by its key.
 NOT_TO_MAIL = """
 CREATE FUNCTION readers_not_to_mail(
-    p_recipients bigint[], p_kind text, OUT recipient bigint, OUT verdict text
+    p_recipients bigint[], p_kind text, p_tags integer[] DEFAULT NULL,
+    OUT recipient bigint, OUT verdict text
 ) RETURNS SETOF record LANGUAGE plpgsql STABLE
     SET plan_cache_mode = force_generic_plan
     SET enable_seqscan = off
@@ -19,13 +23,20 @@ BEGIN
     IF p_kind = 'newsletter' THEN
         RETURN QUERY
             SELECT one, CASE WHEN subscriber.id IS NULL OR subscriber.state = 'unsubscribed'
-                             THEN 'withdrawn' ELSE 'suppressed' END
+                             THEN 'withdrawn'
+                             WHEN subscriber.state IN ('bounced', 'complained')
+                                  OR EXISTS (SELECT FROM suppression
+                                             WHERE address_key = subscriber.email_key
+                                               AND lifted_at IS NULL)
+                             THEN 'suppressed' ELSE 'left_topic' END
             FROM unnest(p_recipients) AS one LEFT JOIN subscriber ON subscriber.id = one
             WHERE subscriber.id IS NULL
                OR subscriber.state IN ('unsubscribed', 'bounced', 'complained')
                OR EXISTS (SELECT FROM suppression
                           WHERE address_key = subscriber.email_key AND lifted_at IS NULL
-                          OFFSET 0);
+                          OFFSET 0)
+               OR (p_tags IS NOT NULL AND subscriber.declined && p_tags
+                   AND NOT subscriber.tags && p_tags);
     ELSIF p_kind <> 'test' THEN
         RETURN QUERY
             SELECT one, CASE WHEN subscriber.id IS NULL THEN 'withdrawn' ELSE 'suppressed' END

@@ -1,6 +1,7 @@
 """Render a letter as one reader gets it, with the code that sends."""
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from email.utils import parseaddr
 
@@ -11,16 +12,13 @@ from django.urls import reverse
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.message_for_reader import Links, Recipient, Renderer, merge_values
 from delivery.models import Edition, Newsletter
-from delivery.reader_fields import READER_FIELDS
-from publishing.content.compose_content import compose_content
+from delivery.reader_fields import READER_FIELDS, ReaderField
+from publishing.content.compose_content import compose_content, used_fields, write_fallbacks
 from publishing.content.edition_content import Content
 from subscribers.confirmed_readers import confirmed
+from subscribers.fields.reader_fields import load_own_fields
 
-INVENTED_READER: Recipient = (
-    0,
-    "ada.whitlock@posthouse.example",
-    *(field.example for field in READER_FIELDS),
-)
+INVENTED_ADDRESS = "ada.whitlock@posthouse.example"
 INVALID_TOKEN = "preview"  # noqa: S105
 
 
@@ -37,10 +35,16 @@ class Preview:
     size: int
 
 
-def sample_reader(*, sees_readers: bool) -> Recipient:
-    """Return the first confirmed reader, or an invented one if none may be shown."""
-    first = confirmed().order_by("id").first() if sees_readers else None
-    return INVENTED_READER if first is None else first
+def sample_reader(fields: Sequence[ReaderField], *, sees_readers: bool) -> Recipient:
+    """Return the first confirmed reader, or an invented one if none may be shown.
+
+    The row ends with the values of the author's `fields`."""
+    names = [field.name for field in fields]
+    first = confirmed(names).order_by("id").first() if sees_readers else None
+    if first is None:
+        return (0, INVENTED_ADDRESS, *(field.example for field in (*READER_FIELDS, *fields)))
+    own = first[-1] if fields else ()
+    return (*first[:-1], *own) if fields else first
 
 
 def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
@@ -50,7 +54,10 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
     `slug` is its address in the archive, if any.
     """
     newsletter = Newsletter.objects.get_current()
-    reader = sample_reader(sees_readers=sees_readers)
+    own = load_own_fields()
+    content = write_fallbacks(content, own)
+    used = used_fields(content, own)
+    reader = sample_reader([one for one in own if one.name in used], sees_readers=sees_readers)
     mail = compose_content(content)
     place = reverse("archive:issue", args=[slug]) if slug else reverse("archive:index")
     edition = Edition(
@@ -58,6 +65,7 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
         version=1,
         stream=settings.POSTMARK_BROADCAST_STREAM,
         title=content.title,
+        merge_fields=used,
         html_mail=mail.html,
         text_mail=mail.text,
         archive_url=settings.SITE_URL + place,
@@ -70,7 +78,7 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
         sender=parseaddr(settings.FROM_EMAIL)[0] or settings.FROM_EMAIL,
         reader=reader[1],
         subject=message["Subject"],
-        preheader=FieldTemplate(content.preheader, html=False).fill(merge_values(reader)),
+        preheader=FieldTemplate(content.preheader, html=False).fill(merge_values(reader, used)),
         html=message.get("HtmlBody", ""),
         text=message.get("TextBody", ""),
         size=mail.size,

@@ -1,6 +1,8 @@
 """The audience of an edition: everyone, nobody, or those reached or missed before."""
 
 import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -16,24 +18,59 @@ EVERYONE, REACHED = Edition.GoesTo.EVERYONE, Edition.GoesTo.REACHED
 UNREACHED, NOBODY = Edition.GoesTo.UNREACHED, Edition.GoesTo.NOBODY
 
 
+@dataclass(frozen=True, slots=True)
+class TagChoice:
+    """The tags that limit an audience: pairs of id and name."""
+
+    with_tags: tuple[tuple[int, str], ...] = ()  # readers with any of these
+    without_tags: tuple[tuple[int, str], ...] = ()  # and with none of these
+
+    @classmethod
+    def of(cls, edition: Edition) -> "TagChoice":
+        """Return the choice that an edition was published with."""
+        return cls(
+            tuple((tag, name) for tag, name in edition.with_tags),
+            tuple((tag, name) for tag, name in edition.without_tags),
+        )
+
+    @property
+    def with_ids(self) -> list[int]:
+        return [tag for tag, _ in self.with_tags]
+
+    @property
+    def without_ids(self) -> list[int]:
+        return [tag for tag, _ in self.without_tags]
+
+
+EVERY_READER = TagChoice()
+
+
 def select_audience(
-    issue: uuid.UUID, version: int, goes_to: str
+    issue: uuid.UUID,
+    version: int,
+    goes_to: str,
+    *,
+    fields: Sequence[str] = (),
+    tags: TagChoice = EVERY_READER,
 ) -> QuerySet[Subscriber, tuple[Any, ...]]:
-    """Return the readers of a version as lazy rows of (id, email, *fields)."""
+    """Return the readers of a version as lazy rows of (id, email, *fields).
+
+    The last column has the values of the author's `fields`, if any are named."""
+    readers = confirmed(fields, with_tags=tags.with_ids, without_tags=tags.without_ids)
     if goes_to == EVERYONE:
-        return confirmed()
+        return readers
     if goes_to == NOBODY:
-        return confirmed().none()
+        return readers.none()
     theirs = {"issue_id": issue, "version__lt": version, "recipient_id": OuterRef("id")}
     copies = Delivery.objects.filter(**theirs)
     if goes_to == REACHED:
-        return confirmed().filter(Exists(copies.filter(outcome=Outcome.SENT)))
+        return readers.filter(Exists(copies.filter(outcome=Outcome.SENT)))
     may_have_left = (
         Q(outcome__in=[Outcome.SENT, Outcome.UNKNOWN])
         | Q(sent_at__isnull=False)
         | Q(provider_message_id__isnull=False)
     )
-    return confirmed().filter(
+    return readers.filter(
         ~Exists(copies.filter(may_have_left)), ~Exists(Evidence.objects.filter(**theirs))
     )
 
@@ -41,5 +78,11 @@ def select_audience(
 def enqueue_audience(edition: Edition) -> None:
     """Enqueue the deliveries of an edition that begins now."""
     if edition.goes_to != NOBODY:
-        audience = select_audience(edition.issue_id, edition.version, edition.goes_to)
+        audience = select_audience(
+            edition.issue_id,
+            edition.version,
+            edition.goes_to,
+            fields=edition.merge_fields,
+            tags=TagChoice.of(edition),
+        )
         enqueue(edition, audience, batch_size=settings.DELIVERY_BATCH_SIZE)

@@ -1,6 +1,7 @@
 """Send the letter in a form as one marked test, through the same code as an issue."""
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -24,7 +25,6 @@ from delivery.mail.test_letter import TEST_ISSUE
 from delivery.models import Delivery, Edition
 from delivery.models.delivery import Outcome
 from delivery.monitoring.worker_heartbeat import active_workers
-from delivery.reader_fields import FIELD_NAMES
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content
 from publishing.permissions import TAKE_READERS_AWAY, may
@@ -47,8 +47,7 @@ def send_test(author: uuid.UUID, content: Content, to: str) -> int:
             archive_url=settings.SITE_URL + reverse("archive:index"),
             **edition_columns(content),
         )
-        address, *fields = _reader_of(to, author)
-        enqueue_test(edition, address, fields)
+        enqueue_test(edition, *_reader_of(to, author, edition.merge_fields))
         return edition.version
 
 
@@ -71,13 +70,17 @@ def _check_limit(author: uuid.UUID) -> None:
         raise TooManyTestsError(sentence.format(n=digits(limit)))
 
 
-def _reader_of(address: str, author: uuid.UUID) -> tuple[str, ...]:
-    """Return the address, and its reader's fields if the author may see readers."""
-    without_reader = (address, *[""] * len(FIELD_NAMES))
+def _reader_of(
+    address: str, author: uuid.UUID, fields: Sequence[str]
+) -> tuple[str, str, Sequence[str]]:
+    """Return the address, and its reader's values if the author may see readers."""
+    without_reader = (address, "", [""] * len(fields))
     if not any(may(author, permission) for permission in TAKE_READERS_AWAY):
         return without_reader
-    readers = Subscriber.objects.filter(email_key=address.lower())
-    return readers.values_list("email", *FIELD_NAMES).first() or without_reader
+    reader = Subscriber.objects.filter(email_key=address.lower()).first()
+    if reader is None:
+        return without_reader
+    return reader.email, reader.name, [reader.fields.get(key, "") for key in fields]
 
 
 def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:

@@ -21,8 +21,8 @@ from subscribers.desk import add_reader as adding
 from subscribers.desk.reader_actions import ACTIONS
 from subscribers.desk.reader_list import ReaderFilter, SearchTookTooLongError, load_page
 from subscribers.desk.readers_csv import source_label
+from subscribers.fields.reader_values import read_value
 from subscribers.models import Subscriber
-from subscribers.reader_values import read_value
 from subscribers.record_activity import record_reader_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 

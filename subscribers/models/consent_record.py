@@ -4,6 +4,7 @@ The log of consent: acts that start or end consent, with the text shown.
 The labels are in the migration. Pages use `data_requests/personal_data_sentences.py`.
 """
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -67,6 +68,9 @@ class ConsentRecord(ReaderColumns):
     subscriber_import = unindexed_key("subscribers.SubscriberImport", related_name="+")
     request = models.PositiveIntegerField(null=True)
     detail = models.TextField(blank=True, db_default="")
+    fields = models.JSONField(default=dict, db_default={})
+    # The tags of the sign-up form.
+    tags = ArrayField(models.IntegerField(), default=list, db_default=[])
 
     class Meta:
         db_table = "consent_record"
@@ -92,3 +96,8 @@ class ConsentRecord(ReaderColumns):
                 condition=Q(act__in=["asked", "record asked"]) & ~Q(network=""),
             )
         ]
+
+    @property
+    def values_of_fields(self) -> dict[str, str]:
+        """The value of each field that was typed, by its name."""
+        return {**super().values_of_fields, **self.fields}

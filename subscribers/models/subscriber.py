@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower, Now
@@ -41,6 +42,12 @@ class Subscriber(ReaderColumns):
         output_field=models.CharField(max_length=LONGEST_ADDRESS, db_collation="C"),
         db_persist=True,
     )
+    # The author's fields by key, without empty values. SQL in the migration checks the values.
+    fields = models.JSONField(default=dict, db_default={})
+    # Sorted ids of tags, without an index: one scan answers any number of them.
+    tags = ArrayField(models.IntegerField(), default=list, db_default=[])
+    # Topics that the reader left. Only their own choice puts them on again.
+    declined = ArrayField(models.IntegerField(), default=list, db_default=[])
     state = models.CharField(max_length=12, choices=State, default=State.PENDING)
     source = models.CharField(max_length=10, choices=Source, default=Source.SIGN_UP)
     # Not indexed: searches are rare, and an index would slow down every import.
@@ -101,6 +108,11 @@ class Subscriber(ReaderColumns):
 
     def __str__(self) -> str:
         return f"subscriber {self.pk}"
+
+    @property
+    def values_of_fields(self) -> dict[str, str]:
+        """The value of each field that the reader has, by its name."""
+        return {**super().values_of_fields, **self.fields}
 
     @property
     def since(self) -> datetime:

@@ -15,8 +15,8 @@ from django.utils.translation import gettext_lazy
 
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.address import read_address
+from subscribers.fields.reader_values import read_value
 from subscribers.models.consent_record import How
-from subscribers.reader_values import read_value
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 LONGEST_SHOWN = 1000  # characters of a field that are shown again

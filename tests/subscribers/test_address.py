@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from delivery.reader_fields import NAME
 from subscribers import address
 from subscribers.address import read_address
-from subscribers.reader_values import read_value
+from subscribers.fields.reader_values import read_value
 from subscribers.refusal_sentences import InputRefusal, refuse, sentence_of
 
 

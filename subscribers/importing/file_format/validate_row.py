@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from subscribers.address import read_address
+from subscribers.fields.reader_values import read_value
 from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.records import BadRow, excerpt
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.models import RejectedRow
-from subscribers.reader_values import read_value
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 # Mail programs copy an address as `Ada Whitlock <ada@example.org>` or `mailto:ada@example.org`.

@@ -70,6 +70,13 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("subscribers.0005_reader_totals", "Raw SQL operation"): (
         "triggers, and one count of the readers: writers wait a second for 5,000,000"
     ),
+    ("delivery.0007_audience_of_an_edition", "Raw SQL operation"): "a trigger",
+    ("subscribers.0008_fields_and_tags", "Raw SQL operation"): (
+        "functions, and constraints that are checked for new rows only"
+    ),
+    ("subscribers.0009_fields_of_a_sign_up", "Raw SQL operation"): (
+        "a constraint that is checked for new rows only"
+    ),
     ("subscribers.0007_index_for_search", "Raw Python operation"): (
         "it creates an extension and builds an index concurrently"
     ),

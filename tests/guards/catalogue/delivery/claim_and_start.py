@@ -94,7 +94,7 @@ a call contains only copies that pass the last check
     Dispatcher.send: if «recipients != [row[0] for row in rows] → False»:
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 consent is checked again when a call starts
-    START: FROM readers_not_to_mail(unmarked, of_kind) «→ WHERE false»;
+    START: FROM readers_not_to_mail(unmarked, of_kind, of_tags) «→ WHERE false»;
     test_a_reader_unsubscribed_after_publishing_counts_as_withdrawn
 no call starts before readers who left are settled
     START: is_started := of_control = 'running' AND of_kind <> 'test' AND marked IS NULL «AND gone

@@ -89,11 +89,11 @@ publishing is complete or has no effect
     publish: with «transaction.atomic → __import__('contextlib').nullcontext»(): edition =
     test_concurrent_publication_waits_and_returns_the_first_edition
 a correction goes only to readers confirmed now
-    select_audience: «return confirmed() → from subscribers.models import Subscriber¶return
+    select_audience: «return readers → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( Exists(
     test_reached_reader_who_unsubscribed_gets_no_correction
 a version for the unreached goes only to readers confirmed now
-    select_audience: «return confirmed() → from subscribers.models import Subscriber¶return
+    select_audience: «return readers → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( ~Exists(
     test_unreached_reader_who_unsubscribed_gets_nothing
 a correction for the reached goes only to readers of an earlier copy

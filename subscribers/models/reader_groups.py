@@ -1,0 +1,67 @@
+"""The author's own fields of a reader, and the tags that group readers."""
+
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+
+from subscribers.models.constraints import checks
+
+MOST_FIELDS = 20
+LONGEST_KEY = 30
+LONGEST_TAG = 60
+LONGEST_LABEL = 60
+LONGEST_DESCRIPTION = 200
+
+
+class ReaderFieldDefinition(models.Model):
+    """A merge field of the author's own, such as `city`."""
+
+    key = models.CharField(primary_key=True, max_length=LONGEST_KEY)
+    label = models.CharField(max_length=LONGEST_LABEL)
+    # For readers without a value, if a letter names none.
+    fallback = models.CharField(max_length=256, blank=True, default="", db_default="")
+    position = models.PositiveSmallIntegerField()  # from 1
+    on_form = models.BooleanField(default=False, db_default=False)  # The sign-up form has it.
+
+    class Meta:
+        db_table = "reader_field"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(
+                name="one_field_per_position",
+                fields=["position"],
+                deferrable=models.Deferrable.DEFERRED,
+            ),
+            *checks(
+                a_field_key_is_a_plain_word=Q(key__regex=r"^[a-z][a-z0-9_]*$"),
+                there_are_at_most_20_fields=Q(position__range=(1, MOST_FIELDS)),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Tag(models.Model):
+    """A label on readers. A topic is a tag that readers see and choose themselves.
+
+    Readers refer to it by id, and ids are never used again, so a deleted tag means nothing."""
+
+    id = models.AutoField(primary_key=True)
+    name = models.CharField(max_length=LONGEST_TAG)
+    is_topic = models.BooleanField(default=False, db_default=False)
+    # Shown to readers beside a topic.
+    description = models.CharField(
+        max_length=LONGEST_DESCRIPTION, blank=True, default="", db_default=""
+    )
+
+    class Meta:
+        db_table = "tag"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(Lower("name"), name="one_tag_per_name"),
+            *checks(a_tag_has_a_name=~Q(name="")),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
