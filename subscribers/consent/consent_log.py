@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Count
 
+from delivery.reader_fields import FIELD_NAMES
 from subscribers.models import ConsentRecord, ConsentWording
 
 
@@ -21,11 +22,18 @@ def record_consent(
     **columns: Any,
 ) -> int:
     """Add a record in this transaction and return its id; `at` defaults to now."""
-    columns |= {"act": act, "how": how, **(values or {})} | ({} if at is None else {"at": at})
+    columns |= {"act": act, "how": how, **columns_of(values or {})}
+    columns |= {} if at is None else {"at": at}
     wording_id = _wording_id(wording) if wording else None
     record = ConsentRecord(subscriber_id=subscriber_id, wording_id=wording_id, **columns)
     record.save(force_insert=True)
     return record.pk
+
+
+def columns_of(values: Mapping[str, str]) -> dict[str, Any]:
+    """Return the columns of a reader's values: the name, and the author's own fields."""
+    own = {key: value for key, value in values.items() if value and key not in FIELD_NAMES}
+    return {name: values[name] for name in FIELD_NAMES if name in values} | {"fields": own}
 
 
 def count_acts_since(at: datetime) -> Mapping[str, int]:

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from django.conf import settings
+from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -15,11 +17,12 @@ from subscribers.desk.reader_list import ReaderFilter, SearchTookTooLongError
 from subscribers.desk.readers_csv import csv_lines
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.files.safe_csv import csv_download
-from subscribers.models import Subscriber
+from subscribers.models import Subscriber, Tag
 from subscribers.models.consent_record import How
 from subscribers.reader_totals import counts_by_state
 from subscribers.record_activity import record_export
-from subscribers.signup.signup_form import embed_form_html
+from subscribers.signup import form_tags
+from subscribers.signup.signup_form import embed_form_html, form_fields
 from subscribers.why_suppressed import why_suppressed
 
 TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
@@ -75,9 +78,15 @@ def readers_file(request: HttpRequest) -> StreamingHttpResponse:
 @may_manage_readers
 @require_safe
 def embed_form(request: HttpRequest) -> HttpResponse:
-    """Show the HTML of a sign-up form for another site."""
-    html = embed_form_html(settings.SITE_URL)
+    """Show the HTML of a sign-up form for another site, with the chosen tags."""
+    chosen = {int(tag) for tag in request.GET.getlist("tag") if tag.isdecimal() and len(tag) < 10}
+    tags = [(tag, tag.pk in chosen) for tag in Tag.objects.order_by(Lower("name"))]
+    ids = [tag.pk for tag, is_chosen in tags if is_chosen]
+    html = embed_form_html(settings.SITE_URL, form_fields(), ids)
+    query = {form_tags.NAME: form_tags.sign_tags(ids)} if ids else {}
     context = {
+        "tags": tags,
+        "link": settings.SITE_URL + reverse("subscribers:sign_up", query=query or None),
         "html": html,
         "lines": html.count("\n") + 1,
         "how": WAYS[How.EMBEDDED_FORM],

@@ -3,17 +3,18 @@
 from delivery.reader_fields import READER_FIELDS, ReaderField
 from subscribers.models import ReaderFieldDefinition
 
-# Words that mean something else in a letter, a file or the API.
+# Words that mean something else in a letter, a file, the API or a page with the sign-up form.
 RESERVED_KEYS = frozenset(
     [
         *("name", "email", "status", "state", "tags", "topics", "fields", "id", "source", "since"),
         *("link", "newsletter", "unsubscribe_url", "archive_url", "preferences_url"),
+        *("how", "shown", "reply", "main", "joinh", "latest", "held", "attention", "failed"),
     ]
 )
 
 
-def load_own_fields() -> tuple[ReaderField, ...]:
-    """Load the fields that the author has defined, in their order."""
+def load_own_fields(**only: bool) -> tuple[ReaderField, ...]:
+    """Load the author's fields in their order, or those with `on_form=True`."""
     return tuple(
         ReaderField(
             name=field.key,
@@ -23,7 +24,7 @@ def load_own_fields() -> tuple[ReaderField, ...]:
             autocomplete="off",
             headers=f"{field.key}, {field.label}",
         )
-        for field in ReaderFieldDefinition.objects.order_by("position")
+        for field in ReaderFieldDefinition.objects.filter(**only).order_by("position")
     )
 
 

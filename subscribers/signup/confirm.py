@@ -5,7 +5,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import transaction
+from django.db.models import Func, IntegerField, Value
 from django.db.models.functions import Now
 
 from delivery.interface import queue_suppression_change
@@ -13,9 +15,12 @@ from delivery.models import Edition
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erased_among
+from subscribers.fields.reader_fields import load_own_fields
 from subscribers.links.request_token import read
-from subscribers.models import ConsentRecord, Subscriber, Suppression
+from subscribers.models import ConsentRecord, Subscriber, Suppression, Tag
 from subscribers.models.consent_record import Act, How
+
+_TAGS = ArrayField(IntegerField())
 
 
 class LinkState(StrEnum):
@@ -83,8 +88,13 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         How.LINK,
         request=asked.request,
         values=asked.values_of_fields,
+        tags=asked.tags,
         **consent,
     )
+    # The author may have deleted a field or a tag of an old form.
+    keys = {field.name for field in load_own_fields()}
+    typed = {key: value for key, value in asked.fields.items() if key in keys}
+    tags = Tag.objects.filter(id__in=asked.tags).values_list("id", flat=True)
     Subscriber.objects.filter(pk=reader.pk).update(
         state=Subscriber.State.CONFIRMED,
         opt_in=consent_id,
@@ -92,6 +102,9 @@ def _make_a_reader(reader: Subscriber, asked: ConsentRecord, consent: Mapping[st
         unsubscribed_at=None,
         # Anyone can type a name for an address. Only the confirmation makes it the reader's own.
         **{name: getattr(asked, name) or getattr(reader, name) for name in FIELD_NAMES},
+        fields={**reader.fields, **typed},
+        # A form does not show its tags, so a topic that the reader left stays left.
+        tags=Func("tags", "declined", Value(list(tags), _TAGS), function="tags_with"),
     )
     suppressions = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
     # Later events and an operator's block stay.

@@ -4,11 +4,12 @@ Sign-up. The result does not depend on who has the address.
 Otherwise visitors could find out who is on the list.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 
 from delivery.models import Edition
+from delivery.reader_fields import FIELD_NAMES
 from subscribers.consent.consent_details import TOO_FAST
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act
@@ -24,6 +25,7 @@ def sign_up(
     network: str,
     wording: str,
     *,
+    tags: Sequence[int] = (),
     is_suspicious: bool = False,
 ) -> int:
     """Store the request and queue its mail; return the seconds to wait, or 0."""
@@ -34,13 +36,16 @@ def sign_up(
         reader = _locked_reader(address, values)
         detail = TOO_FAST if is_suspicious else ""
         consent = {"network": network, "wording": wording, "values": values, "detail": detail}
-        ask_for_mail(reader, Edition.Kind.CONFIRMATION, Act.ASKED, how, **consent)
+        ask_for_mail(reader, Edition.Kind.CONFIRMATION, Act.ASKED, how, tags=[*tags], **consent)
     return 0
 
 
 def _locked_reader(address: str, values: Mapping[str, str]) -> Subscriber:
+    # The author's own fields stay in the record until the confirmation.
+    columns = {name: values[name] for name in FIELD_NAMES}
     for _ in range(TRIES):
-        Subscriber.objects.bulk_create([Subscriber(email=address, **values)], ignore_conflicts=True)
+        new = Subscriber(email=address, **columns)
+        Subscriber.objects.bulk_create([new], ignore_conflicts=True)
         of_this_address = Subscriber.objects.filter(email_key=address.lower())
         if (reader := of_this_address.select_for_update().first()) is not None:
             return reader

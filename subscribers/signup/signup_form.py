@@ -4,6 +4,7 @@ The sign-up form.
 Two traps catch programs: a hidden field, and the signed time at which the form was shown.
 """
 
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -13,11 +14,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
+from delivery.reader_fields import READER_FIELDS, ReaderField
 from subscribers.address import read_address
+from subscribers.fields.reader_fields import load_own_fields
 from subscribers.fields.reader_values import read_value
 from subscribers.models.consent_record import How
 from subscribers.refusal_sentences import InputRefusal, sentence_of
+from subscribers.signup import form_tags
 
 LONGEST_SHOWN = 1000  # characters of a field that are shown again
 TRAP = "reply"  # only programs fill it in
@@ -68,7 +71,8 @@ class SignUpForm(forms.Form):
 
     def __init__(self, data: Any = None, **options: Any) -> None:
         super().__init__(data, auto_id="%s", **options)
-        for field in READER_FIELDS:
+        self._reader_fields = form_fields()
+        for field in self._reader_fields:
             self.fields[field.name] = _ReaderValueField(field)
 
     @property
@@ -77,12 +81,20 @@ class SignUpForm(forms.Form):
         return How.EMBEDDED_FORM if how == How.EMBEDDED_FORM else How.FORM
 
     @property
+    def tags(self) -> list[int]:
+        return form_tags.read_tags((self.data or self.initial).get(form_tags.NAME, ""))
+
+    @property
+    def signed_tags(self) -> str:
+        return form_tags.sign_tags(self.tags)
+
+    @property
     def is_trapped(self) -> bool:
         return bool(self.data.get(TRAP))
 
     @property
     def values(self) -> dict[str, str]:
-        return {name: self.cleaned_data[name] for name in FIELD_NAMES}
+        return {field.name: self.cleaned_data[field.name] for field in self._reader_fields}
 
     def seconds_filling_in(self, now: float) -> float | None:
         """Return the seconds since the form was shown; None if unknown, 0 if forged."""
@@ -94,27 +106,35 @@ class SignUpForm(forms.Form):
             return 0.0
 
 
+def form_fields() -> tuple[ReaderField, ...]:
+    """Load the fields of the form: the name, and those that the author chose."""
+    return (*READER_FIELDS, *load_own_fields(on_form=True))
+
+
 def prefilled_form(data: Any) -> SignUpForm:
     """Make our form with the unvalidated values of a form on another site."""
-    names = ("email", *FIELD_NAMES)
-    typed = {name: data.get(name, "")[:LONGEST_SHOWN] for name in names}
+    typed = {name: text[:LONGEST_SHOWN] for name, text in data.items()}
     return SignUpForm(initial={**typed, "how": How.EMBEDDED_FORM})
 
 
-def embed_form_html(site_url: str) -> str:
+def embed_form_html(
+    site_url: str, fields: Sequence[ReaderField] = READER_FIELDS, tags: Iterable[int] = ()
+) -> str:
     """Write the HTML of a form without scripts and styles, for `prefilled_form`."""
     url = escape(site_url.rstrip("/") + reverse("subscribers:embedded"))
-    fields = "".join(
-        f'  <label>{field.label} <input name="{field.name}" autocomplete="{field.autocomplete}">'
-        "</label>\n"
-        for field in READER_FIELDS
+    controls = "".join(
+        f'  <label>{escape(str(field.label))} <input name="{field.name}" '
+        f'autocomplete="{field.autocomplete}"></label>\n'
+        for field in fields
     )
+    if signed := form_tags.sign_tags(tags):
+        controls += f'  <input type="hidden" name="{form_tags.NAME}" value="{signed}">\n'
     email = _("Email address")
     button = _("Subscribe")
     return f"""\
 <form action="{url}" method="post">
   <label>{email} <input name="email" type="email" autocomplete="email" required></label>
-{fields}  <button>{button}</button>
+{controls}  <button>{button}</button>
 </form>"""
 
 

@@ -13,6 +13,7 @@ from delivery.models.newsletter import Newsletter
 from subscribers.client_network import network_of
 from subscribers.consent.consent_wording import SIGN_UP, SIGN_UP_BUTTON, full_wording
 from subscribers.request_limits import is_suspicious
+from subscribers.signup import form_tags
 from subscribers.signup.sign_up import sign_up
 from subscribers.signup.signup_form import TRAP, SignUpForm, prefilled_form, sign_time
 
@@ -21,7 +22,9 @@ from subscribers.signup.signup_form import TRAP, SignUpForm, prefilled_form, sig
 def subscriptions(request: HttpRequest) -> HttpResponse:
     """Show the form for GET; sign up for POST."""
     if request.method != "POST":
-        return form_page(request, SignUpForm())
+        return form_page(
+            request, SignUpForm(initial={form_tags.NAME: request.GET.get(form_tags.NAME, "")})
+        )
     form = SignUpForm(request.POST.dict())
     if form.is_trapped:
         # Programs get the usual response, but nothing is stored.
@@ -35,6 +38,7 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
         form.how,
         network_of(request),
         full_wording(Newsletter.objects.get_current().name, SIGN_UP, SIGN_UP_BUTTON),
+        tags=form.tags,
         is_suspicious=is_suspicious(seconds, settings.SIGN_UP_LEAST_S),
     )
     if wait:
@@ -77,6 +81,7 @@ def form_context(form: SignUpForm) -> dict[str, Any]:
         "button": SIGN_UP_BUTTON,
         "shown": sign_time(time.time()),
         "trap": TRAP,
+        "tags_name": form_tags.NAME,
     }
 
 

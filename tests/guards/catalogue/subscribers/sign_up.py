@@ -105,8 +105,14 @@ the confirmation mail is queued in the sign-up's transaction
 a typed name is in no mail before the reader confirms
     sign_up: «→ Subscriber.objects.filter(pk=reader.pk).update(**values)¶» detail = TOO_FAST
     test_a_new_name_applies_only_after_confirming
+visitors cannot invent the tags of a form
+    read_tags: for tag in «_SIGNER.unsign(signed) → signed.partition(":")[0]».split("-")
+    test_visitors_cannot_invent_tags
 
 # --- Confirming ---
+a form puts on no topic that the reader has left
+    _make_a_reader: tags=Func("tags", «"declined" → Value([], _TAGS)»,
+    test_confirming_leaves_declined_topics_and_deleted_tags_off
 GET confirms nobody
     confirm: if «request.method != "POST" → False»: return link_page
     test_a_link_scanner_confirms_nobody

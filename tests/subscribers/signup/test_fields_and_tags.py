@@ -1,0 +1,120 @@
+"""Sign-up forms with the author's own fields and with tags."""
+
+import re
+from html import unescape
+
+import pytest
+from django.core.signing import Signer
+
+from delivery.models import Edition
+from subscribers.models import ConsentRecord, ReaderFieldDefinition, Subscriber, Tag
+from subscribers.signup.form_tags import sign_tags
+from tests.publishing.author_browser import WindowOf
+from tests.subscribers.factories import SubscriberFactory
+from tests.subscribers.importing.import_browser import someone
+from tests.subscribers.signup_browser import ADA, get_current, press, sign_up, visitor
+
+pytestmark = pytest.mark.django_db
+
+FORM = "/admin/newsletters/readers/form/"
+
+
+@pytest.fixture(autouse=True)
+def _city() -> None:
+    ReaderFieldDefinition.objects.create(key="city", label="Your <city>", position=1, on_form=True)
+    ReaderFieldDefinition.objects.create(key="plan", label="Plan", position=2)
+
+
+@pytest.fixture
+def tags() -> list[int]:
+    """Add two topics and a tag."""
+    names = {"Birds": True, "Fish": True, "From the fair": False}
+    return [Tag.objects.create(name=name, is_topic=topic).pk for name, topic in names.items()]
+
+
+def test_a_form_has_the_chosen_fields_and_stores_them() -> None:
+    for page in ("/", "/subscriptions/"):
+        shown = visitor().get(page).text
+        assert 'name="city"' in shown
+        assert "Your &lt;city&gt;" in shown
+        assert 'name="plan"' not in shown
+    sign_up(city="  Łódź\t& Co ", plan="gold")
+    assert ConsentRecord.objects.get().fields == {"city": "Łódź & Co"}
+    # Nothing typed is the reader's own, or in a mail, before the confirmation.
+    assert get_current().fields == {}
+    assert "Łódź" not in str(Edition.objects.values().get())
+    press(get_current())
+    assert get_current().fields == {"city": "Łódź & Co"}
+    assert {record.fields["city"] for record in ConsentRecord.objects.all()} == {"Łódź & Co"}
+
+
+def test_an_invalid_field_is_named_and_stores_nothing() -> None:
+    page = sign_up(city="x" * 257)
+    assert page.status_code == 422
+    assert "“Your &lt;city&gt;” has 257 characters" in page.text
+    assert not Subscriber.objects.exists()
+
+
+def test_confirming_keeps_fields_that_were_left_empty() -> None:
+    reader = SubscriberFactory(email=ADA, fields={"city": "Lyon", "plan": "gold"})
+    sign_up(city="")
+    press(reader)
+    assert get_current().fields == {"city": "Lyon", "plan": "gold"}
+    sign_up(city="Graz")
+    assert get_current().fields["city"] == "Lyon"
+    press(reader)
+    assert get_current().fields == {"city": "Graz", "plan": "gold"}
+
+
+def test_a_field_deleted_before_the_confirmation_is_dropped() -> None:
+    sign_up(city="Graz")
+    ReaderFieldDefinition.objects.filter(key="city").delete()
+    press(get_current())
+    assert get_current().fields == {}
+
+
+def test_a_form_on_another_site_has_fields_and_tags(tags: list[int]) -> None:
+    birds, _, fair = tags
+    desk = WindowOf(someone("edith", "manage_readers")).get(f"{FORM}?tag={fair}&tag={birds}&tag=x")
+    html = unescape(re.findall(r"<textarea[^>]*>(.*?)</textarea>", desk.html, re.DOTALL)[0])
+    (signed,) = re.findall(r'name="tags" value="([^"]*)"', html)
+    assert '<label>Your &lt;city&gt; <input name="city"' in html
+    typed = {"email": ADA, "city": "Graz", "tags": signed}
+
+    ours = WindowOf(None).post("/subscriptions/embedded/", **typed).form_with("email")
+    assert {name: ours.fields[name] for name in typed} == typed
+    sign_up(**{**typed, "how": "embedded form"})
+
+    assert get_current().tags == []
+    press(get_current())
+    assert get_current().tags == [birds, fair]
+
+
+def test_the_link_to_our_page_carries_the_tags(tags: list[int]) -> None:
+    desk = WindowOf(someone("edith", "manage_readers")).get(f"{FORM}?tag={tags[0]}")
+    (link,) = re.findall(r"https://[^\s<]*/subscriptions/\?tags=[^\s<]*", desk.html)
+    form = WindowOf(None).get(link.partition("example.org")[2]).form_with("email")
+    # The value survives an error in the form.
+    answer = sign_up("nobody", tags=form.fields["tags"])
+    assert f'value="{form.fields["tags"]}"' in answer.text
+
+
+@pytest.mark.parametrize("invented", ["{id}", "{id}:{other}", "", ":", "1-x"])
+def test_visitors_cannot_invent_tags(tags: list[int], invented: str) -> None:
+    other = Signer(salt="another").signature(str(tags[0]))
+    answer = sign_up(tags=invented.format(id=tags[0], other=other))
+    assert answer.status_code == 200
+    press(get_current())
+    assert get_current().tags == []
+
+
+def test_confirming_leaves_declined_topics_and_deleted_tags_off(tags: list[int]) -> None:
+    birds, fish, fair = tags
+    reader = SubscriberFactory(email=ADA, tags=[fair], declined=[fish])
+    signed = sign_tags(tags)
+    Tag.objects.filter(pk=fair).delete()
+    sign_up(tags=sign_tags([*tags, 999]))
+    press(reader)
+    assert sign_tags(reversed(tags)) == signed
+    after = get_current()
+    assert (after.tags, after.declined) == ([birds, fair], [fish])
