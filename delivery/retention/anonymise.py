@@ -42,12 +42,14 @@ def anonymise_recipient(recipient: int, address_key: str) -> None:
     _blank(gone, [*issues, TEST_ISSUE], ERASED)
 
 
-def anonymise_unconfirmed(gone: Mapping[int, str]) -> None:
-    """Blank the mail of readers who were sent only transactional mail.
+def anonymise_unconfirmed(
+    gone: Mapping[int, str], issues: Iterable[UUID] = tuple(ISSUE_BY_KIND.values())
+) -> None:
+    """Blank the mail of readers who have copies of these issues only.
 
-    Also deletes their provider events. Runs in the caller's transaction. `readers` maps ids to
+    Also deletes their provider events. Runs in the caller's transaction. `gone` maps ids to
     case-folded addresses."""
-    _blank(gone, ISSUE_BY_KIND.values(), NEVER_CONFIRMED)
+    _blank(gone, issues, NEVER_CONFIRMED)
     _delete_events_about(gone.values())
 
 

@@ -10,11 +10,11 @@ from django.db.models.functions import Now
 from subscribers.importing import stored_file
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.models import ImportSeenAddress, RejectedRow, SubscriberImport
-from subscribers.models.subscriber_import import RESULTS
+from subscribers.models.subscriber_import import RESULTS, WITHOUT_CONTENT
 
 State = SubscriberImport.State
 NOT_IMPORTED = (State.CHECKING, State.CHECKED)
-ENDED = (State.FINISHED, State.REFUSED, State.EXPIRED)
+ENDED = (State.FINISHED, State.REFUSED, *WITHOUT_CONTENT)
 NO_LEASE: dict[str, Any] = {"owner": None, "lease_until": None, "stalled_claims": 0}
 NO_COUNTS: dict[str, Any] = {
     **dict.fromkeys(("rows", *RESULTS, "bytes_read"), 0),
@@ -30,8 +30,8 @@ def statement(*, confirmed: bool = False, where: str = "", importer: Any = None)
 
 
 def existing_imports() -> QuerySet[SubscriberImport]:
-    """Select the imports that an upload of the same content finds: all but expired."""
-    return SubscriberImport.objects.exclude(state=State.EXPIRED)
+    """Select the imports that an upload of the same content finds."""
+    return SubscriberImport.objects.exclude(state__in=WITHOUT_CONTENT)
 
 
 def store_for_check(

@@ -23,6 +23,7 @@ from subscribers.importing.rejects_file import iter_rejected_rows
 from subscribers.importing.run import CHUNK, run
 from subscribers.models import RejectedRow, SubscriberImport
 
+State = SubscriberImport.State
 LOOK_EVERY_S = 0.2
 
 
@@ -56,17 +57,19 @@ def import_file(
     """
     with ReaderFile(path, file_name(path), mapping) as file:
         earlier = existing_imports().filter(content_hash=file.import_hash).first()
-        if earlier is not None and earlier.state == SubscriberImport.State.FINISHED:
+        if earlier is not None and earlier.state == State.FINISHED:
             return _report_of(earlier, on_rejected)
+        if earlier is not None and earlier.state == State.UNDOING and not dry_run:
+            run_to_end(earlier.pk, lambda _: None)
         if dry_run:
             return _dry_run(file, confirmed, on_rejected, on_progress)
         with path.open("rb") as content:
             record, starts = store_for_import(
                 file, content, file_name(path), statement(confirmed=confirmed, where=where)
             )
-    _run_to_end(record.pk, on_progress)
+    run_to_end(record.pk, on_progress)
     record.refresh_from_db()
-    if record.refusal is not None and record.state == SubscriberImport.State.REFUSED:
+    if record.refusal is not None and record.state == State.REFUSED:
         raise UnreadableFileError(record.refusal["code"], **record.refusal["parameters"])
     return _report_of(record, on_rejected, created=starts, resumed=not starts)
 
@@ -76,7 +79,8 @@ def file_name(path: Path) -> str:
     return os.fsencode(path.name).decode(errors="replace")
 
 
-def _run_to_end(import_id: int, on_progress: Callable[[SubscriberImport], None]) -> None:
+def run_to_end(import_id: int, on_progress: Callable[[SubscriberImport], None]) -> None:
+    """Run an import or its undo in this process, or wait for the worker that runs it."""
     owner = uuid4()
     while True:
         record = SubscriberImport.objects.get(pk=import_id)

@@ -14,7 +14,9 @@ from delivery.humanise import digits
 from delivery.models import WorkerHeartbeat
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.status import Status
+from subscribers.importing.undo_sentences import undo_sentence
 from subscribers.models import SubscriberImport
+from subscribers.models.subscriber_import import WITHOUT_CONTENT
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 if TYPE_CHECKING:
@@ -31,11 +33,14 @@ STATES: Mapping[str, StrPromise] = {
     State.FINISHED: gettext_lazy("Imported"),
     State.REFUSED: gettext_lazy("Refused"),
     State.EXPIRED: gettext_lazy("Never imported, deleted"),
+    State.UNDOING: gettext_lazy("Being undone"),
+    State.UNDONE: gettext_lazy("Undone"),
 }
 SYMBOLS: Mapping[str, tuple[str, str]] = {
     State.FINISHED: ("sent", "sent"),
     State.REFUSED: ("failed", "fault"),
     State.EXPIRED: ("withdrawn", "calm"),
+    State.UNDONE: ("withdrawn", "calm"),
     State.CHECKED: ("waiting", ""),
     State.WAITING: ("waiting", ""),
 }
@@ -89,6 +94,10 @@ def status_sentence(record: SubscriberImport) -> str:
             return " ".join([_("Imported."), *_imported_rows(record)])
         case State.EXPIRED:
             return _expired(record)
+        case State.UNDOING:
+            return _waiting(record) or undo_sentence(record)
+        case State.UNDONE:
+            return undo_sentence(record)
     refused = _("The import was refused. {reason}").format(
         reason=sentences.refusal_sentence(record)
     )
@@ -97,7 +106,7 @@ def status_sentence(record: SubscriberImport) -> str:
 
 def list_sentence(record: SubscriberImport) -> str:
     """Describe an import in the list of imports."""
-    if record.is_running or record.state in (State.REFUSED, State.EXPIRED):
+    if record.is_running or record.state in (State.REFUSED, *WITHOUT_CONTENT):
         return status_sentence(record)
     if record.state == State.CHECKED:
         return " ".join(_checked_rows(record))
@@ -224,7 +233,7 @@ def _in_short(code: str, count: int) -> str:
 def _rejected_note(record: SubscriberImport) -> str:
     if record.state == State.FINISHED:
         return _("see below; the other rows were imported")
-    if record.state == State.REFUSED:
+    if record.state in (State.REFUSED, State.UNDONE):
         return _("see below")
     if record.is_running:
         return _("the other rows can be imported")

@@ -29,6 +29,10 @@ class Lease(NamedTuple):
     def is_check(self) -> bool:
         return self.state == "checking"
 
+    @property
+    def is_undo(self) -> bool:
+        return self.state == "undoing"
+
 
 def claim_import(owner: UUID, import_id: int | None = None) -> Lease | None:
     """Claim the next due import, or `import_id` if it is due; None if nothing is due."""
@@ -40,7 +44,7 @@ def claim_import(owner: UUID, import_id: int | None = None) -> Lease | None:
                    owner = %(owner)s, epoch = epoch + 1, stalled_claims = stalled_claims + 1,
                    lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
              WHERE id = (SELECT id FROM subscriber_import
-                          WHERE state IN ('checking', 'waiting', 'running')
+                          WHERE state IN ('checking', 'waiting', 'running', 'undoing')
                             AND (lease_until IS NULL OR lease_until < clock_timestamp())
                             AND (%(id)s::bigint IS NULL OR id = %(id)s)
                           ORDER BY id LIMIT 1
@@ -82,7 +86,8 @@ def release(lease: Lease) -> None:
         cursor.execute(
             """
             UPDATE subscriber_import SET owner = NULL, lease_until = NULL
-             WHERE id = %s AND owner = %s AND epoch = %s AND state IN ('checking', 'running')
+             WHERE id = %s AND owner = %s AND epoch = %s
+               AND state IN ('checking', 'running', 'undoing')
             """,
             [lease.import_id, lease.owner, lease.epoch],
         )

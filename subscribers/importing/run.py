@@ -32,7 +32,9 @@ from subscribers.importing.lease import (
     guard,
     release,
 )
+from subscribers.importing.undo_import import run_undo
 from subscribers.models import ImportSeenAddress, SubscriberImport
+from subscribers.models.subscriber_import import RUNNING
 from subscribers.refusal_sentences import InputRefusal
 
 logger = logging.getLogger(__name__)
@@ -50,14 +52,17 @@ def run(
     is_stopping: Callable[[], bool] = lambda: False,
     on_progress: Callable[[SubscriberImport], None] = lambda _: None,
 ) -> None:
-    """Run an import until it ends, `is_stopping()` is true or the lease is lost."""
+    """Run an import or undo until it ends, `is_stopping()`, or the lease is lost."""
     with log_context.scope():
         log_context.bind(**{"import": lease.import_id})
         try:
             try:
-                if lease.stalled_claims > MAX_STALLED_CLAIMS:
+                if lease.is_undo:
+                    run_undo(lease, is_stopping, on_progress)
+                elif lease.stalled_claims > MAX_STALLED_CLAIMS:
                     raise UnreadableFileError("import_stuck", times=MAX_STALLED_CLAIMS)
-                _run(lease, is_stopping, on_progress)
+                else:
+                    _run(lease, is_stopping, on_progress)
             except UnreadableFileError as error:
                 _refuse(lease, error.refusal)
         except LeaseLostError:
@@ -65,7 +70,7 @@ def run(
 
 
 def run_next_import(is_stopping: Callable[[], bool]) -> bool:
-    """Claim and run the next due check or import; False if nothing is due."""
+    """Claim and run the next due check, import or undo; False if nothing is due."""
     lease = claim_import(uuid4())
     if lease is None:
         return False
@@ -74,10 +79,8 @@ def run_next_import(is_stopping: Callable[[], bool]) -> bool:
 
 
 def is_due() -> bool:
-    """Whether a check or import is waiting for a worker."""
-    return SubscriberImport.objects.filter(
-        state__in=(State.CHECKING, State.WAITING, State.RUNNING)
-    ).exists()
+    """Whether a check, import or undo is waiting for a worker."""
+    return SubscriberImport.objects.filter(state__in=RUNNING).exists()
 
 
 def running_import() -> int | None:

@@ -58,6 +58,8 @@ class Subscriber(ReaderColumns):
     confirmed_at = models.DateTimeField(null=True, blank=True)
     unsubscribed_at = models.DateTimeField(null=True, blank=True)
     gone_at = models.DateTimeField(null=True, editable=False)  # set by the database
+    # The last change after the reader was added; set by the database
+    edited_at = models.DateTimeField(null=True, editable=False)
     requests = models.PositiveIntegerField(default=0, db_default=0)  # confirmation mails
     record_requests = models.PositiveIntegerField(default=0, db_default=0)
     # The reader's own confirmation

@@ -11,6 +11,7 @@ from subscribers.models.suppression import LONGEST_ADDRESS
 LONGEST_STATEMENT = 300
 LONGEST_PIECE = 1024 * 1024  # bytes
 RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # of a row
+KEPT = ("kept_mailed", "kept_opted_in", "kept_changed")  # readers whom an undo leaves
 # A key in the counts by status: added readers who stay pending even with --confirmed.
 ADDED_PENDING = "added, pending"
 LONGEST_EXCERPT = 320  # enough to recognise a row
@@ -24,6 +25,14 @@ class State(models.TextChoices):
     FINISHED = "finished", "finished"
     REFUSED = "refused", "refused"
     EXPIRED = "expired", "never imported, deleted"
+    UNDOING = "undoing", "is being undone"
+    UNDONE = "undone", "undone"
+
+
+# The same content is new again: the content was deleted, or its readers were taken back.
+WITHOUT_CONTENT = (State.EXPIRED, State.UNDONE)
+# A worker has claimed it or will claim it.
+RUNNING = (State.CHECKING, State.WAITING, State.RUNNING, State.UNDOING)
 
 
 class SubscriberImport(models.Model):
@@ -73,6 +82,14 @@ class SubscriberImport(models.Model):
     owner = models.UUIDField(null=True)
     epoch = models.BigIntegerField(default=0, db_default=0)
     lease_until = models.DateTimeField(null=True)
+    # What an undo did with the added readers. The checkpoint is the highest id it looked at.
+    undone = models.PositiveIntegerField(default=0, db_default=0)
+    kept_mailed = models.PositiveIntegerField(default=0, db_default=0)
+    kept_opted_in = models.PositiveIntegerField(default=0, db_default=0)
+    kept_changed = models.PositiveIntegerField(default=0, db_default=0)
+    undo_checkpoint = models.BigIntegerField(default=0, db_default=0)
+    undone_at = models.DateTimeField(null=True)
+
     # The number of claims since the last progress
     stalled_claims = models.PositiveIntegerField(default=0, db_default=0)
 
@@ -80,11 +97,10 @@ class SubscriberImport(models.Model):
         db_table = "subscriber_import"
         verbose_name = "import"
         constraints = [
-            # The content of an expired import is deleted, so the same content is new again.
             models.UniqueConstraint(
                 name="one_import_per_content",
                 fields=["content_hash"],
-                condition=~Q(state="expired"),
+                condition=~Q(state__in=["expired", "undone"]),
             ),
             *checks(
                 the_rows_of_an_import_add_up=Q(
@@ -94,7 +110,8 @@ class SubscriberImport(models.Model):
                 | Q(finished_at__gte=F("started_at")),
                 import_state_is_known=Q(state__in=list(State.values)),
                 an_import_that_has_ended_says_when=Q(
-                    state__in=["finished", "refused", "expired"], finished_at__isnull=False
+                    state__in=["finished", "refused", "expired", "undoing", "undone"],
+                    finished_at__isnull=False,
                 )
                 | Q(
                     state__in=["checking", "checked", "waiting", "running"],
@@ -103,6 +120,14 @@ class SubscriberImport(models.Model):
                 a_refused_import_says_why=~Q(state="refused") | Q(refusal__isnull=False),
                 a_checked_import_says_since_when=~Q(state="checked") | Q(checked_at__isnull=False),
                 an_expired_import_brought_nobody=~Q(state="expired") | Q(rows=0, confirmed=False),
+                an_undone_import_says_when=Q(state="undone", undone_at__isnull=False)
+                | (~Q(state="undone") & Q(undone_at__isnull=True)),
+                an_undo_counts_added_readers_once=Q(
+                    added__gte=F("undone")
+                    + F("kept_mailed")
+                    + F("kept_opted_in")
+                    + F("kept_changed")
+                ),
             ),
         ]
 
@@ -116,13 +141,32 @@ class SubscriberImport(models.Model):
 
     @property
     def percent(self) -> int:
-        """The part of the file that was read, in per cent."""
+        """The part of the file, or of an undo, that is done, in per cent."""
+        if self.state == State.UNDOING:
+            return 100 * (self.undone + self.kept) // max(self.added, 1)
         return 100 * self.bytes_read // max(self.size, 1)
 
     @property
     def is_running(self) -> bool:
         """Whether a worker has claimed it or will claim it."""
-        return self.state in (State.CHECKING, State.WAITING, State.RUNNING)
+        return self.state in RUNNING
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Whether it has ended and may have added readers; `start_undo` checks it again."""
+        return self.state == State.FINISHED or (self.state == State.REFUSED and self.rows > 0)
+
+    @property
+    def kept(self) -> int:
+        """The readers whom its undo left on the list so far."""
+        return sum(getattr(self, name) for name in KEPT)
+
+    @property
+    def undo_counts(self) -> dict[str, int]:
+        """The added readers by the result of the undo; `deleted` ones were gone before."""
+        counts = {name: getattr(self, name) for name in ("undone", *KEPT)}
+        deleted = self.added - self.undone - self.kept if self.state == State.UNDONE else 0
+        return {**counts, "deleted": deleted}
 
     @property
     def pending(self) -> int:

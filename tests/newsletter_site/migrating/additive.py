@@ -77,6 +77,15 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("subscribers.0009_fields_of_a_sign_up", "Raw SQL operation"): (
         "a constraint that is checked for new rows only"
     ),
+    ("subscribers.0010_edited_readers", "Raw SQL operation"): "a trigger, and a function's body",
+    (
+        "subscribers.0011_undo_of_imports",
+        "Remove constraint one_import_per_content from model subscriberimport",
+    ): "it is back in the same transaction, and old code knows no undone imports",
+    (
+        "subscribers.0011_undo_of_imports",
+        "Create constraint one_import_per_content on model subscriberimport",
+    ): "the table has a row for each import",
     ("subscribers.0007_index_for_search", "Raw Python operation"): (
         "it creates an extension and builds an index concurrently"
     ),

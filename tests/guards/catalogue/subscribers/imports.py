@@ -32,7 +32,7 @@ imports take turns after each piece
     _apply_chunk: «cursor.execute(ONE_AT_A_TIME)»
     test_only_one_import_applies_a_chunk_at_a_time
 an import that never advances is finally refused
-    run: if «lease.stalled_claims > MAX_STALLED_CLAIMS → False»:
+    run: elif «lease.stalled_claims > MAX_STALLED_CLAIMS → False»:
     test_an_import_without_progress_is_refused
 
 # --- Each row once ---
@@ -81,6 +81,47 @@ a finished import does not start again
 a finished import cannot be discarded
     discard: filter(pk=import_id«, state__in=NOT_IMPORTED»
     test_an_imported_file_cannot_be_discarded
+
+# --- Undo ---
+an undo waits for a publication, and a publication for an undo
+    _undo_chunk: «wait_for_enqueues()» guard(
+    test_a_publication_waits_for_a_running_chunk
+a process that lost its lease undoes nothing more
+    _undo_chunk: «guard(cursor, lease)»
+    test_a_lost_lease_prevents_an_undo_from_writing
+the checkpoint of an undo is in the transaction of its chunk
+    _undo_chunk: «record.undo_checkpoint → connection.commit()¶record.undo_checkpoint»,
+    test_a_chunk_without_its_checkpoint_takes_nobody_back
+a confirmation call that starts during an undo keeps its readers
+    load_mailed: «cursor.execute(_LOCK_BATCHES, values)»
+    test_a_call_that_starts_first_keeps_its_readers
+a reader who confirms during an undo stays
+    _undo_chunk: «cursor.execute(LOCK_READERS, [record.pk, first, last])»
+    test_a_reader_who_confirms_during_the_undo_stays
+an enqueued copy of a newsletter counts as mailed
+    _MAILED: «kind = 'newsletter' OR» outcome
+    test_only_a_withdrawn_copy_of_a_newsletter_is_no_mail
+a confirmation whose call has started counts as mailed
+    _MAILED: «OR batch.state NOT IN ('ready', 'claimed', 'paused')»
+    test_a_confirmation_counts_from_the_start_of_its_call
+readers of dropped copies count as mailed
+    why_kept: «may_be_mailed → False»: return "kept_mailed"
+    test_readers_whose_copies_were_dropped_count_as_mailed
+a reader who signed up themselves stays
+    READERS: «OR coalesce(since.asked, false)»
+    test_readers_with_a_life_of_their_own_stay
+a changed reader stays
+    READERS: «edited_at IS NOT NULL OR» since
+    test_readers_with_a_life_of_their_own_stay
+the database keeps changed readers from an undo
+    sql: DROP TRIGGER subscriber_is_edited ON subscriber
+    test_the_database_keeps_changed_readers_from_an_undo
+only an ended import is undone
+    start_undo: filter(«has_ended,» pk=import_id)
+    test_only_an_ended_import_is_undone
+the address of an undone reader leaves their copies
+    _undo_chunk: «anonymise_unconfirmed(gone, mailed.issues) → pass»
+    test_an_undone_import_leaves_nothing_and_can_be_repeated
 
 # --- Readers of an import ---
 an import does not revive a reader who unsubscribed, bounced or complained
@@ -275,7 +316,7 @@ a repeated upload restarts the time
     store_for_check: if «record.state == State.CHECKED → False»: SubscriberImport
     test_expiry_counts_from_the_last_check_or_upload
 an expired file can be uploaded again
-    existing_imports: SubscriberImport.objects.«exclude(state=State.EXPIRED) → all()»
+    existing_imports: SubscriberImport.objects.«exclude(state__in=WITHOUT_CONTENT) → all()»
     test_an_expired_file_can_be_uploaded_as_a_new_import
 the database itself holds: a checked import says since when
     sql: ALTER TABLE subscriber_import DROP CONSTRAINT a_checked_import_says_since_when

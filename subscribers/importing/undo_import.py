@@ -1,0 +1,131 @@
+"""
+Undo of an import: take back added readers who were neither mailed nor changed.
+
+It runs under the lease of imports, one range of ids at a time. Each chunk writes its checkpoint.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from typing import NamedTuple
+
+from django.db import connection, reset_queries, transaction
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from delivery.interface import wait_for_enqueues
+from delivery.retention.anonymise import anonymise_unconfirmed
+from delivery.retention.mailed_recipients import Mailed, load_mailed
+from subscribers.importing.accept_upload import NO_LEASE
+from subscribers.importing.lease import Lease, guard, release
+from subscribers.models import SubscriberImport
+from subscribers.models.subscriber_import import KEPT
+
+State = SubscriberImport.State
+
+CHUNK = 1_000  # ids; the addresses of a chunk fit into a socket's buffer (apply.py)
+
+NEXT_READER = """
+    SELECT id FROM subscriber WHERE subscriber_import_id = %s AND id > %s ORDER BY id LIMIT 1
+"""
+# A separate statement, so that the next one sees what other transactions wrote before.
+LOCK_READERS = """
+    SELECT count(*) FROM (
+        SELECT FROM subscriber WHERE subscriber_import_id = %s AND id BETWEEN %s AND %s
+         ORDER BY id FOR UPDATE) AS locked
+"""
+READERS = """
+    SELECT id, email_key, confirmed_at, opt_in_id IS NOT NULL OR coalesce(since.asked, false),
+           edited_at IS NOT NULL OR since.asked IS NOT NULL
+      FROM subscriber CROSS JOIN LATERAL (
+           SELECT bool_or(act IN ('asked', 'confirmed')
+                          AND how IN ('form', 'embedded form', 'link')) AS asked
+             FROM consent_record
+            WHERE subscriber_id = subscriber.id AND act <> 'imported') AS since
+     WHERE subscriber_import_id = %s AND id BETWEEN %s AND %s
+"""
+DELETE = (
+    "SELECT set_config('homing.undoing', %(import)s::text, true)",
+    "DELETE FROM subscriber WHERE id = ANY(%(readers)s)",
+    "DELETE FROM bounce WHERE subscriber_id = ANY(%(readers)s)",
+    "DELETE FROM consent_record WHERE subscriber_id = ANY(%(readers)s)",
+    "SELECT set_config('homing.undoing', '', true)",
+)
+
+
+class AddedReader(NamedTuple):
+    """What decides whether an undo takes a reader back."""
+
+    id: int
+    email_key: str
+    confirmed_at: datetime | None
+    opted_in: bool
+    is_changed: bool
+
+
+def start_undo(import_id: int) -> bool:
+    """Let a worker undo an import that added its readers; False if nothing changes."""
+    has_ended = Q(state=State.FINISHED) | Q(state=State.REFUSED, rows__gt=0)
+    imports = SubscriberImport.objects.filter(has_ended, pk=import_id)
+    return bool(imports.update(**NO_LEASE, state=State.UNDOING))
+
+
+def run_undo(
+    lease: Lease, is_stopping: Callable[[], bool], on_progress: Callable[[SubscriberImport], None]
+) -> None:
+    """Undo an import until it ends or `is_stopping()`. Raises `LeaseLostError`."""
+    record = SubscriberImport.objects.get(pk=lease.import_id)
+    while (first := _next_reader(record)) is not None:
+        _undo_chunk(lease, record, first)
+        on_progress(record)
+        if is_stopping():
+            release(lease)
+            return
+    with transaction.atomic(), connection.cursor() as cursor:
+        guard(cursor, lease)
+        imports = SubscriberImport.objects.filter(pk=record.pk)
+        imports.update(**NO_LEASE, state=State.UNDONE, undone_at=Now())
+    with connection.cursor() as cursor:  # as after an import
+        cursor.execute("ANALYZE (SKIP_LOCKED) subscriber, consent_record")
+
+
+def why_kept(reader: AddedReader, mailed: Mailed) -> str:
+    """Return the count of `KEPT` for a reader who stays; empty for others. Pure."""
+    if reader.opted_in:
+        return "kept_opted_in"
+    until, confirmed_at = mailed.dropped_until, reader.confirmed_at
+    may_be_mailed = until is not None and confirmed_at is not None and confirmed_at < until
+    if reader.id in mailed.recipients or may_be_mailed:
+        return "kept_mailed"
+    return "kept_changed" if reader.is_changed else ""
+
+
+def _next_reader(record: SubscriberImport) -> int | None:
+    with connection.cursor() as cursor:
+        cursor.execute(NEXT_READER, [record.pk, record.undo_checkpoint])
+        row = cursor.fetchone()
+    return row[0] if row else None
+
+
+def _undo_chunk(lease: Lease, record: SubscriberImport, first: int) -> None:
+    last = first + CHUNK - 1
+    with transaction.atomic(), connection.cursor() as cursor:
+        wait_for_enqueues()
+        guard(cursor, lease)
+        # Lock order: batches before readers, as a worker settles them.
+        mailed = load_mailed(first, last)
+        cursor.execute(LOCK_READERS, [record.pk, first, last])
+        cursor.execute(READERS, [record.pk, first, last])
+        readers = [AddedReader(*row) for row in cursor.fetchall()]
+        kept = {reader.id: why for reader in readers if (why := why_kept(reader, mailed))}
+        gone = {reader.id: reader.email_key for reader in readers if reader.id not in kept}
+        if gone:
+            for statement in DELETE:
+                cursor.execute(statement, {"import": record.pk, "readers": list(gone)})
+            anonymise_unconfirmed(gone, mailed.issues)
+        counts = Counter(kept.values()) + Counter(undone=len(gone))
+        for name in ("undone", *KEPT):
+            setattr(record, name, getattr(record, name) + counts[name])
+        record.undo_checkpoint, record.stalled_claims = last, 0
+        record.save(update_fields=["undone", *KEPT, "undo_checkpoint", "stalled_claims"])
+    reset_queries()  # Django keeps them in debug mode

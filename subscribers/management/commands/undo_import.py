@@ -1,0 +1,73 @@
+"""`manage.py undo_import ID`: undo an import."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import InterfaceError, OperationalError
+from django.utils.translation import gettext as _
+
+from delivery.humanise import digits
+from subscribers.importing.import_file import run_to_end
+from subscribers.importing.undo_import import start_undo
+from subscribers.importing.undo_sentences import undo_lines, undo_sentence, why_not_undone
+from subscribers.management.commands.import_subscribers import (
+    INTERRUPTED,
+    ROWS_BETWEEN_PLAIN_LINES,
+)
+from subscribers.models import SubscriberImport
+
+State = SubscriberImport.State
+
+
+class Command(BaseCommand):
+    """Undo an import and print the counts. The last line is JSON."""
+
+    help = _("Take back readers of an import who were not mailed, did not opt in or change.")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("id", metavar="ID", type=int, help=_("the number of the import"))
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.seen_at_last_line = 0
+        continues = _("A worker or the same command continues an undo that had begun.")
+        try:
+            record = self._undo(options["id"])
+        except (OperationalError, InterfaceError) as error:
+            sentence = _("The connection to the database was lost.")
+            raise CommandError(f"{sentence} {continues}") from error
+        except KeyboardInterrupt:
+            self.stderr.write(" ".join((_("Interrupted."), continues)))
+            sys.exit(INTERRUPTED)
+        finally:
+            if self.stderr.isatty():
+                self.stderr.write("\r\033[K", str, ending="")
+        self.stdout.write(f"{record.filename}: {undo_sentence(record)}")
+        for label, count, note in undo_lines(record):
+            self.stdout.write(f"  {label:<16}{digits(count):>10}  {note}".rstrip())
+        # Scripts rely on these keys; all but the first two add up to `added`.
+        answer = {"import": record.pk, "added": record.added, **record.undo_counts}
+        self.stdout.write(json.dumps(answer))
+
+    def _undo(self, import_id: int) -> SubscriberImport:
+        start_undo(import_id)
+        record = SubscriberImport.objects.filter(pk=import_id).first()
+        if record is None:
+            raise CommandError(_("There is no import {number}.").format(number=import_id))
+        if record.state not in (State.UNDOING, State.UNDONE):
+            raise CommandError(why_not_undone(record))
+        run_to_end(import_id, self._show_progress)
+        record.refresh_from_db()
+        return record
+
+    def _show_progress(self, record: SubscriberImport) -> None:
+        seen = record.undone + record.kept
+        done = _("Readers: {n} of {added}").format(n=digits(seen), added=digits(record.added))
+        if self.stderr.isatty():
+            self.stderr.write(f"\r{done}", str, ending="")  # `str` prevents the red of errors
+            self.stderr.flush()
+        elif seen - self.seen_at_last_line >= ROWS_BETWEEN_PLAIN_LINES:
+            self.seen_at_last_line = seen
+            self.stderr.write(done)
