@@ -9,6 +9,7 @@ from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
 from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
+from publishing.exporting.run import EXPORT_TASK, expire_exports
 from subscribers import reader_totals
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
@@ -27,10 +28,12 @@ def register_hooks() -> None:
     register_task("counts of readers", reader_totals.merge_totals)
     register_task("sign-ups that nobody confirmed", expire_unconfirmed.expire_pending)
     register_task("files that nobody imported", expire_uploads.expire_file)
+    register_task("old exports", expire_exports)
     events = event_inbox.apply_pending_events, event_inbox.is_due
     for task in (
         BackgroundTask("the provider's events", *events),
         BackgroundTask("imports", run_next_import, is_due),
+        EXPORT_TASK,
         PROVIDER_TASKS,
         START_TASK,
         daily_prune.DAILY_PRUNE,

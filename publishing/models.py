@@ -252,3 +252,67 @@ class ExternalCheck(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.subject}"
+
+
+class Export(models.Model):
+    """A complete export that a worker writes, and the lease of that worker.
+
+    Its pieces are deleted when it expires or a newer one is finished."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        RUNNING = "running"
+        FINISHED = "finished"
+        FAILED = "failed"
+        EXPIRED = "expired"
+
+    id = models.BigAutoField(primary_key=True)
+    state = models.CharField(max_length=8, choices=State, default=State.WAITING)
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    requested_at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True)
+    size = models.BigIntegerField(default=0, db_default=0)  # bytes so far
+    pieces = models.PositiveIntegerField(default=0, db_default=0)
+    now_writing = models.TextField(blank=True, default="", db_default="")  # a path in the archive
+    owner = models.UUIDField(null=True)
+    epoch = models.PositiveIntegerField(default=0, db_default=0)  # Each claim begins anew.
+    lease_until = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "export"
+        default_permissions = ()
+        constraints = [
+            models.CheckConstraint(
+                name="export_state_is_known",
+                condition=Q(state__in=["waiting", "running", "finished", "failed", "expired"]),
+            ),
+            # A second request while one is open returns that one.
+            models.UniqueConstraint(
+                models.Value(1),
+                name="one_export_at_a_time",
+                condition=Q(state__in=["waiting", "running"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"export {self.pk}"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a worker has claimed it or will claim it."""
+        return self.state in (self.State.WAITING, self.State.RUNNING)
+
+
+class ExportPiece(models.Model):
+    """A piece of the archive, at most a megabyte."""
+
+    pk = models.CompositePrimaryKey("export_id", "number")
+    export = models.ForeignKey(Export, on_delete=models.CASCADE, db_index=False, related_name="+")
+    number = models.PositiveIntegerField()
+    content = models.BinaryField()
+
+    class Meta:
+        db_table = "export_piece"
+        default_permissions = ()

@@ -8,6 +8,7 @@ from publishing.composer.composer_view import begin, delete, edit, to_markdown, 
 from publishing.composer.preview_view import draft_preview, next_version_preview, preview
 from publishing.dashboard.activity_view import log
 from publishing.dashboard.dashboard_view import acknowledge_alarms, issues
+from publishing.exporting.export_view import download_export, export_page
 from publishing.images.images_view import upload_image
 from publishing.preflight.preflight_view import check_draft, run_external_checks
 from publishing.progress.outcomes_csv import readers_csv
@@ -38,6 +39,8 @@ urlpatterns = [
     path("issues/", issues, name="issues"),
     path("issues/alarms/", acknowledge_alarms, name="acknowledge_alarms"),
     path("log/", log, name="log"),
+    path("download/", export_page, name="export"),
+    path("download/<int:export_id>/", download_export, name="download_export"),
     path("<uuid:issue>/", progress, name="progress"),
     path("<uuid:issue>/progress.json", progress_json, name="progress_json"),
     path("<uuid:issue>/readers.csv", readers_csv, name="readers_csv"),

@@ -12,7 +12,7 @@ from delivery import log_context
 from delivery.models import Edition
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.display_name import called, is_there
-from publishing.models import Draft, Issue
+from publishing.models import Draft, Export, Issue
 from subscribers.record_activity import record_activity
 
 logger = logging.getLogger(__name__)
@@ -92,6 +92,11 @@ def record_draft_activity(code: str, author: uuid.UUID, draft: Draft) -> None:
     """Record what an author did with a draft, in the same transaction."""
     flag = _DRAFT_FLAGS.get(code, CHANGE)
     record_activity(code, author, draft, flag=flag, revision=draft.revision)
+
+
+def record_export_activity(code: str, by: uuid.UUID, export: Export) -> None:
+    """Record that somebody requested or downloaded a complete export."""
+    record_activity(code, by, export, flag=ADDITION if code == "request_export" else CHANGE)
 
 
 def _log(edition: Edition, what: str) -> None:

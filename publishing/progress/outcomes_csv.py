@@ -43,10 +43,11 @@ def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
     record_activity.record_download(user_id_of(request), edition, outcome)
     held_until = load_status(edition.pk).held_until
     name = f"{edition.issue.slug}-v{edition.version}-{outcome}.csv"
-    return csv_download(_lines(every_copy(edition.pk, outcome), held_until), name)
+    return csv_download(copies_csv(every_copy(edition.pk, outcome), held_until), name)
 
 
-def _lines(copies: Iterable[Delivery], held_until: datetime | None) -> Iterator[str]:
+def copies_csv(copies: Iterable[Delivery], held_until: datetime | None) -> Iterator[str]:
+    """Write the header and a line for each copy; times in UTC."""
     yield csv_line(*HEADER)
     for copy in copies:
         yield csv_line(

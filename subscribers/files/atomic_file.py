@@ -4,14 +4,25 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
 from django.utils.translation import gettext
 
 
 @contextmanager
 def atomic_file(path: Path) -> Iterator[TextIO]:
+    """Write a text that replaces `path` at the end. Raises `OSError` for a folder."""
+    with (
+        atomic_binary_file(path) as file,
+        TextIOWrapper(file, encoding="utf-8", newline="") as text,
+    ):
+        yield text
+
+
+@contextmanager
+def atomic_binary_file(path: Path) -> Iterator[BinaryIO]:
     """Write a file that replaces `path` at the end. Raises `OSError` for a folder."""
     file = path.resolve()
     if file.is_dir():
@@ -21,8 +32,8 @@ def atomic_file(path: Path) -> Iterator[TextIO]:
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:40]}-")
     unfinished = Path(name)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as text:
-            yield text
+        with os.fdopen(descriptor, "wb") as output:
+            yield output
         unfinished.replace(file)
     finally:
         unfinished.unlink(missing_ok=True)

@@ -19,6 +19,7 @@ from django.utils import timezone
 from delivery.models import Edition
 from delivery.queue.control import cancel
 from newsletter_site.api.openapi_document import document
+from publishing.models import Export
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber, SubscriberImport
 from tests.newsletter_site.api_caller import Program
@@ -58,6 +59,7 @@ def everybody_s_program(transactional_db: None) -> Program:
         SubscriberImportFactory(
             state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
         )
+        Export.objects.create(state="finished", finished_at=timezone.now())
     at = tomorrow("UTC")
     for number in range(OF_EACH // 3):
         publish(root.pk, f"a time {number}", letter(), hold_s=0, at=at)
@@ -71,6 +73,7 @@ def places() -> dict[str, list[str]]:
         "issue": [str(edition.issue_id) for edition in issues.order_by("pk")],
         "scheduled": [str(edition.issue_id) for edition in issues.filter(control="scheduled")],
         "reader": [str(reader.pk) for reader in Subscriber.objects.order_by("pk")],
+        "export_id": [str(export.pk) for export in Export.objects.order_by("pk")],
         "import_id": [str(record.pk) for record in SubscriberImport.objects.order_by("pk")],
     }
 

@@ -13,6 +13,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from idempotency.models import PostedForm
@@ -20,6 +21,7 @@ from newsletter_site.api.openapi_document import document
 from newsletter_site.tokens.manage import NAMES, SCOPES
 from publishing.actions.edition_actions import ACTIONS
 from publishing.api.issue_calls import ActionName, Which
+from publishing.models import Export
 from publishing.progress.reader_outcomes import LISTS
 from publishing.publish.publish import publish
 from subscribers.api import reader_calls
@@ -55,6 +57,9 @@ TABLE = {
     "importRejects": ("imports", {MANAGE}),
     "decideImport": ("imports", {MANAGE}),
     "dropImport": ("imports", {MANAGE}),
+    "requestExport": ("readers", {MANAGE}),
+    "getExport": ("readers", {MANAGE}),
+    "downloadExport": ("readers", {MANAGE}),
 }
 PERMISSIONS = (PUBLISH, OPERATE, LOOK, WRITE, MANAGE)
 
@@ -101,6 +106,7 @@ def places(transactional_db: None) -> dict[str, str]:
         "{issue}": str(edition.issue_id),
         "{reader}": str(SubscriberFactory().pk),
         "{import_id}": str(SubscriberImportFactory().pk),
+        "{export_id}": str(Export.objects.create(state="finished", finished_at=timezone.now()).pk),
     }
 
 

@@ -1,0 +1,95 @@
+"""API calls that request, show and download a complete export."""
+
+from typing import Literal, cast
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from ninja import Field, Router
+
+from api.bearer import Bearer, get_caller
+from api.idempotent_call import KEY_PARAMETER, run_call
+from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_responses
+from api.schema import ResponseBody, json_response
+from publishing.activity.record_activity import record_export_activity
+from publishing.exporting import run
+from publishing.exporting.export_view import export_response
+from publishing.models import Export
+from subscribers.api import scopes
+
+router = Router(tags=["Exports"], auth=Bearer(scopes.READERS), by_alias=True)
+
+
+ExportState = Literal["waiting", "running", "finished", "failed", "expired"]
+
+
+class ExportStatus(ResponseBody):
+    """The state of a complete export."""
+
+    id: int = Field(serialization_alias="export", examples=[2])
+    state: ExportState
+    bytes: int = Field(examples=[48_213_004], description="How much is written so far.")
+
+
+@router.post(
+    "/",
+    response={201: ExportStatus, 200: ExportStatus, **problem_responses(*CHANGE_STATUSES)},
+    summary="Request a complete export",
+    openapi_extra=KEY_PARAMETER,
+)
+def request_export(request: HttpRequest) -> HttpResponse:
+    """
+    Have a worker write everything about the newsletter into one ZIP file.
+
+    While an export is being written, the call returns that one.
+    """
+
+    def work(_: str) -> HttpResponse:
+        user = get_caller(request).user.pk
+        export, is_new = run.request_export(user)
+        if is_new:
+            record_export_activity("request_export", user, export)
+        url = reverse("api:export", args=[export.pk])
+        return json_response(_status(export), 201 if is_new else 200, url=url, created=is_new)
+
+    return run_call(request, None, work)
+
+
+@router.get(
+    "/{int:export_id}/",
+    response={200: ExportStatus, **problem_responses(404)},
+    summary="State of an export",
+    url_name="export",
+)
+def get_export(request: HttpRequest, export_id: int) -> ExportStatus:
+    """Return the state, and how much is written."""
+    return _status(_find(export_id))
+
+
+@router.get(
+    "/{int:export_id}/homing.zip",
+    response={200: str, **problem_responses(404)},
+    summary="Download an export",
+    openapi_extra={"x-answers": "application/zip"},
+)
+def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
+    """Send the ZIP file of a finished export. It is kept for seven days."""
+    export = _find(export_id)
+    if export.state != Export.State.FINISHED:
+        raise ProblemError(
+            ProblemType.NOT_FOUND,
+            f"The export has no file, because its state is “{export.state}”.",
+        )
+    record_export_activity("download_export", get_caller(request).user.pk, export)
+    return export_response(export, f"homing-{export.pk}.zip")
+
+
+def _find(export_id: int) -> Export:
+    export = Export.objects.filter(pk=export_id).first()
+    if export is None:
+        raise ProblemError(ProblemType.NOT_FOUND, f"There is no export {export_id}.")
+    return export
+
+
+def _status(export: Export) -> ExportStatus:
+    return ExportStatus(id=export.pk, state=cast("ExportState", export.state), bytes=export.size)

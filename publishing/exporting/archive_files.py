@@ -1,0 +1,211 @@
+"""The files of a complete export, each written piece by piece in constant memory."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any, TypeVar
+
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db.models import Model, QuerySet
+from django.forms.models import model_to_dict
+from django.utils.translation import gettext as _
+
+from delivery.models import Edition, Newsletter
+from publishing.editions.status import load_status
+from publishing.images.images import EXTENSIONS
+from publishing.models import Draft, Issue, UploadedImage
+from publishing.progress.edition_progress import counts_of
+from publishing.progress.outcomes_csv import copies_csv
+from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
+from subscribers.fields.reader_fields import load_own_fields
+from subscribers.files.safe_csv import csv_line
+from subscribers.models import (
+    ConsentRecord,
+    ConsentWording,
+    Subscriber,
+    SubscriberImport,
+    Suppression,
+    Tag,
+)
+
+FORMAT = 1
+CHUNK = 2_000  # rows in memory
+DRAFT_COLUMNS = ("title", "preheader", "format", "letter", "text", "saved_at")
+Row = TypeVar("Row", bound=Model)
+
+EDITION_COLUMNS = (
+    *("version", "title", "preheader", "published_at", "scheduled_for", "audience", "goes_to"),
+    *("merge_fields", "with_tags", "without_tags", "archive_url", "control"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveFile:
+    """One file of the archive, in pieces of bytes."""
+
+    path: str
+    pieces: Iterable[bytes]
+
+
+def archive_files() -> Iterator[ArchiveFile]:
+    """Yield every file, with the lists of readers first and the summary last."""
+    counts: dict[str, int] = {}
+
+    def counted(path: str, lines: Iterator[str]) -> ArchiveFile:
+        def pieces() -> Iterator[bytes]:
+            counts[path] = -1  # The header does not count.
+            while some := list(islice(lines, CHUNK)):
+                counts[path] += len(some)
+                yield "".join(some).encode()
+
+        return ArchiveFile(path, pieces())
+
+    yield ArchiveFile("README.txt", [_readme().encode()])
+    yield counted("readers.csv", _readers())
+    yield counted("consent.csv", _consent())
+    yield counted("suppressions.csv", _suppressions())
+    yield counted("imports.csv", _imports())
+    yield _json("consent-wordings.json", {w.pk: w.text for w in ConsentWording.objects.all()})
+    yield _json("fields.json", [_field(each) for each in load_own_fields()])
+    yield _json("tags.json", [model_to_dict(tag) for tag in Tag.objects.order_by("id")])
+    yield _json("newsletter.json", model_to_dict(Newsletter.objects.get_current()))
+    for issue in Issue.objects.order_by("created_at", "id").iterator(CHUNK):
+        yield from _issue(issue, counted)
+    for draft in _by_id(Draft.objects.filter(edition=None)):
+        columns = {name: getattr(draft, name) for name in DRAFT_COLUMNS}
+        yield _json(f"drafts/{draft.pk}.json", columns)
+    for image in UploadedImage.objects.defer("content").order_by("id"):
+        content = UploadedImage.objects.values_list("content", flat=True).filter(pk=image.pk)
+        if found := content.first():  # It may have been deleted as unused in the meantime.
+            path = f"pictures/{image.pk}.{EXTENSIONS[image.content_type]}"
+            yield ArchiveFile(path, [bytes(found)])
+    yield _json("homing.json", {"format": FORMAT, "rows": counts})
+
+
+def _readme() -> str:
+    return _(
+        "This archive has everything that Homing knows about your newsletter: readers with their "
+        "tags, fields and states, the history of consent, suppressed addresses, issues with their "
+        "letters and deliveries, drafts and pictures.\n\nTimes are in UTC. In CSV files, a cell "
+        "that starts like a formula has an apostrophe before it. homing.json is written last and "
+        "has the number of rows of each file, so an archive without it is incomplete.\n\nAnother "
+        "Homing reads this archive on its page “Move from …”.\n"
+    )
+
+
+def _readers() -> Iterator[str]:
+    keys = [field.name for field in load_own_fields()]
+    names = dict(Tag.objects.values_list("id", "name"))
+    yield csv_line(
+        *("reader", "email", "name", *keys, "tags", "declined_topics", "state", "source"),
+        *("import", "signed_up", "confirmed", "unsubscribed"),
+    )
+
+    def tags(ids: Iterable[int]) -> str:
+        return json.dumps([names[each] for each in ids if each in names], ensure_ascii=False)
+
+    for reader in _by_id(Subscriber.objects.all()):
+        yield csv_line(
+            *(reader.pk, reader.email, reader.name, *(reader.fields.get(key, "") for key in keys)),
+            *(tags(reader.tags), tags(reader.declined), reader.state, reader.source),
+            *(reader.subscriber_import_id or "", _time(reader.created_at)),
+            *(_time(reader.confirmed_at), _time(reader.unsubscribed_at)),
+        )
+
+
+def _consent() -> Iterator[str]:
+    yield csv_line(
+        *("record", "reader", "act", "how", "at", "network", "wording", "import", "request"),
+        *("detail", "name", "fields"),
+    )
+    for record in _by_id(ConsentRecord.objects.all()):
+        yield csv_line(
+            *(record.pk, record.subscriber_id, record.act, record.how, _time(record.at)),
+            *(record.network, record.wording_id or "", record.subscriber_import_id or ""),
+            *(record.request or "", record.detail, record.name, _compact(record.fields)),
+        )
+
+
+def _suppressions() -> Iterator[str]:
+    yield csv_line("email", "reason", "origin", "since", "lifted")
+    for one in _by_id(Suppression.objects.all()):
+        yield csv_line(one.address_key, one.reason, one.origin, _time(one.at), _time(one.lifted_at))
+
+
+def _imports() -> Iterator[str]:
+    counts = ("rows", "added", "known", "duplicates", "skipped", "rejected")
+    yield csv_line("import", "file", "state", "statement", *counts, "started", "finished")
+    for record in _by_id(SubscriberImport.objects.all()):
+        yield csv_line(
+            *(record.pk, record.filename, record.state, record.statement),
+            *record.counts.values(),
+            *(_time(record.started_at), _time(record.finished_at)),
+        )
+
+
+def _issue(
+    issue: Issue, counted: Callable[[str, Iterator[str]], ArchiveFile]
+) -> Iterator[ArchiveFile]:
+    editions = Edition.objects.filter(issue_id=issue.pk, kind=Edition.Kind.NEWSLETTER)
+    for number in editions.order_by("version").values_list("pk", flat=True):
+        edition = Edition.objects.get(pk=number)
+        status = load_status(number)
+        folder = f"issues/{issue.slug}/version-{edition.version}"
+        yield _json(
+            f"{folder}/issue.json",
+            {
+                "issue": str(issue.pk),
+                "slug": issue.slug,
+                "unlisted": issue.unlisted,
+                "state": status.state.value,
+                "counts": counts_of(status.counts),
+                **{name: getattr(edition, name) for name in EDITION_COLUMNS},
+            },
+        )
+        for kind, text in (("html", edition.html_content), ("txt", edition.text_content)):
+            if text:
+                yield ArchiveFile(f"{folder}/letter.{kind}", [text.encode()])
+        if edition.deliveries_dropped_at is None and edition.audience:
+            lines = _deliveries(number, status.held_until)
+            yield counted(f"{folder}/deliveries.csv", lines)
+
+
+def _deliveries(edition: int, held_until: datetime | None) -> Iterator[str]:
+    try:
+        yield from copies_csv(every_copy(edition, ALL), held_until)
+    except CopiesDroppedError as error:
+        yield csv_line(str(error))
+
+
+def _field(field: Any) -> dict[str, Any]:
+    return {"key": field.name, "label": str(field.label), "fallback": field.fallback}
+
+
+def _by_id(rows: QuerySet[Row]) -> Iterator[Row]:
+    """Iterate in the order of the ids, without a transaction that stays open."""
+    last = None
+    while True:
+        page = rows.order_by("pk")
+        found = list((page if last is None else page.filter(pk__gt=last))[:CHUNK])
+        yield from found
+        if len(found) < CHUNK:
+            return
+        last = found[-1].pk
+
+
+def _json(path: str, value: Any) -> ArchiveFile:
+    def pieces() -> Iterator[bytes]:
+        text = json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False, indent=1)
+        yield f"{text}\n".encode()
+
+    return ArchiveFile(path, pieces())
+
+
+def _compact(fields: dict[str, str]) -> str:
+    return json.dumps(fields, ensure_ascii=False) if fields else ""
+
+
+def _time(at: datetime | None) -> str:
+    return at.isoformat(timespec="seconds") if at else ""

@@ -1,0 +1,60 @@
+"""The page “Download everything”: request a complete export, watch it, take it."""
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.utils.formats import date_format
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from publishing.activity.record_activity import record_export_activity
+from publishing.desk_access import desk_page, user_id_of
+from publishing.exporting import run
+from publishing.models import Export
+from subscribers.desk_access import may_manage_readers
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def export_page(request: HttpRequest) -> HttpResponse:
+    """Show the newest export; request one for POST. A second POST requests nothing."""
+    if request.method == "POST":
+        with transaction.atomic():
+            export, is_new = run.request_export(user_id_of(request))
+            if is_new:
+                record_export_activity("request_export", user_id_of(request), export)
+        if not is_new:
+            messages.info(request, _("An export is already being written."))
+        return redirect("desk:export")
+    newest = run.newest_export()
+    return desk_page(
+        request, "publishing/export.html", {"export": newest, "kept_days": run.KEPT.days}
+    )
+
+
+@may_manage_readers
+@require_safe
+def download_export(request: HttpRequest, export_id: int) -> HttpResponseBase:
+    """Stream a finished export; an expired one leads back to the page."""
+    export = Export.objects.filter(pk=export_id, state=Export.State.FINISHED).first()
+    if export is None:
+        messages.warning(request, _("This export is no longer stored. Request a new one."))
+        return redirect("desk:export")
+    record_export_activity("download_export", user_id_of(request), export)
+    name = f"homing-{date_format(export.requested_at, 'Y-m-d')}.zip"
+    return export_response(export, name)
+
+
+def export_response(export: Export, name: str) -> StreamingHttpResponse:
+    """Stream the archive as a download that no cache keeps."""
+    headers = {
+        "Content-Disposition": content_disposition_header(True, name) or "attachment",
+        "Content-Length": str(export.size),
+        "Cache-Control": "no-store",
+    }
+    return StreamingHttpResponse(
+        run.stored_pieces(export), content_type="application/zip", headers=headers
+    )

@@ -1,0 +1,188 @@
+"""Exports in the background: one worker writes the archive under a lease.
+
+A killed worker's export begins anew, because a compressed file cannot be continued."""
+
+import io
+import logging
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.db import IntegrityError, connection, reset_queries, transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from delivery.tasks.background_tasks import BackgroundTask
+from publishing.exporting.archive_files import archive_files
+from publishing.exporting.write_archive import write_archive
+from publishing.models import Export, ExportPiece
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+logger = logging.getLogger(__name__)
+
+State = Export.State
+LONGEST_PIECE = 1024 * 1024  # bytes
+KEPT = timedelta(days=7)
+SHORTEST_LEASE_S = 10.0
+MAX_CLAIMS = 20  # Each stop of a worker costs one.
+
+
+class _LeaseLostError(Exception):
+    """Another worker has the export, or this worker is stopping."""
+
+
+def request_export(by: uuid.UUID) -> tuple[Export, bool]:
+    """Request an export; return it or the one that is open, and whether it is new."""
+    try:
+        with transaction.atomic():
+            return Export.objects.create(requested_by_id=by), True
+    except IntegrityError:
+        newest = newest_export()
+        if newest is None:
+            raise
+        return newest, False
+
+
+def newest_export() -> Export | None:
+    """Load the newest export; None if there was none."""
+    return Export.objects.select_related("requested_by").order_by("-pk").first()
+
+
+def stored_pieces(export: Export) -> Iterator[bytes]:
+    """Yield the archive of a finished export in constant memory."""
+    pieces = ExportPiece.objects.filter(export=export).values_list("content", flat=True)
+    for number in range(export.pieces):
+        yield bytes(pieces.get(number=number))
+
+
+def run_next_export(is_stopping: Callable[[], bool]) -> bool:
+    """Claim and write the next due export; False if nothing is due."""
+    export = _claim(uuid.uuid4())
+    if export is None:
+        return False
+    output = _PieceWriter(export, is_stopping)
+    try:
+        if export.epoch > MAX_CLAIMS:
+            _end(export, State.FAILED)
+            return True
+        ExportPiece.objects.filter(export=export).delete()
+        write_archive(output, archive_files(), output.note)
+        output.end()
+        logger.info("export %d has %d bytes", export.pk, export.size)
+    except _LeaseLostError:
+        logger.info("export %d has another lease now, or its worker stops", export.pk)
+        _leased(export).update(state=State.WAITING, owner=None, lease_until=None)
+    return True
+
+
+def is_due() -> bool:
+    """Whether an export waits for a worker."""
+    return Export.objects.filter(state__in=(State.WAITING, State.RUNNING)).exists()
+
+
+def expire_exports() -> None:
+    """Delete archives that are old or have a successor; their rows stay."""
+    finished = Export.objects.filter(state=State.FINISHED)
+    newest = finished.order_by("-pk").values_list("pk", flat=True).first()
+    old = finished.filter(~Q(pk=newest) | Q(finished_at__lt=Now() - KEPT))
+    for export in list(old):
+        with transaction.atomic():
+            Export.objects.filter(pk=export.pk).update(state=State.EXPIRED)
+            ExportPiece.objects.filter(export=export).delete()
+
+
+EXPORT_TASK = BackgroundTask("exports", run_next_export, is_due)
+
+
+def _claim(owner: uuid.UUID) -> Export | None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE export SET state = 'running', owner = %(owner)s, epoch = epoch + 1,
+                   pieces = 0, size = 0, now_writing = '',
+                   lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
+             WHERE id = (SELECT id FROM export
+                          WHERE state IN ('waiting', 'running')
+                            AND (lease_until IS NULL OR lease_until < clock_timestamp())
+                          ORDER BY id LIMIT 1
+                          FOR UPDATE SKIP LOCKED)
+            RETURNING id
+            """,
+            {"owner": owner, "lease_s": _lease_s()},
+        )
+        row = cursor.fetchone()
+    return Export.objects.get(pk=row[0]) if row else None
+
+
+def _lease_s() -> float:
+    return max(settings.DELIVERY_LEASE_S, SHORTEST_LEASE_S)
+
+
+def _leased(export: Export) -> QuerySet[Export]:
+    return Export.objects.filter(
+        pk=export.pk, owner=export.owner, epoch=export.epoch, state=State.RUNNING
+    )
+
+
+def _end(export: Export, state: str) -> None:
+    with transaction.atomic():
+        ended = {"state": state, "finished_at": Now(), "owner": None, "lease_until": None}
+        if not _leased(export).update(size=export.size, pieces=export.pieces, **ended):
+            raise _LeaseLostError
+    expire_exports()
+
+
+class _PieceWriter(io.RawIOBase):
+    """An output that stores what is written in pieces; each renews the lease."""
+
+    def __init__(self, export: Export, is_stopping: Callable[[], bool]) -> None:
+        self._export = export
+        self._is_stopping = is_stopping
+        self._buffer = bytearray()
+        self._path = ""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: "ReadableBuffer") -> int:
+        before = len(self._buffer)
+        self._buffer += content
+        written = len(self._buffer) - before
+        while len(self._buffer) >= LONGEST_PIECE:
+            self._store(bytes(self._buffer[:LONGEST_PIECE]))
+            del self._buffer[:LONGEST_PIECE]
+        return written
+
+    def note(self, path: str) -> None:
+        """Show progress and renew the lease, whether or not a piece is full."""
+        self._path = path
+        self._renew()
+
+    def end(self) -> None:
+        """Store the rest and finish the export."""
+        if self._buffer:
+            self._store(bytes(self._buffer))
+        _end(self._export, State.FINISHED)
+
+    def _store(self, piece: bytes) -> None:
+        with transaction.atomic():
+            self._export.pieces += 1
+            self._export.size += len(piece)
+            self._renew()
+            ExportPiece.objects.create(
+                export=self._export, number=self._export.pieces - 1, content=piece
+            )
+        reset_queries()  # Django keeps them in debug mode, and with them the whole archive.
+
+    def _renew(self) -> None:
+        until = Now() + timedelta(seconds=_lease_s())
+        held = _leased(self._export).filter(lease_until__gte=Now())
+        progress = {"pieces": self._export.pieces, "size": self._export.size}
+        if self._is_stopping() or not held.update(
+            lease_until=until, now_writing=self._path, **progress
+        ):
+            raise _LeaseLostError
