@@ -9,7 +9,7 @@ from delivery.models import Edition
 from subscribers.consent.consent_details import REFUSED_ON_SENDING
 from subscribers.links import request_token
 from subscribers.links.request_token import Request
-from subscribers.links.unsubscribe_token import tokens_for
+from subscribers.links.unsubscribe_token import PREFERENCES, tokens_for
 from subscribers.models import Subscriber, Suppression
 from subscribers.reserve_ids import reserve_ids
 from subscribers.suppression.apply_provider_events import apply_events
@@ -69,6 +69,11 @@ class RegisteredReaders:
         # reverse() is too slow for every copy of an issue. A test compares the two.
         base_url = f"{settings.SITE_URL}/unsubscribe/"
         return [f"{base_url}{token}/" for token in tokens_for(recipients)]
+
+    def preferences_urls(self, recipients: Sequence[int]) -> list[str]:
+        """Return the absolute URL at which each reader chooses topics."""
+        base_url = f"{settings.SITE_URL}/preferences/"
+        return [f"{base_url}{token}/" for token in tokens_for(recipients, PREFERENCES)]
 
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
         """Return the link of a transactional mail: to confirm, or to see personal data."""

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from subscribers.data_requests import data_request_view
+from subscribers.leaving.preferences_view import preferences
 from subscribers.leaving.unsubscribe_view import unsubscribe
 from subscribers.signup import confirm_view, signup_view
 
@@ -18,6 +19,7 @@ urlpatterns = [
     path("record/<str:token>/record.json", data_request_view.download_data, name="download_data"),
     path("record/<str:token>/leave/", data_request_view.leave_here, name="leave_here"),
     path("record/<str:token>/erase/", data_request_view.erase_data, name="erase_data"),
+    path("preferences/<str:token>/", preferences, name="preferences"),
     path("unsubscribe/<str:token>/", unsubscribe, name="unsubscribe"),
     # Without the last slash too: a redirect would turn a one-click POST into a GET (RFC 8058, 3.1).
     path("unsubscribe/<str:token>", unsubscribe),

@@ -34,6 +34,9 @@ class Readers(Protocol):
     def unsubscribe_urls(self, recipients: Sequence[int]) -> Sequence[str]:
         """Return the absolute one-click unsubscribe links of these readers, in order."""
 
+    def preferences_urls(self, recipients: Sequence[int]) -> Sequence[str]:
+        """Return the absolute links to these readers' choice of topics, in order."""
+
     def reserve_ids(self) -> None:
         """Skip ids that a database may have used after its backup.
 

@@ -46,14 +46,16 @@ def compose(
     newsletter: Newsletter,
     site_url: str,
     preheader: str = "",
+    has_topics: bool = False,
 ) -> MailParts:
     """Compose the mail of an edition.
 
     A whole document is kept, and a fragment gets frame and styles. A part without `{{
-    unsubscribe_url }}` gets a footer. Rooted URLs get `site_url`."""
+    unsubscribe_url }}` gets a footer; `has_topics`: with the link to choose topics. Rooted URLs
+    get `site_url`."""
     html = ""
     if _WHOLE_DOCUMENT.search(html_content):
-        html = _with_footer(html_content, newsletter)
+        html = _with_footer(html_content, newsletter, has_topics=has_topics)
     elif html_content.strip():
         letter = inline_styles(html_content)
         html = _render_letter(
@@ -65,8 +67,11 @@ def compose(
             home=f"{site_url}/",
             needs_title=not _begins_with(title, letter),
             needs_footer=not merge_fields.uses_field(letter, "unsubscribe_url"),
+            has_topics=has_topics and not merge_fields.uses_field(letter, "preferences_url"),
         )
-    text = _compose_text(text_content, newsletter) if text_content.strip() else ""
+    text = ""
+    if text_content.strip():
+        text = _compose_text(text_content, newsletter, has_topics=has_topics)
     return MailParts(_ROOTED_URL.sub(rf"\g<1>{site_url}/", html), text)
 
 
@@ -101,17 +106,19 @@ def _begins_with(title: str, letter: str) -> bool:
     return unescape(_TAG.sub("", heading)).casefold().split() == title.casefold().split()
 
 
-def _with_footer(document: str, newsletter: Newsletter) -> str:
+def _with_footer(document: str, newsletter: Newsletter, *, has_topics: bool) -> str:
     if merge_fields.uses_field(document, "unsubscribe_url"):
         return document
-    footer = render_to_string("mail/footer.html", {"newsletter": newsletter, "needs_footer": True})
+    context = {"newsletter": newsletter, "needs_footer": True, "has_topics": has_topics}
+    footer = render_to_string("mail/footer.html", context)
     ends = [match.start() for match in _END_OF_BODY.finditer(document)]
     end = ends[-1] if ends else len(document)
     return document[:end] + footer + document[end:]
 
 
-def _compose_text(content: str, newsletter: Newsletter) -> str:
+def _compose_text(content: str, newsletter: Newsletter, *, has_topics: bool) -> str:
     body = content.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     if merge_fields.uses_field(body, "unsubscribe_url"):
         return f"{body}\n"
-    return f"{body}\n\n{render_to_string('mail/footer.txt', {'newsletter': newsletter}).strip()}\n"
+    context = {"newsletter": newsletter, "has_topics": has_topics}
+    return f"{body}\n\n{render_to_string('mail/footer.txt', context).strip()}\n"

@@ -15,7 +15,7 @@ from delivery.reader_fields import FIELD_NAMES
 
 TITLE_FIELDS = (*FIELD_NAMES, "email")
 TITLE_FIELDS_SHOWN = ", ".join(f"{{{{ {name} }}}}" for name in TITLE_FIELDS)
-BODY_FIELDS = (*TITLE_FIELDS, "unsubscribe_url", "archive_url")
+BODY_FIELDS = (*TITLE_FIELDS, "unsubscribe_url", "preferences_url", "archive_url")
 
 # Blanks around a name are stripped afterwards: a pattern with blanks would try every division of a
 # long run of blanks. The pattern begins with literal braces, so that the search can skip to them.

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.mail.json_template import JsonTemplate, ValueMarkers
-from delivery.mail.merge_fields import TITLE_FIELDS, Field, FieldTemplate
+from delivery.mail.merge_fields import TITLE_FIELDS, Field, FieldTemplate, uses_field
 from delivery.mail.test_letter import mark_subject
 from delivery.mail.transactional_mail import KIND_BY_ISSUE, newsletter_values, provider_tag
 from delivery.models import Edition, Newsletter
@@ -32,10 +32,11 @@ _COLUMNS = ("recipient", "email", *FIELD_NAMES)
 class Links:
     """The targets of a reader's links.
 
-    `unsubscribe_urls` takes recipients; `transactional_url` a kind of mail, a recipient and the
-    version. `handles_unsubscribes` is false where Postmark handles them."""
+    `unsubscribe_urls` and `preferences_urls` take recipients; `transactional_url` a kind of mail, a
+    recipient and the version. `handles_unsubscribes` is false where Postmark handles them."""
 
     unsubscribe_urls: Callable[[Sequence[int]], Sequence[str]]
+    preferences_urls: Callable[[Sequence[int]], Sequence[str]]
     transactional_url: Callable[[str, int, int], str]
     handles_unsubscribes: bool
 
@@ -68,6 +69,8 @@ class Renderer:
             self._own = {name: name for name in own} | {"unsubscribe_url": "link"}
         is_test = edition.kind == Edition.Kind.TEST
         title, html, text = edition.title, edition.html_mail, edition.text_mail
+        if any(uses_field(part, "preferences_url") for part in (html, text)):
+            self._own["preferences_url"] = "preferences_url"
         self._title = FieldTemplate(mark_subject(title) if is_test else title, html=False)
         self._html = FieldTemplate(html, html=True) if html else None
         self._text = FieldTemplate(text, html=False) if text else None
@@ -96,6 +99,8 @@ class Renderer:
         names = (*_COLUMNS, *self._edition.merge_fields)
         columns: dict[str, Any] = dict(zip(names, zip(*recipients, strict=True), strict=True))
         columns["link"] = self._links(columns["recipient"])
+        if "preferences_url" in self._own:
+            columns["preferences_url"] = self._urls.preferences_urls(columns["recipient"])
         columns["recipient"] = [*map(str, columns["recipient"])]
         if self._title.has_fields:
             own = {field: columns[name] for field, name in self._own.items()}

@@ -307,6 +307,7 @@ def renderer_of(edition: Edition) -> Renderer:
     """Make the renderer of an edition that is sent."""
     links = Links(
         readers.registered().unsubscribe_urls,
+        readers.registered().preferences_urls,
         readers.registered().mail_link,
         handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
     )

@@ -142,6 +142,7 @@ def render_edition(edition: Edition) -> SafeString:
         edition.html_content,
         edition.text_content,
         leave_url=settings.SITE_URL + reverse("subscribers:ask_to_leave"),
+        choose_url=settings.SITE_URL + reverse("subscribers:request_data"),
         archive_url=edition.archive_url,
     )
 

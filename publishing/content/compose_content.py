@@ -12,6 +12,7 @@ from delivery.models import Newsletter
 from delivery.reader_fields import ReaderField
 from publishing.content.edition_content import Content
 from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.topics import has_topics
 
 
 def compose_content(content: Content) -> MailParts:
@@ -23,6 +24,7 @@ def compose_content(content: Content) -> MailParts:
         newsletter=Newsletter.objects.get_current(),
         site_url=settings.SITE_URL,
         preheader=content.preheader,
+        has_topics=has_topics(),
     )
 
 

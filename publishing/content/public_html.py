@@ -50,10 +50,14 @@ _H1 = re.compile(r"<(/?)h1\b")
 
 
 def render_public_issue(
-    title: str, html: str, text: str, *, leave_url: str, archive_url: str
+    title: str, html: str, text: str, *, leave_url: str, choose_url: str, archive_url: str
 ) -> SafeString:
     """Return a letter with each field's fallback; plain text becomes paragraphs."""
-    values = {"unsubscribe_url": leave_url, "archive_url": archive_url}
+    values = {
+        "unsubscribe_url": leave_url,
+        "preferences_url": choose_url,
+        "archive_url": archive_url,
+    }
     if html.strip():
         body = FieldTemplate(html, html=True).fill(values)
     else:

@@ -70,8 +70,16 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
         text_mail=mail.text,
         archive_url=settings.SITE_URL + place,
     )
-    link = settings.SITE_URL + reverse("subscribers:unsubscribe", args=[INVALID_TOKEN])
-    links = Links(lambda ids: [link] * len(ids), lambda *_: "", handles_unsubscribes=True)
+    leave, choose = (
+        settings.SITE_URL + reverse(f"subscribers:{page}", args=[INVALID_TOKEN])
+        for page in ("unsubscribe", "preferences")
+    )
+    links = Links(
+        lambda ids: [leave] * len(ids),
+        lambda ids: [choose] * len(ids),
+        lambda *_: "",
+        handles_unsubscribes=True,
+    )
     renderer = Renderer(edition, newsletter, links, sender=settings.FROM_EMAIL)
     message = orjson.loads(renderer.body([reader], uuid.UUID(int=0)))[0]
     return Preview(

@@ -9,7 +9,7 @@ _WORD = re.compile(r"[^\W_]+(?:(?:['’.@_-]|(?<=\d)[,:](?=\d))[^\W_]+)*")
 _ADDRESS = re.compile(r"\b(?:https?://|mailto:|tel:)[^\s<>]+", re.IGNORECASE)
 _POSTMARK_FIELD = re.compile(r"\{\{\{[^{}]*\}\}\}")
 _TAG = re.compile(r"<[^<>]*>")
-_ADDRESSES = frozenset({"unsubscribe_url", "archive_url"})
+_ADDRESSES = frozenset({"unsubscribe_url", "preferences_url", "archive_url"})
 
 
 def count_words(text: str) -> int:

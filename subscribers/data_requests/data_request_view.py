@@ -17,9 +17,11 @@ from subscribers.data_requests.data_request import LINK_DAYS, load_data_link, st
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
+from subscribers.fields.topics import has_topics
 from subscribers.leaving.leave import leave
 from subscribers.links.see_other import see_other
 from subscribers.links.token_page import protect_token_page, token_page
+from subscribers.links.unsubscribe_token import PREFERENCES, token_for
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 from subscribers.refusal_sentences import InputRefusal, sentence_of
@@ -70,7 +72,9 @@ def show_data(request: HttpRequest, token: str, subscriber: int) -> HttpResponse
     if data is None:
         return token_page(request, "erased", status=410)
     words = describe(data, to_reader=True)
-    return token_page(request, "personal_data", {"data": data, "words": words, "token": token})
+    topics = token_for(subscriber, PREFERENCES) if has_topics() else ""
+    context = {"data": data, "words": words, "token": token, "preferences_token": topics}
+    return token_page(request, "personal_data", context)
 
 
 @require_safe

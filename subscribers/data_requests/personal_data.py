@@ -19,9 +19,11 @@ from delivery.models import (
     ProviderSuppression,
     SuppressionChange,
 )
+from delivery.reader_fields import FIELD_NAMES
 from delivery.retention.anonymise import load_events_about
+from subscribers.fields.reader_fields import load_own_fields
 from subscribers.links.token_page import protect_token_page
-from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
+from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression, Tag
 from subscribers.models.consent_record import Act
 
 # JSON keys that differ from the attributes below. Programs rely on them.
@@ -46,6 +48,11 @@ class PersonalData:
     id: int
     address: str
     values: Mapping[str, str]
+    fields: Mapping[str, str]  # the author's own, by key
+    field_labels: Mapping[str, str]
+    topics: Sequence[str]
+    tags: Sequence[str]
+    declined: Sequence[str]
     state: str
     since: datetime
     known_since: datetime
@@ -67,7 +74,7 @@ class PersonalData:
             value = getattr(self, field.name)
             if field.name == "values":
                 entries.update(value)
-            elif field.name != "id":
+            elif field.name not in ("id", "field_labels"):
                 entries[_KEYS.get(field.name, field.name)] = value
         return orjson.dumps(entries, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
@@ -89,10 +96,16 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
     dropped = Edition.objects.filter(
         deliveries_dropped_at__isnull=False, published_at__gte=reader.created_at
     )
+    topics, tags, declined = _load_tags(reader)
     return PersonalData(
         id=reader.pk,
         address=reader.email,
-        values=reader.values_of_fields,
+        values=_columns(reader),
+        fields=reader.fields,
+        field_labels={field.name: str(field.label) for field in load_own_fields()},
+        topics=topics,
+        tags=tags,
+        declined=declined,
         state=reader.state,
         since=reader.since,
         known_since=reader.created_at,
@@ -124,12 +137,31 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
     )
 
 
+def _columns(row: Subscriber | ConsentRecord) -> dict[str, str]:
+    return {name: getattr(row, name) for name in FIELD_NAMES}
+
+
+def _load_tags(reader: Subscriber) -> tuple[list[str], list[str], list[str]]:
+    """Load the names: topics and other tags of the reader, and topics that they left."""
+    tags = Tag.objects.filter(id__in=[*reader.tags, *reader.declined]).order_by("name")
+    topics: list[str] = []
+    others: list[str] = []
+    declined: list[str] = []
+    for tag in tags:
+        names = declined if tag.pk in reader.declined else topics if tag.is_topic else others
+        names.append(tag.name)
+    return topics, others, declined
+
+
 def _load_consent(reader: Subscriber) -> list[Entry]:
+    names = dict(Tag.objects.values_list("id", "name"))
     records = ConsentRecord.objects.filter(subscriber=reader).order_by("id")
     return [
         {
             **{key: getattr(record, key) for key in ("at", "act", "how", "network")},
-            **record.values_of_fields,
+            **_columns(record),
+            "fields": record.fields,
+            "tags": [names[tag] for tag in record.tags if tag in names],
             "wording": record.wording.text if record.wording else "",
             "file": record.subscriber_import.filename if record.subscriber_import else "",
             "detail": record.detail,

@@ -66,6 +66,8 @@ ACTS: Mapping[str, StrPromise] = {
     Act.BLOCKED: gettext_lazy("Blocked"),
     Act.RECORD_ASKED: gettext_lazy("Requested the data"),
     Act.STATED: gettext_lazy("Added as confirmed"),
+    Act.CHOSE_TOPICS: gettext_lazy("Topics chosen by the reader"),
+    Act.LEFT_TOPICS: gettext_lazy("Topics left by the reader"),
 }
 WAYS: Mapping[str, StrPromise] = {
     How.FORM: gettext_lazy("on our page"),
@@ -82,6 +84,8 @@ MAILS_SHOWN = 50  # the latest; the download has all
 _TO_THE_READER: Mapping[str, StrPromise] = {
     Act.CONFIRMED: gettext_lazy("Confirmed by you"),
     Act.RECORD_ASKED: gettext_lazy("Requested your data"),
+    Act.CHOSE_TOPICS: gettext_lazy("Topics you chose"),
+    Act.LEFT_TOPICS: gettext_lazy("Topics you left"),
     How.ONE_CLICK: gettext_lazy("by the unsubscribe button of your mail program"),
 }
 
@@ -93,8 +97,15 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
         why = why_suppressed(held["reason"], held["origin"])
         suppression = _("This address gets no mail: {reason}.").format(reason=why)
     fields = [(field.label, data.values.get(field.name, "")) for field in READER_FIELDS]
+    fields += [(data.field_labels.get(key, key), value) for key, value in data.fields.items()]
+    groups = (
+        (_("Topics"), data.topics),
+        (_("Topics left"), data.declined),
+        (_("Tags"), data.tags),
+    )
     return {
         "fields": [(_("Address"), data.address), *fields],
+        "groups": [(label, ", ".join(names)) for label, names in groups if names],
         "state": STATES[data.state].words,
         "source": _source(data),
         "suppression": suppression,
@@ -110,7 +121,7 @@ def _sections(data: PersonalData, words: Mapping[str, StrPromise]) -> Iterator[d
         "id": "consent",
         "title": _("Consent"),
         "count": ngettext("{n} record", "{n} records", records).format(n=digits(records)),
-        "rows": [_consent(entry, words) for entry in data.consent],
+        "rows": [_consent(entry, data.field_labels, words) for entry in data.consent],
         "notes": [] if data.consent else [_("There are no records.")],
     }
     if data.bounces:
@@ -189,7 +200,7 @@ def _provider(data: PersonalData) -> list[str]:
     return sentences
 
 
-def _consent(entry: Entry, instead: Mapping[str, StrPromise]) -> Entry:
+def _consent(entry: Entry, labels: Mapping[str, str], instead: Mapping[str, StrPromise]) -> Entry:
     words = {**ACTS, **WAYS, **instead}
     act, how = (words.get(str(code), str(code)) for code in (entry["act"], entry["how"]))
     # “Imported” would repeat “By an import”.
@@ -199,6 +210,9 @@ def _consent(entry: Entry, instead: Mapping[str, StrPromise]) -> Entry:
     details += [
         f"{field.label}: {value}" for field in READER_FIELDS if (value := entry[field.name])
     ]
+    details += [f"{labels.get(key, key)}: {value}" for key, value in entry["fields"].items()]
+    if entry["tags"]:
+        details.append(_("Tags of the form: {names}").format(names=", ".join(entry["tags"])))
     if entry["file"]:
         details.append(_("File: {name}").format(name=entry["file"]))
     if entry["detail"]:

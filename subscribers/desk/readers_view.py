@@ -16,6 +16,7 @@ from subscribers.desk import reader_list
 from subscribers.desk.reader_list import ReaderFilter, SearchTookTooLongError
 from subscribers.desk.readers_csv import csv_lines
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
+from subscribers.fields.topics import read_tag_ids
 from subscribers.files.safe_csv import csv_download
 from subscribers.models import Subscriber, Tag
 from subscribers.models.consent_record import How
@@ -79,7 +80,7 @@ def readers_file(request: HttpRequest) -> StreamingHttpResponse:
 @require_safe
 def embed_form(request: HttpRequest) -> HttpResponse:
     """Show the HTML of a sign-up form for another site, with the chosen tags."""
-    chosen = {int(tag) for tag in request.GET.getlist("tag") if tag.isdecimal() and len(tag) < 10}
+    chosen = read_tag_ids(request.GET.getlist("tag"))
     tags = [(tag, tag.pk in chosen) for tag in Tag.objects.order_by(Lower("name"))]
     ids = [tag.pk for tag, is_chosen in tags if is_chosen]
     html = embed_form_html(settings.SITE_URL, form_fields(), ids)

@@ -1,5 +1,7 @@
 """The page on which readers unsubscribe."""
 
+from typing import Any
+
 from django.core.exceptions import BadRequest, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
@@ -9,9 +11,10 @@ from django.views.decorators.http import require_http_methods
 from delivery.mail.test_letter import TEST_RECIPIENT
 from subscribers.address import mask_address
 from subscribers.client_network import network_of
+from subscribers.fields.topics import has_topics
 from subscribers.leaving.leave import leave
 from subscribers.links.token_page import token_page
-from subscribers.links.unsubscribe_token import read
+from subscribers.links.unsubscribe_token import PREFERENCES, read, token_for
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
 
@@ -41,22 +44,30 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """
     subscriber_id = read(token)
     if subscriber_id is None:
-        return _page(request, "unknown_link", status=404)
+        return reader_page(request, "unknown_link", status=404)
     if subscriber_id == TEST_RECIPIENT:
-        return _page(request, "test_letter_link")
+        return reader_page(request, "test_letter_link")
     leaves = request.method == "POST"
     if leaves:
         leave(subscriber_id, unsubscribe_channel(request), network=network_of(request))
     reader = Subscriber.objects.filter(id=subscriber_id).first()
     has_left = leaves or reader is None or reader.unsubscribed_at is not None
-    return _page(request, "unsubscribed" if has_left else "unsubscribe", reader)
+    if has_left:
+        return reader_page(request, "unsubscribed", reader)
+    topics = token_for(subscriber_id, PREFERENCES) if has_topics() else ""
+    return reader_page(request, "unsubscribe", reader, preferences_token=topics)
 
 
-def _page(
-    request: HttpRequest, page: str, reader: Subscriber | None = None, status: int = 200
+def reader_page(
+    request: HttpRequest,
+    page: str,
+    reader: Subscriber | None = None,
+    status: int = 200,
+    **context: Any,
 ) -> HttpResponse:
+    """Render the page of a link in a letter, with the masked address of its reader."""
     address = mask_address(reader.email) if reader else ""
-    response = token_page(request, page, {"address": address}, status)
+    response = token_page(request, page, {"address": address, **context}, status)
     # No form here needs an origin, so the referrer can be hidden from our own site too.
     response["Referrer-Policy"] = "no-referrer"
     return response

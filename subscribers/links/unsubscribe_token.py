@@ -1,24 +1,27 @@
-"""Tokens of unsubscribe links: the reader's id, sealed (`sealed_token.py`)."""
+"""Tokens of the links in letters: the reader's id, sealed (`sealed_token.py`).
+
+They unsubscribe, or choose topics: each token works for its purpose only."""
 
 from collections.abc import Iterable
 
 from subscribers.links.sealed_token import seal_all, unseal
 
-PURPOSE = "unsubscribe"
+UNSUBSCRIBE = "unsubscribe"
+PREFERENCES = "preferences"
 NUMBER_BYTES = 8  # a bigint
 
 
-def token_for(subscriber_id: int) -> str:
+def token_for(subscriber_id: int, purpose: str = UNSUBSCRIBE) -> str:
     """Return the permanent token of a reader: 28 URL-safe characters."""
-    return tokens_for([subscriber_id])[0]
+    return tokens_for([subscriber_id], purpose)[0]
 
 
-def tokens_for(subscriber_ids: Iterable[int]) -> list[str]:
+def tokens_for(subscriber_ids: Iterable[int], purpose: str = UNSUBSCRIBE) -> list[str]:
     """Return the tokens of these readers, in their order."""
-    return seal_all(PURPOSE, [number.to_bytes(NUMBER_BYTES, "big") for number in subscriber_ids])
+    return seal_all(purpose, [number.to_bytes(NUMBER_BYTES, "big") for number in subscriber_ids])
 
 
-def read(token: str) -> int | None:
-    """Return the reader's id; None if the token is unknown."""
-    number = unseal(PURPOSE, token, NUMBER_BYTES)
+def read(token: str, purpose: str = UNSUBSCRIBE) -> int | None:
+    """Return the reader's id; None if the token is unknown for `purpose`."""
+    number = unseal(purpose, token, NUMBER_BYTES)
     return None if number is None else int.from_bytes(number, "big")

@@ -23,6 +23,8 @@ class Act(models.TextChoices):
     BLOCKED = "blocked", "was blocked"
     RECORD_ASKED = "record asked", "requested their data"
     STATED = "stated", "was added; consent was given elsewhere"
+    CHOSE_TOPICS = "chose topics", "chose topics"
+    LEFT_TOPICS = "left topics", "left topics"
 
 
 class How(models.TextChoices):

@@ -31,7 +31,7 @@ def test_yardstick_sends_a_2_kb_message_like_the_workers() -> None:
     headers = {header["Name"]: header["Value"] for header in plain["Headers"]}
     link = headers["List-Unsubscribe"].strip("<>")
     edition = Edition(issue_id=issue, version=1, stream="broadcast", title=TITLE, html_mail=LETTER)
-    links = Links(lambda _: [link], lambda *_: "", handles_unsubscribes=True)
+    links = Links(lambda _: [link], lambda _: [], lambda *_: "", handles_unsubscribes=True)
     renderer = Renderer(edition, Newsletter(name="The Homing Letter"), links, sender=SENDER)
     written = renderer.body([READER], attempt)
     [message] = orjson.loads(written)

@@ -287,6 +287,21 @@ def test_a_text_without_unsubscribe_link_gets_a_footer() -> None:
     )
 
 
+def test_footers_link_to_the_choice_of_topics_once() -> None:
+    def made(html: str, text: str) -> str:
+        parts = compose("T", html, text, newsletter=NEWSLETTER, site_url=SITE, has_topics=True)
+        assert unknown_fields(parts.html + parts.text) == []
+        return f"{parts.html}|{parts.text}"
+
+    link = "{{ preferences_url }}"
+    for html in ("<p>x</p>", DOCUMENT):
+        before, _, after = made(html, "x").partition("|")
+        assert before.count(link) == 1
+        assert f"Unsubscribe: {{{{ unsubscribe_url }}}}\nChoose topics: {link}\n" in after
+    assert made(f"<p>{link}</p>", "").count(link) == 1
+    assert link not in mail("<p>x</p>", "x").html + mail("<p>x</p>", "x").text
+
+
 def test_text_with_unsubscribe_link_keeps_its_words() -> None:
     text = mail(text="a\r\nb\rc {{ unsubscribe_url }}\r\n").text
     assert text == "a\nb\nc {{ unsubscribe_url }}\n"

@@ -125,7 +125,7 @@ def test_long_run_of_blanks_is_parsed_quickly() -> None:
     assert unknown_fields(text) == []
 
 
-ALLOWED = "You can use: name, email, unsubscribe_url, archive_url."
+ALLOWED = "You can use: name, email, unsubscribe_url, preferences_url, archive_url."
 
 
 @pytest.mark.parametrize(

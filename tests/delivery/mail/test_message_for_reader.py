@@ -2,6 +2,7 @@
 
 import email.header
 import uuid
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -27,6 +28,11 @@ KEY = "0d9c8b7a6f5e4d3c8b1a09f8e7d6c5b4.1.7"
 READER: Recipient = (7, "Reader+x@example.net", "Rita")
 
 
+def unused(_: Sequence[int]) -> Sequence[str]:
+    """Fail: a letter without the field must not cost the links of its readers."""
+    raise AssertionError
+
+
 def message(
     copy: Recipient = READER,
     attempt: uuid.UUID = ATTEMPT,
@@ -39,6 +45,7 @@ def message(
     reply_to: str = "ada@example.org",
     newsletter: str = "Ada's Letter",
     handles_unsubscribes: bool = True,
+    preferences_urls: Callable[[Sequence[int]], Sequence[str]] = unused,
 ) -> dict[str, Any]:
     edition = Edition(
         issue_id=ISSUE,
@@ -53,6 +60,7 @@ def message(
         lambda recipients: [
             f"https://letter.example.org/unsubscribe/t{one}/" for one in recipients
         ],
+        preferences_urls,
         lambda *_: "",
         handles_unsubscribes=handles_unsubscribes,
     )
@@ -61,6 +69,17 @@ def message(
     [made] = orjson.loads(renderer.body([copy], attempt))
     assert isinstance(made, dict)
     return made
+
+
+def test_a_letter_may_link_to_the_choice_of_topics() -> None:
+    made = message(
+        html='<a href="{{ preferences_url }}">Topics</a>',
+        text="{{ preferences_url }} {{ unsubscribe_url }}",
+        preferences_urls=lambda recipients: [f"https://a.example/{one}?a&b" for one in recipients],
+        handles_unsubscribes=False,
+    )
+    assert made["HtmlBody"] == '<a href="https://a.example/7?a&amp;b">Topics</a>'
+    assert made["TextBody"] == "https://a.example/7?a&b {{{ pm:unsubscribe }}}"
 
 
 def headers(made: dict[str, Any]) -> dict[str, str]:
@@ -261,6 +280,7 @@ def renderer(title: str, html: str, text: str) -> Renderer:
     newsletter = Newsletter(name="100 % Ada", reply_to="ada@example.org")
     links = Links(
         lambda recipients: [url_of(recipient) for recipient in recipients],
+        unused,
         lambda *_: "",
         handles_unsubscribes=True,
     )

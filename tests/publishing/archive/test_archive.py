@@ -64,7 +64,8 @@ def test_merge_fields_are_filled_for_nobody_in_particular(public_window, print_l
     address = print_letter(
         title="For {{ name|you }}",
         html="<p>Dear {{ name|reader }}, <i>{{ name }}{{ email }}</i>"
-        '<a href="{{ unsubscribe_url }}">leave</a> <a href="{{ archive_url }}">web</a></p>',
+        '<a href="{{ unsubscribe_url }}">leave</a> <a href="{{ archive_url }}">web</a>'
+        '<a href="{{ preferences_url }}">topics</a></p>',
     )
 
     page = public_window.get(address)
@@ -73,6 +74,7 @@ def test_merge_fields_are_filled_for_nobody_in_particular(public_window, print_l
     assert "Dear reader, <i></i>" in page.html
     # The page links to unsubscribing, although it does not know its reader.
     assert 'href="https://letter.example.org/unsubscribe/"' in page.html
+    assert 'href="https://letter.example.org/record/"' in page.html
     assert "Email me the link" in public_window.get("/unsubscribe/").words
     assert f'href="https://letter.example.org{address}"' in page.html
     assert "{{" not in page.html

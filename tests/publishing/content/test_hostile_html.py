@@ -98,9 +98,11 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "read for the check sheet": ParsedLetter,
     "check sheet": found,
     "text part": html_to_text,
-    "archive": lambda letter: render_public_issue("x", letter, "", leave_url="/", archive_url="/"),
+    "archive": lambda letter: render_public_issue(
+        "x", letter, "", leave_url="/", choose_url="/", archive_url="/"
+    ),
     "archive of text": lambda letter: render_public_issue(
-        "x", "", letter, leave_url="/", archive_url="/"
+        "x", "", letter, leave_url="/", choose_url="/", archive_url="/"
     ),
     "feed": sanitise_html,
     "summary": lambda letter: summarise(letter, letter),

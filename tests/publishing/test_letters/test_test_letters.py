@@ -35,7 +35,7 @@ from publishing.test_letters.test_letters import is_settled, letter_sentence
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.delivery_hooks import RegisteredReaders
-from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression
+from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression, Tag
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.webhook_events import PASSWORD, USER, event, key_of, post
 from tests.publishing.author_browser import FORM, LETTER, WindowOf
@@ -151,6 +151,7 @@ def test_a_test_letter_differs_from_a_readers_only_in_links(
             posted["text_content"],
         )
     )
+    Tag.objects.create(name="Birds", is_topic=True)
     window.post(TEST, **posted, idempotency_key="k", test_email="ada@posthouse.example")
     publish(author.pk, "key", content, hold_s=0)
     worker.deliver_all()
@@ -161,9 +162,13 @@ def test_a_test_letter_differs_from_a_readers_only_in_links(
 
     def without_links(item, recipient, archive):
         (link,) = readers.unsubscribe_urls([recipient])
+        (topics,) = readers.preferences_urls([recipient])
         parts = [item["HtmlBody"], item["TextBody"], str(item["Headers"][3:])]
         assert all(link in part for part in parts)
-        return [part.replace(link, "LEAVE").replace(archive, "ARCHIVE") for part in parts]
+        assert topics in parts[0]
+        for url, name in ((link, "LEAVE"), (topics, "TOPICS"), (archive, "ARCHIVE")):
+            parts = [part.replace(url, name) for part in parts]
+        return parts
 
     edition = Edition.objects.get(kind="newsletter")
     assert without_links(

@@ -7,6 +7,21 @@ an unsubscribe is applied and recorded once
     leave: filter(id=subscriber_id«, unsubscribed_at=None»)
     test_repeated_unsubscribes_are_recorded_once
     test_the_first_time_of_unsubscribing_is_kept
+GET changes no topics
+    preferences: saves = «request.method == "POST" → True»
+    test_opening_the_page_changes_nothing
+a topic that the reader leaves is declined
+    CHOOSE: tags_with(tags_without(reader.declined, joined), '{}', «abandoned → '{}'»)
+    test_leaving_and_choosing_topics_is_recorded
+readers choose topics only, not other tags
+    preferences: request.POST.getlist("shown")) «& {topic.pk for topic in topics}»
+    test_the_choice_covers_only_topics_on_the_page
+a choice of topics sees the result of a simultaneous one
+    CHOOSE: unsubscribed_at IS NULL «FOR UPDATE»
+    test_a_choice_waits_for_another_and_sees_its_result
+the link to choose topics does not unsubscribe
+    read: unseal(«purpose → UNSUBSCRIBE», token, NUMBER_BYTES)
+    test_links_for_another_purpose_or_no_reader_show_no_topics
 erasing removes address and name from every copy
     _NO_VALUES: for name in («"address", *FIELD_NAMES → FIELD_NAMES»)
     test_all_copies_of_an_erased_reader_lose_address_and_name

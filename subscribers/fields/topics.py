@@ -1,0 +1,20 @@
+"""Topics: the tags that readers see and choose themselves."""
+
+from collections.abc import Iterable
+
+from subscribers.models import Tag
+
+
+def load_topics() -> list[Tag]:
+    """Load the topics by name."""
+    return sorted(Tag.objects.filter(is_topic=True), key=lambda topic: topic.name.casefold())
+
+
+def has_topics() -> bool:
+    """Whether readers can choose topics."""
+    return Tag.objects.filter(is_topic=True).exists()
+
+
+def read_tag_ids(values: Iterable[str]) -> set[int]:
+    """Read the ids of tags in a form or a URL, without values that are none."""
+    return {int(value) for value in values if value.isdecimal() and len(value) < 10}

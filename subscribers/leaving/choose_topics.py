@@ -1,0 +1,40 @@
+"""The reader's own choice of topics."""
+
+from collections.abc import Collection
+
+from django.db import connection
+
+# One statement, so that the record says what changed when two windows save at once. A topic that
+# the reader never had is not declined. Names are as at that time, for the record.
+CHOOSE = """
+    WITH reader AS (
+        SELECT id, tags, declined, tags_without(%(chosen)s, tags) AS joined,
+               tags_without(tags, tags_without(tags, %(others)s)) AS abandoned
+          FROM subscriber WHERE id = %(reader)s AND unsubscribed_at IS NULL FOR UPDATE
+    ), changed AS (
+        UPDATE subscriber
+           SET tags = tags_with(tags_without(reader.tags, abandoned), '{}', joined),
+               declined = tags_with(tags_without(reader.declined, joined), '{}', abandoned)
+          FROM reader
+         WHERE subscriber.id = reader.id AND (joined <> '{}' OR abandoned <> '{}')
+        RETURNING subscriber.id
+    )
+    INSERT INTO consent_record (subscriber_id, act, how, network, detail)
+    SELECT reader.id, act, 'link', %(network)s,
+           (SELECT string_agg(name, ', ' ORDER BY lower(name)) FROM tag WHERE id = ANY(topics))
+      FROM reader JOIN changed ON changed.id = reader.id,
+           LATERAL (VALUES ('left topics', abandoned),
+                           ('chose topics', joined)) AS acts (act, topics)
+     WHERE topics <> '{}'
+"""
+
+
+def choose_topics(
+    reader: int, chosen: Collection[int], others: Collection[int], *, network: str = ""
+) -> None:
+    """Put the `chosen` topics on a reader and take the `others` off, and record it.
+
+    Topics in neither stay as they are. An unsubscribed reader stays unchanged."""
+    topics = {"chosen": [*chosen], "others": [*others]}
+    with connection.cursor() as cursor:
+        cursor.execute(CHOOSE, {"reader": reader, "network": network, **topics})

@@ -1,0 +1,188 @@
+"""The page on which readers choose their topics."""
+
+import json
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.test import Client
+
+from delivery.mail.test_letter import TEST_RECIPIENT
+from subscribers.data_requests.personal_data import load_personal_data
+from subscribers.data_requests.personal_data_sentences import describe
+from subscribers.delivery_hooks import RegisteredReaders
+from subscribers.leaving.choose_topics import choose_topics
+from subscribers.links.unsubscribe_token import PREFERENCES, token_for
+from subscribers.models import ConsentRecord, Subscriber, Tag
+from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
+from tests.subscribers.factories import SubscriberFactory
+from tests.subscribers.signup_browser import OverTls
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def visitor() -> Client:
+    """Make a client with CSRF checks and without cookies."""
+    return OverTls(enforce_csrf_checks=True)
+
+
+@pytest.fixture
+def topics() -> list[int]:
+    """Add two topics, and a tag that readers do not see."""
+    about = {"Birds": "Swifts & owls", "Fish": "", "Donors": ""}
+    return [
+        Tag.objects.create(name=name, is_topic=name != "Donors", description=text).pk
+        for name, text in about.items()
+    ]
+
+
+def link_of(reader: Subscriber) -> str:
+    return f"/preferences/{token_for(reader.pk, PREFERENCES)}/"
+
+
+def choose(visitor: Client, reader: Subscriber, shown: list[int], chosen: list[int]) -> Any:
+    return visitor.post(link_of(reader), {"shown": shown, "topic": chosen})
+
+
+def groups_of(reader: Subscriber) -> tuple[list[int], list[int]]:
+    reader.refresh_from_db()
+    return reader.tags, reader.declined
+
+
+def acts_of(reader: Subscriber) -> list[tuple[str, str, str]]:
+    records = ConsentRecord.objects.filter(subscriber=reader).order_by("id")
+    return list(records.values_list("act", "how", "detail"))
+
+
+def test_opening_the_page_changes_nothing(visitor: Client, topics: list[int]) -> None:
+    birds, fish, donors = topics
+    reader = SubscriberFactory(email="ada@posthouse.example.org", tags=[fish, donors])
+    page = visitor.get(link_of(reader))
+    assert page.status_code == visitor.head(link_of(reader)).status_code == 200
+    text = page.text.replace("<wbr>", "")
+    assert "a…a@posthouse.example.org" in text
+    assert reader.email not in text
+    assert "Swifts &amp; owls" in text
+    assert "Donors" not in text
+    assert text.count("checkbox") == 2
+    assert text.index(f'id="topic{birds}"') < text.index(" checked") > text.index(">Birds<")
+    assert f"/unsubscribe/{token_for(reader.pk)}/" in text
+    assert "<script" not in text
+    assert not page.cookies
+    assert page.headers["Cache-Control"] == "no-store"
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert groups_of(reader) == ([fish, donors], [])
+    assert acts_of(reader) == []
+
+
+def test_leaving_and_choosing_topics_is_recorded(visitor: Client, topics: list[int]) -> None:
+    birds, fish, donors = topics
+    reader, other = SubscriberFactory.create_batch(2, tags=[fish, donors])
+    page = choose(visitor, reader, [birds, fish], [birds])
+    assert "Your choice is saved" in page.text
+    assert groups_of(reader) == ([birds, donors], [fish])
+    assert acts_of(reader) == [("left topics", "link", "Fish"), ("chose topics", "link", "Birds")]
+    # The same choice again changes and records nothing.
+    choose(visitor, reader, [birds, fish], [birds])
+    assert len(acts_of(reader)) == 2
+
+    choose(visitor, reader, [birds, fish], [birds, fish])
+    assert groups_of(reader) == ([birds, fish, donors], [])
+    assert acts_of(reader)[2:] == [("chose topics", "link", "Fish")]
+    assert groups_of(other) == ([fish, donors], [])
+
+
+def test_the_choice_covers_only_topics_on_the_page(visitor: Client, topics: list[int]) -> None:
+    birds, fish, donors = topics
+    reader = SubscriberFactory(tags=[fish])
+    # A topic of which the page knew nothing, one that was not the reader's, and a hidden tag.
+    choose(visitor, reader, [birds, donors], [donors, 999])
+    assert groups_of(reader) == ([fish], [])
+    visitor.post(link_of(reader), {"shown": ["x", "²", "9" * 30], "topic": [fish]})
+    assert groups_of(reader) == ([fish], [])
+    assert acts_of(reader) == []
+
+
+def test_only_the_reader_puts_a_left_topic_on_again(topics: list[int]) -> None:
+    reader = SubscriberFactory(declined=topics[:1])
+    with pytest.raises(IntegrityError, match="a_declined_topic_is_no_tag"), transaction.atomic():
+        Subscriber.objects.filter(pk=reader.pk).update(tags=topics[:1])
+
+
+def test_an_unsubscribed_reader_sees_so_and_stays_unchanged(
+    visitor: Client, topics: list[int]
+) -> None:
+    reader = SubscriberFactory(state="unsubscribed", tags=topics[:1])
+    for page in (visitor.get(link_of(reader)), choose(visitor, reader, topics[:2], [])):
+        assert "You are unsubscribed" in page.text
+    assert groups_of(reader) == (topics[:1], [])
+    assert acts_of(reader) == []
+
+
+def test_links_for_another_purpose_or_no_reader_show_no_topics(
+    visitor: Client, topics: list[int]
+) -> None:
+    reader = SubscriberFactory(tags=topics[:1])
+    for token in (token_for(reader.pk), "nonsense", "é"):
+        assert visitor.post(f"/preferences/{token}/", {"shown": topics}).status_code == 404
+    assert visitor.post(f"/unsubscribe/{token_for(reader.pk, PREFERENCES)}/").status_code == 404
+    test_letter = visitor.post(f"/preferences/{token_for(TEST_RECIPIENT, PREFERENCES)}/")
+    assert "This link is from a test letter" in test_letter.text
+    assert "You are unsubscribed" in visitor.get(link_of(Subscriber(pk=999))).text
+    assert groups_of(reader) == (topics[:1], [])
+
+
+def test_a_newsletter_without_topics_offers_none(visitor: Client) -> None:
+    reader = SubscriberFactory()
+    assert "There are no topics" in visitor.get(link_of(reader)).text
+    assert "/preferences/" not in visitor.get(f"/unsubscribe/{token_for(reader.pk)}/").text
+
+
+@pytest.mark.usefixtures("topics")
+def test_the_unsubscribe_page_offers_topics_instead(visitor: Client) -> None:
+    reader = SubscriberFactory()
+    assert link_of(reader) in visitor.get(f"/unsubscribe/{token_for(reader.pk)}/").text
+    (url,) = RegisteredReaders().preferences_urls([reader.pk])
+    assert url.endswith(link_of(reader))
+
+
+def test_personal_data_has_fields_topics_and_tags(visitor: Client, topics: list[int]) -> None:
+    birds, fish, donors = topics
+    reader = SubscriberFactory(fields={"city": "Graz"}, tags=[fish, donors])
+    choose(visitor, reader, [birds, fish], [birds])
+    data = load_personal_data(reader.pk)
+    assert data is not None
+    stored = json.loads(data.as_json())
+    assert {key: stored[key] for key in ("fields", "topics", "tags", "declined")} == {
+        "fields": {"city": "Graz"},
+        "topics": ["Birds"],
+        "tags": ["Donors"],
+        "declined": ["Fish"],
+    }
+    words = describe(data, to_reader=True)
+    assert words["fields"][-1] == ("city", "Graz")
+    assert words["groups"] == [("Topics", "Birds"), ("Topics left", "Fish"), ("Tags", "Donors")]
+    rows = words["sections"][0]["rows"]
+    assert [(row["sentence"], row["details"][-1]) for row in rows] == [
+        ("Topics you left", "Fish"),
+        ("Topics you chose", "Birds"),
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_choice_waits_for_another_and_sees_its_result() -> None:
+    birds, fish = (Tag.objects.create(name=name, is_topic=True).pk for name in ("Birds", "Fish"))
+    reader = SubscriberFactory(tags=[birds])
+    with transaction.atomic():
+        choose_topics(reader.pk, [fish], [birds])
+        other = beside(lambda: choose_topics(reader.pk, [birds], [fish]))
+        wait_until_somebody_waits(other)
+    other.result(PATIENCE_S)
+    assert groups_of(reader) == ([birds], [fish])
+    assert [(act, topic) for act, _, topic in acts_of(reader)] == [
+        ("left topics", "Birds"),
+        ("chose topics", "Fish"),
+        ("left topics", "Fish"),
+        ("chose topics", "Birds"),
+    ]
