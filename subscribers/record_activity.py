@@ -52,7 +52,7 @@ def record_export(by: uuid.UUID, state: str) -> None:
 
 
 def record_import_activity(code: str, by: uuid.UUID, record: SubscriberImport) -> None:
-    """Record an `upload`, `import` or `discard` of a file."""
+    """Record an `upload`, `import`, `undo` or `discard` of a file."""
     is_stated = code == "import" and record.confirmed
     params = {"statement": record.statement} if is_stated else {}
     flag = _FLAGS.get(code, CHANGE)

@@ -130,6 +130,7 @@ _TEXTS: Mapping[str, Promise] = {
     ),
     "delete_draft": gettext_lazy("{who} deleted the draft {thing}."),
     "upload": gettext_lazy("{who} uploaded {thing} to be checked."),
+    "undo": gettext_lazy("{who} undid the import of {thing}."),
     "discard": gettext_lazy("{who} discarded {thing}. No reader was imported."),
     "add_by_program": gettext_lazy("{who} added {thing} with a program."),
     "add": gettext_lazy("{who} added {thing}."),

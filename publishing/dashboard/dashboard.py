@@ -54,6 +54,7 @@ from publishing.progress.issue_list import rows_of
 from publishing.templatetags.desk import scheduled_for
 from subscribers.importing.import_page import status_sentence
 from subscribers.models import Subscriber, SubscriberImport
+from subscribers.models.subscriber_import import RUNNING
 from subscribers.permissions import MANAGE
 from subscribers.reader_totals import counts_by_state
 
@@ -222,10 +223,7 @@ def _health(zone: Any) -> list[HealthLine]:
 
 
 def _imports() -> HealthLine:
-    states = SubscriberImport.State
-    running = SubscriberImport.objects.filter(
-        state__in=(states.CHECKING, states.WAITING, states.RUNNING)
-    ).order_by("pk")[: SHOWN + 1]
+    running = SubscriberImport.objects.filter(state__in=RUNNING).order_by("pk")[: SHOWN + 1]
     names = [one.filename for one in running.only("filename")]
     if not names:
         return HealthLine(_("Imports"), "sent", "sent", _("None is running"))

@@ -1,4 +1,4 @@
-"""API calls that upload, check, show, start and discard imports."""
+"""API calls that upload, check, show, start, undo and discard imports."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +28,8 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.import_page import status_sentence
 from subscribers.importing.rejects_file import reject_lines
+from subscribers.importing.undo_import import start_undo
+from subscribers.importing.undo_sentences import why_not_undone
 from subscribers.models import SubscriberImport
 from subscribers.record_activity import record_import_activity
 
@@ -167,6 +169,31 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
 
 
 @router.post(
+    "/{int:import_id}/undo/",
+    response={200: Import, **problem_responses(404, *CHANGE_STATUSES)},
+    summary="Undo an import",
+    openapi_extra=KEY_PARAMETER,
+)
+def undo_import(request: HttpRequest, import_id: int) -> HttpResponse:
+    """
+    Take back added readers who were neither mailed nor changed and did not opt in.
+
+    A worker does it in the background. The same file can be imported again afterwards.
+    """
+
+    def work(_: str) -> HttpResponse:
+        record = _named(import_id)
+        if not start_undo(import_id):
+            raise ProblemError(ProblemType.NOT_NOW, why_not_undone(record))
+        record_import_activity("undo", get_caller(request).user.pk, record)
+        return json_response(
+            Import(**_import_fields(_named(import_id))), url=reverse("api:import", args=[import_id])
+        )
+
+    return run_call(request, None, work)
+
+
+@router.post(
     "/{int:import_id}/drop/",
     response={200: ImportDropped, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Discard a checked file",
@@ -248,6 +275,7 @@ def _import_fields(record: SubscriberImport) -> dict[str, Any]:
         "confirmed": record.confirmed,
         **record.counts,
         "skipped_because": sentences.skipped_sentences(record.skipped_because),
+        "undo": record.undo_counts if record.state in (State.UNDOING, State.UNDONE) else None,
         "percent": record.percent,
         "read_as": "{format}; {columns}".format_map(read_as) if read_as else "",
         "said": status_sentence(record),

@@ -13,7 +13,17 @@ from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.models.suppression import LONGEST_ADDRESS
 
 State = Literal["pending", "confirmed", "unsubscribed", "bounced", "complained"]
-ImportState = Literal["checking", "checked", "waiting", "running", "finished", "refused", "expired"]
+ImportState = Literal[
+    "checking",
+    "checked",
+    "waiting",
+    "running",
+    "finished",
+    "refused",
+    "expired",
+    "undoing",
+    "undone",
+]
 ADDRESS = "ada@posthouse.example.org"
 WHERE = Field(
     default="",
@@ -101,6 +111,16 @@ class ReaderActedOn(ResponseBody):
     state: State | None = Field(description="The state now; null after they are erased.")
 
 
+class UndoCounts(ResponseBody):
+    """What an undo did with the added readers; the total is `added` once it has ended."""
+
+    undone: int = Field(examples=[5011], description="Readers who are off the list again.")
+    kept_mailed: int = Field(examples=[40])
+    kept_opted_in: int = Field(examples=[7], description="Signed up or confirmed themselves.")
+    kept_changed: int = Field(examples=[2])
+    deleted: int = Field(examples=[0], description="Erased, or never confirmed, before the undo.")
+
+
 class Import(ResponseBody):
     """The status of an import, in the terms of `./homing import_subscribers`."""
 
@@ -117,7 +137,8 @@ class Import(ResponseBody):
     skipped: int = Field(examples=[0])
     rejected: int = Field(examples=[17])
     skipped_because: dict[str, int] = Field(description="The number of skipped rows by reason.")
-    percent: int = Field(ge=0, le=100, description="The part of the file that was read.")
+    undo: UndoCounts | None = Field(description="The undo so far; null for others.")
+    percent: int = Field(ge=0, le=100, description="The part of the file or undo that is done.")
     read_as: str = Field(description="How the file was read. Check this before you import.")
     said: str = Field(description="The status in a sentence or two.")
 

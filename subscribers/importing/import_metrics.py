@@ -13,7 +13,7 @@ def read_import_gauges(cursor: CursorWrapper) -> dict[str, Any]:
                extract(epoch FROM clock_timestamp() - min(coalesce(lease_until, started_at))
                    FILTER (WHERE lease_until IS NULL OR lease_until < clock_timestamp()))::float8
         FROM subscriber_import
-        WHERE state IN ('checking', 'waiting', 'running')
+        WHERE state IN ('checking', 'waiting', 'running', 'undoing')
            OR (state = 'refused' AND finished_at > clock_timestamp() - interval '1 day')
         GROUP BY state
         """

@@ -28,6 +28,8 @@ from subscribers.importing.import_page import (
     symbol_of,
 )
 from subscribers.importing.rejects_file import reject_lines
+from subscribers.importing.undo_import import count_unchanged, start_undo
+from subscribers.importing.undo_sentences import undo_lines, why_not_undone
 from subscribers.links.see_other import see_other
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
@@ -36,6 +38,7 @@ from subscribers.record_activity import record_import_activity
 PAGE = 25
 REJECTS_SHOWN = 50
 State = SubscriberImport.State
+UNDO_STATES = (State.UNDOING, State.UNDONE)
 
 
 # The CSRF check reads the whole form, so it runs below, after the upload has a size limit.
@@ -111,6 +114,23 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
 
 
 @may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def undo_import(request: HttpRequest, import_id: int) -> HttpResponse:
+    """Ask for confirmation for GET; let a worker undo the import for POST, once."""
+    record = _import_or_404(import_id)
+    if request.method != "POST":
+        context = {"record": record, "why_not": why_not_undone(record)}
+        context["most"] = count_unchanged(import_id) if record.can_be_undone else 0
+        return desk_page(request, "subscribers/undo_import.html", context)
+    with transaction.atomic():
+        if starts := start_undo(import_id):
+            record_import_activity("undo", user_id_of(request), record)
+    if not starts:
+        messages.warning(request, why_not_undone(_import_or_404(import_id)))
+    return see_other(reverse("readers:import", args=[import_id]))
+
+
+@may_manage_readers
 @require_POST
 def discard_import(request: HttpRequest, import_id: int) -> HttpResponse:
     """Delete a file that was checked and not imported."""
@@ -165,6 +185,7 @@ def _import_page(
             "symbol": symbol_of(record),
             "sentence": status_sentence(record),
             "lines": result_lines(record),
+            "undo": list(undo_lines(record)) if record.state in UNDO_STATES else [],
             "statuses": sentences.statuses_sentence(record.statuses),
             "gone": count_gone(record),
             "read_as": sentences.describe_file(record),
@@ -208,4 +229,6 @@ def _known_content(record: SubscriberImport) -> str:
             "A file with the same content is already imported or being imported. Nothing has "
             "changed."
         )
+    if record.state == State.UNDOING:
+        return _("The import of this file is being undone. Upload the file again afterwards.")
     return _("A file with the same content was uploaded before. It is not imported yet.")

@@ -18,7 +18,7 @@ from delivery.retention.anonymise import anonymise_unconfirmed
 from delivery.retention.mailed_recipients import Mailed, load_mailed
 from subscribers.importing.accept_upload import NO_LEASE
 from subscribers.importing.lease import Lease, guard, release
-from subscribers.models import SubscriberImport
+from subscribers.models import Subscriber, SubscriberImport
 from subscribers.models.subscriber_import import KEPT
 
 State = SubscriberImport.State
@@ -68,6 +68,12 @@ def start_undo(import_id: int) -> bool:
     has_ended = Q(state=State.FINISHED) | Q(state=State.REFUSED, rows__gt=0)
     imports = SubscriberImport.objects.filter(has_ended, pk=import_id)
     return bool(imports.update(**NO_LEASE, state=State.UNDOING))
+
+
+def count_unchanged(import_id: int) -> int:
+    """Count the readers of an import of whom an undo takes back at most all."""
+    unchanged = Subscriber.objects.filter(edited_at=None, opt_in=None)
+    return unchanged.filter(subscriber_import=import_id).count()
 
 
 def run_undo(

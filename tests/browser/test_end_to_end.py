@@ -372,7 +372,7 @@ def test_issue_is_written_published_and_watched_without_scripts(
     expect(page.locator(".tally")).to_contain_text(f"{READERS} of {READERS} sent")
 
 
-def test_list_is_imported_without_scripts(plain, site):
+def test_list_is_imported_and_undone_without_scripts(plain, site):
     plain.goto(IMPORTS)
     upload(plain, "village-fair.csv", "text/csv", FAIR)
     expect(plain.get_by_text("The file is waiting for a worker")).to_be_visible()
@@ -387,6 +387,15 @@ def test_list_is_imported_without_scripts(plain, site):
     assert Subscriber.objects.filter(state="confirmed").count() == 4
     plain.get_by_role("navigation", name="Desk").get_by_role("link", name="Readers").click()
     expect(plain.get_by_role("link", name="lidia.ramos@weir.example.org")).to_be_visible()
+
+    plain.goto(IMPORTS)
+    plain.get_by_role("link", name="village-fair.csv").click()
+    plain.get_by_role("link", name="Undo this import").click()
+    expect(plain.get_by_text("The import added 4 readers. At most 4 are taken")).to_be_visible()
+    with site.worker():
+        plain.get_by_role("button", name="Undo this import").click()
+        expect(plain.get_by_text("Undone. 4 of 4 added readers were taken back.")).to_be_visible()
+    assert not Subscriber.objects.filter(state="confirmed").exists()
 
 
 def test_too_large_form_is_refused_and_its_text_stays_available(new_page, author):

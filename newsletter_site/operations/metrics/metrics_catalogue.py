@@ -129,7 +129,11 @@ CATALOGUE: tuple[Metric, ...] = (
         "Consecutive failures of a task; absent if no worker runs it.",
         task=(),
     ),
-    _gauge("homing_imports", "Imports in progress.", state=("checking", "waiting", "running")),
+    _gauge(
+        "homing_imports",
+        "Imports in progress.",
+        state=("checking", "waiting", "running", "undoing"),
+    ),
     _gauge("homing_imports_refused", "Imports that were refused in the last 24 hours."),
     _gauge("homing_import_stalled_seconds", "How long an import has had no worker, or 0."),
     _counter(

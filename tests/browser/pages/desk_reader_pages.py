@@ -100,6 +100,11 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
         statement=where, owner=uuid4(), size=4_000_000, bytes_read=1_500_000, rows=24_000,
         added=23_400, known=600,
     )  # fmt: skip
+    undo = {"imported_by": author, "rows": 23_400, "added": 23_400, "kept_mailed": 20}
+    undoing = SubscriberImportFactory(state="undoing", owner=uuid4(), undone=9_000, **undo)
+    undone = SubscriberImportFactory(
+        state="undone", undone_at=datetime(2026, 3, 14, tzinfo=UTC), undone=23_000, **undo
+    )
     rosa = b"email\nrosa@mill-race.example.org\n"
     return {
         "finished with rejects": imported,
@@ -109,6 +114,8 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
         "failed": failed,
         "waiting": _received(rosa, "rosa.csv", author, check=False),
         "running": running,
+        "undoing": undoing,
+        "undone": undone,
     }
 
 
@@ -156,6 +163,8 @@ def readers(author: Any) -> Pages:
         "nothing to do": Shown(f"{READERS}{shut_out}/shut-out/"),
         "imports": Shown(IMPORTS),
         **{f"import {name}": Shown(f"{IMPORTS}{one.pk}/") for name, one in imports.items()},
+        "undo": Shown(f"{IMPORTS}{imports['finished with rejects'].pk}/undo/"),
+        "nothing to undo": Shown(f"{IMPORTS}{imports['undone'].pk}/undo/"),
         "decision with an error": Shown(f"{IMPORTS}{imports['checked'].pk}/", _state_nothing),
     }
 

@@ -42,6 +42,8 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
                 case.path_parameters[name] = ids[number % len(ids)]
         if case.operation.path.endswith("/reschedule/"):
             case.path_parameters["issue"] = PLACES["scheduled"][number % len(PLACES["scheduled"])]
+        if case.operation.path.endswith("/undo/"):
+            case.path_parameters["import_id"] = PLACES["ended"][number % len(PLACES["ended"])]
     number = _counted(case, ParameterLocation.BODY)
     if number is not None and case.operation.path.endswith("/reschedule/"):
         in_a_week = datetime.now(UTC) + timedelta(days=7, minutes=number)

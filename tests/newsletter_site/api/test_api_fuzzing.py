@@ -60,6 +60,7 @@ def everybody_s_program(transactional_db: None) -> Program:
             state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
         )
         Export.objects.create(state="finished", finished_at=timezone.now())
+        SubscriberImportFactory()
     at = tomorrow("UTC")
     for number in range(OF_EACH // 3):
         publish(root.pk, f"a time {number}", letter(), hold_s=0, at=at)
@@ -68,13 +69,15 @@ def everybody_s_program(transactional_db: None) -> Program:
 
 def places() -> dict[str, list[str]]:
     """Return the existing ids by their name in an address."""
+    imports = SubscriberImport.objects.order_by("pk")
     issues = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
     return {
         "issue": [str(edition.issue_id) for edition in issues.order_by("pk")],
         "scheduled": [str(edition.issue_id) for edition in issues.filter(control="scheduled")],
         "reader": [str(reader.pk) for reader in Subscriber.objects.order_by("pk")],
         "export_id": [str(export.pk) for export in Export.objects.order_by("pk")],
-        "import_id": [str(record.pk) for record in SubscriberImport.objects.order_by("pk")],
+        "import_id": [str(record.pk) for record in imports.filter(state="checked")],
+        "ended": [str(record.pk) for record in imports.filter(state="finished")],
     }
 
 

@@ -56,6 +56,7 @@ TABLE = {
     "getImport": ("imports", {MANAGE}),
     "importRejects": ("imports", {MANAGE}),
     "decideImport": ("imports", {MANAGE}),
+    "undoImport": ("imports", {MANAGE}),
     "dropImport": ("imports", {MANAGE}),
     "requestExport": ("readers", {MANAGE}),
     "getExport": ("readers", {MANAGE}),

@@ -151,3 +151,24 @@ def test_imports_are_paged_newest_first(program: Program) -> None:
     first = program.get("/imports/?limit=2").json()
     rest = program.get(f"/imports/?limit=2&before={first['next']}").json()
     assert [one["import"] for one in first["imports"] + rest["imports"]] == made[::-1]
+
+
+def test_an_import_is_undone_once(program: Program) -> None:
+    place = upload(program).headers["Location"].removeprefix(API)
+    early = program.post(f"{place}undo/")
+    assert (early.status_code, early.json()["type"]) == (409, "urn:homing:problem:not-now")
+    run_workers()
+    program.post(f"{place}import/", {"confirmed": True, "where": "Signed at the fair"})
+    run_workers()
+
+    first = program.post(f"{place}undo/", key="u")
+
+    assert (first.status_code, first.json()["state"]) == (200, "undoing")
+    assert program.post(f"{place}undo/", key="u").content == first.content
+    assert program.post(f"{place}undo/").status_code == 409
+    run_workers()
+    ended = program.get(place).json()
+    assert (ended["state"], ended["undo"]["undone"]) == ("undone", 2)
+    assert sum(ended["undo"].values()) == ended["added"]
+    line = LogEntry.objects.latest("pk")
+    assert plain_sentence_of(line) == "Edith Marlow undid the import of list.csv."

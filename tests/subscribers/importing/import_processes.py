@@ -24,11 +24,13 @@ def _heed_ctrl_c() -> None:
 
 
 class ImportProcess:
-    """A process that runs `manage.py import_subscribers`."""
+    """A process that runs `manage.py import_subscribers`, or another command."""
 
-    def __init__(self, database_url: str, *options: str, **settings: str) -> None:
+    def __init__(
+        self, database_url: str, *options: str, command: str = "import_subscribers", **settings: str
+    ) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "manage.py", "import_subscribers", *options],
+            [sys.executable, "manage.py", command, *options],
             cwd=ROOT,
             env={**os.environ, "DATABASE_URL": database_url, **settings},
             stdout=subprocess.PIPE,

@@ -354,3 +354,29 @@ def test_a_file_of_unsubscribed_readers_can_be_imported(window: WindowOf) -> Non
     window.post(f"{address}import/", consent="ask")
     run_workers()
     assert Suppression.objects.count() == 2
+
+
+def test_an_import_is_undone_after_a_confirmation(window: WindowOf) -> None:
+    address = uploaded(window)
+    window.post(f"{address}import/", consent="ask")
+    run_workers()
+    assert "Undo this import" in window.get(address).words
+    asked = window.get(f"{address}undo/").words
+    assert "The import added 2 readers. At most 2 are taken off the list." in asked
+    assert Subscriber.objects.count() == 4
+
+    assert window.post(f"{address}undo/").status == 303
+
+    assert "Being undone" in window.get(IMPORTS).words
+    upload(window, FAIR)
+    assert "The import of this file is being undone." in window.get(address).words
+    run_workers()
+    page = window.get(address).words
+    assert "Undone. 2 of 2 added readers were taken back." in page
+    assert "Taken back 2 no longer on the list" in page
+    assert Subscriber.objects.count() == 2
+    window.post(f"{address}undo/")
+    assert "The import was undone before." in window.get(address).words
+    assert "The import was undone before." in window.get(f"{address}undo/").words
+    assert LogEntry.objects.filter(change_message__contains='"undo"').count() == 1
+    assert uploaded(window) != address  # The same file is new again.

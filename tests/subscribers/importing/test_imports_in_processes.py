@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 
 from subscribers.importing.run import CHUNK, run_next_import
+from subscribers.importing.undo_import import CHUNK as UNDO_CHUNK
 from subscribers.models import (
     ConsentRecord,
     ImportPiece,
@@ -178,6 +179,34 @@ def test_a_chunk_killed_before_its_checkpoint_leaves_nothing(
     assert SubscriberImport.objects.get().rows == ConsentRecord.objects.count() == CHUNK
     expire_lease(database_url)
     assert start(path).summary()["added"] == Subscriber.objects.count() == CHUNK + 8
+
+
+def test_a_killed_undo_ends_like_an_undisturbed_one(
+    file_of: FileOf,
+    import_subscribers: ImportSubscribers,
+    other_session: psycopg.Connection[Any],
+    database_url: str,
+) -> None:
+    rows = 2 * UNDO_CHUNK + 10
+    path = file_of(*[f"reader{number}@example.org,Reader" for number in range(rows)])
+    number = str(import_subscribers(path, "--confirmed").summary["import"])
+    changed = Subscriber.objects.filter(email__endswith="9@example.org").update(name="Changed")
+    # The second chunk waits for this reader; there the process is killed.
+    locked = Subscriber.objects.values_list("pk", flat=True).order_by("pk")[UNDO_CHUNK + 5]
+    other_session.execute("SELECT FROM subscriber WHERE id = %s FOR UPDATE", (locked,))
+    process = ImportProcess(database_url, number, command="undo_import")
+    wait_until_blocked(database_url, "transactionid", "%FROM subscriber%FOR UPDATE%")
+    process.kill()
+    other_session.rollback()
+    first = SubscriberImport.objects.get()
+    assert (first.state, first.undone + first.kept) == ("undoing", UNDO_CHUNK)
+    assert Subscriber.objects.count() == rows - first.undone
+    expire_lease(database_url)
+
+    summary = ImportProcess(database_url, number, command="undo_import").summary()
+
+    assert (summary["undone"], summary["kept_changed"]) == (rows - changed, changed)
+    assert Subscriber.objects.count() == ConsentRecord.objects.count() == changed
 
 
 def test_ctrl_c_explains_how_the_import_continues(

@@ -90,7 +90,7 @@ a process that lost its lease undoes nothing more
     _undo_chunk: «guard(cursor, lease)»
     test_a_lost_lease_prevents_an_undo_from_writing
 the checkpoint of an undo is in the transaction of its chunk
-    _undo_chunk: «record.undo_checkpoint → connection.commit()¶record.undo_checkpoint»,
+    _undo_chunk: «→ cursor.execute("COMMIT")¶cursor.execute("BEGIN")¶» counts = Counter
     test_a_chunk_without_its_checkpoint_takes_nobody_back
 a confirmation call that starts during an undo keeps its readers
     load_mailed: «cursor.execute(_LOCK_BATCHES, values)»
