@@ -13,7 +13,7 @@ from subscribers.models import Subscriber, SubscriberImport
 
 logger = logging.getLogger(__name__)
 
-_FLAGS = {"erase": DELETION, "upload": ADDITION, "discard": DELETION}
+_FLAGS = {"add": ADDITION, "erase": DELETION, "upload": ADDITION, "discard": DELETION}
 
 
 def record_activity(

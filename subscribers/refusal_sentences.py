@@ -57,7 +57,14 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     # Another field of a reader (reader_values.py)
     "field_too_long": _("“{field}” has {length} characters. At most {longest} are allowed."),
     "field_control_characters": _("“{field}” contains invisible control characters. Remove them."),
-    # A reader whom imports and the API refuse to add
+    "address_known": _("Another reader has this address."),
+    "address_unchanged": _("The reader has this address already."),
+    "address_of_leaver": _(
+        "This reader unsubscribed or marked a letter as spam. Only they can sign up with another "
+        "address."
+    ),
+    "topic_left": _("The reader left the topic “{tag}”. Only they can choose it again."),
+    # A reader whom imports, authors and the API refuse to add
     "reader_unsubscribed": _("This reader unsubscribed. An import cannot resubscribe them."),
     "reader_bounced": _("Mail to this reader bounced."),
     "reader_complained": _("This reader marked a letter as spam."),
@@ -66,7 +73,7 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     "suppressed_unsubscribe": _("The address is suppressed: its owner unsubscribed."),
     "suppressed_manual": _("The address is suppressed: an author or operator blocked it."),
     "suppressed_blocked": _("The address is suppressed: another newsletter service blocked it."),
-    "erased": _("This reader had their data erased. An import cannot add them again."),
+    "erased": _("This reader had their data erased. Only they can sign up again."),
     "confirmed_here": _(
         "The file says that this reader must not be mailed, but they confirmed here. They stay "
         "subscribed."

@@ -136,6 +136,7 @@ _TEXTS: Mapping[str, Promise] = {
     "add": gettext_lazy("{who} added {thing}."),
     "edit": gettext_lazy("{who} edited {thing}."),
     "unsubscribe": gettext_lazy("{who} unsubscribed {thing}."),
+    "correct_address": gettext_lazy("{who} corrected the address of {thing}."),
     "shut-out": gettext_lazy("{who} blocked the address of {thing}."),
     "let-in": gettext_lazy("{who} unblocked the address of {thing}."),
     "erase": gettext_lazy("{who} erased {thing}."),

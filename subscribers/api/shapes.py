@@ -83,7 +83,7 @@ class Reader(ReaderFieldsResponse):
     since: datetime = Field(description="The start of this state.")
     known_since: datetime
     came_by: str = Field(
-        examples=["sign-up"], description="sign-up, API, or import and the name of the file."
+        examples=["sign-up"], description="sign-up, API, desk, or import and the name of the file."
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 TOO_FAST = "too_fast"
 REFUSED_ON_SENDING = "refused_on_sending"
 FILE_SAYS = "file_says_"  # followed by the status
+ADDRESS_CORRECTED = "address_corrected:"  # followed by the number of the other reader
 
 _SENTENCES: Mapping[str, StrPromise] = {
     TOO_FAST: _("The form was returned faster than anyone can type."),
@@ -26,4 +28,7 @@ _SENTENCES: Mapping[str, StrPromise] = {
 
 def sentence_of(detail: str) -> str:
     """Word a detail; one that is stored as text is shown as it is."""
+    if detail.startswith(ADDRESS_CORRECTED):
+        sentence = gettext("An author corrected the address. The other address is reader {number}.")
+        return sentence.format(number=detail.removeprefix(ADDRESS_CORRECTED))
     return str(_SENTENCES.get(detail, detail))

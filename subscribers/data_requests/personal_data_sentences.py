@@ -167,6 +167,8 @@ def _source(data: PersonalData) -> str:
         return _("Imported from the file {file}").format(file=data.file)
     if data.source == Subscriber.Source.API:
         return _("Added by a program")
+    if data.source == Subscriber.Source.DESK:
+        return _("Added by an author")
     return _("Signed up")
 
 

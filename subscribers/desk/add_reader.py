@@ -1,28 +1,34 @@
-"""Add one reader for the API. Readers who are already on the list stay unchanged."""
+"""Add one reader for an author or the API. Readers on the list stay unchanged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
+from psycopg.types.json import Jsonb
 
 from delivery.interface import LOCK_ENQUEUE
 from delivery.models import Edition
 from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
-from subscribers.consent.consent_log import record_consent
+from subscribers.consent.consent_details import ADDRESS_CORRECTED
+from subscribers.consent.consent_log import columns_of, record_consent
 from subscribers.data_requests.erase import erased_among
+from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
 from subscribers.refusal_sentences import InputRefusal, refuse
 from subscribers.request_limits import ask_for_mail
 
+Source = Subscriber.Source
 GONE = (Subscriber.State.UNSUBSCRIBED, Subscriber.State.BOUNCED, Subscriber.State.COMPLAINED)
 
 # Not create(): a unique violation would log the address on the server.
 INSERT = f"""
-    INSERT INTO subscriber (email, {FIELD_COLUMNS}, state, source, confirmed_at)
-    SELECT %s, {", ".join(["%s"] * len(FIELD_NAMES))}, %s, %s,
-           CASE WHEN %s THEN statement_timestamp() END
+    INSERT INTO subscriber (email, {FIELD_COLUMNS}, fields, tags, declined, state, source,
+                            confirmed_at)
+    SELECT %(email)s, {", ".join(f"%({name})s" for name in FIELD_NAMES)}, %(fields)s,
+           tags_with('{{}}', %(declined)s, %(tags)s), %(declined)s, %(state)s, %(source)s,
+           CASE WHEN %(state)s = 'confirmed' THEN statement_timestamp() END
     ON CONFLICT (email_key) DO NOTHING
     RETURNING id
 """
@@ -37,9 +43,16 @@ class AddResult(NamedTuple):
 
 
 def add_reader(
-    address: str, values: Mapping[str, str], *, stated_by: str, consent: str = ""
+    address: str,
+    values: Mapping[str, str],
+    *,
+    stated_by: str,
+    consent: str = "",
+    tags: Sequence[int] = (),
+    source: Source = Source.API,
 ) -> AddResult:
     """Add a reader for `stated_by`; confirmed if `consent` states where they gave it."""
+    how = How.API if source == Source.API else How.OPERATOR
     key = address.lower()
     with transaction.atomic(), connection.cursor() as cursor:
         # Otherwise a reader who is being erased could be added again.
@@ -49,18 +62,50 @@ def add_reader(
             return AddResult("skipped", known, reason)
         if known is not None:
             return AddResult("known", known)
-        reader = _insert(address, values, is_confirmed=bool(consent))
+        state = Subscriber.State.CONFIRMED if consent else Subscriber.State.PENDING
+        reader = _insert(address, values, state=state, source=source, tags=tags)
         if reader is None:
             return AddResult("known", Subscriber.objects.filter(email_key=key).first())
         if consent:
             sentence = _("Consent given elsewhere, stated by {name}: {statement}")
             detail = sentence.format(name=stated_by, statement=consent)
-            record_consent(reader.pk, Act.STATED, How.API, values=values, detail=detail)
+            record_consent(reader.pk, Act.STATED, how, values=values, detail=detail)
         else:
             detail = _("Requested by {name}.").format(name=stated_by)
-            confirmation = Edition.Kind.CONFIRMATION
-            ask_for_mail(reader, confirmation, Act.ASKED, How.API, values=values, detail=detail)
+            _ask_for_consent(reader, how, values, detail)
         return AddResult("added", reader)
+
+
+def correct_address(subscriber_id: int, address: str) -> Subscriber | InputRefusal:
+    """
+    Move a reader to another address. They become a new, pending reader there.
+
+    The old reader unsubscribes. The new address gets a confirmation mail, because its owner may be
+    someone else. Deliveries and consent stay with the old reader (docs/decisions/
+    0039-a-corrected-address.md).
+    """
+    key = address.lower()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(LOCK_ENQUEUE)
+        old = Subscriber.objects.select_for_update().get(pk=subscriber_id)
+        if old.email_key == key:
+            return refuse("address_unchanged")
+        if old.unsubscribed_at is not None or old.state == Subscriber.State.COMPLAINED:
+            return refuse("address_of_leaver")
+        known = Subscriber.objects.filter(email_key=key).first()
+        if reason := skip_reason(known, key):
+            return reason
+        values, groups = old.values_of_fields, {"tags": old.tags, "declined": old.declined}
+        state, source = Subscriber.State.PENDING, Source.DESK
+        if known is not None:
+            return refuse("address_known")
+        new = _insert(address, values, state=state, source=source, **groups)
+        if new is None:
+            return refuse("address_known")
+        detail = f"{ADDRESS_CORRECTED}{old.pk}"
+        _ask_for_consent(new, How.OPERATOR, values, detail)
+        leave(old.pk, How.OPERATOR, detail=f"{ADDRESS_CORRECTED}{new.pk}")
+        return new
 
 
 def skip_reason(known: Subscriber | None, key: str) -> InputRefusal | None:
@@ -75,11 +120,24 @@ def skip_reason(known: Subscriber | None, key: str) -> InputRefusal | None:
     return refuse("erased") if known is None and erased_among([key]) else None
 
 
-def _insert(address: str, values: Mapping[str, str], *, is_confirmed: bool) -> Subscriber | None:
+def _ask_for_consent(reader: Subscriber, how: How, values: Mapping[str, str], detail: str) -> None:
+    kind = Edition.Kind.CONFIRMATION
+    ask_for_mail(reader, kind, Act.ASKED, how, values=values, detail=detail)
+
+
+def _insert(
+    address: str,
+    values: Mapping[str, str],
+    *,
+    state: str,
+    source: str,
+    tags: Sequence[int],
+    declined: Sequence[int] = (),
+) -> Subscriber | None:
     """Insert the row; None if another transaction added the reader meanwhile."""
-    state = Subscriber.State.CONFIRMED if is_confirmed else Subscriber.State.PENDING
-    fields = [values[name] for name in FIELD_NAMES]
+    columns = columns_of({**dict.fromkeys(FIELD_NAMES, ""), **values})
+    columns |= {"fields": Jsonb(columns["fields"]), "tags": [*tags], "declined": [*declined]}
     with connection.cursor() as cursor:
-        cursor.execute(INSERT, [address, *fields, state, Subscriber.Source.API, is_confirmed])
+        cursor.execute(INSERT, {**columns, "email": address, "state": state, "source": source})
         row = cursor.fetchone()
     return Subscriber.objects.get(pk=row[0]) if row else None

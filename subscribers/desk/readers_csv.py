@@ -27,10 +27,10 @@ def csv_lines(readers: Iterable[Subscriber]) -> Iterator[str]:
 
 
 def source_label(reader: Subscriber) -> str:
-    """Return the source for files and programs: sign-up, API, or import and its file."""
+    """Return the source for files and programs: a word, or import and its file."""
     if reader.subscriber_import:
         return f"import {reader.subscriber_import.filename}"
-    return "API" if reader.source == Subscriber.Source.API else "sign-up"
+    return "API" if reader.source == Subscriber.Source.API else reader.source
 
 
 def _time(at: datetime | None) -> str:

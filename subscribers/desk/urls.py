@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from subscribers.desk import edit_view
 from subscribers.desk.reader_view import act_on_reader, reader_file, show_reader
 from subscribers.desk.readers_view import embed_form, readers, readers_file
 from subscribers.importing import import_view
@@ -12,8 +13,11 @@ urlpatterns = [
     path("readers/", readers, name="list"),
     path("readers/readers.csv", readers_file, name="file"),
     path("readers/form/", embed_form, name="embed_form"),
+    path("readers/add/", edit_view.add, name="add"),
     path("readers/<int:reader>/", show_reader, name="reader"),
     path("readers/<int:reader>/record.json", reader_file, name="reader_file"),
+    path("readers/<int:reader>/edit/", edit_view.edit, name="edit"),
+    path("readers/<int:reader>/address/", edit_view.correct, name="correct"),
     path("readers/<int:reader>/<slug:name>/", act_on_reader, name="act"),
     path("imports/", import_view.imports, name="imports"),
     path("imports/<int:import_id>/", import_view.show_import, name="import"),

@@ -34,6 +34,7 @@ class Subscriber(ReaderColumns):
         IMPORT = "import"
         SIGN_UP = "sign-up"
         API = "api"
+        DESK = "desk"
 
     id = models.BigAutoField(primary_key=True)
     email = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
@@ -96,7 +97,7 @@ class Subscriber(ReaderColumns):
                 an_imported_subscriber_names_the_import=Q(
                     source="import", subscriber_import__isnull=False
                 )
-                | Q(source__in=["sign-up", "api"], subscriber_import__isnull=True),
+                | Q(source__in=["sign-up", "api", "desk"], subscriber_import__isnull=True),
                 a_confirmed_subscriber_says_since_when=~Q(state="confirmed")
                 | Q(confirmed_at__isnull=False),
                 a_pending_subscriber_never_confirmed=~Q(state="pending")

@@ -34,7 +34,9 @@ class _TextField(forms.Field):
         return (data or "")[:LONGEST_SHOWN]
 
 
-class _AddressField(_TextField):
+class AddressField(_TextField):
+    """An address, as `read_address` reads it."""
+
     widget = forms.EmailInput(
         attrs={
             "autocomplete": "email",
@@ -51,7 +53,9 @@ class _AddressField(_TextField):
         return address
 
 
-class _ReaderValueField(_TextField):
+class ReaderValueField(_TextField):
+    """The value of one of the reader's fields."""
+
     def __init__(self, field: ReaderField) -> None:
         attrs = {"autocomplete": field.autocomplete, "maxlength": str(field.longest)}
         super().__init__(required=False, label=field.label, widget=forms.TextInput({**attrs}))
@@ -67,13 +71,13 @@ class _ReaderValueField(_TextField):
 class SignUpForm(forms.Form):
     """The address and the reader's fields, as a visitor typed them."""
 
-    email = _AddressField(label=gettext_lazy("Email address"))
+    email = AddressField(label=gettext_lazy("Email address"))
 
     def __init__(self, data: Any = None, **options: Any) -> None:
         super().__init__(data, auto_id="%s", **options)
         self._reader_fields = form_fields()
         for field in self._reader_fields:
-            self.fields[field.name] = _ReaderValueField(field)
+            self.fields[field.name] = ReaderValueField(field)
 
     @property
     def how(self) -> How:

@@ -128,7 +128,7 @@ def test_a_suppressed_or_erased_reader_is_skipped(program: Program) -> None:
         "result": "skipped",
         "reader": None,
         "state": None,
-        "reason": "This reader had their data erased. An import cannot add them again.",
+        "reason": "This reader had their data erased. Only they can sign up again.",
     }
     assert not Subscriber.objects.exists()
 

@@ -73,7 +73,7 @@ a program cannot add an erased reader
     skip_reason: if «known is None and erased_among([key]) → False» else
     test_a_suppressed_or_erased_reader_is_skipped
 a reader added by a program does not count as signed up
-    _insert: state, Subscriber.Source.«API → SIGN_UP», is_confirmed
+    add_reader: source: Source = Source.«API → SIGN_UP»
     test_a_reader_added_by_a_program_did_not_sign_up
 URLs that answer GET answer HEAD
     ApiBoundary.__call__: if «method == "HEAD" → False»:

@@ -1,0 +1,118 @@
+"""The desk's pages that add a reader, edit one, or correct an address."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from subscribers.desk.add_reader import Source, add_reader, correct_address
+from subscribers.desk.edit_reader import edit_reader
+from subscribers.desk.reader_form import AddForm, AddressForm, EditForm
+from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
+from subscribers.links.see_other import see_other
+from subscribers.models import Subscriber
+from subscribers.record_activity import record_reader_activity
+from subscribers.refusal_sentences import InputRefusal, sentence_of
+
+
+def name_of_user(user: Any) -> str:
+    """Return the name of a user as consent records have it."""
+    return str(user.get_full_name() or user.get_username())
+
+
+def _reader_or_404(reader: int) -> Subscriber:
+    found = Subscriber.objects.filter(pk=reader).first()
+    if found is None:
+        raise Http404(_("There is no reader with this number."))
+    return found
+
+
+def _url(reader: int) -> str:
+    return reverse("readers:reader", args=[reader])
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def add(request: HttpRequest) -> HttpResponse:
+    """Show the form for a new reader; add the reader for POST."""
+    form = AddForm(request.POST if request.method == "POST" else None)
+    known = None
+    if form.is_bound and form.is_valid():
+        with transaction.atomic():
+            added = add_reader(
+                form.cleaned_data["email"],
+                form.values,
+                stated_by=name_of_user(request.user),
+                consent=form.cleaned_data["where"],
+                tags=form.tags,
+                source=Source.DESK,
+            )
+            known = added.reader
+            if added.result == "added" and known is not None:
+                record_reader_activity("add", user_id_of(request), known.pk)
+        if added.result == "added" and known is not None:
+            messages.success(request, _added_sentence(known))
+            return see_other(_url(known.pk))
+        is_known = _("This reader is already on the list. Nothing changed.")
+        form.add_error("email", sentence_of(added.reason) if added.reason else is_known)
+    context = {"form": form, "known": known}
+    return desk_page(request, "subscribers/desk/add_reader.html", context)
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit(request: HttpRequest, reader: int) -> HttpResponse:
+    """Show the fields and tags of a reader as a form; save them for POST."""
+    found = _reader_or_404(reader)
+    form = EditForm(request.POST if request.method == "POST" else None, found)
+    changed = False
+    if form.is_bound and form.is_valid():
+        with transaction.atomic():
+            result = edit_reader(reader, form.values, form.tags, seen=form.cleaned_data["seen"])
+            if result == "saved":
+                record_reader_activity("edit", user_id_of(request), reader)
+        if result in ("saved", "unchanged"):
+            is_saved = result == "saved"
+            messages.success(request, _("Saved.") if is_saved else _("Nothing changed."))
+            return see_other(_url(reader))
+        found, changed = _reader_or_404(reader), True
+        form = EditForm(reader=found)
+    context = {"form": form, "reader": found, "changed": changed}
+    return desk_page(request, "subscribers/desk/edit_reader.html", context)
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def correct(request: HttpRequest, reader: int) -> HttpResponse:
+    """Ask for the correct address; move the reader to it for POST."""
+    found = _reader_or_404(reader)
+    form = AddressForm(request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        with transaction.atomic():
+            moved = correct_address(reader, form.cleaned_data["email"])
+            if not isinstance(moved, InputRefusal):
+                by = user_id_of(request)
+                record_reader_activity("correct_address", by, reader, other=moved.pk)
+                record_reader_activity("add", by, moved.pk)
+        if not isinstance(moved, InputRefusal):
+            messages.success(
+                request,
+                _(
+                    "The address was corrected. Homing sends a confirmation email to it. The old "
+                    "address gets nothing more."
+                ),
+            )
+            return see_other(_url(moved.pk))
+        form.add_error("email", sentence_of(moved))
+    context = {"form": form, "reader": found}
+    return desk_page(request, "subscribers/desk/correct_address.html", context)
+
+
+def _added_sentence(reader: Subscriber) -> str:
+    if reader.state == Subscriber.State.CONFIRMED:
+        return _("Added. The reader gets every letter from now on.")
+    return _("Added. Homing sends a confirmation email. Letters follow once the reader confirms.")

@@ -1,0 +1,100 @@
+"""The forms that add and edit a reader on the desk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.db.models.functions import Lower
+from django.utils.translation import gettext, gettext_lazy
+
+from subscribers.desk.edit_reader import last_edit
+from subscribers.fields.reader_fields import load_fields
+from subscribers.models import Subscriber, Tag
+from subscribers.models.subscriber_import import LONGEST_STATEMENT
+from subscribers.signup.signup_form import AddressField, ReaderValueField
+
+
+class AddressForm(forms.Form):
+    """The address of a reader."""
+
+    email = AddressField(label=gettext_lazy("Email address"))
+
+    def __init__(self, data: Any = None, **options: Any) -> None:
+        super().__init__(data, **{"auto_id": "%s", **options})
+        # An author types the address of someone else.
+        self.fields["email"].widget.attrs["autocomplete"] = "off"
+
+
+class EditForm(forms.Form):
+    """The fields and tags of a reader, without the topics that the reader left."""
+
+    # When the shown values were written, so that they replace no later ones.
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, data: Any = None, reader: Subscriber | None = None, **options: Any) -> None:
+        if reader is not None:
+            groups = {"tags": reader.tags, "seen": last_edit(reader)}
+            options["initial"] = {**reader.values_of_fields, **groups}
+        super().__init__(data, auto_id="%s", **options)
+        self.reader_fields = load_fields()
+        for field in self.reader_fields:
+            self.fields[field.name] = ReaderValueField(field)
+            self.fields[field.name].widget.attrs["autocomplete"] = "off"
+        tags = list(Tag.objects.order_by(Lower("name")))
+        declined = set(reader.declined if reader else ())
+        self.left_topics = [tag for tag in tags if tag.pk in declined]
+        self.fields["tags"] = forms.TypedMultipleChoiceField(
+            choices=[(tag.pk, tag.name) for tag in tags],
+            coerce=int,
+            required=False,
+            label=gettext_lazy("Tags"),
+            widget=forms.CheckboxSelectMultiple,
+        )
+        # A reader may leave a topic while the form is open, so it stays a valid choice.
+        shown_tags = [(tag.pk, tag.name) for tag in tags if tag.pk not in declined]
+        self.fields["tags"].widget.choices = shown_tags
+
+    @property
+    def values(self) -> dict[str, str]:
+        return {field.name: self.cleaned_data[field.name] for field in self.reader_fields}
+
+    @property
+    def tags(self) -> list[int]:
+        return list(self.cleaned_data["tags"])
+
+    @property
+    def texts(self) -> list[forms.BoundField]:
+        return [self[field.name] for field in self.reader_fields]
+
+
+class AddForm(EditForm, AddressForm):
+    """A new reader, and the author's statement of their consent."""
+
+    consent = forms.BooleanField(
+        required=False, label=gettext_lazy("They gave their consent elsewhere")
+    )
+    where = forms.CharField(
+        required=False,
+        max_length=LONGEST_STATEMENT,
+        label=gettext_lazy("How did they consent?"),
+        widget=forms.TextInput,
+    )
+
+    field_order = ("email",)
+
+    def clean_where(self) -> str:
+        where = " ".join(self.cleaned_data["where"].split())
+        if self.cleaned_data["consent"] and not where:
+            raise forms.ValidationError(
+                gettext("Enter how they consented. Homing records your answer.")
+            )
+        if where and not self.cleaned_data["consent"]:
+            raise forms.ValidationError(
+                gettext("Tick the box if this is how they consented. Otherwise delete this text.")
+            )
+        return where
+
+    @property
+    def texts(self) -> list[forms.BoundField]:
+        return [self["email"], *super().texts]

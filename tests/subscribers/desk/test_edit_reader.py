@@ -1,0 +1,168 @@
+"""Readers whom an author adds, edits, or moves to another address."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+
+from delivery.models import Delivery, Edition
+from publishing.activity.activity_sentences import plain_sentence_of
+from subscribers.data_requests.erase import erase
+from subscribers.data_requests.personal_data import load_personal_data
+from subscribers.data_requests.personal_data_sentences import describe
+from subscribers.models import ConsentRecord, ReaderFieldDefinition, Subscriber, Tag
+from tests.publishing.author_browser import WindowOf
+from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
+from tests.subscribers.importing.import_browser import someone
+from tests.subscribers.signup_browser import ADA, press
+
+pytestmark = pytest.mark.django_db
+READERS = "/admin/newsletters/readers/"
+ADD = f"{READERS}add/"
+GRACE = "grace@posthouse.example.org"
+
+
+@pytest.fixture
+def window() -> WindowOf:
+    """Sign in an author who may manage readers."""
+    return WindowOf(someone("edith", "manage_readers"))
+
+
+@pytest.fixture
+def birds() -> int:
+    """Add a field and a topic."""
+    ReaderFieldDefinition.objects.create(key="city", label="City", position=1)
+    return Tag.objects.create(name="Birds", is_topic=True).pk
+
+
+def ada() -> Subscriber:
+    return Subscriber.objects.get(email_key=ADA)
+
+
+def mails() -> int:
+    return Delivery.objects.filter(issue__in=Edition.objects.values("issue")).count()
+
+
+def test_an_added_reader_is_asked_to_confirm(window: WindowOf, birds: int) -> None:
+    page = window.post(ADD, email=ADA, name=" Ada  W. ", city="Lyon", tags=str(birds))
+    assert page.status == 303, page.words
+    reader = ada()
+    assert (reader.state, reader.source, reader.name) == ("pending", "desk", "Ada W.")
+    assert (reader.fields, reader.tags, mails()) == ({"city": "Lyon"}, [birds], 1)
+    asked = ConsentRecord.objects.get()
+    assert (asked.act, asked.how, asked.detail) == (
+        "asked",
+        "operator",
+        "Requested by Edith Marlow.",
+    )
+    assert plain_sentence_of(LogEntry.objects.get()) == (
+        f"Edith Marlow added subscriber {reader.pk}."
+    )
+    data = load_personal_data(reader.pk)
+    assert data is not None
+    assert describe(data)["source"] == "Added by an author"
+    press(reader)
+    assert (ada().state, ada().tags) == ("confirmed", [birds])
+
+
+def test_a_stated_consent_is_recorded_and_confirms(window: WindowOf) -> None:
+    for half in ({"consent": "on", "where": "  "}, {"where": "at the fair"}):
+        assert 'class="error"' in window.post(ADD, email=ADA, **half).source
+    assert not Subscriber.objects.exists()
+    assert window.post(ADD, email=ADA, consent="on", where=" at  the fair").status == 303
+    assert (ada().state, mails()) == ("confirmed", 0)
+    [stated] = ConsentRecord.objects.all()
+    assert (stated.act, stated.how) == ("stated", "operator")
+    assert stated.detail == "Consent given elsewhere, stated by Edith Marlow: at the fair"
+
+
+def test_adding_explains_who_is_not_added(window: WindowOf) -> None:
+    SubscriberFactory(email=ADA)
+    SubscriberFactory(email="left@example.org", state="unsubscribed")
+    SuppressionFactory(address_key="shut@example.org")
+    erase(SubscriberFactory(email="erased@example.org").pk)
+    for address, why in {
+        ADA.upper(): "This reader is already on the list.",
+        "left@example.org": "This reader unsubscribed.",
+        "shut@example.org": "The address is suppressed: mail to it bounced.",
+        "erased@example.org": "This reader had their data erased. Only they can sign up again.",
+        "no address": "An email address must have an @ sign.",
+    }.items():
+        page = window.post(ADD, email=address, consent="on", where="at the fair")
+        assert (page.status, why in page.words) == (200, True), page.words
+    assert Subscriber.objects.count() == 2
+
+
+def test_an_edit_changes_fields_and_tags(window: WindowOf, birds: int) -> None:
+    other = Tag.objects.create(name="Press").pk
+    reader = SubscriberFactory(email=ADA, fields={"city": "Lyon", "old": "kept"}, tags=[other])
+    url = f"{READERS}{reader.pk}/edit/"
+    assert 'value="Lyon"' in window.get(url).source
+    assert window.post(url, name="Grace", city="", tags=str(birds), seen="").status == 303
+    assert (ada().name, ada().fields, ada().tags) == ("Grace", {"old": "kept"}, [birds])
+    assert ada().state == "confirmed"
+    assert plain_sentence_of(LogEntry.objects.get()) == (
+        f"Edith Marlow edited subscriber {reader.pk}."
+    )
+    assert 'class="error"' in window.post(url, name="x" * 257).source
+
+
+def test_a_left_topic_cannot_be_put_on(window: WindowOf, birds: int) -> None:
+    reader = SubscriberFactory(email=ADA, declined=[birds])
+    url = f"{READERS}{reader.pk}/edit/"
+    page = window.get(url)
+    assert "“Birds”: left by the reader." in page.words
+    assert 'type="checkbox"' not in page.source
+    assert window.post(url, name="Ada", tags=str(birds)).status == 303
+    assert (ada().name, ada().tags) == ("Ada", [])
+
+
+def test_an_edit_overwrites_no_later_change(window: WindowOf) -> None:
+    reader = SubscriberFactory(email=ADA, name="Ada")
+    Subscriber.objects.filter(pk=reader.pk).update(name="Countess")
+    page = window.post(f"{READERS}{reader.pk}/edit/", name="Adda", seen="")
+    assert page.status == 200
+    assert "Nothing was saved, because the reader changed" in page.words
+    assert 'value="Countess"' in page.source
+    assert ada().name == "Countess"
+
+
+@pytest.mark.parametrize("state", ["confirmed", "pending", "bounced"])
+def test_a_corrected_address_must_confirm_again(window: WindowOf, birds: int, state: str) -> None:
+    old = SubscriberFactory(email=ADA, state=state, fields={"city": "Lyon"}, declined=[birds])
+    page = window.post(f"{READERS}{old.pk}/address/", email=GRACE)
+    new = Subscriber.objects.get(email_key=GRACE)
+    assert page.answer.headers["Location"] == f"{READERS}{new.pk}/"
+    assert (new.state, new.fields, new.declined) == ("pending", {"city": "Lyon"}, [birds])
+    assert (ada().state, mails()) == ("unsubscribed", 1)
+    held = load_personal_data(new.pk)
+    assert held is not None
+    assert f"The other address is reader {old.pk}." in str(describe(held)["sections"])
+    sentences = {plain_sentence_of(entry) for entry in LogEntry.objects.all()}
+    assert f"Edith Marlow corrected the address of subscriber {old.pk}." in sentences
+    press(new)
+    assert Subscriber.objects.get(email_key=GRACE).state == "confirmed"
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        (ADA.upper(), "The reader has this address already."),
+        ("known@example.org", "Another reader has this address."),
+        ("shut@example.org", "The address is suppressed: mail to it bounced."),
+    ],
+)
+def test_an_address_in_use_or_suppressed_is_refused(
+    window: WindowOf, address: str, why: str
+) -> None:
+    reader = SubscriberFactory(email=ADA)
+    SubscriberFactory(email="known@example.org")
+    SuppressionFactory(address_key="shut@example.org")
+    assert why in window.post(f"{READERS}{reader.pk}/address/", email=address).words
+    assert (Subscriber.objects.count(), ada().state) == (2, "confirmed")
+
+
+@pytest.mark.parametrize("state", ["unsubscribed", "complained"])
+def test_a_reader_who_left_gets_no_other_address(window: WindowOf, state: str) -> None:
+    reader = SubscriberFactory(email=ADA, state=state)
+    page = window.post(f"{READERS}{reader.pk}/address/", email=GRACE)
+    assert "Only they can sign up with another address." in page.words
+    assert Subscriber.objects.count() == 1
