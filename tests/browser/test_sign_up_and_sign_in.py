@@ -11,7 +11,8 @@ from delivery.models import Edition
 from postmark_sandbox.server import SandboxServer
 from publishing.models import Draft
 from publishing.publish.publish import publish
-from subscribers.models import Subscriber
+from subscribers.models import ReaderFieldDefinition, Subscriber, Tag
+from subscribers.signup.form_tags import sign_tags
 from tests.browser.author_session import WRITE, accepted_by, come_to, sign_in
 from tests.browser.pages.accessibility import faults_of
 from tests.browser.web_site import WebSite
@@ -27,10 +28,13 @@ ADA = "ada@posthouse.example.org"
 def test_signing_up_and_confirming_need_no_script(
     new_page: Callable[..., Page], site: WebSite, provider: SandboxServer
 ) -> None:
+    ReaderFieldDefinition.objects.create(key="city", label="City", position=1, on_form=True)
+    tag = Tag.objects.create(name="From the fair")
     page = new_page(java_script_enabled=False)
-    page.goto("/")
+    page.goto(f"/subscriptions/?tags={sign_tags([tag.pk])}")
     page.get_by_label("Email address").fill(ADA)
     page.get_by_label("Name").fill("Ada Whitlock")
+    page.get_by_label("City").fill("Graz")
     page.get_by_role("button", name="Subscribe").click()
     expect(page.get_by_role("heading", name="Check your inbox")).to_be_visible()
 
@@ -46,6 +50,7 @@ def test_signing_up_and_confirming_need_no_script(
     expect(phone.get_by_role("heading", name="You are subscribed")).to_be_visible()
     reader = Subscriber.objects.get()
     assert (reader.state, reader.name) == ("confirmed", "Ada Whitlock")
+    assert (reader.fields, reader.tags) == ({"city": "Graz"}, [tag.pk])
 
 
 PAGE = "/admin/second-factor/"

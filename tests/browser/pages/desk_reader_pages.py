@@ -1,6 +1,7 @@
 """The desk's pages of readers and imports, in every state."""
 
 import io
+import re
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -18,10 +19,10 @@ from subscribers.importing.accept_upload import statement
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.run import run_next_import
 from subscribers.leaving.leave import leave
-from subscribers.models import Subscriber, SubscriberImport
+from subscribers.models import Subscriber, SubscriberImport, Tag
 from subscribers.models.consent_record import How
 from subscribers.suppression import manual_suppression
-from tests.browser.pages.accessibility import LONGEST_ADDRESS, Pages, Shown
+from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.browser.web_site import ROOT
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
@@ -137,6 +138,14 @@ def _state_nothing(page: Page) -> None:
     page.get_by_role("alert").wait_for()
 
 
+def _choose_a_tag(page: Page) -> None:
+    Tag.objects.get_or_create(name=LONGEST[:60])
+    page.reload()
+    page.get_by_label(LONGEST[:60]).check()
+    page.get_by_role("button", name="Show the form").click()
+    expect(page.get_by_label("Link to this form on our site")).to_have_value(re.compile("tags="))
+
+
 def no_readers(_author: Any) -> Pages:
     """Return the pages before the first reader."""
     return {
@@ -156,6 +165,7 @@ def readers(author: Any) -> Pages:
         "somebody found": Shown(f"{READERS}?q=wwww"),
         "nobody found": Shown(f"{READERS}?q=nobody%40nowhere"),
         "a form elsewhere": Shown(f"{READERS}form/"),
+        "a form with tags": Shown(f"{READERS}form/", _choose_a_tag),
         **{f"reader {name}": Shown(f"{READERS}{one.pk}/") for name, one in readers.items()},
         **{action: Shown(f"{confirmed}{action}/") for action in ("unsubscribe", "shut-out")},
         "erase": Shown(f"{confirmed}erase/"),

@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
 from subscribers.consent.consent_log import record_consent
 from subscribers.links import request_token
 from subscribers.links.request_token import Request
-from subscribers.links.unsubscribe_token import token_for
-from tests.browser.pages.accessibility import LONGEST_ADDRESS, Pages, Shown
+from subscribers.links.unsubscribe_token import PREFERENCES, token_for
+from subscribers.models import ReaderFieldDefinition, Tag
+from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.signup_browser import link
 
@@ -35,9 +36,21 @@ def _press(button: str, **typed: str) -> Callable[[Page], None]:
     return press
 
 
+def _choose(page: Page) -> None:
+    page.get_by_label("Swifts").check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status")).to_have_text("Your choice is saved.")
+    expect(page.get_by_label("Swifts")).to_be_checked()
+    expect(page.get_by_label("Tides")).not_to_be_checked()
+
+
 def reader_pages(author: Any) -> Pages:
     """Return the pages in order: those that change something come last."""
     words = Content("Swifts leave without saying goodbye", LETTER, "They are gone.")
+    ReaderFieldDefinition.objects.create(key="city", label=LONGEST, position=1, on_form=True)
+    topics = {"Swifts": "Once a month, in summer more often.", LONGEST: "", "Tides": LONGEST}
+    for name, description in topics.items():
+        Tag.objects.create(name=name[:60], is_topic=True, description=description)
     first = publish(author.pk, "first", words, hold_s=0).edition
     publish(author.pk, "second", words, hold_s=0, issue=first.issue_id, version=2)
     unlisted = publish(author.pk, "third", words, hold_s=0, unlisted=True).edition
@@ -50,6 +63,7 @@ def reader_pages(author: Any) -> Pages:
     record = f"/record/{request_token.token_for('record', Request(reader.pk, 1))}/"
     too_old = f"/record/{request_token.token_for('record', Request(reader.pk, 2))}/"
     leave = {one: f"/unsubscribe/{token_for(one.pk)}/" for one in (reader, long, gone)}
+    choose = {one: f"/preferences/{token_for(one.pk, PREFERENCES)}/" for one in (reader, gone)}
     ada = "ada@posthouse.example.org"
     return {
         "front page": Shown("/"),
@@ -65,6 +79,9 @@ def reader_pages(author: Any) -> Pages:
         "leave": Shown(leave[reader]),
         "leave, of a long address": Shown(leave[long]),
         "left": Shown(leave[gone]),
+        "topics": Shown(choose[reader], heading="Your topics"),
+        "topics of somebody who left": Shown(choose[gone], heading="You are unsubscribed"),
+        "topics saved": Shown(choose[reader], _choose),
         "a link that does not work": Shown("/unsubscribe/cut-off/"),
         "asking for a record": Shown("/record/"),
         "asking to leave": Shown("/unsubscribe/"),

@@ -68,6 +68,7 @@ def test_opening_the_page_changes_nothing(visitor: Client, topics: list[int]) ->
     assert text.count("checkbox") == 2
     assert text.index(f'id="topic{birds}"') < text.index(" checked") > text.index(">Birds<")
     assert f"/unsubscribe/{token_for(reader.pk)}/" in text
+    assert "Your choice is saved" not in text
     assert "<script" not in text
     assert not page.cookies
     assert page.headers["Cache-Control"] == "no-store"
