@@ -2,7 +2,6 @@
 
 import html
 import re
-from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
@@ -13,7 +12,6 @@ from subscribers.signup.signup_form import embed_form_html
 from tests.publishing.author_browser import Form, Page, WindowOf
 from tests.subscribers.importing.import_browser import someone
 
-ROOT = Path(__file__).parents[3]
 PAGE = "/admin/newsletters/readers/form/"
 ADA = {"email": "ada@posthouse.example.org", "name": "Ada Whitlock"}
 
@@ -51,7 +49,3 @@ def test_the_form_has_the_escaped_url_of_this_site() -> None:
         "https://a.example"
     )
     assert '"><script>' not in embed_form_html('https://a.example/"><script>')
-
-
-def test_the_docs_show_the_same_form() -> None:
-    assert embed_form_html("https://letter.example.org") in (ROOT / "docs/readers.md").read_text()
