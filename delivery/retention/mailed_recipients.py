@@ -58,7 +58,7 @@ def load_mailed(first: int, last: int) -> Mailed:
     """Load who was mailed among the recipients `first` to `last`.
 
     True until the end of the caller's transaction, which called `wait_for_enqueues`: no edition is
-    enqueued, and no call for a waiting copy starts (docs/decisions/0039-undo-of-an-import.md)."""
+    enqueued, and no call for a waiting copy starts (docs/decisions/0040-undo-of-an-import.md)."""
     with connection.cursor() as cursor:
         # Without statistics, PostgreSQL would scan the deliveries of all issues.
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
