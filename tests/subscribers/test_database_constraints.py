@@ -52,6 +52,8 @@ IMPOSSIBLE: list[tuple[type[DjangoModelFactory[Any]], dict[str, Any], str]] = [
     (SuppressionFactory, {"reason": "whim"}, "suppression_reason_is_known"),
     (SuppressionFactory, {"origin": "nobody"}, "suppression_origin_is_known"),
     (SubscriberImportFactory, {"rows": 10, "added": 9}, "the_rows_of_an_import_add_up"),
+    (SubscriberImportFactory, {"undone": 1}, "an_undo_counts_added_readers_once"),
+    (SubscriberImportFactory, {"state": "undone"}, "an_undone_import_says_when"),
 ]
 
 

@@ -186,7 +186,7 @@ def test_an_undo_waits_for_a_publication_that_enqueues(
 
 
 def test_a_publication_waits_for_a_running_chunk(
-    newsroom: Newsroom, import_rows: ImportRows, monkeypatch: pytest.MonkeyPatch
+    newsroom: Newsroom, import_rows: ImportRows
 ) -> None:
     import_rows("ada@example.org,Ada", options=("--confirmed",))
     record = SubscriberImport.objects.get()

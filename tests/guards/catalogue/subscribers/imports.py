@@ -116,6 +116,9 @@ a changed reader stays
 the database keeps changed readers from an undo
     sql: DROP TRIGGER subscriber_is_edited ON subscriber
     test_the_database_keeps_changed_readers_from_an_undo
+the database itself holds: an undo counts each added reader once
+    sql: ALTER TABLE subscriber_import DROP CONSTRAINT an_undo_counts_added_readers_once
+    test_a_row_that_contradicts_itself_is_refused
 only an ended import is undone
     start_undo: filter(«has_ended,» pk=import_id)
     test_only_an_ended_import_is_undone
