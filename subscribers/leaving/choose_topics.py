@@ -1,4 +1,4 @@
-"""The reader's own choice of topics."""
+"""The reader's own choice of topics, and of the name in letters."""
 
 from collections.abc import Collection
 
@@ -8,15 +8,17 @@ from django.db import connection
 # the reader never had is not declined. Names are as at that time, for the record.
 CHOOSE = """
     WITH reader AS (
-        SELECT id, tags, declined, tags_without(%(chosen)s, tags) AS joined,
+        SELECT id, name, tags, declined, tags_without(%(chosen)s, tags) AS joined,
                tags_without(tags, tags_without(tags, %(others)s)) AS abandoned
           FROM subscriber WHERE id = %(reader)s AND unsubscribed_at IS NULL FOR UPDATE
     ), changed AS (
         UPDATE subscriber
            SET tags = tags_with(tags_without(reader.tags, abandoned), '{}', joined),
-               declined = tags_with(tags_without(reader.declined, joined), '{}', abandoned)
+               declined = tags_with(tags_without(reader.declined, joined), '{}', abandoned),
+               name = coalesce(nullif(%(name)s, ''), reader.name)
           FROM reader
-         WHERE subscriber.id = reader.id AND (joined <> '{}' OR abandoned <> '{}')
+         WHERE subscriber.id = reader.id
+           AND (joined <> '{}' OR abandoned <> '{}' OR %(name)s NOT IN ('', reader.name))
         RETURNING subscriber.id
     )
     INSERT INTO consent_record (subscriber_id, act, how, network, detail)
@@ -30,11 +32,17 @@ CHOOSE = """
 
 
 def choose_topics(
-    reader: int, chosen: Collection[int], others: Collection[int], *, network: str = ""
+    reader: int,
+    chosen: Collection[int],
+    others: Collection[int],
+    *,
+    name: str = "",
+    network: str = "",
 ) -> None:
     """Put the `chosen` topics on a reader and take the `others` off, and record it.
 
-    Topics in neither stay as they are. An unsubscribed reader stays unchanged."""
-    topics = {"chosen": [*chosen], "others": [*others]}
+    Topics in neither stay as they are, and so does the name if the new one is empty. An
+    unsubscribed reader stays unchanged."""
+    choice = {"chosen": [*chosen], "others": [*others], "name": name, "network": network}
     with connection.cursor() as cursor:
-        cursor.execute(CHOOSE, {"reader": reader, "network": network, **topics})
+        cursor.execute(CHOOSE, {"reader": reader, **choice})

@@ -1,26 +1,32 @@
-"""The page on which readers choose their topics."""
+"""The page on which readers choose their topics and correct their name."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from delivery.mail.test_letter import TEST_RECIPIENT
+from delivery.reader_fields import NAME
 from subscribers.client_network import network_of
+from subscribers.fields.reader_values import read_value
 from subscribers.fields.topics import load_topics, read_tag_ids
 from subscribers.leaving.choose_topics import choose_topics
 from subscribers.leaving.unsubscribe_view import reader_page
 from subscribers.links.unsubscribe_token import PREFERENCES, read, token_for
 from subscribers.models import Subscriber
+from subscribers.refusal_sentences import InputRefusal, sentence_of
+
+LONGEST_SHOWN = 1000
 
 
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def preferences(request: HttpRequest, token: str) -> HttpResponse:
     """
-    Show the topics for GET; save the choice for POST.
+    Show the topics for GET; save the choice, and a new name, for POST.
 
     GET changes nothing, because link scanners fetch it. POST needs no CSRF token: the URL is the
-    permission, and the page works without cookies.
+    permission, and the page works without cookies. The name is not shown, because letters are
+    forwarded.
     """
     reader_id = read(token, PREFERENCES)
     if reader_id is None:
@@ -28,20 +34,30 @@ def preferences(request: HttpRequest, token: str) -> HttpResponse:
     if reader_id == TEST_RECIPIENT:
         return reader_page(request, "test_letter_link")
     topics = load_topics()
-    saves = request.method == "POST"
-    if saves:
-        # A topic that the author added meanwhile was not on the page, so it is not in the choice.
-        shown = read_tag_ids(request.POST.getlist("shown")) & {topic.pk for topic in topics}
-        chosen = read_tag_ids(request.POST.getlist("topic")) & shown
-        choose_topics(reader_id, chosen, shown - chosen, network=network_of(request))
+    # A topic that the author added meanwhile was not on the page, so it is not in the choice.
+    shown = read_tag_ids(request.POST.getlist("shown")) & {topic.pk for topic in topics}
+    chosen = read_tag_ids(request.POST.getlist("topic")) & shown
+    typed = request.POST.get(NAME.name, "")
+    name, error, is_saved = read_value(NAME, typed), "", False
+    if isinstance(name, InputRefusal):
+        error = sentence_of(name)
+    elif request.method == "POST":
+        network = network_of(request)
+        choose_topics(reader_id, chosen, shown - chosen, name=name, network=network)
+        is_saved = True
     reader = Subscriber.objects.filter(id=reader_id).first()
     if reader is None or reader.unsubscribed_at is not None:
         return reader_page(request, "unsubscribed", reader)
+    ticked = chosen if error else set(reader.tags)
     return reader_page(
         request,
         "preferences",
         reader,
-        topics=[(topic, topic.pk in reader.tags) for topic in topics],
-        is_saved=saves,
+        status=422 if error else 200,
+        topics=[(topic, topic.pk in ticked) for topic in topics],
+        field=NAME,
+        typed=typed[:LONGEST_SHOWN] if error else "",
+        error=error,
+        is_saved=is_saved,
         unsubscribe_token=token_for(reader_id),
     )

@@ -38,16 +38,23 @@ def _press(button: str, **typed: str) -> Callable[[Page], None]:
 
 def _choose(page: Page) -> None:
     page.get_by_label("Swifts").check()
+    page.get_by_label("New name").fill("x" * 200)
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("status")).to_have_text("Your choice is saved.")
     expect(page.get_by_label("Swifts")).to_be_checked()
     expect(page.get_by_label("Tides")).not_to_be_checked()
 
 
+def _mistype(page: Page) -> None:
+    page.get_by_label("New name").fill("\x9f")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#name_error")).to_be_visible()
+
+
 def reader_pages(author: Any) -> Pages:
     """Return the pages in order: those that change something come last."""
     words = Content("Swifts leave without saying goodbye", LETTER, "They are gone.")
-    ReaderFieldDefinition.objects.create(key="city", label=LONGEST, position=1, on_form=True)
+    ReaderFieldDefinition.objects.create(key="city", label=LONGEST[:60], position=1, on_form=True)
     topics = {"Swifts": "Once a month, in summer more often.", LONGEST: "", "Tides": LONGEST}
     for name, description in topics.items():
         Tag.objects.create(name=name[:60], is_topic=True, description=description)
@@ -79,9 +86,10 @@ def reader_pages(author: Any) -> Pages:
         "leave": Shown(leave[reader]),
         "leave, of a long address": Shown(leave[long]),
         "left": Shown(leave[gone]),
-        "topics": Shown(choose[reader], heading="Your topics"),
+        "topics": Shown(choose[reader], heading="Your preferences"),
         "topics of somebody who left": Shown(choose[gone], heading="You are unsubscribed"),
         "topics saved": Shown(choose[reader], _choose),
+        "a new name with an error": Shown(choose[reader], _mistype),
         "a link that does not work": Shown("/unsubscribe/cut-off/"),
         "asking for a record": Shown("/record/"),
         "asking to leave": Shown("/unsubscribe/"),

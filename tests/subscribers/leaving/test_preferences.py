@@ -105,6 +105,29 @@ def test_the_choice_covers_only_topics_on_the_page(visitor: Client, topics: list
     assert acts_of(reader) == []
 
 
+def test_a_new_name_replaces_the_old_one_without_showing_it(
+    visitor: Client, topics: list[int]
+) -> None:
+    reader = SubscriberFactory(name="Ada Whitlock", tags=topics[:1])
+    assert "Ada" not in visitor.get(link_of(reader)).text
+    for typed, status, name in (
+        (" Ada\tLovelace ", 200, "Ada Lovelace"),
+        ("", 200, "Ada Lovelace"),
+        ("x" * 257, 422, "Ada Lovelace"),
+    ):
+        posted = {"name": typed, "shown": topics[:2], "topic": topics[:1]}
+        page = visitor.post(link_of(reader), posted)
+        assert page.status_code == status
+        reader.refresh_from_db()
+        assert reader.name == name
+    assert "“Name” has 257 characters" in page.text
+    assert acts_of(reader) == []
+    # A refused name saves no topics, and the page keeps the choice.
+    page = visitor.post(link_of(reader), {"name": "\0", "shown": topics[:2], "topic": topics[1:2]})
+    assert page.text.index(f'id="topic{topics[1]}"') < page.text.index(" checked")
+    assert groups_of(reader) == (topics[:1], [])
+
+
 def test_only_the_reader_puts_a_left_topic_on_again(topics: list[int]) -> None:
     reader = SubscriberFactory(declined=topics[:1])
     with pytest.raises(IntegrityError, match="a_declined_topic_is_no_tag"), transaction.atomic():
@@ -136,7 +159,7 @@ def test_links_for_another_purpose_or_no_reader_show_no_topics(
 
 def test_a_newsletter_without_topics_offers_none(visitor: Client) -> None:
     reader = SubscriberFactory()
-    assert "There are no topics" in visitor.get(link_of(reader)).text
+    assert "Topics" not in visitor.get(link_of(reader)).text
     assert "/preferences/" not in visitor.get(f"/unsubscribe/{token_for(reader.pk)}/").text
 
 

@@ -8,7 +8,7 @@ an unsubscribe is applied and recorded once
     test_repeated_unsubscribes_are_recorded_once
     test_the_first_time_of_unsubscribing_is_kept
 GET changes no topics
-    preferences: saves = «request.method == "POST" → True»
+    preferences: elif «request.method == "POST" → True»
     test_opening_the_page_changes_nothing
 a topic that the reader leaves is declined
     CHOOSE: tags_with(tags_without(reader.declined, joined), '{}', «abandoned → '{}'»)
