@@ -35,6 +35,11 @@ PAST = (
     PastIssue("Notes from a wet orchard", 7, 4_520, "Wet grass tells you who was here before you."),
 )
 READERS_NOW = 4_760
+TOPICS = {
+    "The garden": "What to sow, what to pick, and what got there first.",
+    "The lane": "Birds, hedges and weather, as they happen.",
+    "The village hall": "Dates of talks and walks, once a month.",
+}
 
 TITLE = "Swifts leave without saying goodbye"
 PREHEADER = "They are gone between one evening and the next."

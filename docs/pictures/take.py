@@ -33,6 +33,7 @@ from almanack import (  # noqa: E402
     SECOND_DRAFT,
     SENDER,
     TITLE,
+    TOPICS,
 )
 
 if TYPE_CHECKING:
@@ -229,7 +230,21 @@ def take(services: Services, chromium: Browser, into: Path) -> None:
     page.goto(services.sandbox.url)
     page.get_by_role("link", name=TITLE).first.click()
     picture("sandbox-inbox")
+    page.goto(choice_of_topics())
+    picture("preferences")
     window.close()
+
+
+def choice_of_topics() -> str:
+    """Add topics and return the page on which a reader chooses among them."""
+    from subscribers.links.unsubscribe_token import PREFERENCES, token_for
+    from subscribers.models import Subscriber, Tag
+
+    topics = [Tag(name=name, description=TOPICS[name], is_topic=True) for name in TOPICS]
+    Tag.objects.bulk_create(topics)
+    reader = Subscriber.objects.filter(state="confirmed").earliest("id")
+    Subscriber.objects.filter(pk=reader.pk).update(tags=[topics[0].pk])
+    return f"/preferences/{token_for(reader.pk, PREFERENCES)}/"
 
 
 def sign_in(page: Page, services: Services) -> None:

@@ -16,7 +16,7 @@ from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_
 from publishing.drafts import drafts
 from publishing.models import Draft
 from publishing.publish.publish import publish
-from subscribers.models import Subscriber
+from subscribers.models import Subscriber, Tag
 from tests.publishing.author_browser import LETTER, WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -62,11 +62,14 @@ def test_preview_is_the_mail_of_the_first_reader(window, author, three_readers):
     assert without_tokens(shown["text"]) == without_tokens(sent.get("TextBody", ""))
 
 
-def test_unsubscribe_links_in_a_preview_do_not_unsubscribe_readers(window, author, three_readers):
+def test_links_in_a_preview_do_not_change_readers(window, author, three_readers):
+    Tag.objects.create(name="Birds", is_topic=True)
     page = window.get(preview(author))
 
-    (link,) = set(re.findall(r'href="https://letter\.example\.org(/unsubscribe/[^"]+)"', page.html))
-    WindowOf(None).post(link)
+    for target in ("unsubscribe", "preferences"):
+        pattern = rf'href="https://letter\.example\.org(/{target}/[^"]+)"'
+        (link,) = set(re.findall(pattern, page.html))
+        assert WindowOf(None).post(link).status == 404
 
     assert Subscriber.objects.filter(state="confirmed").count() == 3
 
