@@ -1,5 +1,7 @@
 """Register functions of upper apps with lower apps, which must not import them."""
 
+from collections.abc import Callable
+
 from api import bearer
 from delivery.hooks import readers, sent_before_restore
 from delivery.interface import PROVIDER_TASKS, event_inbox, roll_up_finished
@@ -13,8 +15,8 @@ from publishing.exporting.run import EXPORT_TASK, expire_exports
 from subscribers import reader_totals
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
-from subscribers.importing import expire_uploads
-from subscribers.importing.run import is_due, run_next_import
+from subscribers.desk.many_readers import change_readers
+from subscribers.importing import expire_uploads, run
 from subscribers.signup import expire_unconfirmed
 
 
@@ -32,7 +34,7 @@ def register_hooks() -> None:
     events = event_inbox.apply_pending_events, event_inbox.is_due
     for task in (
         BackgroundTask("the provider's events", *events),
-        BackgroundTask("imports", run_next_import, is_due),
+        BackgroundTask("imports", _run_change_or_import, _is_change_or_import_due),
         EXPORT_TASK,
         PROVIDER_TASKS,
         START_TASK,
@@ -42,3 +44,12 @@ def register_hooks() -> None:
     sent_before_restore.register(start_sent_before_restore)
     bearer.register_token_lookup(find_caller)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")
+
+
+# Both share a thread and its connection. A change runs by chunks, so it goes first.
+def _run_change_or_import(is_stopping: Callable[[], bool]) -> bool:
+    return change_readers.run_chunk() or run.run_next_import(is_stopping)
+
+
+def _is_change_or_import_due() -> bool:
+    return change_readers.is_due() or run.is_due()

@@ -45,6 +45,13 @@ def record_reader_activity(code: str, by: uuid.UUID, reader: int, **params: Any)
     record_activity(code, by, Subscriber, name=name, key=reader, flag=flag, **params)
 
 
+def record_readers_activity(action: str, by: uuid.UUID, *, readers: int, tag: str) -> None:
+    """Record an action on this number of readers."""
+    code, flag = "change_readers", _FLAGS.get(action, CHANGE)
+    params: dict[str, Any] = {"action": action, "readers": readers, "tag": tag}
+    record_activity(code, by, Subscriber, name="readers", flag=flag, **params)
+
+
 def record_export(by: uuid.UUID, state: str) -> None:
     """Record the download of all readers, or of those in one state."""
     record_activity("download_list", by, Subscriber, name="the list", state=state)

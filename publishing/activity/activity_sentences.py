@@ -244,6 +244,32 @@ def _imported(params: Params) -> ActivitySentence:
     return _said(_("{who} imported {thing}. Each reader is asked to confirm."))
 
 
+def _changed_readers(params: Params) -> ActivitySentence:
+    n, action = params["readers"], params["action"]
+    texts = {
+        "tag": ngettext(
+            "{who} put the tag “{tag}” on {n} reader.",
+            "{who} put the tag “{tag}” on {n} readers.",
+            n,
+        ),
+        "untag": ngettext(
+            "{who} took the tag “{tag}” off {n} reader.",
+            "{who} took the tag “{tag}” off {n} readers.",
+            n,
+        ),
+        "unsubscribe": ngettext(
+            "{who} unsubscribed {n} reader.", "{who} unsubscribed {n} readers.", n
+        ),
+        "shut-out": ngettext(
+            "{who} blocked the address of {n} reader.",
+            "{who} blocked the addresses of {n} readers.",
+            n,
+        ),
+        "erase": ngettext("{who} erased {n} reader.", "{who} erased {n} readers.", n),
+    }
+    return _said(texts[action], n=digits(n), tag=params["tag"])
+
+
 def _signed_in(params: Params) -> ActivitySentence:
     text = (
         _("{who} signed in from the network {network}, with a browser that was not used before.")
@@ -276,6 +302,7 @@ _FUNCTIONS: Mapping[str, Callable[[Params], ActivitySentence]] = {
     "start": _started,
     "download_readers": _downloaded_readers,
     "download_list": _downloaded_list,
+    "change_readers": _changed_readers,
     "import": _imported,
     "sign_in": _signed_in,
     "make_token": _made_token,

@@ -29,7 +29,7 @@ from publishing.progress.reader_outcomes import (
     outcome_page,
 )
 from subscribers.data_requests.personal_data_sentences import STATES
-from subscribers.desk.reader_list import LONGEST_SEARCH
+from subscribers.desk.reader_filter import LONGEST_SEARCH
 from subscribers.models import Subscriber
 from subscribers.permissions import MANAGE
 

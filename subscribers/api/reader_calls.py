@@ -19,7 +19,8 @@ from subscribers.api.shapes import NewReader, Reader, ReaderAdded, State
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.desk import add_reader as adding
 from subscribers.desk.reader_actions import ACTIONS
-from subscribers.desk.reader_list import ReaderFilter, SearchTookTooLongError, load_page
+from subscribers.desk.reader_filter import ReaderFilter
+from subscribers.desk.reader_list import SearchTookTooLongError, load_page
 from subscribers.desk.readers_csv import source_label
 from subscribers.fields.reader_values import read_value
 from subscribers.models import Subscriber

@@ -1,5 +1,5 @@
 """
-The list of readers, newest first, filtered by state or text.
+The list of readers, newest first.
 
 A search finds any part of an address or field with a trigram index, which needs three characters. A
 shorter text matches the start of an address. Without the extension pg_trgm a search reads every
@@ -7,6 +7,8 @@ row, which takes about a second for a million.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
 
 from django.db import OperationalError, connection, transaction
@@ -14,14 +16,17 @@ from django.db.models import F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Lower
 from psycopg.errors import QueryCanceled
 
+from delivery.models import Newsletter
 from delivery.reader_fields import FIELD_NAMES
+from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.models import Subscriber, Suppression
+from subscribers.reader_totals import counts_by_state
 
 PAGE = 50
 CHUNK = 2000
-LONGEST_SEARCH = 254
-SHORTEST_PART = 3  # trigrams
 SEARCH_S = 3  # the database stops a search after this time
+COUNT_S = 1
+MOST_COUNTED = 10_000  # the page shows “more than 10,000”
 
 # The address and all fields, as the index `subscriber_search` has them.
 _SEARCHED = Lower(
@@ -38,17 +43,11 @@ class SearchTookTooLongError(Exception):
     """The search exceeded its time limit."""
 
 
-class ReaderFilter(NamedTuple):
-    """A state and a text to search for; empty ones match every reader."""
+class ReaderCount(NamedTuple):
+    """A number of readers. There are more if it is not exact."""
 
-    state: str = ""
-    text: str = ""
-
-    @property
-    def is_prefix(self) -> bool:
-        """Whether the text is too short for the index and matches only a start."""
-        # In other scripts a whole name may be this short, so any part may match.
-        return 0 < len(self.text) < SHORTEST_PART and self.text.isascii() and self.text.isalnum()
+    number: int
+    is_exact: bool
 
 
 def load_page(
@@ -62,16 +61,36 @@ def load_page(
     found = matching_readers(chosen).order_by("-id")
     if before is not None:
         found = found.filter(id__lt=before)
+    with time_limit(SEARCH_S):
+        readers = list(found.select_related("subscriber_import")[: limit + 1])
+    return readers[:limit], readers[limit - 1].pk if len(readers) > limit else None
+
+
+def count_readers(chosen: ReaderFilter) -> ReaderCount | None:
+    """Count up to `MOST_COUNTED` matching readers; None if that takes too long."""
+    if chosen.is_state_only:
+        counts = counts_by_state()
+        return ReaderCount(counts[chosen.state] if chosen.state else sum(counts.values()), True)
+    try:
+        with time_limit(COUNT_S):
+            number = matching_readers(chosen).order_by()[: MOST_COUNTED + 1].count()
+    except SearchTookTooLongError:
+        return None
+    return ReaderCount(min(number, MOST_COUNTED), number <= MOST_COUNTED)
+
+
+@contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """Start a transaction with a time limit; raise `SearchTookTooLongError` after it."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_S}s'")
-            readers = list(found.select_related("subscriber_import")[: limit + 1])
+            cursor.execute(f"SET LOCAL statement_timeout = '{seconds}s'")
+            yield
             cursor.execute("SET LOCAL statement_timeout = DEFAULT")
     except OperationalError as error:
         if isinstance(error.__cause__, QueryCanceled):
             raise SearchTookTooLongError from error
         raise
-    return readers[:limit], readers[limit - 1].pk if len(readers) > limit else None
 
 
 def iter_readers(chosen: ReaderFilter) -> Iterator[Subscriber]:
@@ -96,6 +115,16 @@ def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
     found = Subscriber.objects.all()
     if chosen.state:
         found = found.filter(state=chosen.state)
+    if chosen.tag is not None:
+        found = found.filter(tags__contains=[chosen.tag])
+    if chosen.import_id is not None:
+        found = found.filter(subscriber_import=chosen.import_id)
+    elif chosen.source:
+        found = found.filter(source=chosen.source)
+    if chosen.since is not None:
+        found = found.filter(created_at__gte=_start_of(chosen.since))
+    if chosen.until is not None and chosen.until < date.max:
+        found = found.filter(created_at__lt=_start_of(chosen.until + timedelta(days=1)))
     if chosen.text:
         start = Q(email_key__startswith=chosen.text.lower())
         if chosen.is_prefix or ("@" in chosen.text[1:] and found.filter(start).exists()):
@@ -103,3 +132,7 @@ def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
         found = found.alias(searched=_SEARCHED)
         found = found.filter(searched__contains=Lower(Value(chosen.text)))
     return found
+
+
+def _start_of(day: date) -> datetime:
+    return datetime.combine(day, time.min, Newsletter.objects.get_current().zone)

@@ -1,24 +1,29 @@
 """The list of readers on the desk, as a page and as a file."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from delivery.reader_fields import READER_FIELDS
 from subscribers.data_requests.personal_data_sentences import STATES, WAYS
 from subscribers.desk import reader_list
-from subscribers.desk.reader_list import ReaderFilter, SearchTookTooLongError
+from subscribers.desk.many_readers.change_sentences import LABELS
+from subscribers.desk.reader_filter import OF_IMPORT, ReaderFilter, read_filter, read_number
+from subscribers.desk.reader_list import ReaderCount, SearchTookTooLongError
 from subscribers.desk.readers_csv import csv_lines
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.fields.topics import read_tag_ids
 from subscribers.files.safe_csv import csv_download
-from subscribers.models import Subscriber, Tag
+from subscribers.models import Subscriber, SubscriberImport, Tag
 from subscribers.models.consent_record import How
 from subscribers.reader_totals import counts_by_state
 from subscribers.record_activity import record_export
@@ -26,6 +31,16 @@ from subscribers.signup import form_tags
 from subscribers.signup.signup_form import embed_form_html, form_fields
 from subscribers.why_suppressed import why_suppressed
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+IMPORTS_SHOWN = 50  # the latest
+SOURCES: Mapping[str, StrPromise] = {
+    Subscriber.Source.SIGN_UP: gettext_lazy("Sign-up"),
+    Subscriber.Source.DESK: gettext_lazy("Added by an author"),
+    Subscriber.Source.API: gettext_lazy("API"),
+    Subscriber.Source.IMPORT: gettext_lazy("Any import"),
+}
 TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 
 
@@ -33,34 +48,41 @@ TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 @require_safe
 def readers(request: HttpRequest) -> HttpResponse:
     """Show a page of matching readers, newest first."""
-    chosen = _filter_of(request)
+    chosen = read_filter(request.GET.dict())
     counts = counts_by_state()
     before = request.GET.get("before", "")
     took_too_long = False
     suppression = reader_list.find_suppression(chosen) if "@" in chosen.text else None
     try:
-        is_id = before.isdecimal() and len(before) < 19
-        found, next_before = reader_list.load_page(chosen, int(before) if is_id else None)
+        found, next_before = reader_list.load_page(chosen, read_number(before, 10**18))
+        sources = _sources()
     except SearchTookTooLongError:
-        found, next_before, took_too_long = [], None, True
+        found, next_before, sources, took_too_long = [], None, [*SOURCES.items()], True
+    tags = list(Tag.objects.order_by(Lower("name")))
+    is_all = next_before is None and not before
+    count = ReaderCount(len(found), True) if is_all else reader_list.count_readers(chosen)
     return desk_page(
         request,
         "subscribers/desk/readers.html",
         {
-            "rows": [(one, STATES[one.state], _source(one)) for one in found],
+            "rows": [(one, STATES[one.state], source_words(one)) for one in found],
             "field_labels": [field.label for field in READER_FIELDS],
             "counts": counts,
             "total": sum(counts.values()),
             "tabs": _tabs(chosen, counts),
             "chosen": chosen,
+            "found": count,
+            "tags": tags,
+            "sources": sources,
+            "actions": LABELS.items(),
             "suppression": suppression,
             "why_suppressed": suppression
             and why_suppressed(suppression.reason, suppression.origin),
             "took_too_long": took_too_long,
             "search_s": reader_list.SEARCH_S,
             "is_first": not before,
-            "next": _query(chosen, before=next_before) if next_before else "",
-            "query": _query(chosen),
+            "next": chosen.query(before=next_before) if next_before else "",
+            "query": chosen.query(),
         },
         status=503 if took_too_long else 200,
     )
@@ -70,7 +92,7 @@ def readers(request: HttpRequest) -> HttpResponse:
 @require_safe
 def readers_file(request: HttpRequest) -> StreamingHttpResponse:
     """Stream the matching readers as a CSV file."""
-    chosen = _filter_of(request)
+    chosen = read_filter(request.GET.dict())
     record_export(user_id_of(request), chosen.state)
     name = f"readers-{chosen.state}" if chosen.state else "readers"
     return csv_download(csv_lines(reader_list.iter_readers(chosen)), f"{name}.csv")
@@ -95,17 +117,21 @@ def embed_form(request: HttpRequest) -> HttpResponse:
     return desk_page(request, "subscribers/desk/embed_form.html", context)
 
 
-def _source(reader: Subscriber) -> str:
+def source_words(reader: Subscriber) -> str:
+    """Return the source of a reader for a table."""
     if reader.subscriber_import:
         return _("Import of {file}").format(file=reader.subscriber_import.filename)
-    return _("API") if reader.source == Subscriber.Source.API else _("Sign-up")
+    return str(SOURCES.get(reader.source, reader.source))
 
 
-def _filter_of(request: HttpRequest) -> ReaderFilter:
-    """Read the filter; an unknown state selects all readers."""
-    state = request.GET.get("state", "")
-    text = request.GET.get("q", "").replace("\0", "").strip()[: reader_list.LONGEST_SEARCH]
-    return ReaderFilter(state if state in Subscriber.State.values else "", text)
+def _sources() -> list[tuple[str, StrPromise | str]]:
+    """Return the values and words of the filter by source, with the latest imports."""
+    sources: list[tuple[str, StrPromise | str]] = [*SOURCES.items()]
+    imports = SubscriberImport.objects.filter(added__gt=0).order_by("-id")[:IMPORTS_SHOWN]
+    for number, file in imports.values_list("id", "filename"):
+        words = _("Import {number}: {file}").format(number=number, file=file)
+        sources.append((f"{OF_IMPORT}{number}", words))
+    return sources
 
 
 def _tabs(chosen: ReaderFilter, counts: Mapping[str, int]) -> list[dict[str, object]]:
@@ -115,12 +141,7 @@ def _tabs(chosen: ReaderFilter, counts: Mapping[str, int]) -> list[dict[str, obj
             "words": words,
             "count": count,
             "is_here": chosen.state == state,
-            "query": _query(ReaderFilter(state, chosen.text)),
+            "query": chosen._replace(state=state).query(),
         }
         for words, state, count in [*tabs, (_("All"), "", sum(counts.values()))]
     ]
-
-
-def _query(chosen: ReaderFilter, *, before: int | None = None) -> str:
-    parts = {"state": chosen.state, "q": chosen.text, "before": before}
-    return "?" + urlencode({name: value for name, value in parts.items() if value})

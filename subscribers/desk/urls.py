@@ -3,6 +3,7 @@
 from django.urls import path
 
 from subscribers.desk import edit_view
+from subscribers.desk.many_readers import change_view
 from subscribers.desk.reader_view import act_on_reader, reader_file, show_reader
 from subscribers.desk.readers_view import embed_form, readers, readers_file
 from subscribers.importing import import_view
@@ -14,6 +15,8 @@ urlpatterns = [
     path("readers/readers.csv", readers_file, name="file"),
     path("readers/form/", embed_form, name="embed_form"),
     path("readers/add/", edit_view.add, name="add"),
+    path("readers/change/", change_view.change, name="change"),
+    path("readers/changes/<int:change_id>/", change_view.changing, name="changing"),
     path("readers/<int:reader>/", show_reader, name="reader"),
     path("readers/<int:reader>/record.json", reader_file, name="reader_file"),
     path("readers/<int:reader>/edit/", edit_view.edit, name="edit"),

@@ -1,6 +1,7 @@
 """The reader's own choice of topics, and of the name in letters."""
 
 from collections.abc import Collection
+from typing import Any
 
 from django.db import connection
 
@@ -43,6 +44,11 @@ def choose_topics(
 
     Topics in neither stay as they are, and so does the name if the new one is empty. An
     unsubscribed reader stays unchanged."""
-    choice = {"chosen": [*chosen], "others": [*others], "name": name, "network": network}
+    choice: dict[str, Any] = {
+        "chosen": [*chosen],
+        "others": [*others],
+        "name": name,
+        "network": network,
+    }
     with connection.cursor() as cursor:
         cursor.execute(CHOOSE, {"reader": reader, **choice})

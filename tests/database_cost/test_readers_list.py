@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
-from subscribers.desk.reader_list import ReaderFilter, load_page
+from subscribers.desk.reader_filter import ReaderFilter
+from subscribers.desk.reader_list import load_page
 from subscribers.reader_totals import counts_by_state
 from tests.database_cost.test_query_plans import rows_read, run
 from tests.faults.servers.postgres_server import OwnServer

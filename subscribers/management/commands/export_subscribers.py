@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.humanise import digits
-from subscribers.desk.reader_list import ReaderFilter, iter_readers
+from subscribers.desk.reader_filter import ReaderFilter
+from subscribers.desk.reader_list import iter_readers
 from subscribers.desk.readers_csv import csv_lines
 from subscribers.files.atomic_file import atomic_file
 from subscribers.models import Subscriber

@@ -51,7 +51,7 @@ RECORD_STOPS = """() => {
 }"""
 # Parts that differ in every answer, or that only scripts use.
 VOLATILE = re.compile(
-    r'name="(?:csrfmiddlewaretoken|shown)" value="[^"]*|\b\d\d:\d\d:\d\d\b'
+    r'name="(?:csrfmiddlewaretoken|shown|key)" value="[^"]*|\b\d\d:\d\d:\d\d\b'
     r"|<script[^>]*></script>|<noscript>.*?</noscript>",
     re.DOTALL,
 )

@@ -14,12 +14,14 @@ from publishing.content.edition_content import Content
 from publishing.publish.publish import publish
 from subscribers.consent.consent_log import record_consent
 from subscribers.delivery_hooks import RegisteredReaders
+from subscribers.desk.many_readers.change_readers import Selection, count_selected, start_change
+from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.importing import accept_upload
 from subscribers.importing.accept_upload import statement
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.run import run_next_import
 from subscribers.leaving.leave import leave
-from subscribers.models import Subscriber, SubscriberImport, Tag
+from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport, Tag
 from subscribers.models.consent_record import How
 from subscribers.suppression import manual_suppression
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
@@ -146,6 +148,12 @@ def _choose_a_tag(page: Page) -> None:
     expect(page.get_by_label("Link to this form on our site")).to_have_value(re.compile("tags="))
 
 
+def _add_nobody(page: Page) -> None:
+    page.get_by_label("They gave their consent elsewhere").check()
+    page.get_by_role("button", name="Add reader").click()
+    page.locator("#email_error").wait_for()
+
+
 def no_readers(_author: Any) -> Pages:
     """Return the pages before the first reader."""
     return {
@@ -158,11 +166,27 @@ def no_readers(_author: Any) -> Pages:
 def readers(author: Any) -> Pages:
     """Return every page of readers and imports, with content."""
     readers, imports = _readers(author), _imports(author)
+    birds = Tag.objects.create(name="Birds", is_topic=True).pk
+    ReaderFieldDefinition.objects.create(key="city", label="City", position=1)
+    Subscriber.objects.filter(pk=readers["pending"].pk).update(declined=[birds])
+    pending, change = f"{READERS}{readers['pending'].pk}/", f"{READERS}change/?scope=found"
+    number, _ = count_selected(Selection(ReaderFilter()))
+    tag, everybody = Tag.objects.get(pk=birds), Selection(ReaderFilter())
+    running_change = start_change(uuid4(), "tag", tag, everybody, number, author.pk)
+    assert running_change is not None
     confirmed, shut_out = f"{READERS}{readers['confirmed'].pk}/", readers["blocked"].pk
     return {
         "readers": Shown(READERS),
         "readers of one state": Shown(f"{READERS}?state=confirmed"),
         "somebody found": Shown(f"{READERS}?q=wwww"),
+        "filtered": Shown(f"{READERS}?tag={birds}&source=import&since=2026-01-01"),
+        "add a reader": Shown(f"{READERS}add/"),
+        "a reader with errors": Shown(f"{READERS}add/", _add_nobody),
+        "edit a reader": Shown(f"{pending}edit/"),
+        "correct an address": Shown(f"{pending}address/"),
+        "put on a tag": Shown(f"{change}&do=tag&which={birds}"),
+        "erase many": Shown(f"{change}&do=erase"),
+        "a running change": Shown(f"{READERS}changes/{running_change.pk}/"),
         "nobody found": Shown(f"{READERS}?q=nobody%40nowhere"),
         "a form elsewhere": Shown(f"{READERS}form/"),
         "a form with tags": Shown(f"{READERS}form/", _choose_a_tag),

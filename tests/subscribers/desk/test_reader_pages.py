@@ -21,7 +21,8 @@ from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.consent.consent_log import record_consent
 from subscribers.desk import reader_list
 from subscribers.desk.reader_actions import ACTIONS
-from subscribers.desk.reader_list import SEARCH_S, ReaderFilter
+from subscribers.desk.reader_filter import ReaderFilter
+from subscribers.desk.reader_list import SEARCH_S
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.suppression import manual_suppression
 from tests.subscribers.factories import (

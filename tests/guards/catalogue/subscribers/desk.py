@@ -24,4 +24,25 @@ an edit keeps the topics off that a reader left
 an edit overwrites no change that its author has not seen
     edit_reader: if «seen not in (None, last_edit(reader)) → False»:
     test_an_edit_overwrites_no_later_change
+
+# --- Changes of many readers ---
+a change affects the number of readers that its author confirmed
+    start_change: «HAVING count(*) = %s → HAVING %s > 0»
+    test_another_number_is_asked_again
+a change affects no reader who was added after the question
+    Selection.readers: «found.filter(pk__lte=self.up_to) if self.up_to else found → found»
+    test_all_found_readers_change_and_later_ones_do_not
+a form that is posted twice starts one change
+    start_change: «ON CONFLICT (key) DO NOTHING»
+    test_selected_readers_get_a_tag_once
+a change continues at its checkpoint
+    run_chunk: first, last = «change.done + 1 → 1»,
+    test_a_killed_change_continues_at_its_checkpoint
+two workers never run one change
+    run_chunk: ReaderChange.objects.«select_for_update(skip_locked=True).»filter(
+    test_two_workers_never_run_one_change
+a change puts no topic on a reader who left it
+    change_tags: tags_without(tags_with(tags, «declined → '{{}}'»,
+    test_selected_readers_get_a_tag_once
+    test_a_topic_left_meanwhile_stays_off
 """)

@@ -1,0 +1,136 @@
+"""
+Change many readers: the selected ones, or every reader that a search finds.
+
+The numbers of the readers are stored once, so a change affects those readers that its author
+confirmed. Each chunk and its checkpoint are one transaction, which holds the lock of the change.
+So a killed worker leaves no half chunk, and two workers never run the same change.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Count, Max, QuerySet
+from django.db.models.functions import Now
+
+from subscribers.data_requests.erase import erase
+from subscribers.desk.many_readers.change_tags import change_tags
+from subscribers.desk.reader_filter import ReaderFilter
+from subscribers.desk.reader_list import PAGE, matching_readers, time_limit
+from subscribers.leaving.leave import leave
+from subscribers.models import ReaderChange, Subscriber, Tag
+from subscribers.models.consent_record import How
+from subscribers.record_activity import record_readers_activity
+from subscribers.suppression.manual_suppression import block
+
+Action = ReaderChange.Action
+
+CHOOSE_S = 20  # for all readers of a long list
+AT_ONCE = PAGE  # readers that a page can select are changed before the answer
+CHUNKS: Mapping[str, int] = {
+    Action.TAG: 1_000,
+    Action.UNTAG: 1_000,
+    Action.UNSUBSCRIBE: 100,
+    Action.BLOCK: 100,
+    # An erasure locks deliveries before its reader, so each has a transaction.
+    Action.ERASE: 1,
+}
+# A frozen process loses its locks.
+_IDLE_LIMIT = "SELECT set_config('idle_in_transaction_session_timeout', '30s', true)"
+_INSERT = """
+    INSERT INTO reader_change (key, action, tag_id, tag_name, readers, total, made_by_id)
+    SELECT %s, %s, %s, %s, array_agg(id ORDER BY id), count(*), %s FROM ({chosen}) AS chosen
+    HAVING count(*) = %s
+    ON CONFLICT (key) DO NOTHING
+    RETURNING id
+"""
+
+
+class Selection(NamedTuple):
+    """Readers that match a filter up to an id; only those with `ids` if there are any."""
+
+    chosen: ReaderFilter
+    ids: Sequence[int] = ()
+    up_to: int = 0
+
+    def readers(self) -> QuerySet[Subscriber]:
+        found = Subscriber.objects.filter(pk__in=self.ids) if self.ids else None
+        found = matching_readers(self.chosen) if found is None else found
+        return found.filter(pk__lte=self.up_to) if self.up_to else found
+
+
+def count_selected(selection: Selection) -> tuple[int, int]:
+    """Count the readers of a selection, with their highest id. It has a time limit."""
+    with time_limit(CHOOSE_S):
+        found = selection.readers().order_by()
+        counted = found.aggregate(number=Count("pk"), last=Max("pk"))
+    return counted["number"], counted["last"] or 0
+
+
+def start_change(
+    key: UUID, action: str, tag: Tag | None, selection: Selection, expected: int, by: UUID
+) -> ReaderChange | None:
+    """
+    Store a change of exactly `expected` readers; None if another number matches.
+
+    A repeated `key` returns the earlier change.
+    """
+    with time_limit(CHOOSE_S), connection.cursor() as cursor:
+        chosen = selection.readers().order_by().values("id")
+        sql, parameters = chosen.query.sql_with_params()
+        tag_id, name = (tag.pk, tag.name) if tag else (None, "")
+        values = [key, action, tag_id, name, by, *parameters, expected]
+        cursor.execute(_INSERT.format(chosen=sql), values)
+        if cursor.fetchone() is not None:
+            record_readers_activity(action, by, readers=expected, tag=name)
+    return ReaderChange.objects.defer("readers").filter(key=key, made_by=by).first()
+
+
+def run_at_once(change: ReaderChange) -> None:
+    """Make a small change before the page answers. Workers make the others."""
+    while change.total <= AT_ONCE and run_chunk(change.pk):
+        pass
+
+
+def run_chunk(change_id: int | None = None) -> bool:
+    """Run the next chunk of a change, or of the oldest open one; False if none is due."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        due = ReaderChange.objects.select_for_update(skip_locked=True).filter(finished_at=None)
+        due = due if change_id is None else due.filter(pk=change_id)
+        change = due.defer("readers").order_by("pk").first()
+        if change is None:
+            return False
+        cursor.execute(_IDLE_LIMIT)
+        first, last = change.done + 1, change.done + CHUNKS[change.action]
+        cursor.execute(
+            "SELECT readers[%s:%s] FROM reader_change WHERE id = %s", [first, last, change.pk]
+        )
+        (readers,) = cursor.fetchone()
+        changed = change.changed + _apply(change, readers)
+        done = change.done + len(readers)
+        end = {"finished_at": Now(), "readers": []} if done == change.total else {}
+        row = ReaderChange.objects.filter(pk=change.pk)
+        row.update(done=done, changed=changed, **end)
+        return True
+
+
+def is_due() -> bool:
+    """Whether a change waits for a worker."""
+    return ReaderChange.objects.filter(finished_at=None).exists()
+
+
+def _apply(change: ReaderChange, readers: Sequence[int]) -> int:
+    tags = [] if change.tag_id is None else [change.tag_id]
+    if change.action == Action.TAG:
+        return change_tags(readers, added=tags)
+    if change.action == Action.UNTAG:
+        return change_tags(readers, removed=tags)
+    return sum(map(_ON_ONE_READER[change.action], readers))
+
+
+_ON_ONE_READER: Mapping[str, Callable[[int], bool]] = {
+    Action.UNSUBSCRIBE: lambda reader: leave(reader, How.OPERATOR),
+    Action.BLOCK: block,
+    Action.ERASE: erase,
+}

@@ -1,0 +1,87 @@
+"""Changes of many readers in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from delivery.humanise import digits
+from subscribers.models import ReaderChange
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+Action = ReaderChange.Action
+LABELS: Mapping[str, StrPromise] = {
+    Action.TAG: gettext_lazy("Put on a tag"),
+    Action.UNTAG: gettext_lazy("Take off a tag"),
+    Action.UNSUBSCRIBE: gettext_lazy("Unsubscribe"),
+    Action.BLOCK: gettext_lazy("Block the addresses"),
+    Action.ERASE: gettext_lazy("Erase"),
+}
+_EFFECTS: Mapping[str, StrPromise] = {
+    Action.TAG: gettext_lazy(
+        "They get no mail about it. Readers who left this topic stay without it. The tag changes "
+        "who gets an issue that you limit to tags."
+    ),
+    Action.UNTAG: gettext_lazy(
+        "They get no mail about it. The tag changes who gets an issue that you limit to tags."
+    ),
+    Action.UNSUBSCRIBE: gettext_lazy(
+        "They get no more letters. This includes an issue that is being sent, unless their copy "
+        "has already been sent. Only the readers can resubscribe, by signing up and confirming."
+    ),
+    Action.BLOCK: gettext_lazy(
+        "Homing sends no more mail to these addresses: no letters, no confirmation emails and no "
+        "links to their data. The readers cannot undo this. An author can unblock each address."
+    ),
+    Action.ERASE: gettext_lazy(
+        "This erases everything about the readers: address, fields, consent, bounces, and which "
+        "copies they got. Only a code made from each address (a hash) stays, so imports cannot add "
+        "them again. You cannot undo this."
+    ),
+}
+
+
+class Question(NamedTuple):
+    """The words of a confirmation page."""
+
+    heading: str
+    effect: str
+    button: StrPromise
+
+
+def question(action: str, number: int, tag: str) -> Question:
+    """Ask whether to change this number of readers; say what becomes of them."""
+    words = {
+        Action.TAG: ngettext(
+            "Put the tag “{tag}” on {n} reader?", "Put the tag “{tag}” on {n} readers?", number
+        ),
+        Action.UNTAG: ngettext(
+            "Take the tag “{tag}” off {n} reader?", "Take the tag “{tag}” off {n} readers?", number
+        ),
+        Action.UNSUBSCRIBE: ngettext("Unsubscribe {n} reader?", "Unsubscribe {n} readers?", number),
+        Action.BLOCK: ngettext(
+            "Block the address of {n} reader?", "Block the addresses of {n} readers?", number
+        ),
+        Action.ERASE: ngettext("Erase {n} reader?", "Erase {n} readers?", number),
+    }
+    heading = words[Action(action)].format(n=digits(number), tag=tag)
+    return Question(heading, str(_EFFECTS[action]), LABELS[action])
+
+
+def progress_sentence(change: ReaderChange) -> str:
+    """Say how far a change is, and how many readers it changed."""
+    if change.finished_at is None:
+        sentence = _("{done} of {total} readers are done. You can leave this page.")
+        return sentence.format(done=digits(change.done), total=digits(change.total))
+    sentence = ngettext("Done: {n} reader changed.", "Done: {n} readers changed.", change.changed)
+    rest = change.total - change.changed
+    left = ngettext(
+        "For {n} reader there was nothing to do.", "For {n} readers there was nothing to do.", rest
+    )
+    sentences = [sentence.format(n=digits(change.changed)), left.format(n=digits(rest))]
+    return " ".join(sentences if rest else sentences[:1])

@@ -1,0 +1,125 @@
+"""The desk's pages that change many readers: question, start and progress."""
+
+from typing import NamedTuple
+from uuid import UUID, uuid4
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_safe
+
+from subscribers.desk.many_readers.change_readers import (
+    Selection,
+    count_selected,
+    run_at_once,
+    start_change,
+)
+from subscribers.desk.many_readers.change_sentences import progress_sentence, question
+from subscribers.desk.reader_filter import ReaderFilter, read_filter, read_number
+from subscribers.desk.reader_list import PAGE, SearchTookTooLongError
+from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
+from subscribers.links.see_other import see_other
+from subscribers.models import ReaderChange, Tag
+
+Action = ReaderChange.Action
+
+
+class _Choice(NamedTuple):
+    """An action on readers, or the sentence that says what is missing."""
+
+    action: str
+    tag: Tag | None
+    chosen: ReaderFilter
+    ids: list[int]
+    missing: str
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def change(request: HttpRequest) -> HttpResponse:
+    """State how many readers change and what becomes of them; start it for POST."""
+    form = request.POST if request.method == "POST" else request.GET
+    choice = _choice(form)
+    back = reverse("readers:list") + choice.chosen.query()
+    if choice.missing:
+        messages.warning(request, choice.missing)
+        return see_other(back)
+    is_new_number = False
+    try:
+        if request.method == "POST":
+            if (started := _start(request, choice)) is not None:
+                run_at_once(started)
+                return see_other(reverse("readers:changing", args=[started.pk]))
+            is_new_number = True
+        number, up_to = count_selected(Selection(choice.chosen, choice.ids))
+    except SearchTookTooLongError:
+        messages.warning(request, _("The search takes too long. Choose fewer readers."))
+        return see_other(back)
+    if not number:
+        messages.warning(request, _("No reader matches any more."))
+        return see_other(back)
+    hidden = {
+        **choice.chosen.parameters,
+        "do": choice.action,
+        "which": choice.tag.pk if choice.tag else "",
+        "scope": "selected" if choice.ids else "found",
+        "key": uuid4(),
+        "number": number,
+        "up_to": up_to,
+    }
+    context = {
+        "words": question(choice.action, number, choice.tag.name if choice.tag else ""),
+        "hidden": hidden,
+        "ids": choice.ids,
+        "back": back,
+        "is_new_number": is_new_number,
+        "is_risk": choice.action not in (Action.TAG, Action.UNTAG),
+    }
+    return desk_page(request, "subscribers/desk/change.html", context)
+
+
+@may_manage_readers
+@require_safe
+def changing(request: HttpRequest, change_id: int) -> HttpResponse:
+    """Show how far a change is, and its result."""
+    found = ReaderChange.objects.defer("readers").filter(pk=change_id).first()
+    if found is None:
+        raise Http404(_("There is no change with this number."))
+    words = question(found.action, found.total, found.tag_name)
+    context = {"change": found, "words": words, "sentence": progress_sentence(found)}
+    return desk_page(request, "subscribers/desk/changing.html", context)
+
+
+def _choice(form: QueryDict) -> _Choice:
+    action, chosen = (
+        form.get("do", ""),
+        read_filter({name: str(text) for name, text in form.items()}),
+    )
+    of_page = [read_number(text, 2**63 - 1) for text in form.getlist("reader")[:PAGE]]
+    is_selected = form.get("scope") != "found"
+    ids = [one for one in of_page if one is not None] if is_selected else []
+    tag, missing = None, ""
+    if action not in Action.values:
+        missing = _("Choose what to do with the readers.")
+    elif is_selected and not ids:
+        missing = _("Select the readers first.")
+    elif action in (Action.TAG, Action.UNTAG):
+        number = read_number(form.get("which", ""))
+        tag = Tag.objects.filter(pk=number).first() if number is not None else None
+        missing = "" if tag else _("Choose a tag.")
+    return _Choice(action, tag, chosen, ids, missing)
+
+
+def _start(request: HttpRequest, choice: _Choice) -> ReaderChange | None:
+    try:
+        key = UUID(request.POST.get("key", ""))
+    except ValueError:
+        return None
+    number = read_number(request.POST.get("number", ""))
+    up_to = read_number(request.POST.get("up_to", ""), 2**63 - 1)
+    if not number or not up_to:
+        return None
+    selection = Selection(choice.chosen, choice.ids, up_to)
+    by = user_id_of(request)
+    return start_change(key, choice.action, choice.tag, selection, number, by)

@@ -1,0 +1,85 @@
+"""Filters of the list of readers. They combine, and the URL holds them."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from subscribers.models import Subscriber
+
+LONGEST_SEARCH = 254
+SHORTEST_PART = 3  # trigrams
+LARGEST_ID = 2**31 - 1  # of a tag
+OF_IMPORT = "import-"  # followed by the number of the import
+
+
+class ReaderFilter(NamedTuple):
+    """What readers must match; empty values match every reader."""
+
+    state: str = ""
+    text: str = ""
+    tag: int | None = None
+    source: str = ""  # of `Subscriber.Source`, or `import-17`
+    since: date | None = None  # days of signing up, in the newsletter's time zone
+    until: date | None = None
+
+    @property
+    def is_prefix(self) -> bool:
+        """Whether the text is too short for the index and matches only a start."""
+        # In other scripts a whole name may be this short, so any part may match.
+        return 0 < len(self.text) < SHORTEST_PART and self.text.isascii() and self.text.isalnum()
+
+    @property
+    def import_id(self) -> int | None:
+        return read_number(self.source.removeprefix(OF_IMPORT))
+
+    @property
+    def is_state_only(self) -> bool:
+        return self == ReaderFilter(self.state)
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The parameters of the URL, without empty ones."""
+        texts = {
+            "state": self.state,
+            "q": self.text,
+            "tag": str(self.tag or ""),
+            "source": self.source,
+            "since": self.since.isoformat() if self.since else "",
+            "until": self.until.isoformat() if self.until else "",
+        }
+        return {name: text for name, text in texts.items() if text}
+
+    def query(self, **more: object) -> str:
+        """Write the query of a URL; `more` are other parameters."""
+        return "?" + urlencode({**self.parameters, **more})
+
+
+def read_filter(parameters: Mapping[str, str]) -> ReaderFilter:
+    """Read the parameters of a URL; an unknown value selects all readers."""
+    state, source = parameters.get("state", ""), parameters.get("source", "")
+    text = parameters.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
+    chosen = ReaderFilter(
+        state=state if state in Subscriber.State.values else "",
+        text=text,
+        tag=read_number(parameters.get("tag", "")),
+        source=source,
+        since=_day(parameters.get("since", "")),
+        until=_day(parameters.get("until", "")),
+    )
+    is_source = source in Subscriber.Source.values
+    is_import = source.startswith(OF_IMPORT) and chosen.import_id is not None
+    return chosen if is_source or is_import else chosen._replace(source="")
+
+
+def read_number(text: str, largest: int = LARGEST_ID) -> int | None:
+    """Read an id or a number from a URL or form; None if it is not one."""
+    is_number = text.isascii() and text.isdecimal() and len(text) < 20
+    return int(text) if is_number and int(text) <= largest else None
+
+
+def _day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None

@@ -1,0 +1,68 @@
+"""Changes of many readers, which a worker makes chunk by chunk."""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from subscribers.models.constraints import checks
+from subscribers.models.reader_groups import LONGEST_TAG
+
+
+class ReaderChange(models.Model):
+    """
+    One action on the readers that an author chose, by number.
+
+    `done` is the checkpoint: the first `done` of `readers` were handled, in the order of their ids.
+    """
+
+    class Action(models.TextChoices):
+        TAG = "tag"
+        UNTAG = "untag"
+        UNSUBSCRIBE = "unsubscribe"
+        BLOCK = "shut-out"
+        ERASE = "erase"
+
+    id = models.BigAutoField(primary_key=True)
+    # From the form, so a repeated post makes no second change.
+    key = models.UUIDField(unique=True)
+    action = models.CharField(max_length=12, choices=Action)
+    tag_id = models.IntegerField(null=True)
+    tag_name = models.CharField(max_length=LONGEST_TAG, blank=True, db_default="")
+    # Emptied at the end.
+    readers = ArrayField(models.BigIntegerField())
+    total = models.PositiveIntegerField()
+    done = models.PositiveIntegerField(db_default=0)
+    changed = models.PositiveIntegerField(db_default=0)
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        db_index=False,
+        related_name="+",
+    )
+    created_at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "reader_change"
+        default_permissions = ()
+        constraints = [
+            *checks(
+                a_change_of_tags_names_the_tag=Q(action__in=["tag", "untag"], tag_id__isnull=False)
+                | Q(action__in=["unsubscribe", "shut-out", "erase"], tag_id__isnull=True),
+                a_change_handles_each_reader_once=Q(done__lte=F("total"), changed__lte=F("done")),
+                a_finished_change_handled_all_readers=Q(
+                    finished_at__isnull=True, done__lt=F("total")
+                )
+                | Q(finished_at__isnull=False, done=F("total")),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"change {self.pk}"
+
+    @property
+    def percent(self) -> int:
+        return self.done * 100 // self.total
