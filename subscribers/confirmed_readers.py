@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, transaction
-from django.db.models import Exists, Func, OuterRef, QuerySet, TextField, Value
+from django.db.models import Count, Exists, Func, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
@@ -48,3 +48,16 @@ def confirmed(
     columns = ("id", "email", *FIELD_NAMES)
     rows = readers.order_by()
     return rows.values_list(*columns, values_of(fields)) if fields else rows.values_list(*columns)
+
+
+def count_without_value(fields: Sequence[str]) -> dict[str, int]:
+    """Count the confirmed, unsuppressed readers without a value, by field, in one query."""
+    if not fields:
+        return {}
+    without = {f"without_{name}": Count("id", filter=_is_without(name)) for name in fields}
+    found = confirmed().aggregate(**without)
+    return {name: found[f"without_{name}"] for name in fields}
+
+
+def _is_without(field: str) -> Q:
+    return Q(**{field: ""}) if field in FIELD_NAMES else ~Q(fields__has_key=field)

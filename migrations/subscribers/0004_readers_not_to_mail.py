@@ -27,7 +27,8 @@ BEGIN
                              WHEN subscriber.state IN ('bounced', 'complained')
                                   OR EXISTS (SELECT FROM suppression
                                              WHERE address_key = subscriber.email_key
-                                               AND lifted_at IS NULL)
+                                               AND lifted_at IS NULL
+                                             OFFSET 0)
                              THEN 'suppressed' ELSE 'left_topic' END
             FROM unnest(p_recipients) AS one LEFT JOIN subscriber ON subscriber.id = one
             WHERE subscriber.id IS NULL

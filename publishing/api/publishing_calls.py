@@ -45,6 +45,7 @@ from publishing.publish.publish import (
     publish,
 )
 from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_time
+from subscribers.fields.reader_fields import load_own_fields
 
 _FIELDS = {"html_content": "html", "text_content": "text"}
 _ANSWERS = {201: Published, 200: Published, **problem_responses(*CHANGE_STATUSES)}
@@ -136,7 +137,7 @@ def _publish(
     def check(key: str) -> None:
         errors = [
             FieldError(_FIELDS.get(flaw.field, flaw.field), flaw.sentence)
-            for flaw in find_problems(content)
+            for flaw in find_problems(content, load_own_fields())
         ]
         if errors:
             raise ProblemError(ProblemType.NOT_VALID, errors[0].detail, errors=errors)

@@ -14,6 +14,7 @@ from publishing.content.render_preview import render_preview
 from publishing.content.word_count import count_words
 from publishing.drafts.draft_form import form_values
 from publishing.models import Draft
+from subscribers.fields.reader_fields import load_own_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +58,22 @@ def _hints(draft: DraftFields, content: Content) -> dict[str, list[Hint]]:
     hints: dict[str, list[Hint]] = {
         name: [] for name in ("title", "preheader", "letter", "text_content")
     }
-    for problem in find_problems(content):
+    own = load_own_fields()
+    names = tuple(field.name for field in own)
+    for problem in find_problems(content, own):
         field = "letter" if problem.field == "html_content" else problem.field
         if texts[field].strip():
-            located = _locate_unknown_fields(
-                texts[field], has_lines=field in ("letter", "text_content")
-            )
+            has_lines = field in ("letter", "text_content")
+            allowed = (*(BODY_FIELDS if has_lines else TITLE_FIELDS), *names)
+            located = _locate_unknown_fields(texts[field], allowed, has_lines=has_lines)
             hints[field].append(located.get(problem.sentence) or Hint(problem.sentence))
     return hints
 
 
-def _locate_unknown_fields(text: str, *, has_lines: bool) -> dict[str, Hint]:
+def _locate_unknown_fields(
+    text: str, allowed: tuple[str, ...], *, has_lines: bool
+) -> dict[str, Hint]:
     """Return the first place of each unknown merge field, by the sentence about it."""
-    allowed = BODY_FIELDS if has_lines else TITLE_FIELDS
     unknown = unknown_fields(text, allowed)
     sentences = {field.name: unknown_field_sentence(field) for field in unknown}
     hints: dict[str, Hint] = {}

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.humanise import clock
 from delivery.models import Newsletter
-from delivery.reader_fields import READER_FIELDS
 from idempotency.key import FIELD, InvalidKey, fresh_key, read_key
 from publishing.composer.composer_stats import composer_stats
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields
@@ -52,6 +51,7 @@ from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
 from publishing.test_letters.test_letters import last_test_address
 from subscribers.confirmed_readers import confirmed
+from subscribers.fields.reader_fields import load_fields
 from subscribers.links.see_other import see_other
 
 PREVIEWS = {
@@ -61,11 +61,6 @@ PREVIEWS = {
     "dark": gettext_lazy("Dark"),
 }
 DEFAULT_PREVIEW = "desktop"
-MERGE_FIELDS = (
-    *(f"{{{{ {name} }}}}" for field in READER_FIELDS for name in (field.name, field.with_fallback)),
-    "{{ email }}",
-    "{{ archive_url }}",
-)
 EMPTY = DraftFields("", "", MARKDOWN, "", "")
 DELETED = gettext_lazy(
     "Somebody deleted this draft. Your text is still here. Save it as a new draft."
@@ -207,7 +202,7 @@ def composer_page(
             "readers": everyone if plan is None else plan.readers_of(fields.goes_to),
             "choices": audience_choices(plan, everyone),
             "sender": settings.FROM_EMAIL,
-            "merge_fields": MERGE_FIELDS,
+            "merge_fields": _offered_fields(),
             "previews": PREVIEWS,
             "preview": preview,
             "shown": shown if shown in PREVIEWS else DEFAULT_PREVIEW,
@@ -382,3 +377,13 @@ def _refused(request: HttpRequest, sentence: str) -> HttpResponse:
 
 def _clock(draft: Draft) -> str:
     return clock(draft.saved_at, Newsletter.objects.get_current().zone)
+
+
+def _offered_fields() -> list[str]:
+    """List the merge fields that the composer inserts, as they are written."""
+    offered = [
+        f"{{{{ {name} }}}}"
+        for field in load_fields()
+        for name in ([field.name, field.with_fallback] if field.fallback else [field.name])
+    ]
+    return [*offered, "{{ email }}", "{{ archive_url }}"]

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 from django.utils.translation import gettext as _
 
@@ -17,6 +19,7 @@ from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.humanise import digits
 from delivery.mail import merge_fields
 from delivery.models import Edition
+from delivery.reader_fields import ReaderField
 from delivery.reports.merge_field_sentence import unknown_field_sentence
 
 LONGEST_TITLE = 500
@@ -74,6 +77,25 @@ class Content:
         return " ".join(only_xml_characters(filled).split()) or _("Untitled")
 
 
+def write_fallbacks(content: Content, fields: Sequence[ReaderField]) -> Content:
+    """Write each field's own fallback where the letter names none."""
+    fallbacks = {field.name: field.fallback for field in fields if field.fallback}
+    escaped = {name: escape(fallback) for name, fallback in fallbacks.items()}
+    return Content(
+        title=merge_fields.with_fallbacks(content.title, fallbacks),
+        html=merge_fields.with_fallbacks(content.html, escaped),
+        text=merge_fields.with_fallbacks(content.text, fallbacks),
+        preheader=merge_fields.with_fallbacks(content.preheader, fallbacks),
+    )
+
+
+def used_fields(content: Content, fields: Sequence[ReaderField]) -> list[str]:
+    """Return the names of those `fields` that the content uses, in their order."""
+    texts = (content.title, content.html, content.text, content.preheader)
+    used = {field.name for text in texts for field in merge_fields.iter_fields(text)}
+    return [field.name for field in fields if field.name in used]
+
+
 @dataclass(frozen=True, slots=True)
 class ContentProblem:
     """A reason why content cannot be published, with its unknown merge field if any."""
@@ -83,15 +105,16 @@ class ContentProblem:
     merge_field: merge_fields.UnknownField | None = None
 
 
-def find_problems(content: Content) -> list[ContentProblem]:
-    """Return all problems that prevent publishing."""
+def find_problems(content: Content, own: Sequence[ReaderField] = ()) -> list[ContentProblem]:
+    """Return all problems that prevent publishing. `own` are the author's fields."""
+    names = tuple(field.name for field in own)
     title, preheader = ("title", content.title), ("preheader", content.preheader)
     parts = (("text_content", content.text), ("html_content", content.html))
     problems = [
         ContentProblem(field, unknown_field_sentence(unknown), unknown)
         for texts, allowed in (
-            ((title, preheader), merge_fields.TITLE_FIELDS),
-            (parts, merge_fields.BODY_FIELDS),
+            ((title, preheader), (*merge_fields.TITLE_FIELDS, *names)),
+            (parts, (*merge_fields.BODY_FIELDS, *names)),
         )
         for field, text in texts
         for unknown in merge_fields.unknown_fields(text, allowed)
@@ -107,9 +130,16 @@ def find_problems(content: Content) -> list[ContentProblem]:
     if len(content.preheader) > LONGEST_PREHEADER:
         sentence = _("The preview text has {length} characters; the limit is {most}.")
         found.append(("preheader", _too_long(sentence, content.preheader, LONGEST_PREHEADER)))
+    written = write_fallbacks(content, own).title
     if len(content.title) > LONGEST_TITLE:
         sentence = _("The title has {length} characters; the limit is {most}.")
         found.append(("title", _too_long(sentence, content.title, LONGEST_TITLE)))
+    elif len(written) > LONGEST_TITLE:
+        sentence = _(
+            "With the fallbacks of its merge fields the title has {length} characters; the limit "
+            "is {most}. Shorten the title."
+        )
+        found.append(("title", _too_long(sentence, written, LONGEST_TITLE)))
     if not content.html.strip() and not content.text.strip():
         sentence = _("The letter is empty. Write the HTML, the plain text, or both.")
         found.append(("html_content", sentence))

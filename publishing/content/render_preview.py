@@ -13,8 +13,8 @@ from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.message_for_reader import Links, Recipient, Renderer, merge_values
 from delivery.models import Edition, Newsletter
 from delivery.reader_fields import READER_FIELDS, ReaderField
-from publishing.content.compose_content import compose_content, used_fields, write_fallbacks
-from publishing.content.edition_content import Content
+from publishing.content.compose_content import compose_content
+from publishing.content.edition_content import Content, used_fields, write_fallbacks
 from subscribers.confirmed_readers import confirmed
 from subscribers.fields.reader_fields import load_own_fields
 

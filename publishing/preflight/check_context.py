@@ -9,6 +9,7 @@ from django.utils.formats import date_format
 
 from delivery.mail.html_and_text import MailParts
 from delivery.models import Newsletter
+from delivery.reader_fields import ReaderField
 from publishing.content.edition_content import Content
 from publishing.external_checks.cached_results import CachedResults
 from publishing.preflight.parse_letter import ParsedLetter
@@ -33,8 +34,9 @@ class CheckContext:
     external: CachedResults
     readers: int
     archive_note: str
-    # Readers without a value, by merge field without a fallback.
+    # Readers without a value, by merge field.
     without_value: Mapping[str, int]
+    own_fields: Sequence[ReaderField] = ()
 
     is_mailed: bool = True
     # Parameters of findings about other issues.

@@ -34,9 +34,10 @@ from publishing.preflight.links import check_links, links_to_open
 from publishing.preflight.parse_letter import ParsedLetter
 from publishing.preflight.readiness import check_readiness
 from publishing.preflight.sender import check_sender
-from publishing.preflight.words import check_words, fields_without_fallback
-from subscribers.confirmed_readers import confirmed
+from publishing.preflight.words import check_words, fields_to_count
+from subscribers.confirmed_readers import confirmed, count_without_value
 from subscribers.consent.consent_log import count_acts_since
+from subscribers.fields.reader_fields import load_own_fields
 from subscribers.models import Subscriber
 
 _DUPLICATES_WITHIN = timedelta(days=7)
@@ -153,7 +154,8 @@ def _context(
     external: CachedResults,
 ) -> CheckContext:
     sending = read_health()
-    fields = fields_without_fallback(content.title, content.preheader, content.html, content.text)
+    own = load_own_fields()
+    fields = fields_to_count(own, content.title, content.preheader, content.html, content.text)
     return CheckContext(
         content=content,
         letter=letter,
@@ -168,9 +170,8 @@ def _context(
         readers=readers,
         is_mailed=draft.goes_to != NOBODY,
         archive_note=archive_sentence(unlisted=is_to_be_unlisted(draft, plan)),
-        without_value={
-            field.name: confirmed().filter(**{field.name: ""}).count() for field in fields
-        },
+        without_value=count_without_value([field.name for field in fields]),
+        own_fields=own,
         recent_duplicates=_recent_duplicates(draft, content, sending.now),
         other_issues=_other_issues_sending(draft),
         overlap_warnings=tuple(

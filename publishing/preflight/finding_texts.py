@@ -52,6 +52,13 @@ TEXTS = {
     ),
     "fields_have_values": FindingText(_("Every merge field has a value for every reader.")),
     "field_has_values": FindingText(_("Every reader has a value for “{label}”.")),
+    "field_has_fallback": FindingText(
+        ngettext_lazy(
+            "{readers} of {total} readers has no {label} and sees “{fallback}”.",
+            "{readers} of {total} readers have no {label} and see “{fallback}”.",
+            "readers",
+        )
+    ),
     "field_without_value": FindingText(
         ngettext_lazy(
             "{readers} reader has no value and no fallback for",

@@ -1,8 +1,10 @@
 """Check the text: problems, forgotten notes, fields without a value. Pure."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
+
+from django.utils.translation import gettext as _
 
 from delivery.mail import merge_fields
 from delivery.reader_fields import READER_FIELDS, ReaderField
@@ -31,7 +33,7 @@ SHOWN_ON_A_PHONE = 50
 
 def check_words(context: CheckContext) -> Iterator[Finding]:
     """Find problems in the text."""
-    problems = find_problems(context.content)
+    problems = find_problems(context.content, context.own_fields)
     yield from _content_problems(context, problems)
     passages = _passages(context)
     yield from _unmatched_braces(passages)
@@ -146,19 +148,21 @@ def _fix_in(location: TextLocation) -> FixIn:
     return _FIX_IN.get(location.kind, FixIn.LETTER)
 
 
-def fields_without_fallback(*parts: str) -> list[ReaderField]:
-    """Return the reader fields that these parts use without a fallback."""
-    names = {
-        found.name
-        for part in parts
-        for found in merge_fields.iter_fields(part)
-        if not found.fallback
-    }
-    return [field for field in READER_FIELDS if field.name in names]
+def fields_to_count(own: Sequence[ReaderField], *parts: str) -> list[ReaderField]:
+    """Return the reader fields in these parts that some readers may see no value of.
+
+    The author's `own` fields count even with a fallback, because they are often empty."""
+    found = [field for part in parts for field in merge_fields.iter_fields(part)]
+    names = {field.name for field in found}
+    without = {field.name for field in found if not field.fallback}
+    return [
+        *(field for field in READER_FIELDS if field.name in without),
+        *(field for field in own if field.name in names),
+    ]
 
 
 def _fields_without_value(context: CheckContext, *, has_unknown: bool) -> Iterator[Finding]:
-    fields = fields_without_fallback(*(text for _, text in _parts(context)))
+    fields = fields_to_count(context.own_fields, *(text for _, text in _parts(context)))
     if not fields and not has_unknown:
         used = (field for _, text in _parts(context) for field in merge_fields.iter_fields(text))
         if any(field.name in merge_fields.BODY_FIELDS for field in used):
@@ -168,14 +172,34 @@ def _fields_without_value(context: CheckContext, *, has_unknown: bool) -> Iterat
         if not readers:
             yield passed("field_has_values", label=label)
             continue
-        first = next(
-            part for part, text in _parts(context) if field in fields_without_fallback(text)
-        )
+        first, fallback = _first_use(context, field)
+        if fallback:
+            yield passed(
+                "field_has_fallback",
+                readers=readers,
+                total=context.readers,
+                label=label,
+                fallback=fallback,
+            )
+            continue
         yield advice(
             "field_without_value",
             _FIX_IN[first],
             readers=readers,
-            with_fallback=field.with_fallback,
-            fallback=field.fallback,
+            with_fallback=f"{field.name}|{field.fallback or _('reader')}",
+            fallback=field.fallback or _("reader"),
             field=field.name,
         )
+
+
+def _first_use(context: CheckContext, field: ReaderField) -> tuple[str, str]:
+    """Return the part that uses a field first, without a fallback if there is such a use.
+
+    The second value is the fallback there. The author's own fields bring theirs."""
+    uses = [
+        (part, found.fallback or (field.fallback if field in context.own_fields else ""))
+        for part, text in _parts(context)
+        for found in merge_fields.iter_fields(text)
+        if found.name == field.name
+    ]
+    return next((use for use in uses if not use[1]), uses[0])

@@ -17,6 +17,7 @@ from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.listing import parse_unlisted
 from publishing.editions.versions import version_refusal
 from publishing.publish.publish import PublishRequest
+from subscribers.fields.reader_fields import load_own_fields
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise
@@ -88,7 +89,7 @@ class HtmlForm(forms.Form):
         content = Content.from_input(
             posted["title"], posted["html_content"], posted["text_content"], posted["preheader"]
         )
-        for problem in find_problems(content):
+        for problem in find_problems(content, load_own_fields()):
             if problem.field not in self.errors:
                 self.add_error(problem.field, problem.sentence)
         issue: uuid.UUID | None = None

@@ -37,6 +37,7 @@ from publishing.test_letters.test_letters import (
     tone_of,
 )
 from subscribers.address import read_address
+from subscribers.fields.reader_fields import load_own_fields
 from subscribers.links.see_other import see_other
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
@@ -78,7 +79,7 @@ class SendTestForm(forms.Form):
             # Rendering it would take minutes.
             return self.cleaned_data
         self.content = build_content(written)
-        for flaw in find_problems(self.content):
+        for flaw in find_problems(self.content, load_own_fields()):
             name = letter if flaw.field == "html_content" else flaw.field
             if name not in self.errors or name in self.cleaned_data:
                 self.add_error(name, flaw.sentence)

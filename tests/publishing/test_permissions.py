@@ -46,9 +46,11 @@ OPEN_TO = {
     **_each("desk", "progress progress_json receipt receipt_json check_receipt", LOOKING),
     **_each("desk", "acknowledge_alarms action", ACTING),
     **_each("desk", "readers_csv log", {P, M, O}),
+    **_each("desk", "export download_export", MANAGING),
     **_each(
         "readers",
-        "list file embed_form reader reader_file act imports import rejects decide discard",
+        "list file embed_form reader reader_file act imports import rejects decide discard undo "
+        "add edit correct change changing",
         MANAGING,
     ),
 }

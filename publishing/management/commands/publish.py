@@ -38,6 +38,7 @@ from publishing.scheduling.local_time import (
     parse_scheduled_time,
     scheduled_time_of,
 )
+from subscribers.fields.reader_fields import load_own_fields
 
 # A UTF-8 character has at most 4 bytes.
 LARGEST_FILE = 4 * LONGEST_PART
@@ -127,7 +128,7 @@ class Command(VersionedCommand):
             _read(options["text_file"]),
             _utf8("--preheader", options["preheader"]),
         )
-        problems = find_problems(content)
+        problems = find_problems(content, load_own_fields())
         if problems:
             raise CommandError(" ".join(problem.sentence for problem in problems))
         issue, version = _version(options["issue"], options["version"], options["goes_to"])

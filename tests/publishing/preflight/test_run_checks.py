@@ -1,9 +1,12 @@
 """The checks before publishing, without database or network."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
+from delivery.reader_fields import ReaderField
+from publishing.content.edition_content import Content, find_problems
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.external_checks.open_link import LinkError, LinkResult
 from publishing.preflight.estimates import (
@@ -107,6 +110,30 @@ def test_missing_values_are_advice_unless_the_field_has_a_fallback():
     )
     assert advised("<p>Dear {{ name }},</p>", without_value={"name": 0}) == []
     assert advised("<p>Dear {{ name|reader }},</p>", without_value={"name": 312}) == []
+
+
+CITY = ReaderField("city", "City", "City", "your town", "off")
+
+
+def test_an_own_field_counts_the_readers_who_see_its_fallback():
+    letter = "<p>News from {{ city }}</p>"
+    well = found(letter, own_fields=[CITY], without_value={"city": 412})["passed"]
+    assert "412 of 52,418 readers have no City and see “your town”." in "".join(sentences(well))
+    bare = replace(CITY, fallback="")
+    (sentence,) = advised(letter, own_fields=[bare], without_value={"city": 412})
+    assert sentence.startswith("412 readers have no value")
+
+
+def test_an_own_field_is_known_in_every_part_of_a_letter():
+    content = Content.from_input("{{ city }}", "<p>{{ city }}</p>", "{{ city }}", "{{ city }}")
+    assert find_problems(content, [CITY]) == []
+    assert len(find_problems(content)) == 4
+
+
+def test_a_title_must_fit_with_the_fallbacks_of_its_fields():
+    title = "{{ city }} " * 45
+    (flaw,) = find_problems(Content.from_input(title, "", "Gone."), [CITY])
+    assert (flaw.field, "With the fallbacks" in flaw.sentence) == ("title", True)
 
 
 def test_merge_fields_pass_only_if_all_are_known():
