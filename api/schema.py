@@ -1,5 +1,7 @@
 """Shared parts of the bodies of requests and responses."""
 
+import re
+from datetime import date
 from typing import Annotated, Any
 
 from django.http import HttpResponse
@@ -16,7 +18,15 @@ def _only_digits(given: Any) -> Any:
     return given
 
 
+def _only_iso(given: Any) -> Any:
+    """Raise `ValueError` for numbers and times, which pydantic reads as dates."""
+    if isinstance(given, str) and not re.fullmatch(r"\d{4}-\d{2}-\d{2}", given, re.ASCII):
+        raise ValueError("Send a day as YYYY-MM-DD.")
+    return given
+
+
 DecimalInt = Annotated[int, BeforeValidator(_only_digits)]
+IsoDay = Annotated[date, BeforeValidator(_only_iso)]
 
 # The query of a list.
 LIMIT = Query(100, ge=1, le=1000, description="The number of items on a page.", example=100)

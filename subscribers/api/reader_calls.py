@@ -11,44 +11,58 @@ from ninja.params.functions import Query
 from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, run_call
 from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
-from api.schema import BEFORE, LIMIT, DecimalInt, json_response
-from delivery.reader_fields import READER_FIELDS
-from subscribers.address import read_address
+from api.schema import BEFORE, LIMIT, DecimalInt, IsoDay, json_response
+from delivery.reader_fields import FIELD_NAMES
 from subscribers.api import scopes, shapes
+from subscribers.api.reader_bodies import address_of, reader_responses, tag_ids_of, values_of
 from subscribers.api.shapes import NewReader, Reader, ReaderAdded, State
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.desk import add_reader as adding
+from subscribers.desk import edit_reader as editing
+from subscribers.desk.many_readers.change_tags import change_tags
 from subscribers.desk.reader_actions import ACTIONS
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import SearchTookTooLongError, load_page
-from subscribers.desk.readers_csv import source_label
-from subscribers.fields.reader_values import read_value
 from subscribers.models import Subscriber
-from subscribers.record_activity import record_reader_activity
-from subscribers.refusal_sentences import InputRefusal, sentence_of
+from subscribers.record_activity import record_reader_activity, record_readers_activity
+from subscribers.refusal_sentences import sentence_of
 
 router = Router(tags=["Readers"], auth=Bearer(scopes.READERS))
 
 ActionName = Literal["unsubscribe", "shut-out", "let-in", "erase"]
 WHICH_STATE = Query(None, description="Only readers in this state.")
+WITH_TAG = Query(None, min_length=1, description="Only readers with this tag.")
+FROM_SOURCE = Query(
+    None,
+    pattern=r"^(sign-up|api|desk|import|import-[0-9]{1,9})$",
+    description="Only readers from `sign-up`, `api`, `desk`, `import`, or one import: `import-12`.",
+)
+SINCE = Query(None, description="Only readers who were added on this day or later.")
+UNTIL = Query(None, description="Only readers who were added on this day or earlier.")
 
 
 @router.get("/", response={200: shapes.ReaderPage, **problem_responses()}, summary="List readers")
 def list_readers(
     request: HttpRequest,
     state: State = WHICH_STATE,
+    tag: str = WITH_TAG,
+    source: str = FROM_SOURCE,
+    since: IsoDay = SINCE,
+    until: IsoDay = UNTIL,
     limit: DecimalInt = LIMIT,
     before: DecimalInt = BEFORE,
 ) -> shapes.ReaderPage:
-    """List all readers or those in one state, newest first."""
+    """List the readers that match every filter, newest first."""
+    # Each is None if it is not given. `State | None` would allow null in the OpenAPI document.
+    wanted, origin = cast("State | None", state) or "", cast("str | None", source) or ""
+    tags = tag_ids_of([tag], "tag") if tag else [None]
+    chosen = ReaderFilter(wanted, tag=tags[0], source=origin, since=since, until=until)
     try:
-        # None if no state is given. `State | None` would allow null in the OpenAPI document.
-        wanted = cast("State | None", state) or ""
-        found, next_before = load_page(ReaderFilter(wanted), before, limit=limit)
+        found, next_before = load_page(chosen, before, limit=limit)
     except SearchTookTooLongError:
-        sentence = "The search took too long. Leave out the state."
+        sentence = "The search took too long. Use fewer filters."
         raise ProblemError(ProblemType.NOT_AVAILABLE, sentence) from None
-    return shapes.ReaderPage(readers=list(map(_reader, found)), next=next_before)
+    return shapes.ReaderPage(readers=reader_responses(found), next=next_before)
 
 
 @router.post(
@@ -58,7 +72,7 @@ def list_readers(
 )
 def look_up_reader(request: HttpRequest, whom: Body[shapes.ReaderLookup]) -> Reader:
     """Return the reader with this address. It changes nothing, so it needs no key."""
-    key = _address(whom.address).lower()
+    key = address_of(whom.address).lower()
     reader = Subscriber.objects.select_related("subscriber_import").filter(email_key=key).first()
     if reader is None:
         raise ProblemError(ProblemType.NOT_FOUND, "No reader has this address.")
@@ -84,16 +98,23 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
     """
     where = " ".join(reader.where.split())
 
+    flat = {name: getattr(reader, name) for name in FIELD_NAMES}
+
     def check(_: str) -> None:
-        _address(reader.address)
-        _values(reader)
+        address_of(reader.address)
+        values_of(flat, reader.fields)
+        tag_ids_of(reader.tags)
         refuse_half_a_statement(confirmed=reader.confirmed, where=where)
 
     def work(_: str) -> HttpResponse:
         caller = get_caller(request)
         name = caller.user.get_full_name() or caller.user.get_username()
         added = adding.add_reader(
-            _address(reader.address), _values(reader), stated_by=name, consent=where
+            address_of(reader.address),
+            values_of(flat, reader.fields),
+            stated_by=name,
+            consent=where,
+            tags=tag_ids_of(reader.tags),
         )
         known = added.reader
         if known is not None and added.result == "added":
@@ -123,6 +144,60 @@ def add_reader(request: HttpRequest, reader: Body[NewReader]) -> HttpResponse:
 def get_reader(request: HttpRequest, reader: int) -> Reader:
     """Return one reader."""
     return _reader(_named(reader))
+
+
+@router.patch(
+    "/{int:reader}/",
+    response={200: shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
+    summary="Edit a reader",
+    openapi_extra=KEY_PARAMETER,
+)
+def edit_reader(
+    request: HttpRequest, reader: int, changes: Body[shapes.ReaderEdit]
+) -> HttpResponse:
+    """
+    Write the given fields and replace the tags if they are given.
+
+    An own field with an empty text loses its value. A topic that the reader left is refused.
+    """
+    flat = {name: text for name in FIELD_NAMES if (text := getattr(changes, name)) is not None}
+
+    def work(_: str) -> HttpResponse:
+        found = _named(reader)
+        values, tags = values_of(flat, changes.fields), None
+        if changes.tags is not None:
+            tags = tag_ids_of(changes.tags, left=found.declined)
+        done = editing.edit_reader(reader, values, tags) == "saved"
+        if done:
+            record_reader_activity("edit", get_caller(request).user.pk, reader)
+        acted = shapes.ReaderActedOn(reader=reader, done=done, state=cast("State", found.state))
+        return json_response(acted, url=reverse("api:reader", args=[reader]))
+
+    return run_call(request, changes, work)
+
+
+@router.post(
+    "/tags/",
+    response={200: shapes.TagsChanged, **problem_responses(*CHANGE_STATUSES)},
+    summary="Put tags on readers and take them off",
+    openapi_extra=KEY_PARAMETER,
+)
+def change_tags_of_readers(request: HttpRequest, change: Body[shapes.TagChange]) -> HttpResponse:
+    """Change the tags of up to 1,000 readers. A topic that a reader left stays off."""
+
+    def work(_: str) -> HttpResponse:
+        ids = {
+            "added": tag_ids_of(change.add, "add"),
+            "removed": tag_ids_of(change.remove, "remove"),
+        }
+        changed = change_tags(change.readers, **ids)
+        by, chosen = get_caller(request).user.pk, len(set(change.readers))
+        for action, names in (("tag", change.add), ("untag", change.remove)):
+            for name in names:
+                record_readers_activity(action, by, readers=chosen, tag=name)
+        return json_response(shapes.TagsChanged(changed=changed))
+
+    return run_call(request, change, work)
 
 
 @router.get(
@@ -176,23 +251,6 @@ def refuse_half_a_statement(*, confirmed: bool, where: str) -> None:
     raise field_problem("where", sentence)
 
 
-def _address(text: str) -> str:
-    found = read_address(text)
-    if isinstance(found, InputRefusal):
-        raise field_problem("address", sentence_of(found))
-    return found
-
-
-def _values(reader: NewReader) -> dict[str, str]:
-    values = {}
-    for field in READER_FIELDS:
-        value = read_value(field, getattr(reader, field.name))
-        if isinstance(value, InputRefusal):
-            raise field_problem(field.name, sentence_of(value))
-        values[field.name] = value
-    return values
-
-
 def _named(reader: int) -> Subscriber:
     found = Subscriber.objects.select_related("subscriber_import").filter(pk=reader).first()
     if found is None:
@@ -205,12 +263,4 @@ def _nobody() -> ProblemError:
 
 
 def _reader(reader: Subscriber) -> Reader:
-    return Reader(
-        reader=reader.pk,
-        address=reader.email,
-        **reader.values_of_fields,
-        state=cast("State", reader.state),
-        since=reader.since,
-        known_since=reader.created_at,
-        came_by=source_label(reader),
-    )
+    return reader_responses([reader])[0]

@@ -5,6 +5,8 @@ from django.utils.translation import gettext_lazy as _
 from api.bearer import Scope
 from subscribers.permissions import MANAGE
 
-READERS = Scope("readers", _("Seeing, adding, unsubscribing and erasing readers"), (MANAGE,))
+READERS = Scope(
+    "readers", _("Seeing, adding, editing, unsubscribing and erasing readers"), (MANAGE,)
+)
 IMPORTS = Scope("imports", _("Importing lists of readers"), (MANAGE,))
 SCOPES = (READERS, IMPORTS)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, create_model
 
-from api.schema import RequestBody, ResponseBody
+from api.schema import LARGEST_NUMBER, RequestBody, ResponseBody
 from delivery.reader_fields import READER_FIELDS
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.models.suppression import LONGEST_ADDRESS
@@ -24,6 +24,9 @@ ImportState = Literal[
     "undoing",
     "undone",
 ]
+MOST_TAGS = 100
+FIELDS = "The author's own fields, by key."
+TAGS = "Names of tags that exist."
 ADDRESS = "ada@posthouse.example.org"
 WHERE = Field(
     default="",
@@ -72,6 +75,32 @@ class NewReader(ReaderFieldsBody):
         "one confirmation mail, and no letters until they confirm.",
     )
     where: str = WHERE
+    fields: dict[str, str] = Field(default={}, examples=[{}], description=FIELDS)
+    tags: list[str] = Field(default=[], max_length=MOST_TAGS, examples=[[]], description=TAGS)
+
+
+class ReaderEdit(RequestBody):
+    """Changes of a reader. Values that are left out or null stay as they are."""
+
+    name: str | None = Field(default=None, examples=["Ada Whitlock"])
+    fields: dict[str, str] = Field(default={}, examples=[{}], description=FIELDS)
+    tags: list[str] | None = Field(default=None, max_length=MOST_TAGS, examples=[[]])
+
+
+class TagChange(RequestBody):
+    """Tags to put on readers and to take off."""
+
+    readers: list[Annotated[int, Field(ge=1, le=LARGEST_NUMBER)]] = Field(
+        min_length=1, max_length=1000, examples=[[17, 18]], description="Their numbers."
+    )
+    add: list[str] = Field(default=[], max_length=MOST_TAGS, examples=[[]], description=TAGS)
+    remove: list[str] = Field(default=[], max_length=MOST_TAGS, examples=[[]], description=TAGS)
+
+
+class TagsChanged(ResponseBody):
+    """The result of a change of tags."""
+
+    changed: int = Field(examples=[2], description="The number of readers whose tags changed.")
 
 
 class Reader(ReaderFieldsResponse):
@@ -79,6 +108,8 @@ class Reader(ReaderFieldsResponse):
 
     reader: int = Field(examples=[17], description="Their number.")
     address: str = Field(examples=[ADDRESS])
+    fields: dict[str, str] = Field(examples=[{}], description="Own fields that have a value.")
+    tags: list[str] = Field(examples=[[]])
     state: State
     since: datetime = Field(description="The start of this state.")
     known_since: datetime

@@ -25,12 +25,24 @@ class Program:
     def get(self, path: str, **headers: str) -> HttpResponse:
         return self.client.get(f"{API}{path}", secure=True, headers=self._headers(headers))
 
-    def post(self, path: str, body: Any = None, key: str | None = "", **headers: str) -> Any:
+    def patch(self, path: str, body: Any) -> Any:
+        """PATCH a value as JSON under a new key."""
+        return self.post(path, body, method="PATCH")
+
+    def post(
+        self,
+        path: str,
+        body: Any = None,
+        key: str | None = "",
+        method: str = "POST",
+        **headers: str,
+    ) -> Any:
         """POST a value as JSON under a key. By default it is new; None sends no key."""
         if key is not None:
             headers["Idempotency-Key"] = key or str(uuid.uuid4())
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body)
-        return self.client.post(
+        return self.client.generic(
+            method,
             f"{API}{path}",
             data=data,
             content_type=headers.pop("content_type", "application/json"),

@@ -48,6 +48,8 @@ TABLE = {
     "listReaders": ("readers", {MANAGE}),
     "lookUpReader": ("readers", {MANAGE}),
     "addReader": ("readers", {MANAGE}),
+    "editReader": ("readers", {MANAGE}),
+    "changeTagsOfReaders": ("readers", {MANAGE}),
     "getReader": ("readers", {MANAGE}),
     "exportReader": ("readers", {MANAGE}),
     "actOnReader": ("readers", {MANAGE}),
@@ -70,6 +72,8 @@ BODIES: dict[str, Any] = {
     "rescheduleIssue": {"at": "2026-10-25T07:30"},
     "lookUpReader": {"address": "ada@posthouse.example.org"},
     "addReader": {"address": "ada@posthouse.example.org"},
+    "editReader": {},
+    "changeTagsOfReaders": {"readers": [17]},
     "decideImport": {"confirmed": False},
 }
 
@@ -85,7 +89,7 @@ OPERATIONS = {name: (method, path, operation) for name, method, path, operation 
 CHANGING = sorted(
     name
     for name, (method, _, _) in OPERATIONS.items()
-    if method == "post" and name != "lookUpReader"
+    if method != "get" and name != "lookUpReader"
 )
 
 
@@ -121,7 +125,7 @@ def call(program: Program, name: str, places: dict[str, str], key: str | None = 
     if name == "uploadImport":
         return program.post(path, b"email\na@b.example\n", key=key, content_type="text/csv")
     query = "?version=1" if name in {"actOnIssue", "rescheduleIssue"} else ""
-    return program.post(f"{path}{query}", BODIES.get(name), key=key)
+    return program.post(f"{path}{query}", BODIES.get(name), key=key, method=method.upper())
 
 
 def type_of(answer: Any) -> str:

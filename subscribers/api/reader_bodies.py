@@ -1,0 +1,73 @@
+"""Read the addresses, fields and tags of requests, and write readers as responses."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from django.db.models.functions import Lower
+
+from api.problem import field_problem
+from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
+from subscribers.address import read_address
+from subscribers.api.shapes import Reader, State
+from subscribers.desk.readers_csv import source_label
+from subscribers.fields.reader_fields import load_own_fields
+from subscribers.fields.reader_values import read_value
+from subscribers.models import Subscriber, Tag
+from subscribers.refusal_sentences import InputRefusal, refuse, sentence_of
+
+
+def address_of(text: str) -> str:
+    """Read an address, or raise `ProblemError`."""
+    found = read_address(text)
+    if isinstance(found, InputRefusal):
+        raise field_problem("address", sentence_of(found))
+    return found
+
+
+def values_of(flat: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Read the given built-in fields and own fields, or raise `ProblemError`."""
+    fields = {field.name: field for field in READER_FIELDS}
+    own_fields = {field.name: field for field in load_own_fields()}
+    values = {}
+    for place, given, known in (("", flat, fields), ("fields.", own, own_fields)):
+        for key, text in given.items():
+            if key not in known:
+                raise field_problem(f"{place}{key}", "There is no field with this key.")
+            value = read_value(known[key], text)
+            if isinstance(value, InputRefusal):
+                raise field_problem(f"{place}{key}", sentence_of(value))
+            values[key] = value
+    return values
+
+
+def tag_ids_of(names: Sequence[str], place: str = "tags", *, left: Sequence[int] = ()) -> list[int]:
+    """Find the tags by name, or raise `ProblemError` for an unknown or `left` one."""
+    keys = {name.lower() for name in names}
+    tags = Tag.objects.annotate(key=Lower("name")).filter(key__in=keys)
+    found = {tag.name.lower(): tag for tag in tags}
+    for name in names:
+        tag = found.get(name.lower())
+        if tag is None:
+            raise field_problem(place, f"There is no tag “{name}”. Create it on the desk first.")
+        if tag.pk in left:
+            raise field_problem(place, sentence_of(refuse("topic_left", tag=tag.name)))
+    return [tag.pk for tag in found.values()]
+
+
+def reader_responses(readers: Iterable[Subscriber]) -> list[Reader]:
+    """Write readers, with the names of their tags in alphabetical order."""
+    names = dict(Tag.objects.order_by(Lower("name")).values_list("id", "name"))
+    return [
+        Reader(
+            reader=reader.pk,
+            address=reader.email,
+            **{name: getattr(reader, name) for name in FIELD_NAMES},
+            fields=reader.fields,
+            tags=[name for tag, name in names.items() if tag in reader.tags],
+            state=cast("State", reader.state),
+            since=reader.since,
+            known_since=reader.created_at,
+            came_by=source_label(reader),
+        )
+        for reader in readers
+    ]
