@@ -117,7 +117,7 @@ a reader who bounced or complained gets nothing
     NOT_TO_MAIL: OR subscriber.state IN ('unsubscribed'«, 'bounced', 'complained'»)
     test_unsubscribed_is_withdrawn_and_bounced_or_complained_is_suppressed
 a suppressed address gets nothing
-    NOT_TO_MAIL: address_key = subscriber.email_key AND «lifted_at IS NULL → false» OFFSET 0) OR (p_tags
+    NOT_TO_MAIL: subscriber.email_key AND «lifted_at IS NULL → false» OFFSET 0) OR (p_tags
     test_a_suppressed_address_is_suppressed_unless_unsubscribed
 an erased reader gets nothing
     NOT_TO_MAIL: WHERE «subscriber.id IS NULL OR» subscriber.state
