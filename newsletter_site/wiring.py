@@ -17,6 +17,7 @@ from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.desk.many_readers import change_readers
 from subscribers.importing import expire_uploads, run
+from subscribers.settings.change_groups import REMOVAL_TASK
 from subscribers.signup import expire_unconfirmed
 
 
@@ -36,6 +37,7 @@ def register_hooks() -> None:
         BackgroundTask("the provider's events", *events),
         BackgroundTask("imports", _run_change_or_import, _is_change_or_import_due),
         EXPORT_TASK,
+        REMOVAL_TASK,
         PROVIDER_TASKS,
         START_TASK,
         daily_prune.DAILY_PRUNE,

@@ -51,7 +51,7 @@ def confirmed(
 
 
 def count_without_value(fields: Sequence[str]) -> dict[str, int]:
-    """Count the confirmed, unsuppressed readers without a value, by field, in one query."""
+    """Count the mailable confirmed readers without a value, by field, in one query."""
     if not fields:
         return {}
     without = {f"without_{name}": Count("id", filter=_is_without(name)) for name in fields}

@@ -135,6 +135,7 @@ _TEXTS: Mapping[str, Promise] = {
     "add_by_program": gettext_lazy("{who} added {thing} with a program."),
     "add": gettext_lazy("{who} added {thing}."),
     "edit": gettext_lazy("{who} edited {thing}."),
+    "delete": gettext_lazy("{who} deleted {thing}."),
     "unsubscribe": gettext_lazy("{who} unsubscribed {thing}."),
     "correct_address": gettext_lazy("{who} corrected the address of {thing}."),
     "shut-out": gettext_lazy("{who} blocked the address of {thing}."),

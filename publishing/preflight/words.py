@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from django.utils.translation import gettext as _
-
 from delivery.mail import merge_fields
 from delivery.reader_fields import READER_FIELDS, ReaderField
 from publishing.content.edition_content import ContentProblem, find_problems
@@ -186,14 +184,14 @@ def _fields_without_value(context: CheckContext, *, has_unknown: bool) -> Iterat
             "field_without_value",
             _FIX_IN[first],
             readers=readers,
-            with_fallback=f"{field.name}|{field.fallback or _('reader')}",
-            fallback=field.fallback or _("reader"),
+            with_fallback=f"{field.name}|{field.fallback or field.label}",
+            fallback=field.fallback or str(field.label),
             field=field.name,
         )
 
 
 def _first_use(context: CheckContext, field: ReaderField) -> tuple[str, str]:
-    """Return the part that uses a field first, without a fallback if there is such a use.
+    """Return the first part that uses a field, preferably without a fallback.
 
     The second value is the fallback there. The author's own fields bring theirs."""
     uses = [

@@ -7,7 +7,7 @@ from subscribers.models import ReaderFieldDefinition
 RESERVED_KEYS = frozenset(
     [
         *("name", "email", "status", "state", "tags", "topics", "fields", "id", "source", "since"),
-        *("link", "newsletter", "unsubscribe_url", "archive_url", "preferences_url"),
+        *("link", "newsletter", "unsubscribe_url", "archive_url", "preferences_url", "add"),
         *("how", "shown", "reply", "main", "joinh", "latest", "held", "attention", "failed"),
     ]
 )

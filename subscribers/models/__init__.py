@@ -7,6 +7,7 @@ from subscribers.models.data_request import DataRequest as DataRequest
 from subscribers.models.data_request import Erasure as Erasure
 from subscribers.models.reader_change import ReaderChange as ReaderChange
 from subscribers.models.reader_groups import ReaderFieldDefinition as ReaderFieldDefinition
+from subscribers.models.reader_groups import RemovedGroup as RemovedGroup
 from subscribers.models.reader_groups import Tag as Tag
 from subscribers.models.subscriber import ReaderTotal as ReaderTotal
 from subscribers.models.subscriber import Subscriber as Subscriber

@@ -65,3 +65,25 @@ class Tag(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class RemovedGroup(models.Model):
+    """A deleted field or tag that workers remove from readers.
+
+    `after` is the checkpoint."""
+
+    class Kind(models.TextChoices):
+        FIELD = "field"
+        TAG = "tag"
+
+    id = models.BigAutoField(primary_key=True)
+    kind = models.CharField(max_length=5, choices=Kind)
+    key = models.CharField(max_length=LONGEST_KEY)  # of a field, or the id of a tag
+    after = models.BigIntegerField(default=0, db_default=0)  # the last reader who was handled
+
+    class Meta:
+        db_table = "removed_group"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(name="a_group_is_removed_once", fields=["kind", "key"])
+        ]

@@ -124,7 +124,7 @@ def test_an_own_field_counts_the_readers_who_see_its_fallback():
     assert sentence.startswith("412 readers have no value")
 
 
-def test_an_own_field_is_known_in_every_part_of_a_letter():
+def test_an_own_field_is_known_in_each_part():
     content = Content.from_input("{{ city }}", "<p>{{ city }}</p>", "{{ city }}", "{{ city }}")
     assert find_problems(content, [CITY]) == []
     assert len(find_problems(content)) == 4

@@ -1,0 +1,151 @@
+"""Changes of the author's fields and tags, and the removal of what was deleted."""
+
+import uuid
+from collections.abc import Callable
+
+from django.contrib.admin.models import ADDITION, CHANGE, DELETION
+from django.db import connection, transaction
+from django.db.models import Max
+
+from delivery.models import Edition
+from delivery.tasks.background_tasks import BackgroundTask
+from subscribers.models import ReaderFieldDefinition, RemovedGroup, Subscriber, Tag
+from subscribers.models.reader_groups import MOST_FIELDS
+from subscribers.record_activity import record_activity
+
+CHUNK = 5_000  # readers
+_FIELDS = "SELECT pg_advisory_xact_lock(hashtextextended('homing: fields of readers', 0))"
+
+# The readers of one chunk in the order of their ids, and the last of them.
+_REMOVE = """
+    WITH chunk AS (
+        SELECT id FROM subscriber WHERE id > %(after)s ORDER BY id LIMIT %(limit)s
+           FOR NO KEY UPDATE
+    ), removed AS (
+        UPDATE subscriber SET {change} FROM chunk
+         WHERE subscriber.id = chunk.id AND {has_it}
+    )
+    SELECT max(id) FROM chunk
+"""
+_REMOVE_FIELD = _REMOVE.format(
+    change="fields = fields - %(key)s::text", has_it="jsonb_exists(fields, %(key)s)"
+)
+_REMOVE_TAG = _REMOVE.format(
+    change="tags = array_remove(tags, %(key)s::integer), "
+    "declined = array_remove(declined, %(key)s::integer)",
+    has_it="%(key)s::integer = ANY (tags || declined)",
+)
+
+
+class TagInUseError(Exception):
+    """A scheduled issue uses the tag. The argument is its title."""
+
+
+def can_add_field() -> bool:
+    """Whether there are fewer fields than allowed."""
+    return ReaderFieldDefinition.objects.count() < MOST_FIELDS
+
+
+@transaction.atomic
+def add_field(field: ReaderFieldDefinition, by: uuid.UUID) -> bool:
+    """Add a field behind the others; False if there are 20."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIELDS)
+    last = ReaderFieldDefinition.objects.aggregate(last=Max("position"))["last"] or 0
+    if not can_add_field():
+        return False
+    field.position = last + 1
+    field.save(force_insert=True)
+    record_activity("add", by, field, name=f"field {field.key}", flag=ADDITION)
+    return True
+
+
+@transaction.atomic
+def move_field(key: str, by: int) -> None:
+    """Swap a field with its neighbour: `by` is 1 for down or -1 for up."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIELDS)
+    keys = list(ReaderFieldDefinition.objects.order_by("position").values_list("key", flat=True))
+    if key not in keys or not 0 <= keys.index(key) + by < len(keys):
+        return
+    place = keys.index(key)
+    keys[place], keys[place + by] = keys[place + by], keys[place]
+    _number(keys)
+
+
+def _number(keys: list[str]) -> None:
+    for number, key in enumerate(keys, 1):
+        ReaderFieldDefinition.objects.filter(key=key).update(position=number)
+
+
+def count_readers_with_field(key: str) -> int:
+    """Count the readers who have a value of this field."""
+    return Subscriber.objects.filter(fields__has_key=key).count()
+
+
+def count_readers_with_tag(tag: int) -> int:
+    """Count the readers who have this tag."""
+    return Subscriber.objects.filter(tags__contains=[tag]).count()
+
+
+@transaction.atomic
+def delete_field(key: str, by: uuid.UUID) -> bool:
+    """Delete a field. Workers remove the values from the readers."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FIELDS)
+    if not ReaderFieldDefinition.objects.filter(key=key).delete()[0]:
+        return False
+    _number(list(ReaderFieldDefinition.objects.order_by("position").values_list("key", flat=True)))
+    RemovedGroup.objects.create(kind=RemovedGroup.Kind.FIELD, key=key)
+    name = f"field {key}"
+    record_activity("delete", by, ReaderFieldDefinition, name=name, flag=DELETION)
+    return True
+
+
+@transaction.atomic
+def delete_tag(tag: int, by: uuid.UUID) -> bool:
+    """Delete a tag. Workers remove it from the readers.
+
+    Raises `TagInUseError`: a scheduled issue must not lose a tag that it excludes."""
+    # An issue that is being scheduled holds its tags, so this waits and sees it.
+    found = Tag.objects.select_for_update().filter(pk=tag).first()
+    if found is None:
+        return False
+    for edition in Edition.objects.filter(control=Edition.Control.SCHEDULED):
+        if tag in [each for each, _ in (*edition.with_tags, *edition.without_tags)]:
+            raise TagInUseError(edition.title)
+    found.delete()
+    RemovedGroup.objects.create(kind=RemovedGroup.Kind.TAG, key=str(tag))
+    record_activity("delete", by, Tag, name=f"tag {found.name}", flag=DELETION)
+    return True
+
+
+def record_saved(code: str, thing: ReaderFieldDefinition | Tag, by: uuid.UUID) -> None:
+    """Record that a field or a tag was added or edited."""
+    kind = "tag" if isinstance(thing, Tag) else "field"
+    flag = ADDITION if code == "add" else CHANGE
+    record_activity(code, by, thing, name=f"{kind} {thing}", flag=flag)
+
+
+def remove_chunk(is_stopping: Callable[[], bool] = lambda: False) -> bool:
+    """Remove a deleted field or tag from the next readers; False if nothing is left."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        rows = RemovedGroup.objects.select_for_update(skip_locked=True).order_by("pk")
+        removed = rows.first()
+        if removed is None:
+            return False
+        is_field = removed.kind == RemovedGroup.Kind.FIELD
+        cursor.execute(
+            _REMOVE_FIELD if is_field else _REMOVE_TAG,
+            {"key": removed.key, "after": removed.after, "limit": CHUNK},
+        )
+        (last,) = cursor.fetchone()
+        if last is None:
+            removed.delete()
+        else:
+            removed.after = last
+            removed.save(update_fields=["after"])
+    return True
+
+
+REMOVAL_TASK = BackgroundTask("deleted fields and tags", remove_chunk, RemovedGroup.objects.exists)

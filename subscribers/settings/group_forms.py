@@ -1,0 +1,124 @@
+"""The forms of a field and of a tag."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.utils.text import slugify
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from delivery.control_characters import CONTROL_CHARACTERS
+from subscribers.fields.reader_fields import RESERVED_KEYS
+from subscribers.models import ReaderFieldDefinition, RemovedGroup, Tag
+from subscribers.models.reader_groups import LONGEST_KEY
+
+if TYPE_CHECKING:
+    _ModelForm = forms.ModelForm[Any]
+else:
+    _ModelForm = forms.ModelForm
+
+# A fallback is written into merge fields: {{ city|your town }}.
+_IN_MERGE_FIELDS = re.compile(r"[{}|]")
+
+
+class _OneLineForm(_ModelForm):
+    """A form whose texts have single spaces and no control characters."""
+
+    def __init__(self, data: Any = None, instance: Any = None) -> None:
+        super().__init__(data, auto_id="%s", instance=instance)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        for name, text in cleaned.items():
+            if not isinstance(text, str):
+                continue
+            cleaned[name] = " ".join(text.split())
+            if CONTROL_CHARACTERS.search(cleaned[name]):
+                self.add_error(name, _("The text contains control characters. Remove them."))
+        return cleaned
+
+
+class FieldForm(_OneLineForm):
+    """A field of the author's own. Its key is chosen once."""
+
+    class Meta:
+        model = ReaderFieldDefinition
+        fields = ("label", "key", "fallback", "on_form")
+        labels = {
+            "label": gettext_lazy("Label"),
+            "key": gettext_lazy("Merge field"),
+            "fallback": gettext_lazy("Fallback"),
+            "on_form": gettext_lazy("Ask for it on the sign-up form"),
+        }
+        help_texts = {
+            "label": gettext_lazy("What readers see on the form, such as City."),
+            "key": gettext_lazy(
+                "The word in letters, such as city in {{ city }}. If you leave it empty, it is "
+                "made from the label. You cannot change it later."
+            ),
+            "fallback": gettext_lazy(
+                "What readers without a value see, such as “your town”. A letter can name its own: "
+                "{{ city|your town }}."
+            ),
+        }
+
+    def __init__(self, data: Any = None, instance: Any = None) -> None:
+        super().__init__(data, instance)
+        self.fields["key"].required = False
+        if self.instance.key:
+            del self.fields["key"]
+
+    def clean_key(self) -> str:
+        label = str(self.data.get("label", ""))
+        typed = str(self.cleaned_data["key"]).strip().lower()
+        key = typed or slugify(label).replace("-", "_")[:LONGEST_KEY]
+        if not re.fullmatch("[a-z][a-z0-9_]*", key):
+            raise forms.ValidationError(
+                _(
+                    "“{key}” cannot be a merge field. Use a to z, 0 to 9 and _, a letter first."
+                ).format(key=key)
+            )
+        if key in RESERVED_KEYS:
+            raise forms.ValidationError(
+                _("“{key}” has a meaning in Homing already. Choose another word.").format(key=key)
+            )
+        if ReaderFieldDefinition.objects.filter(key=key).exists():
+            raise forms.ValidationError(_("There is a field “{key}” already.").format(key=key))
+        if RemovedGroup.objects.filter(kind=RemovedGroup.Kind.FIELD, key=key).exists():
+            raise forms.ValidationError(
+                _("The values of a deleted field “{key}” are still being removed. Wait.").format(
+                    key=key
+                )
+            )
+        return key
+
+    def clean_fallback(self) -> str:
+        fallback = str(self.cleaned_data["fallback"])
+        if _IN_MERGE_FIELDS.search(fallback):
+            raise forms.ValidationError(_("A fallback cannot contain {, } or |. Remove them."))
+        return fallback
+
+
+class TagForm(_OneLineForm):
+    """A tag, which is a topic if readers can see and choose it."""
+
+    class Meta:
+        model = Tag
+        fields = ("name", "is_topic", "description")
+        labels = {
+            "name": gettext_lazy("Name"),
+            "is_topic": gettext_lazy("Topic: readers see it and can choose it"),
+            "description": gettext_lazy("Description for readers"),
+        }
+        help_texts = {
+            "description": gettext_lazy("Shown next to a topic. Readers never see other tags."),
+        }
+
+    def clean_name(self) -> str:
+        name = " ".join(str(self.cleaned_data["name"]).split())
+        if Tag.objects.filter(name__iexact=name).exclude(pk=self.instance.pk).exists():
+            raise forms.ValidationError(_("There is a tag “{name}” already.").format(name=name))
+        return name

@@ -1,0 +1,176 @@
+"""The settings of the desk: the author's fields, and tags."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models.functions import Lower
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from delivery.humanise import digits
+from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
+from subscribers.links.see_other import see_other
+from subscribers.models import ReaderFieldDefinition, Tag
+from subscribers.models.reader_groups import MOST_FIELDS
+from subscribers.settings import change_groups
+from subscribers.settings.group_forms import FieldForm, TagForm
+
+SETTINGS = "readers:settings"
+
+
+@may_manage_readers
+@require_safe
+def settings_page(request: HttpRequest) -> HttpResponse:
+    """Show the fields and the tags."""
+    fields = list(ReaderFieldDefinition.objects.order_by("position"))
+    context = {
+        "fields": fields,
+        "tags": Tag.objects.order_by(Lower("name")),
+        "most_fields": MOST_FIELDS,
+        "may_add_field": len(fields) < MOST_FIELDS,
+    }
+    return desk_page(request, "subscribers/settings/settings.html", context)
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def add_field(request: HttpRequest) -> HttpResponse:
+    """Show the form of a new field; add the field for POST."""
+    form = FieldForm(request.POST if request.method == "POST" else None)
+    if form.is_bound and form.is_valid():
+        field = form.save(commit=False)
+        if change_groups.add_field(field, user_id_of(request)):
+            sentence = _("You can write {{{{ {key} }}}} in letters now.")
+            messages.success(request, sentence.format(key=field.key))
+            return see_other(reverse(SETTINGS))
+        limit = _("There are {n} fields, which is the limit. Delete one first.")
+        form.add_error(None, limit.format(n=digits(MOST_FIELDS)))
+    return _form_page(request, form, _("Add a field"))
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_field(request: HttpRequest, key: str) -> HttpResponse:
+    """Show the form of a field; save it for POST."""
+    field = _field_or_404(key)
+    form = FieldForm(request.POST if request.method == "POST" else None, instance=field)
+    if _is_saved(request, form):
+        return see_other(reverse(SETTINGS))
+    return _form_page(
+        request, form, f"{{{{ {field.key} }}}}", reverse("readers:delete_field", args=[key])
+    )
+
+
+@may_manage_readers
+@require_POST
+def move_field(request: HttpRequest, key: str) -> HttpResponse:
+    """Move a field up or down in the order of forms and files."""
+    change_groups.move_field(key, -1 if request.POST.get("to") == "up" else 1)
+    return see_other(reverse(SETTINGS))
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_field(request: HttpRequest, key: str) -> HttpResponse:
+    """Ask before a field and its values are deleted; delete them for POST."""
+    if request.method == "POST":
+        if change_groups.delete_field(key, user_id_of(request)):
+            messages.success(request, _("The field is deleted. Workers remove its values."))
+        return see_other(reverse(SETTINGS))
+    field, readers = _field_or_404(key), change_groups.count_readers_with_field(key)
+    question = ngettext(
+        "{n} reader has a value. It is removed. Letters that were sent keep it. Letters that still "
+        "use the field show their fallback, and cannot be published until you take it out.",
+        "{n} readers have a value. The values are removed. Letters that were sent keep them. "
+        "Letters that still use the field show their fallback, and cannot be published until you "
+        "take it out.",
+        readers,
+    ).format(n=digits(readers))
+    return _delete_page(request, _("Delete the field “{name}”?").format(name=field.label), question)
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def add_tag(request: HttpRequest) -> HttpResponse:
+    """Show the form of a new tag; add the tag for POST."""
+    form = TagForm(request.POST if request.method == "POST" else None)
+    if _is_saved(request, form, "add"):
+        return see_other(reverse(SETTINGS))
+    return _form_page(request, form, _("Add a tag"))
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_tag(request: HttpRequest, tag: int) -> HttpResponse:
+    """Show the form of a tag with its number of readers; save it for POST."""
+    found = _tag_or_404(tag)
+    form = TagForm(request.POST if request.method == "POST" else None, instance=found)
+    if _is_saved(request, form):
+        return see_other(reverse(SETTINGS))
+    readers = change_groups.count_readers_with_tag(tag)
+    note = ngettext("{n} reader has this tag.", "{n} readers have this tag.", readers)
+    delete = reverse("readers:delete_tag", args=[tag])
+    return _form_page(request, form, found.name, delete, note.format(n=digits(readers)))
+
+
+@may_manage_readers
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
+    """Ask before a tag is deleted; delete it for POST."""
+    if request.method == "POST":
+        try:
+            if change_groups.delete_tag(tag, user_id_of(request)):
+                messages.success(request, _("The tag is deleted. Workers take it off the readers."))
+        except change_groups.TagInUseError as used:
+            sentence = _(
+                "The tag was not deleted, because the scheduled issue “{title}” uses it. Call that "
+                "issue back first."
+            )
+            messages.warning(request, sentence.format(title=used.args[0]))
+        return see_other(reverse(SETTINGS))
+    found, readers = _tag_or_404(tag), change_groups.count_readers_with_tag(tag)
+    question = ngettext(
+        "It is taken off {n} reader. Issues that were published keep its name.",
+        "It is taken off {n} readers. Issues that were published keep its name.",
+        readers,
+    ).format(n=digits(readers))
+    return _delete_page(request, _("Delete the tag “{name}”?").format(name=found.name), question)
+
+
+def _is_saved(request: HttpRequest, form: FieldForm | TagForm, code: str = "edit") -> bool:
+    if not (form.is_bound and form.is_valid()):
+        return False
+    with transaction.atomic():
+        change_groups.record_saved(code, form.save(), user_id_of(request))
+    messages.success(request, _("Saved."))
+    return True
+
+
+def _form_page(
+    request: HttpRequest, form: FieldForm | TagForm, heading: str, delete: str = "", note: str = ""
+) -> HttpResponse:
+    context: dict[str, Any] = {"form": form, "heading": heading, "delete": delete, "note": note}
+    return desk_page(request, "subscribers/settings/form.html", context)
+
+
+def _delete_page(request: HttpRequest, heading: str, question: str) -> HttpResponse:
+    context = {"heading": heading, "question": question}
+    return desk_page(request, "subscribers/settings/delete.html", context)
+
+
+def _field_or_404(key: str) -> ReaderFieldDefinition:
+    field = ReaderFieldDefinition.objects.filter(key=key).first()
+    if field is None:
+        raise Http404(_("There is no field with this name."))
+    return field
+
+
+def _tag_or_404(tag: int) -> Tag:
+    found = Tag.objects.filter(pk=tag).first()
+    if found is None:
+        raise Http404(_("There is no tag with this number."))
+    return found
