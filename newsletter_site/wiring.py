@@ -48,9 +48,9 @@ def register_hooks() -> None:
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")
 
 
-# Both share a thread and its connection. A change runs by chunks, so it goes first.
+# Both share a thread and its connection. A change that fails again and again stops no import.
 def _run_change_or_import(is_stopping: Callable[[], bool]) -> bool:
-    return change_readers.run_chunk() or run.run_next_import(is_stopping)
+    return run.run_next_import(is_stopping) or change_readers.run_chunk()
 
 
 def _is_change_or_import_due() -> bool:
