@@ -13,6 +13,7 @@ from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
 from subscribers.consent.consent_details import ADDRESS_CORRECTED
 from subscribers.consent.consent_log import columns_of, record_consent
 from subscribers.data_requests.erase import erased_among
+from subscribers.fields.topics import lock_tags
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
@@ -63,7 +64,8 @@ def add_reader(
         if known is not None:
             return AddResult("known", known)
         state = Subscriber.State.CONFIRMED if consent else Subscriber.State.PENDING
-        reader = _insert(address, values, state=state, source=source, tags=tags)
+        own = lock_tags(tags)
+        reader = _insert(address, values, state=state, source=source, tags=own)
         if reader is None:
             return AddResult("known", Subscriber.objects.filter(email_key=key).first())
         if consent:

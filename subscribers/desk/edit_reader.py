@@ -6,6 +6,7 @@ from typing import Literal
 from django.db import transaction
 
 from subscribers.consent.consent_log import columns_of
+from subscribers.fields.topics import lock_tags
 from subscribers.models import Subscriber
 
 EditResult = Literal["saved", "unchanged", "changed_meanwhile", "gone"]
@@ -36,7 +37,7 @@ def edit_reader(
             return "gone"
         if seen not in (None, last_edit(reader)):
             return "changed_meanwhile"
-        chosen = reader.tags if tags is None else sorted({*tags} - {*reader.declined})
+        chosen = reader.tags if tags is None else lock_tags({*tags} - {*reader.declined})
         columns = {**columns_of({**reader.values_of_fields, **values}), "tags": chosen}
         if all(getattr(reader, name) == value for name, value in columns.items()):
             return "unchanged"

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from django.db import connection
+
 from subscribers.models import Tag
 
 
@@ -18,3 +20,10 @@ def has_topics() -> bool:
 def read_tag_ids(values: Iterable[str]) -> set[int]:
     """Read the ids of tags in a form or a URL, without values that are none."""
     return {int(value) for value in values if value.isdecimal() and len(value) < 10}
+
+
+def lock_tags(tags: Iterable[int]) -> list[int]:
+    """Lock tags against their deletion; return those that exist, sorted."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT id FROM tag WHERE id = ANY(%s) FOR KEY SHARE", [[*tags]])
+        return sorted(tag for (tag,) in cursor)

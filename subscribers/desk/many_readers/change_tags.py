@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from django.db import connection
 
+from subscribers.fields.topics import lock_tags
+
 # A separate statement in the order of ids, so that two changes never wait for each other.
 _LOCK = "SELECT FROM subscriber WHERE id = ANY(%(readers)s) ORDER BY id FOR NO KEY UPDATE"
 _NEW_TAGS = "tags_without(tags_with(tags, declined, %(added)s), %(removed)s)"
@@ -17,7 +19,7 @@ def change_tags(
     readers: Sequence[int], *, added: Sequence[int] = (), removed: Sequence[int] = ()
 ) -> int:
     """Change the tags of these readers; return how many readers changed."""
-    values = {"readers": [*readers], "added": [*added], "removed": [*removed]}
+    values = {"readers": [*readers], "added": lock_tags(added), "removed": [*removed]}
     with connection.cursor() as cursor:
         cursor.execute(_LOCK, values)
         cursor.execute(_CHANGE.format(new_tags=_NEW_TAGS), values)

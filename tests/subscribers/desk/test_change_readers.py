@@ -21,6 +21,7 @@ from subscribers.desk.many_readers.change_tags import change_tags
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.leaving.leave import leave
 from subscribers.models import ConsentRecord, ReaderChange, Subscriber, Suppression, Tag
+from subscribers.settings.change_groups import delete_tag
 from tests.publishing.author_browser import Page, WindowOf
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.subscribers.factories import SubscriberFactory
@@ -190,6 +191,16 @@ def test_a_topic_left_meanwhile_stays_off(author: Any, birds: Tag) -> None:
         wait_until_somebody_waits(chunk)
     assert chunk.result(PATIENCE_S) is True
     assert not tagged(birds)
+
+
+def test_a_tag_deleted_meanwhile_is_put_on_nobody(author: Any, birds: Tag) -> None:
+    reader = SubscriberFactory()
+    change = start(author, "tag", birds)
+    assert delete_tag(birds.pk, author.pk)
+    assert run_chunk()
+    change.refresh_from_db()
+    reader.refresh_from_db()
+    assert (change.done, change.changed, reader.tags) == (1, 0, [])
 
 
 def test_taking_off_a_tag_keeps_the_others(author: Any, birds: Tag) -> None:
