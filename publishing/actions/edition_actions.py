@@ -17,7 +17,7 @@ from delivery.rules.edition_state import EditionState
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.actions.action_sentences import ActionRefusal, done_sentence, refusal_sentence
 from publishing.drafts.restore_draft import restore_draft
-from publishing.editions.audience import select_audience
+from publishing.editions.audience import TagChoice, select_audience
 from publishing.editions.start_scheduled import start_now
 from publishing.editions.status import EditionStatus, load_status
 from publishing.scheduling.local_time import scheduled_time_of
@@ -87,8 +87,12 @@ def readers_now(status: EditionStatus) -> int:
     """Return the number of readers; if scheduled, the number who would get it now."""
     if status.counts.control != "scheduled":
         return status.counts.audience
-    goes_to = Edition.objects.values_list("goes_to", flat=True).get(pk=status.counts.edition)
-    return select_audience(status.counts.issue, status.counts.version, goes_to).count()
+    edition = Edition.objects.only("goes_to", "with_tags", "without_tags").get(
+        pk=status.counts.edition
+    )
+    tags = TagChoice.of(edition)
+    audience = select_audience(edition.issue_id, edition.version, edition.goes_to, tags=tags)
+    return audience.count()
 
 
 def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:

@@ -317,6 +317,11 @@ def _audience(params: Params) -> Params:
 
 def _listing_and_approval(params: Params) -> tuple[Text, ...]:
     texts: list[Text] = []
+    # Entries of earlier releases have no tags.
+    if names := params.get("with_tags"):
+        texts.append((_("Tags: {tags}."), {"tags": ", ".join(names)}))
+    if names := params.get("without_tags"):
+        texts.append((_("Without the tags: {excluded}."), {"excluded": ", ".join(names)}))
     if params["unlisted"]:
         texts.append((_("It is unlisted."), {}))
     if params["approved_by"]:

@@ -31,6 +31,8 @@ def record_publication(
         flag=ADDITION,
         goes_to=edition.goes_to,
         unlisted=unlisted,
+        with_tags=[name for tag, name in edition.with_tags],
+        without_tags=[name for tag, name in edition.without_tags],
         approved_by=called(edition.approved_by) if edition.approved_by_id else "",
         **({"at": _moment(at)} if at else {"audience": edition.audience}),
     )

@@ -35,7 +35,9 @@ from publishing.api.shapes import (
 )
 from publishing.approval.approval import NEEDS_TWO, NeedsApprovalError, needs_approval
 from publishing.content.edition_content import Content, find_problems
+from publishing.editions.audience import TagChoice
 from publishing.editions.status import load_status
+from publishing.editions.tag_sentences import unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
@@ -45,6 +47,7 @@ from publishing.publish.publish import (
     publish,
 )
 from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_time
+from subscribers.fields.find_tags import UnknownTagError, find_tags
 from subscribers.fields.reader_fields import load_own_fields
 
 _FIELDS = {"html_content": "html", "text_content": "text"}
@@ -132,6 +135,7 @@ def _publish(
     author, goes_to = get_caller(request).user.pk, words.goes_to
     version = words.version if isinstance(words, NewVersion) else None
     content = Content.from_input(words.title, words.html, words.text, words.preheader)
+    tags = _tags(words)
     hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
 
     def check(key: str) -> None:
@@ -151,7 +155,7 @@ def _publish(
 
     def work(key: str) -> HttpResponse:
         at = _moment(words, is_known=True)
-        asked = PublishRequest(content, issue, version, goes_to, words.unlisted, at)
+        asked = PublishRequest(content, issue, version, goes_to, words.unlisted, at, tags)
         try:
             published = publish(
                 author,
@@ -162,6 +166,7 @@ def _publish(
                 version=version,
                 goes_to=goes_to,
                 unlisted=words.unlisted,
+                tags=tags,
                 at=at,
             )
         except KeyUsedForOtherContentError as error:
@@ -187,6 +192,19 @@ def _publish(
         return json_response(answer, status, url=address_of(edition), created=created)
 
     return run_call(request, words, work, check=check)
+
+
+def _tags(words: Words) -> TagChoice | None:
+    """Return the tags of the audience; None if the call names none."""
+    if words.tags is None and words.without_tags is None:
+        return None
+    found = []
+    for field in ("tags", "without_tags"):
+        try:
+            found.append(find_tags(getattr(words, field) or ()))
+        except UnknownTagError as error:
+            raise field_problem(field, unknown_tag_sentence(error)) from None
+    return TagChoice(*found)
 
 
 def _moment(words: Words, *, is_known: bool) -> ScheduledTime | None:

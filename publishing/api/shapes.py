@@ -13,6 +13,7 @@ from publishing.editions.edition_name import HIGHEST_VERSION
 
 # For a longer wait, schedule the issue.
 LONGEST_HOLD_S = 86_400
+MOST_TAGS = 200
 
 Version = Annotated[
     int, Field(ge=1, le=HIGHEST_VERSION, description="The version of the issue.", examples=[2])
@@ -75,6 +76,18 @@ class Words(Clock):
         max_length=LONGEST_PREHEADER,
         description="Inboxes show it beside the subject; empty: the letter’s first words.",
         examples=["High water on the 12th"],
+    )
+    tags: list[str] | None = Field(
+        default=None,
+        max_length=MOST_TAGS,
+        description="Only readers with any of these tags; null: as before, or everyone.",
+        examples=[None],
+    )
+    without_tags: list[str] | None = Field(
+        default=None,
+        max_length=MOST_TAGS,
+        description="No readers with any of these tags; null: as before, or no limit.",
+        examples=[None],
     )
     unlisted: bool = Field(
         default=False, description="True: hidden from archive, feed and search engines."

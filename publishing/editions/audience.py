@@ -33,6 +33,20 @@ class TagChoice:
             tuple((tag, name) for tag, name in edition.without_tags),
         )
 
+    def columns(self) -> dict[str, list[list[object]]]:
+        """Return the columns of an edition that record the choice."""
+        return {
+            "with_tags": [[tag, name] for tag, name in self.with_tags],
+            "without_tags": [[tag, name] for tag, name in self.without_tags],
+        }
+
+    def is_same_as(self, other: "TagChoice") -> bool:
+        """Whether both choose the same readers, whatever the tags are called now."""
+        return (set(self.with_ids), set(self.without_ids)) == (
+            set(other.with_ids),
+            set(other.without_ids),
+        )
+
     @property
     def with_ids(self) -> list[int]:
         return [tag for tag, _ in self.with_tags]

@@ -13,10 +13,17 @@ from delivery.models import Batch, Edition
 from delivery.reports.edition_counts import load_all_counts
 from delivery.retention.drop_deliveries import load_dropped_versions
 from delivery.rules.edition_counts import EditionCounts
-from publishing.editions.audience import EVERYONE, NOBODY, REACHED, UNREACHED, select_audience
+from publishing.editions.audience import (
+    EVERY_READER,
+    EVERYONE,
+    NOBODY,
+    REACHED,
+    UNREACHED,
+    TagChoice,
+    select_audience,
+)
 from publishing.editions.status import LARGE_COLUMNS, since_when
 from publishing.scheduling.local_time import scheduled_time_of
-from subscribers.confirmed_readers import confirmed
 
 
 class VersionRefusedError(Exception):
@@ -94,6 +101,12 @@ def version_refusal(issue: uuid.UUID | None, version: int | None, goes_to: str |
             "it to everyone."
         ).format(title=newest.title)
     return unreached_refusal(issue, version) if goes_to == UNREACHED else ""
+
+
+def tags_of_issue(issue: uuid.UUID) -> TagChoice:
+    """Return the tags of the issue's newest version, which its corrections keep."""
+    newest = versions_of(issue).first()
+    return TagChoice.of(newest) if newest else EVERY_READER
 
 
 def unreached_refusal(issue: uuid.UUID, version: int) -> str:
@@ -195,10 +208,13 @@ def plan_version(issue: uuid.UUID, version: int | None = None) -> VersionPlan | 
     before = _counts_before(issue, version)
     went_out = sum(counts.sent for counts in before)
     unknown_reached = reached_refusal(issue, version)
-    everyone = confirmed().count()
+    tags = TagChoice.of(newest)
+    everyone = select_audience(issue, version, EVERYONE, tags=tags).count()
 
     def count(goes_to: str) -> int:
-        return 0 if unknown_reached else select_audience(issue, version, goes_to).count()
+        if unknown_reached:
+            return 0
+        return select_audience(issue, version, goes_to, tags=tags).count()
 
     return VersionPlan(
         newest=newest,

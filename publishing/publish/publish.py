@@ -21,16 +21,18 @@ from publishing.approval.approval import second_of
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content
 from publishing.drafts import drafts
-from publishing.editions.audience import EVERYONE, NOBODY, enqueue_audience
+from publishing.editions.audience import EVERYONE, NOBODY, TagChoice, enqueue_audience
 from publishing.editions.versions import (
     VersionRefusedError,
     default_goes_to,
+    tags_of_issue,
     version_refusal,
     versions_of,
 )
 from publishing.models import Draft, Issue
 from publishing.publish.issue_address import constraint_of, save_new_issue, update_address
 from publishing.scheduling.local_time import scheduled_time_of
+from subscribers.fields.find_tags import hold_tags
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +46,8 @@ class PublishRequest:
     """
     The content and target of a publication.
 
-    None means a new `issue`, the default `goes_to`, and now for `at`.
+    None means a new `issue`, the default `goes_to`, now for `at`, and for `tags` those of the
+    issue's newest version.
     """
 
     content: Content
@@ -53,6 +56,7 @@ class PublishRequest:
     goes_to: str | None = None
     unlisted: bool = False
     at: ScheduledTime | None = None
+    tags: TagChoice | None = None
 
     def is_answered_by(self, edition: Edition) -> bool:
         """Return whether `edition` is what this request asks for."""
@@ -64,6 +68,7 @@ class PublishRequest:
         return (
             same_version
             and self.goes_to in (None, edition.goes_to)
+            and (self.tags is None or self.tags.is_same_as(TagChoice.of(edition)))
             and is_scheduled_for(edition, self.at)
             and has_content(edition, self.content)
         )
@@ -140,18 +145,20 @@ def publish(
     approved_by: uuid.UUID | None = None,
     at: ScheduledTime | None = None,
     draft: Draft | None = None,
+    tags: TagChoice | None = None,
 ) -> PublishResult:
     """
     Publish the next `version` of `issue`, or version 1 of a new issue.
 
     `hold_s` is the number of seconds before sending starts; an edition with `at` has no hold.
+    `tags` limit the audience; None keeps those of the issue's newest version.
     `draft` is locked. Without it, the author's draft under this key is linked to the edition.
 
     A known key returns its edition. An existing version is returned even if its content differs.
     Raises `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
     """
     goes_to = goes_to and Edition.GoesTo(goes_to).value
-    request = PublishRequest(content, issue, version, goes_to, unlisted, at)
+    request = PublishRequest(content, issue, version, goes_to, unlisted, at, tags)
     with transaction.atomic():
         closing = draft or drafts.lock_by_key(author, key)
         audience = goes_to or default_goes_to(issue)
@@ -198,6 +205,9 @@ def _publish_new(
     else:
         issue = Issue.objects.get(pk=request.issue)
         update_address(issue, content.plain_title)
+    tags = request.tags if request.tags is not None else tags_of_issue(issue.pk)
+    if not hold_tags([*tags.with_ids, *tags.without_ids]):
+        raise VersionRefusedError(_("A tag of the audience was deleted. Choose the tags again."))
     edition = Edition.objects.create(
         issue=issue,
         version=request.version or 1,
@@ -208,6 +218,7 @@ def _publish_new(
         idempotency_key=key,
         archive_url=settings.SITE_URL + reverse("archive:issue", args=[issue.slug]),
         **edition_columns(content),
+        **tags.columns(),
         **_times(request.at, 0 if request.goes_to == NOBODY else hold_s),
     )
     # Do this after creating the edition, which waits for concurrent calls for the same version.

@@ -57,6 +57,8 @@ FIELDS = {
     "version": gettext_lazy("Version"),
     "title": gettext_lazy("Title"),
     "state": gettext_lazy("State"),
+    "with_tags": gettext_lazy("Only readers with any of these tags"),
+    "without_tags": gettext_lazy("No readers with any of these tags"),
     "content_sha256": gettext_lazy("Content (SHA-256)"),
     "audience_sha256": gettext_lazy("Audience (SHA-256)"),
     "audience": gettext_lazy("Audience"),

@@ -135,7 +135,14 @@ def _receipt_fields(
         "ended_at": _time(_ended_at(edition, recount)),
         "published_by": named(edition.author_id),
         "approved_by": named(edition.approved_by_id) if edition.approved_by_id else None,
+        **_tags(edition),
     }
+
+
+def _tags(edition: Edition) -> dict[str, list[str]]:
+    """Return the names of the tags that limited the audience, if any did."""
+    choice = {"with_tags": edition.with_tags, "without_tags": edition.without_tags}
+    return {key: [name for tag, name in tags] for key, tags in choice.items() if tags}
 
 
 def _recount(edition: Edition) -> dict[str, Any]:

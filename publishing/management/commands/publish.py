@@ -21,8 +21,9 @@ from delivery.rules.scheduled_time import ScheduledTime
 from idempotency.key import InvalidKey, read_key
 from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import LONGEST_PART, Content, find_problems
-from publishing.editions.audience import EVERYONE, NOBODY
+from publishing.editions.audience import EVERYONE, NOBODY, TagChoice
 from publishing.editions.edition_name import parse_issue_id, parse_version
+from publishing.editions.tag_sentences import tags_sentence, unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, overlap_warnings
 from publishing.flash_messages import to_nobody
 from publishing.management.edition_command import VersionedCommand
@@ -38,6 +39,7 @@ from publishing.scheduling.local_time import (
     parse_scheduled_time,
     scheduled_time_of,
 )
+from subscribers.fields.find_tags import UnknownTagError, find_tags
 from subscribers.fields.reader_fields import load_own_fields
 
 # A UTF-8 character has at most 4 bytes.
@@ -83,6 +85,13 @@ class Command(VersionedCommand):
                 "after a cancelled version). nobody: only the archive changes"
             ),
         )
+        for option, words in (
+            ("--tag", _("only readers with this tag, or with any of them if you repeat it")),
+            ("--without-tag", _("no readers with this tag; you can repeat it")),
+        ):
+            parser.add_argument(
+                option, action="append", metavar="TAG", dest=option.strip("-"), help=words
+            )
         parser.add_argument(
             "--unlisted",
             action="store_true",
@@ -144,6 +153,7 @@ class Command(VersionedCommand):
                 version=version,
                 goes_to=goes_to,
                 unlisted=options["unlisted"],
+                tags=_tags(options),
                 at=_moment(options, is_known=edition_by_key(author, key) is not None),
             )
         except (KeyUsedForOtherContentError, NeedsApprovalError, VersionRefusedError) as error:
@@ -184,6 +194,8 @@ def _remarks(
         sentences.append(
             _("“{title}” is listed in the archive and stays listed.").format(title=edition.title)
         )
+    if tags := tags_sentence(TagChoice.of(edition)):
+        sentences.append(tags)
     if edition.control == Edition.Control.SCHEDULED:
         sentences.append(_scheduled_sentence(edition))
     elif not edition.audience:
@@ -209,6 +221,17 @@ def _version(
         return parse_issue_id(str(issue)), parse_version(None if version is None else str(version))
     except ValueError as error:
         raise CommandError(str(error)) from None
+
+
+def _tags(options: dict[str, Any]) -> TagChoice | None:
+    """Return the tags of the audience; None if no option names any."""
+    names = options["tag"], options["without-tag"]
+    if names == (None, None):
+        return None
+    try:
+        return TagChoice(*(find_tags(each or ()) for each in names))
+    except UnknownTagError as error:
+        raise CommandError(unknown_tag_sentence(error)) from None
 
 
 def _read(path: Path | None) -> str:

@@ -119,6 +119,16 @@ a reader who bounced or complained gets nothing
 a suppressed address gets nothing
     NOT_TO_MAIL: subscriber.email_key AND «lifted_at IS NULL → false» OFFSET 0) OR (p_tags
     test_a_suppressed_address_is_suppressed_unless_unsubscribed
+a reader who left the topics of an issue gets no copy
+    NOT_TO_MAIL: OR «(p_tags IS NOT NULL AND subscriber.declined && p_tags AND NOT subscriber.tags
+        && p_tags) → false»; ELSIF
+    test_who_left_the_topic_before_their_copy_gets_none
+an author's change of tags withdraws nobody
+    NOT_TO_MAIL: p_tags IS NOT NULL «AND subscriber.declined && p_tags» AND NOT subscriber.tags
+    test_who_left_the_topic_before_their_copy_gets_none
+a reader who left one topic of two gets the copy
+    NOT_TO_MAIL: subscriber.declined && p_tags «AND NOT subscriber.tags && p_tags»
+    test_who_left_the_topic_before_their_copy_gets_none
 an erased reader gets nothing
     NOT_TO_MAIL: WHERE «subscriber.id IS NULL OR» subscriber.state
     test_delivery_hooks::test_an_unknown_recipient_is_withdrawn

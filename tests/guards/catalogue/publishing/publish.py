@@ -88,6 +88,17 @@ if two authors rename a called-back issue, the second gets the first one's editi
 publishing is complete or has no effect
     publish: with «transaction.atomic → __import__('contextlib').nullcontext»(): edition =
     test_concurrent_publication_waits_and_returns_the_first_edition
+a repeated key with other tags is other content
+    PublishRequest.is_answered_by: and «(self.tags is None or
+        self.tags.is_same_as(TagChoice.of(edition))) → True» and is_scheduled_for
+    test_a_known_key_with_other_tags_is_refused
+a tag that an issue excludes is not deleted in the meantime
+    _publish_new: if «not hold_tags([*tags.with_ids, *tags.without_ids]) → False»:
+    test_a_deleted_tag_is_refused
+a scheduled issue keeps the tags that it excludes
+    delete_tag: «for edition in Edition.objects.filter(control=Edition.Control.SCHEDULED) → for
+        edition in ()»: if tag in
+    test_a_tag_of_a_scheduled_issue_is_not_deleted
 a correction goes only to readers confirmed now
     select_audience: «return readers → from subscribers.models import Subscriber¶return
         Subscriber.objects.values_list("id", "email", "name")».filter( Exists(

@@ -1,0 +1,150 @@
+"""An issue that goes to readers with some tags."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.management import CommandError, call_command
+
+from delivery.models import Delivery, Edition
+from publishing.activity.activity_sentences import plain_sentence_of
+from publishing.editions.audience import TagChoice
+from publishing.editions.versions import VersionRefusedError
+from publishing.publish.publish import KeyUsedForOtherContentError, publish
+from subscribers.models import Subscriber, Tag
+from tests.delivery.edition_factory import Newsroom
+from tests.newsletter_site.api_caller import Program
+from tests.publishing.author_browser import WindowOf
+from tests.publishing.content_factory import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def tags(three_readers: list[Subscriber]) -> tuple[Tag, Tag]:
+    """Ada and Bram like birds, Bram and Cleo fish."""
+    birds, fish = (Tag.objects.create(name=name, is_topic=True) for name in ("Birds", "Fish"))
+    ada, bram, cleo = three_readers
+    for reader, theirs in ((ada, [birds.pk]), (bram, [birds.pk, fish.pk]), (cleo, [fish.pk])):
+        Subscriber.objects.filter(pk=reader.pk).update(tags=theirs)
+    return birds, fish
+
+
+def choice(with_tags: tuple[Tag, ...] = (), without: tuple[Tag, ...] = ()) -> TagChoice:
+    return TagChoice(
+        tuple((tag.pk, tag.name) for tag in with_tags), tuple((tag.pk, tag.name) for tag in without)
+    )
+
+
+def recipients(edition: Edition) -> set[str]:
+    copies = Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
+    return {address.split("@")[0] for address in copies.values_list("address", flat=True)}
+
+
+def test_tags_choose_the_readers(author: Any, tags: tuple[Tag, Tag]) -> None:
+    birds, fish = tags
+    for number, (chosen, readers) in enumerate(
+        [
+            (choice((birds, fish)), {"ada", "bram", "cleo"}),
+            (choice((birds,)), {"ada", "bram"}),
+            (choice((birds,), (fish,)), {"ada"}),
+            (choice((), (birds,)), {"cleo"}),
+        ]
+    ):
+        content = letter(title=f"Number {number}")
+        edition = publish(author.pk, f"{number}", content, hold_s=0, tags=chosen).edition
+        assert recipients(edition) == readers
+        assert edition.audience == len(readers)
+
+
+def test_a_tag_never_reaches_who_may_not_be_mailed(author: Any, tags: tuple[Tag, Tag]) -> None:
+    Subscriber.objects.filter(name="Ada").update(state="bounced")
+    edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((tags[0],))).edition
+    assert recipients(edition) == {"bram"}
+
+
+def test_the_audience_is_as_it_was_at_publication(author: Any, tags: tuple[Tag, Tag]) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((tags[0],))).edition
+    Subscriber.objects.update(tags=[])
+    Tag.objects.filter(pk=tags[0].pk).update(name="Wings")
+    edition.refresh_from_db()
+    assert (recipients(edition), edition.with_tags) == ({"ada", "bram"}, [[tags[0].pk, "Birds"]])
+    # The author's change of tags withdraws nobody.
+    newsroom = Newsroom()
+    assert newsroom.counts(edition).waiting == 2
+
+
+@pytest.mark.usefixtures("provider")
+def test_who_left_the_topic_before_their_copy_gets_none(author: Any, tags: tuple[Tag, Tag]) -> None:
+    birds, fish = tags
+    edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((birds, fish))).edition
+    # Ada left her only topic, Bram one of two. An author took both from Cleo.
+    Subscriber.objects.filter(name="Ada").update(tags=[], declined=[birds.pk])
+    Subscriber.objects.filter(name="Bram").update(tags=[fish.pk], declined=[birds.pk])
+    Subscriber.objects.filter(name="Cleo").update(tags=[])
+    newsroom = Newsroom()
+    newsroom.deliver_all()
+    counts = newsroom.counts(edition)
+    assert (counts.sent, counts.withdrawn) == (2, 1)
+    (withdrawn,) = Delivery.objects.filter(outcome="withdrawn")
+    assert withdrawn.address.startswith("ada@")
+    assert withdrawn.reason is not None
+    assert withdrawn.reason.code == "left_topic"
+
+
+def test_a_correction_keeps_the_tags_unless_others_are_named(
+    author: Any, tags: tuple[Tag, Tag]
+) -> None:
+    birds, fish = tags
+    first = publish(author.pk, "1", letter(), hold_s=0, tags=choice((birds,))).edition
+    again = {"hold_s": 0, "issue": first.issue_id, "goes_to": "everyone"}
+    kept = publish(author.pk, "2", letter(title="2"), version=2, **again).edition
+    assert recipients(kept) == {"ada", "bram"}
+    other = publish(
+        author.pk, "3", letter(title="3"), version=3, tags=choice((fish,)), **again
+    ).edition
+    assert recipients(other) == {"bram", "cleo"}
+
+
+def test_a_known_key_with_other_tags_is_refused(author: Any, tags: tuple[Tag, Tag]) -> None:
+    publish(author.pk, "k", letter(), hold_s=0, tags=choice((tags[0],)))
+    with pytest.raises(KeyUsedForOtherContentError):
+        publish(author.pk, "k", letter(), hold_s=0, tags=choice((tags[1],)))
+    assert not publish(author.pk, "k", letter(), hold_s=0, tags=choice((tags[0],))).created
+
+
+def test_a_deleted_tag_is_refused(author: Any, tags: tuple[Tag, Tag]) -> None:
+    chosen = choice((), (tags[0],))
+    tags[0].delete()
+    with pytest.raises(VersionRefusedError, match="A tag of the audience was deleted"):
+        publish(author.pk, "k", letter(), hold_s=0, tags=chosen)
+    assert not Edition.objects.exists()
+
+
+def test_command_and_program_name_tags(
+    new_author: Callable[..., Any], tags: tuple[Tag, Tag], tmp_path: Any, capsys: Any
+) -> None:
+    root = new_author("root", is_superuser=True)
+    (tmp_path / "letter.txt").write_text("Gone.")
+    given = ["--title", "Swifts", "--text-file", str(tmp_path / "letter.txt"), "--hold", "0"]
+    call_command("publish", *given, "--tag", "BIRDS", "--without-tag", "fish")
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["audience"] == 1
+    assert "Only readers with any of these tags: “Birds”." in printed.err
+    with pytest.raises(CommandError, match="Did you mean “Birds”"):
+        call_command("publish", *given, "--tag", "Bird")
+    program = Program(root)
+    words = {"title": "Herons", "text": "Here.", "without_tags": ["birds"]}
+    assert program.post("/issues/", words).json()["audience"] == 1
+    answer = program.post("/issues/", {**words, "tags": ["Bats"]})
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "tags")
+
+
+def test_pages_and_log_state_the_tags(window: WindowOf, author: Any, tags: tuple[Tag, Tag]) -> None:
+    edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((tags[0],))).edition
+    page = window.get(f"/admin/newsletters/{edition.issue_id}/").words
+    assert "Only readers with any of these tags: “Birds”." in page
+    (entry,) = LogEntry.objects.filter(object_id=str(edition.issue_id))
+    assert plain_sentence_of(entry).endswith("Tags: Birds.")
