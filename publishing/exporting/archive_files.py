@@ -19,6 +19,7 @@ from publishing.models import Draft, Issue, UploadedImage
 from publishing.progress.edition_progress import counts_of
 from publishing.progress.outcomes_csv import copies_csv
 from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
+from subscribers.desk.readers_csv import tags_as_json
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
 from subscribers.models import (
@@ -103,13 +104,11 @@ def _readers() -> Iterator[str]:
         *("import", "signed_up", "confirmed", "unsubscribed"),
     )
 
-    def tags(ids: Iterable[int]) -> str:
-        return json.dumps([names[each] for each in ids if each in names], ensure_ascii=False)
-
     for reader in _by_id(Subscriber.objects.all()):
         yield csv_line(
             *(reader.pk, reader.email, reader.name, *(reader.fields.get(key, "") for key in keys)),
-            *(tags(reader.tags), tags(reader.declined), reader.state, reader.source),
+            *(tags_as_json(reader.tags, names), tags_as_json(reader.declined, names)),
+            *(reader.state, reader.source),
             *(reader.subscriber_import_id or "", _time(reader.created_at)),
             *(_time(reader.confirmed_at), _time(reader.unsubscribed_at)),
         )
@@ -168,13 +167,13 @@ def _issue(
             if text:
                 yield ArchiveFile(f"{folder}/letter.{kind}", [text.encode()])
         if edition.deliveries_dropped_at is None and edition.audience:
-            lines = _deliveries(number, status.held_until)
+            lines = _deliveries(edition, status.held_until)
             yield counted(f"{folder}/deliveries.csv", lines)
 
 
-def _deliveries(edition: int, held_until: datetime | None) -> Iterator[str]:
+def _deliveries(edition: Edition, held_until: datetime | None) -> Iterator[str]:
     try:
-        yield from copies_csv(every_copy(edition, ALL), held_until)
+        yield from copies_csv(every_copy(edition.pk, ALL), held_until, edition.merge_fields)
     except CopiesDroppedError as error:
         yield csv_line(str(error))
 

@@ -1,7 +1,7 @@
 """The CSV file of an edition's readers, by the outcome of their copies."""
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -43,12 +43,18 @@ def readers_csv(request: HttpRequest, issue: uuid.UUID) -> HttpResponseBase:
     record_activity.record_download(user_id_of(request), edition, outcome)
     held_until = load_status(edition.pk).held_until
     name = f"{edition.issue.slug}-v{edition.version}-{outcome}.csv"
-    return csv_download(copies_csv(every_copy(edition.pk, outcome), held_until), name)
+    lines = copies_csv(every_copy(edition.pk, outcome), held_until, edition.merge_fields)
+    return csv_download(lines, name)
 
 
-def copies_csv(copies: Iterable[Delivery], held_until: datetime | None) -> Iterator[str]:
-    """Write the header and a line for each copy; times in UTC."""
-    yield csv_line(*HEADER)
+def copies_csv(
+    copies: Iterable[Delivery], held_until: datetime | None, merge_fields: Sequence[str]
+) -> Iterator[str]:
+    """Write the header and a line for each copy; times in UTC.
+
+    The last columns are the values of the edition's `merge_fields`."""
+    yield csv_line(*HEADER, *merge_fields)
+    no_values = [""] * len(merge_fields)
     for copy in copies:
         yield csv_line(
             copy.recipient_id,
@@ -63,6 +69,7 @@ def copies_csv(copies: Iterable[Delivery], held_until: datetime | None) -> Itera
             _time(copy.delivered_at),
             _time(copy.bounced_at),
             _time(copy.complained_at),
+            *(copy.fields or no_values),
         )
 
 

@@ -192,7 +192,9 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
     """Load deliveries by primary key, because no index has the reader first."""
     editions = {
         (edition.issue_id, edition.version): edition
-        for edition in Edition.objects.only("issue_id", "version", "kind", "title", "published_at")
+        for edition in Edition.objects.only(
+            *("issue_id", "version", "kind", "title", "published_at", "merge_fields")
+        )
     }
     issues = list({issue for issue, _ in editions})
     # Test letters have an address instead of a reader's id.
@@ -214,9 +216,11 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
             at = requested_at.get(own) or delivery.sent_at or reader.created_at
         is_test = edition.kind == Edition.Kind.TEST
         title = mark_subject(edition.title) if is_test else edition.title
+        # The values at publication.
+        frozen = dict(zip(edition.merge_fields, delivery.fields or (), strict=False))
         mails.append(
             {
-                "title": FieldTemplate(title, html=False).fill(values),
+                "title": FieldTemplate(title, html=False).fill(values | frozen),
                 "version": edition.version,
                 "kind": edition.kind,
                 "published_at": at,

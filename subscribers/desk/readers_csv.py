@@ -1,29 +1,40 @@
 """Write readers as a CSV file, for the desk and the command line."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from delivery.reader_fields import FIELD_NAMES
+from subscribers.fields.reader_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
-from subscribers.models import Subscriber
+from subscribers.models import Subscriber, Tag
 
 HEADER = ("email", *FIELD_NAMES, "state", "since", "signed_up", "confirmed", "unsubscribed")
 
 
 def csv_lines(readers: Iterable[Subscriber]) -> Iterator[str]:
-    """Write the header and a line for each reader; times in UTC."""
-    yield csv_line(*HEADER, "came_by")
+    """Write the header and a line for each reader; times in UTC, tags as JSON."""
+    keys = [field.name for field in load_own_fields()]
+    names = dict(Tag.objects.values_list("id", "name"))
+    yield csv_line(*HEADER, "came_by", "tags", *keys)
     for reader in readers:
         yield csv_line(
             reader.email,
-            *reader.values_of_fields.values(),
+            *(getattr(reader, name) for name in FIELD_NAMES),
             reader.state,
             _time(reader.since),
             _time(reader.created_at),
             _time(reader.confirmed_at),
             _time(reader.unsubscribed_at),
             source_label(reader),
+            tags_as_json(reader.tags, names),
+            *(reader.fields.get(key, "") for key in keys),
         )
+
+
+def tags_as_json(tags: Iterable[int], names: Mapping[int, str]) -> str:
+    """Write the names of tags as a JSON array; names may contain any separator."""
+    return json.dumps([names[tag] for tag in tags if tag in names], ensure_ascii=False)
 
 
 def source_label(reader: Subscriber) -> str:

@@ -23,7 +23,7 @@ from subscribers.desk import reader_list
 from subscribers.desk.reader_actions import ACTIONS
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import SEARCH_S
-from subscribers.models import ConsentRecord, Subscriber, Suppression
+from subscribers.models import ConsentRecord, ReaderFieldDefinition, Subscriber, Suppression, Tag
 from subscribers.suppression import manual_suppression
 from tests.subscribers.factories import (
     SubscriberFactory,
@@ -226,6 +226,17 @@ def test_the_file_contains_all_matching_readers(operator: Client) -> None:
         plain_sentence_of(LogEntry.objects.latest("pk"))
         == "Edith Marlow downloaded the list of readers with the state “Unsubscribed” as CSV."
     )
+
+
+def test_exported_fields_and_tags_have_columns(operator: Client) -> None:
+    for number, key in enumerate(("plan", "city"), 1):
+        ReaderFieldDefinition.objects.create(key=key, label=key, position=number)
+    tag = Tag.objects.create(name="Birds; fish")
+    SubscriberFactory(fields={"city": "Lyon"}, tags=[tag.pk])
+    SubscriberFactory(fields={"plan": "gold", "gone": "x"})
+    first, second = download(operator)
+    assert (first["city"], first["plan"], first["tags"]) == ("Lyon", "", '["Birds; fish"]')
+    assert (second["city"], second["plan"], second["tags"]) == ("", "gold", "[]")
 
 
 def test_exported_cells_are_safe_in_spreadsheets(operator: Client) -> None:
