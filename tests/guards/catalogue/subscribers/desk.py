@@ -27,13 +27,13 @@ an edit overwrites no change that its author has not seen
 
 # --- Changes of many readers ---
 a change affects the number of readers that its author confirmed
-    start_change: «HAVING count(*) = %s → HAVING %s > 0»
+    _INSERT: «HAVING count(*) = %s → HAVING %s > 0»
     test_another_number_is_asked_again
 a change affects no reader who was added after the question
     Selection.readers: «found.filter(pk__lte=self.up_to) if self.up_to else found → found»
     test_all_found_readers_change_and_later_ones_do_not
 a form that is posted twice starts one change
-    start_change: «ON CONFLICT (key) DO NOTHING»
+    _INSERT: «ON CONFLICT (key) DO NOTHING»
     test_selected_readers_get_a_tag_once
 a change continues at its checkpoint
     run_chunk: first, last = «change.done + 1 → 1»,
