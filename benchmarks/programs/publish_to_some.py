@@ -1,4 +1,4 @@
-"""Publish within a site to readers with some tags, or with some fields, and time it.
+"""Publish within a site to readers with some tags or fields, and time it.
 
 Run `python -m benchmarks.programs.publish_to_some JSON`. The JSON names `with_tags`,
 `without_tags` (ids) and `html`. It prints the seconds of the publication and of the count of its

@@ -1,4 +1,4 @@
-"""How long does it take to count and publish to readers with some tags, or with own fields?
+"""How long does it take to count and publish to readers with tags or own fields?
 
 A million confirmed readers have five of 50 tags each, five fields of their own, and one in 50 is
 suppressed. Each round publishes to everyone, to the half that has any of some tags, and to everyone
