@@ -22,7 +22,7 @@ from delivery.queue.enqueue_test_letter import (
     next_number,
     test_letters_to,
 )
-from delivery.queue.enqueue_transactional import request_mail
+from delivery.queue.enqueue_transactional import enqueue_welcome, request_mail
 from delivery.queue.erasure_lock import LOCK_ENQUEUE, wait_for_enqueues
 from delivery.queue.short_transaction import join_transaction, short_transaction, together
 from delivery.reconcile import database_identity

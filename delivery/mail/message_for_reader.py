@@ -51,12 +51,14 @@ class Renderer:
     """A renderer for the messages of one edition, with current settings.
 
     It is the same for sending and for previews. Transactional mail belongs to no list (RFC 2369,
-    RFC 2919)."""
+    RFC 2919); a welcome letter has the headers of a newsletter."""
 
     def __init__(
         self, edition: Edition, newsletter: Newsletter, links: Links, *, sender: str
     ) -> None:
         self.is_transactional = edition.issue_id in KIND_BY_ISSUE
+        # Postmark handles unsubscribes on the newsletters' stream only.
+        self._has_own_links = links.handles_unsubscribes or edition.kind == Edition.Kind.WELCOME
         self._edition = edition
         self._urls = links
         # The merge fields that are the same for all, and a reader's own: field → value's name.
@@ -112,7 +114,7 @@ class Renderer:
         if self.is_transactional:
             kind, version = self._edition.kind, self._edition.version
             return [self._urls.transactional_url(kind, each, version) for each in recipients]
-        if self._urls.handles_unsubscribes:
+        if self._has_own_links:
             return self._urls.unsubscribe_urls(recipients)
         return [POSTMARK_UNSUBSCRIBE] * len(recipients)
 
@@ -120,7 +122,7 @@ class Renderer:
         if self.is_transactional:
             return []
         list_id = {"Name": "List-Id", "Value": self._list_id}
-        if not self._urls.handles_unsubscribes:
+        if not self._has_own_links:
             return [list_id]
         # RFC 8058 requires exactly one of each, with one https URL.
         return [list_id, {"Name": "List-Unsubscribe", "Value": f"<{link}>"}, ONE_CLICK]

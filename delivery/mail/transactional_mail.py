@@ -79,6 +79,10 @@ def edition_name(kind: str, version: int) -> str:
     number = digits(version)
     if kind == Edition.Kind.TEST:
         return _("Test letter {number}").format(number=number)
+    if kind == Edition.Kind.WELCOME:
+        if version == 1:
+            return _("Welcome letter")
+        return _("Welcome letter (opt-in {number})").format(number=number)
     if kind == Edition.Kind.CONFIRMATION:
         if version == 1:
             return _("Confirmation mail")

@@ -19,6 +19,7 @@ class Edition(models.Model):
         NEWSLETTER = "newsletter"
         CONFIRMATION = "confirmation", "asks a new reader to confirm"
         RECORD = "record", "links to the data that is stored about an address"
+        WELCOME = "welcome", "greets a reader after the opt-in"
         TEST = "test", "shows its author a letter before publication"
 
     class Control(models.TextChoices):
@@ -120,7 +121,7 @@ class Edition(models.Model):
             ),
             models.CheckConstraint(
                 name="edition_kind_is_known",
-                condition=Q(kind__in=["newsletter", "confirmation", "record", "test"]),
+                condition=Q(kind__in=["newsletter", "confirmation", "record", "welcome", "test"]),
             ),
             # Otherwise the next reader who requests it would get nothing.
             models.CheckConstraint(

@@ -94,6 +94,9 @@ class Newsletter(models.Model):
         ),
     )
 
+    # The issue of the welcome letter; null if no new reader gets one.
+    welcome_issue = models.UUIDField(null=True, editable=False)
+
     objects = NewsletterManager()
 
     class Meta:

@@ -1,7 +1,7 @@
 """Enqueue transactional mail in the transaction of the request for it."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -9,12 +9,28 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.mail.html_and_text import compose_transactional
 from delivery.mail.transactional_mail import ISSUE_BY_KIND, transactional_text
-from delivery.models import Edition
+from delivery.models import Delivery, Edition, Newsletter
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, insert_batches
 from delivery.queue.enqueue import CURRENT_POSITION
 
 AHEAD_OF_ALL = 0
+
+# The first edition of a welcome letter's issue has its content. The edition of each later opt-in
+# is a copy, because a reader who returns gets another delivery.
+_COPIED = (
+    "kind",
+    "stream",
+    "title",
+    "preheader",
+    "html_content",
+    "text_content",
+    "html_mail",
+    "text_mail",
+    "merge_fields",
+    "content_hash",
+    "archive_url",
+)
 
 
 def request_mail(
@@ -102,3 +118,46 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> 
         if row is not None:
             return int(row[0])
     raise LookupError(f"Edition {edition} of transactional mail has no room for another batch.")
+
+
+def enqueue_welcome(
+    recipient: int, address: str, name: str, fields: Mapping[str, str], opt_in: int
+) -> None:
+    """Send the welcome letter that is on, if any, for a reader's request `opt_in`.
+
+    Must be called inside the transaction of the opt-in. Raises `IntegrityError` if this opt-in has
+    the letter already."""
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError(
+            "A welcome letter must be enqueued in the transaction of the opt-in; there is none."
+        )
+    letter = Edition.objects.filter(
+        issue_id__in=Newsletter.objects.values("welcome_issue"), version=1
+    ).first()
+    if letter is None:
+        return
+    edition = _welcome_edition(letter, opt_in)
+    with connection.cursor() as cursor:
+        batch = _new_batch(cursor, edition.pk, AHEAD_OF_ALL, 1)
+    Delivery.objects.create(
+        issue_id=edition.issue_id,
+        recipient_id=recipient,
+        version=opt_in,
+        batch_id=batch,
+        address=address,
+        name=name,
+        fields=[fields.get(key, "") for key in edition.merge_fields] or None,
+    )
+
+
+def _welcome_edition(letter: Edition, opt_in: int) -> Edition:
+    """Return the letter's edition for request `opt_in`; create it if missing."""
+    editions = Edition.objects.filter(issue_id=letter.issue_id, version=opt_in)
+    edition = editions.first()
+    if edition is None:
+        content = {name: getattr(letter, name) for name in _COPIED}
+        # With two concurrent first opt-ins, one creates it and the other finds it.
+        copy = Edition(issue_id=letter.issue_id, version=opt_in, **content)
+        Edition.objects.bulk_create([copy], ignore_conflicts=True)
+        edition = editions.get()
+    return edition

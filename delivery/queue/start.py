@@ -121,8 +121,8 @@ def _leave(cursor: CursorWrapper, claim: Claim, change: str) -> None:
 
 def _leave_out(cursor: CursorWrapper, claim: Claim, verdicts: Mapping[int, str]) -> None:
     """Settle deliveries that may not be sent any more."""
-    is_newsletter = claim.kind == Edition.Kind.NEWSLETTER
-    code = ReasonCode.LEFT if is_newsletter else ReasonCode.NOT_HELD_ANY_MORE
+    is_for_readers = claim.kind in {Edition.Kind.NEWSLETTER, Edition.Kind.WELCOME}
+    code = ReasonCode.LEFT if is_for_readers else ReasonCode.NOT_HELD_ANY_MORE
     by_verdict: Mapping[str, Outcome] = {
         "withdrawn": Withdrawn(Reason.of(code)),
         "left_topic": Withdrawn(Reason.of(ReasonCode.LEFT_TOPIC)),

@@ -20,7 +20,7 @@ CREATE FUNCTION readers_not_to_mail(
     SET enable_mergejoin = off
 AS $$
 BEGIN
-    IF p_kind = 'newsletter' THEN
+    IF p_kind IN ('newsletter', 'welcome') THEN
         RETURN QUERY
             SELECT one, CASE WHEN subscriber.id IS NULL OR subscriber.state = 'unsubscribed'
                              THEN 'withdrawn'

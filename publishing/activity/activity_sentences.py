@@ -142,6 +142,8 @@ _TEXTS: Mapping[str, Promise] = {
     "let-in": gettext_lazy("{who} unblocked the address of {thing}."),
     "erase": gettext_lazy("{who} erased {thing}."),
     "download_data": gettext_lazy("{who} downloaded the data of {thing}."),
+    "turn_on_welcome": gettext_lazy("{who} turned on the welcome letter {thing}."),
+    "turn_off_welcome": gettext_lazy("{who} turned off the welcome letter {thing}."),
     "request_export": gettext_lazy("{who} requested {thing} of everything."),
     "download_export": gettext_lazy("{who} downloaded {thing} of everything."),
     "set_up_two_step": gettext_lazy("{who} set up two-step sign-in for {thing}."),

@@ -174,6 +174,7 @@ def _load_consent(reader: Subscriber) -> list[Entry]:
 _REQUESTS = {
     Edition.Kind.CONFIRMATION: [Act.ASKED, Act.IMPORTED],
     Edition.Kind.RECORD: [Act.RECORD_ASKED],
+    Edition.Kind.WELCOME: [Act.CONFIRMED],
 }
 
 

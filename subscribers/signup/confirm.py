@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Func, IntegerField, Value
 from django.db.models.functions import Now
 
-from delivery.interface import queue_suppression_change
+from delivery.interface import enqueue_welcome, queue_suppression_change
 from delivery.models import Edition
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.consent.consent_log import record_consent
@@ -47,6 +47,10 @@ def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None]
         state, asked = _state_and_record(reader, request.number)
         if consent and reader is not None and asked is not None and state is LinkState.OPEN:
             _make_a_reader(reader, asked, consent)
+            reader.refresh_from_db()
+            enqueue_welcome(
+                reader.pk, reader.email, reader.name, reader.fields, opt_in=request.number
+            )
             state = LinkState.DONE
     return state, reader
 

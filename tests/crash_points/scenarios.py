@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.db import connection, transaction
 
+from delivery.models import Edition
 from delivery.queue import control
 from delivery.reconcile import database_identity
 from tests.crash_points.actions import Hands
@@ -137,6 +139,13 @@ def resend_unknown(hands: Hands) -> None:
     control.resend_unknown(hands.the_edition.pk)
 
 
+def is_a_welcome_letter(hands: Hands) -> None:
+    """Change the kind, which no program can do after publishing."""
+    with watch.not_counted(), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        Edition.objects.update(kind=Edition.Kind.WELCOME)
+
+
 LOSES_THE_REPLY: Fault = ("accept_then_close", {"calls": 1})
 ACCEPTS_ONE: Fault = ("accept_first_k_then_close", {"k": 1, "calls": 1})
 REFUSES: Fault = ("refuse_429", {"calls": 1})
@@ -149,6 +158,7 @@ SCENARIOS = (
     Scenario("publishing", (Hands.publish,), is_published=False),
     Scenario("delivery", (work,)),
     Scenario("delivery-on-one-machine", (work,), one_machine=True),
+    Scenario("welcome-letter", (is_a_welcome_letter, work), readers=1),
     Scenario("reply-lost", (work, asked, work), (LOSES_THE_REPLY,), 3),
     Scenario("cancel-on-one-machine", (step, cancel), leaves_out=WITHDRAWN, one_machine=True),
     Scenario("refused-for-now", (work, asked, work), (REFUSES,), 3),

@@ -38,11 +38,12 @@ def test_an_unknown_recipient_is_withdrawn() -> None:
     assert not_to_mail([987_654_321], "newsletter") == {987_654_321: "withdrawn"}
 
 
-def test_readers_who_may_be_mailed_are_not_listed() -> None:
+@pytest.mark.parametrize("kind", ["newsletter", "welcome"])
+def test_readers_who_may_be_mailed_are_not_listed(kind: str) -> None:
     mailable = SubscriberFactory.create_batch(5)
     left = SubscriberFactory(state="unsubscribed")
     everybody = [reader.pk for reader in [*mailable, left]]
-    assert not_to_mail(everybody, "newsletter") == {left.pk: "withdrawn"}
+    assert not_to_mail(everybody, kind) == {left.pk: "withdrawn"}
 
 
 def test_a_refused_address_is_recorded_as_bounced_once() -> None:

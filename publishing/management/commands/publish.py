@@ -132,17 +132,17 @@ class Command(VersionedCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         content = Content.from_input(
-            _utf8("--title", options["title"]),
-            _read(options["html_file"]),
-            _read(options["text_file"]),
-            _utf8("--preheader", options["preheader"]),
+            decoded_option("--title", options["title"]),
+            read_utf8(options["html_file"]),
+            read_utf8(options["text_file"]),
+            decoded_option("--preheader", options["preheader"]),
         )
         problems = find_problems(content, load_own_fields())
         if problems:
             raise CommandError(" ".join(problem.sentence for problem in problems))
         issue, version = _version(options["issue"], options["version"], options["goes_to"])
         goes_to = options["goes_to"]
-        author, key = _author(options["author"]), _key(options["idempotency_key"])
+        author, key = active_author(options["author"]), _key(options["idempotency_key"])
         try:
             published = publish(
                 author,
@@ -234,7 +234,7 @@ def _tags(options: dict[str, Any]) -> TagChoice | None:
         raise CommandError(unknown_tag_sentence(error)) from None
 
 
-def _read(path: Path | None) -> str:
+def read_utf8(path: Path | None) -> str:
     if path is None:
         return ""
     try:
@@ -258,7 +258,7 @@ def _read(path: Path | None) -> str:
         ) from None
 
 
-def _utf8(option: str, given: str) -> str:
+def decoded_option(option: str, given: str) -> str:
     """Return an option's text. Bytes that are not UTF-8 arrive as unpaired surrogates."""
     try:
         given.encode()
@@ -310,7 +310,9 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
     zone = options["zone"] or Newsletter.objects.get_current().time_zone
     try:
         now = None if is_known else database_time()
-        return parse_scheduled_time(_utf8("--at", local), _utf8("--zone", zone), which, now=now)
+        return parse_scheduled_time(
+            decoded_option("--at", local), decoded_option("--zone", zone), which, now=now
+        )
     except InvalidTimeError as refused:
         if refused.choices:
             raise CommandError(
@@ -319,10 +321,10 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
         raise CommandError(refused.sentence) from None
 
 
-def _author(username: str | None) -> uuid.UUID:
+def active_author(username: str | None) -> uuid.UUID:
     users = get_user_model().objects.filter(is_active=True)
     if username is not None:
-        author = users.filter(username=_utf8("--author", username)).first()
+        author = users.filter(username=decoded_option("--author", username)).first()
         if author is None:
             raise CommandError(
                 _("There is no active author with the user name “{username}”.").format(

@@ -46,10 +46,12 @@ def message(
     newsletter: str = "Ada's Letter",
     handles_unsubscribes: bool = True,
     preferences_urls: Callable[[Sequence[int]], Sequence[str]] = unused,
+    kind: str = "newsletter",
 ) -> dict[str, Any]:
     edition = Edition(
         issue_id=ISSUE,
         version=version,
+        kind=kind,
         stream="broadcast",
         archive_url="https://letter.example.org/archive/tides/",
         title=title,
@@ -69,6 +71,12 @@ def message(
     [made] = orjson.loads(renderer.body([copy], attempt))
     assert isinstance(made, dict)
     return made
+
+
+def test_a_welcome_letter_always_has_its_own_unsubscribe_link() -> None:
+    made = message(kind="welcome", handles_unsubscribes=False)
+    assert "https://letter.example.org/unsubscribe/t7/" in made["TextBody"]
+    assert "List-Unsubscribe-Post" in [header["Name"] for header in made["Headers"]]
 
 
 def test_a_letter_may_link_to_the_choice_of_topics() -> None:

@@ -33,6 +33,18 @@ transactional mail skips an erased reader
 a refused transactional mail costs no confirmed reader the newsletter
     RegisteredReaders.mark_refused: if «kind == Edition.Kind.NEWSLETTER → True»: mailable.append
     test_a_refused_transactional_mail_keeps_confirmed_readers
+a welcome letter is enqueued in the transaction of the opt-in
+    enqueue_welcome: if «not connection.in_atomic_block → False»:
+    test_an_opt_in_cannot_enqueue_its_letter_twice
+a confirmed reader gets the welcome letter
+    open_link: «enqueue_welcome( → dict(»
+    test_each_opt_in_gets_one_letter
+a welcome letter skips a reader who left
+    NOT_TO_MAIL: IF p_kind IN ('newsletter'«, 'welcome'») THEN
+    test_readers_who_may_be_mailed_are_not_listed
+a welcome letter has its own link if Postmark handles unsubscribes
+    Renderer.__init__: links.handles_unsubscribes «or edition.kind == Edition.Kind.WELCOME»
+    test_a_welcome_letter_always_has_its_own_unsubscribe_link
 the edition of transactional mail never ends
     sql: ALTER TABLE edition DROP CONSTRAINT mail_on_request_never_ends
     test_confirmation_edition_never_ends

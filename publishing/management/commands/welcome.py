@@ -1,0 +1,79 @@
+"""The command `welcome`: the letter to each reader who opts in."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.core.validators import validate_email
+from django.forms import ValidationError
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
+
+from publishing.approval.approval import NeedsApprovalError
+from publishing.content.edition_content import Content, find_problems
+from publishing.management.commands.publish import active_author, decoded_option, read_utf8
+from publishing.publish.welcome import count_sent, turn_off, turn_on, welcome_letter
+from publishing.test_letters.test_letters import TooManyTestsError, send_test
+from subscribers.fields.reader_fields import load_own_fields
+
+
+class Command(BaseCommand):
+    help = gettext_noop(
+        "Send a welcome letter to each reader who confirms by a link, or show the one that is on. "
+        "The last line of the output is JSON."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument(
+            "--on", action="store_true", help=_("send this letter, instead of any other")
+        )
+        what.add_argument("--off", action="store_true", help=_("send none"))
+        what.add_argument(
+            "--test", metavar="ADDRESS", help=_("send one test of this letter; change nothing")
+        )
+        parser.add_argument("--title", default="", help=_("the title, which becomes the subject"))
+        parser.add_argument("--html-file", type=Path, help=_("the HTML, in UTF-8"))
+        parser.add_argument("--text-file", type=Path, help=_("the plain text, in UTF-8"))
+        parser.add_argument(
+            "--author", help=_("the author's user name (default: the only superuser)")
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        result: dict[str, Any] = {}
+        try:
+            if options["test"]:
+                validate_email(options["test"])
+                author = active_author(options["author"])
+                result = {"test_letter": send_test(author, _content(options), options["test"])}
+            elif options["on"]:
+                turn_on(active_author(options["author"]), _content(options))
+            elif options["off"]:
+                turn_off(active_author(options["author"]))
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from None
+        except (NeedsApprovalError, TooManyTestsError) as error:
+            raise CommandError(str(error)) from None
+        letter = welcome_letter()
+        result |= {"on": letter is not None}
+        if letter is not None:
+            result |= {
+                "title": letter.title,
+                "since": letter.published_at.isoformat(),
+                "sent": count_sent(letter),
+            }
+        self.stdout.write(json.dumps(result))
+
+
+def _content(options: dict[str, Any]) -> Content:
+    content = Content.from_input(
+        decoded_option("--title", options["title"]),
+        read_utf8(options["html_file"]),
+        read_utf8(options["text_file"]),
+    )
+    problems = find_problems(content, load_own_fields())
+    if problems:
+        raise CommandError(" ".join(problem.sentence for problem in problems))
+    return content

@@ -1,0 +1,76 @@
+"""Turn the welcome letter on and off: it goes to each reader who opts in."""
+
+import uuid
+
+from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
+
+from delivery.models import Delivery, Edition, Newsletter
+from delivery.models.delivery import Outcome
+from publishing.activity.record_activity import record_action
+from publishing.approval.approval import second_of
+from publishing.content.compose_content import edition_columns
+from publishing.content.edition_content import Content
+from publishing.models import Issue
+
+
+def welcome_letter() -> Edition | None:
+    """Return the edition with the content of the letter that is on, if any."""
+    issues = Newsletter.objects.values("welcome_issue")
+    return Edition.objects.filter(issue_id__in=issues, version=1).first()
+
+
+def turn_on(author: uuid.UUID, content: Content) -> Edition:
+    """Send this letter to each reader who opts in from now on, instead of any other.
+
+    The same content changes nothing. Raises `NeedsApprovalError`."""
+    with transaction.atomic():
+        _lock()
+        letter = welcome_letter()
+        if letter is not None and bytes(letter.content_hash) == content.sha256:
+            return letter
+        second_of(author, None)
+        number = uuid.uuid4()
+        # Its address has no page, because the archive has newsletters only.
+        issue = Issue.objects.create(
+            pk=number,
+            title=content.plain_title,
+            slug=f"welcome-{number.hex}",
+            unlisted=True,
+            published_unlisted=True,
+        )
+        columns = edition_columns(content) | {"stream": settings.POSTMARK_TRANSACTIONAL_STREAM}
+        letter = Edition.objects.create(
+            issue=issue,
+            version=1,
+            kind=Edition.Kind.WELCOME,
+            author_id=author,
+            archive_url=settings.SITE_URL + reverse("archive:index"),
+            **columns,
+        )
+        Newsletter.objects.update(welcome_issue=issue.pk)
+        record_action(author, letter, "turn_on_welcome")
+        return letter
+
+
+def turn_off(author: uuid.UUID) -> bool:
+    """Send no welcome letter to readers who opt in from now on; False if it is off."""
+    with transaction.atomic():
+        _lock()
+        letter = welcome_letter()
+        if letter is None:
+            return False
+        Newsletter.objects.update(welcome_issue=None)
+        record_action(author, letter, "turn_off_welcome")
+        return True
+
+
+def count_sent(letter: Edition) -> int:
+    """Count the accepted copies of a welcome letter."""
+    return Delivery.objects.filter(issue=letter.issue_id, outcome=Outcome.SENT).count()
+
+
+def _lock() -> None:
+    Newsletter.objects.get_current()
+    Newsletter.objects.select_for_update().get(pk=1)

@@ -1,0 +1,123 @@
+"""The welcome letter goes once to each reader who opts in."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+
+from delivery.interface import enqueue_welcome
+from delivery.models import Delivery, Edition
+from publishing.content.edition_content import Content
+from publishing.publish.welcome import turn_off, turn_on
+from subscribers.leaving.leave import leave
+from subscribers.models import Subscriber
+from tests.subscribers.signup_browser import ADA, get_current, press, sign_up
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HELLO = Content("Hello {{ name|reader }}", "", "Welcome, {{ name|reader }}.\n")
+
+
+def opt_in() -> Subscriber:
+    sign_up(ADA, "Ada")
+    reader = get_current()
+    press(reader)
+    return reader
+
+
+def copies() -> list[Delivery]:
+    return list(Delivery.objects.filter(batch__edition__kind="welcome").order_by("version"))
+
+
+def test_each_opt_in_gets_one_letter(author, settings):
+    settings.SIGN_UP_MAILS_PER_DAY = 9
+    letter = turn_on(author.pk, HELLO)
+    reader = opt_in()
+    press(reader)
+    (copy,) = copies()
+    assert (copy.issue_id, copy.version, copy.name) == (letter.issue_id, 1, "Ada")
+    assert (copy.batch.position, copy.batch.size) == (0, 1)
+    leave(reader.pk)
+    opt_in()
+    assert [copy.version for copy in copies()] == [1, 2]
+    second = Edition.objects.get(issue_id=letter.issue_id, version=2)
+    assert (second.text_mail, second.stream) == (letter.text_mail, "outbound")
+
+
+def test_no_letter_goes_out_while_it_is_off(author):
+    opt_in()
+    assert not turn_off(author.pk)
+    turn_on(author.pk, HELLO)
+    assert turn_off(author.pk)
+    sign_up("grace@example.net")
+    press(Subscriber.objects.get(email="grace@example.net"))
+    assert copies() == []
+
+
+def test_an_opt_in_cannot_enqueue_its_letter_twice(author):
+    turn_on(author.pk, HELLO)
+    reader = opt_in()
+    with pytest.raises(IntegrityError, match="delivery_pkey"), transaction.atomic():
+        enqueue_welcome(reader.pk, reader.email, "", {}, opt_in=1)
+    with pytest.raises(transaction.TransactionManagementError, match="none"):
+        enqueue_welcome(reader.pk, reader.email, "", {}, opt_in=2)
+    assert len(copies()) == 1
+
+
+def test_a_confirmation_without_its_letter_is_undone(author):
+    turn_on(author.pk, HELLO)
+    sign_up(ADA)
+    reader = get_current()
+    with transaction.atomic():
+        enqueue_welcome(reader.pk, reader.email, "", {}, opt_in=1)
+    with pytest.raises(IntegrityError):
+        press(reader)
+    assert get_current().state == "pending"
+
+
+def test_a_new_text_replaces_the_letter_for_later_opt_ins(author):
+    first = turn_on(author.pk, HELLO)
+    opt_in()
+    assert turn_on(author.pk, HELLO) == first
+    second = turn_on(author.pk, Content("Good morning", "", "Good morning.\n"))
+    sign_up("grace@example.net")
+    press(Subscriber.objects.get(email="grace@example.net"))
+    assert {copy.issue_id for copy in copies()} == {first.issue_id, second.issue_id}
+
+
+def test_a_welcome_letter_is_in_no_archive(author, client):
+    letter = turn_on(author.pk, HELLO)
+    assert client.get(f"/archive/{letter.issue.slug}/", secure=True).status_code == 404
+    assert "Hello" not in client.get("/archive/", secure=True).content.decode()
+
+
+def script(*arguments: object) -> dict[str, object]:
+    out = io.StringIO()
+    call_command("welcome", *map(str, arguments), "--author", "edith", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def test_the_command_tests_turns_on_and_turns_off(author, tmp_path: Path):
+    file = tmp_path / "letter.txt"
+    file.write_text("Welcome.\n")
+    words = ("--title", "Hello", "--text-file", file)
+    assert script("--test", "edith@example.org", *words) == {"test_letter": 1, "on": False}
+    shown = script("--on", *words)
+    assert (shown["on"], shown["title"], shown["sent"]) == (True, "Hello", 0)
+    opt_in()
+    assert script() == shown
+    assert script("--off") == {"on": False}
+    codes = [json.loads(e.change_message)["code"] for e in LogEntry.objects.order_by("id")]
+    assert codes == ["turn_on_welcome", "turn_off_welcome"]
+
+
+def test_the_command_refuses_a_letter_without_text(author):
+    with pytest.raises(CommandError):
+        script("--on", "--title", "Hello")
+    with pytest.raises(CommandError):
+        script("--test", "nobody", "--title", "Hello")
+    assert not Edition.objects.exists()
