@@ -15,6 +15,7 @@ from publishing.progress.outcomes_csv import readers_csv
 from publishing.progress.progress_view import progress, progress_json
 from publishing.publish.confirm_view import publish_one
 from publishing.publish.html_form_view import publishing_form
+from publishing.publish.welcome_view import welcome_page
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
 from publishing.test_letters.test_letter_view import send_test_letter, test_letter_page
 
@@ -39,6 +40,7 @@ urlpatterns = [
     path("issues/", issues, name="issues"),
     path("issues/alarms/", acknowledge_alarms, name="acknowledge_alarms"),
     path("log/", log, name="log"),
+    path("welcome/", welcome_page, name="welcome"),
     path("download/", export_page, name="export"),
     path("download/<int:export_id>/", download_export, name="download_export"),
     path("<uuid:issue>/", progress, name="progress"),

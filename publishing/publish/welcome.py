@@ -21,7 +21,9 @@ def welcome_letter() -> Edition | None:
     return Edition.objects.filter(issue_id__in=issues, version=1).first()
 
 
-def turn_on(author: uuid.UUID, content: Content) -> Edition:
+def turn_on(
+    author: uuid.UUID, content: Content, *, approved_by: uuid.UUID | None = None
+) -> Edition:
     """Send this letter to each reader who opts in from now on, instead of any other.
 
     The same content changes nothing. Raises `NeedsApprovalError`."""
@@ -30,7 +32,7 @@ def turn_on(author: uuid.UUID, content: Content) -> Edition:
         letter = welcome_letter()
         if letter is not None and bytes(letter.content_hash) == content.sha256:
             return letter
-        second_of(author, None)
+        second = second_of(author, approved_by)
         number = uuid.uuid4()
         # Its address has no page, because the archive has newsletters only.
         issue = Issue.objects.create(
@@ -46,6 +48,7 @@ def turn_on(author: uuid.UUID, content: Content) -> Edition:
             version=1,
             kind=Edition.Kind.WELCOME,
             author_id=author,
+            approved_by_id=second,
             archive_url=settings.SITE_URL + reverse("archive:index"),
             **columns,
         )

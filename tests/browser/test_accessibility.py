@@ -47,6 +47,7 @@ WITH_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
         "watching": of_the_desk.watching,
         "receipts": of_the_desk.receipts,
         "tokens": of_the_desk.tokens,
+        "welcome letter": of_the_desk.welcome_letter,
     }
 )
 

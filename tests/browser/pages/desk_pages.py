@@ -22,6 +22,7 @@ from publishing.external_checks import cached_results
 from publishing.external_checks.open_link import LinkResult
 from publishing.models import Draft
 from publishing.publish.publish import publish
+from publishing.publish.welcome import turn_on
 from publishing.test_letters.test_letters import send_test
 from tests.browser.author_session import is_ready, make_a_token
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
@@ -32,6 +33,7 @@ DESK = "/admin/newsletters/"
 TOKEN = "a" * 32
 LINK = "https://weatherbooks.org/1911"
 PLAIN = DraftFields("A moth at the lamp", "", MARKDOWN, "Dear all,\n\na moth.", "")
+LONG_TITLE = DraftFields(LONGEST, "", MARKDOWN, "Welcome.", "")
 # No part of this draft can be broken into lines, and every part has an error.
 LONG = DraftFields(
     LONGEST * 2, LONGEST * 2, MARKDOWN, f"# {LONGEST}\n\n`{LONGEST * 3}` {{{{ no }}}}", ""
@@ -371,6 +373,19 @@ def receipts(author: Any) -> Pages:
         ),
         "no receipt": checked(lambda _page: LONGEST),
     }
+
+
+def welcome_letter(author: Any) -> Pages:
+    """Return the page of the welcome letter while one is on, and a refusal."""
+    begun(author, LONG)
+    turn_on(author.pk, build_content(LONG_TITLE))
+
+    def choose(page: Page) -> None:
+        page.get_by_role("button", name="Replace the letter").click()
+        expect(page.get_by_role("alert")).to_be_visible()
+
+    there = f"{DESK}welcome/"
+    return {"on": Shown(there), "refused": Shown(there, choose)}
 
 
 def tokens(author: Any) -> Pages:

@@ -10,9 +10,10 @@ from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 
 from delivery.interface import enqueue_welcome
-from delivery.models import Delivery, Edition
+from delivery.models import Delivery, Edition, Newsletter
 from publishing.content.edition_content import Content
-from publishing.publish.welcome import turn_off, turn_on
+from publishing.models import Draft
+from publishing.publish.welcome import turn_off, turn_on, welcome_letter
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.subscribers.signup_browser import ADA, get_current, press, sign_up
@@ -121,3 +122,29 @@ def test_the_command_refuses_a_letter_without_text(author):
     with pytest.raises(CommandError):
         script("--test", "nobody", "--title", "Hello")
     assert not Edition.objects.exists()
+
+
+PAGE = "/admin/newsletters/welcome/"
+
+
+def test_the_page_turns_on_the_present_text_of_a_draft(author, window):
+    draft = Draft.objects.create(title="Hello", letter="Welcome, {{ name|reader }}.")
+    assert window.post(PAGE, draft=str(draft.pk)).status == 302
+    opt_in()
+    page = window.get(PAGE).html
+    assert "“Hello” is on since" in page
+    assert "It was sent 0 times." in page
+    Draft.objects.update(letter="{{ unknown }}")
+    refused = window.post(PAGE, draft=str(draft.pk))
+    assert (refused.status, "unknown" in refused.html) == (422, True)
+    assert window.post(PAGE, draft="nothing").status == 422
+    assert "Welcome, " in welcome_letter().text_mail
+    assert window.post(PAGE, off="1").status == 302
+    assert "The welcome letter is off." in window.get(PAGE).html
+
+
+def test_a_welcome_letter_needs_the_second_person_too(author, window):
+    Newsletter.objects.update(second_person=True)
+    draft = Draft.objects.create(title="Hello", letter="Welcome.")
+    assert window.post(PAGE, draft=str(draft.pk)).status == 422
+    assert welcome_letter() is None

@@ -1,0 +1,72 @@
+"""The page of the welcome letter: choose the draft that is sent, or send none."""
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from publishing.approval.approval import NeedsApprovalError, approver_of
+from publishing.content.draft_content import build_content
+from publishing.content.edition_content import find_problems, plain_title
+from publishing.desk_access import desk_page, may_publish, user_id_of
+from publishing.models import Draft
+from publishing.publish.welcome import count_sent, turn_off, turn_on, welcome_letter
+from subscribers.fields.reader_fields import load_own_fields
+
+
+class WelcomeForm(forms.Form):
+    """The draft whose present text becomes the welcome letter."""
+
+    draft = forms.ModelChoiceField(
+        Draft.objects.filter(edition=None, issue=None).order_by("-saved_at"),
+        error_messages={
+            "required": gettext_lazy("Choose a draft."),
+            "invalid_choice": gettext_lazy("There is no such draft. It was deleted or published."),
+        },
+    )
+
+
+@may_publish
+@require_http_methods(["GET", "HEAD", "POST"])
+def welcome_page(request: HttpRequest) -> HttpResponse:
+    """Show the letter that is on; for POST turn on a draft's text, or turn it off."""
+    problem = ""
+    if request.method == "POST":
+        problem = _turn_off(request) if "off" in request.POST else _turn_on(request)
+        if not problem:
+            return redirect("desk:welcome")
+    letter = welcome_letter()
+    context = {
+        "letter": letter,
+        "title": plain_title(letter) if letter else "",
+        "sent": count_sent(letter) if letter else 0,
+        "drafts": WelcomeForm().fields["draft"].queryset,  # type: ignore[attr-defined]
+        "problem": problem,
+    }
+    return desk_page(request, "publishing/welcome.html", context, status=422 if problem else 200)
+
+
+def _turn_off(request: HttpRequest) -> str:
+    turn_off(user_id_of(request))
+    messages.success(request, _("The welcome letter is off."))
+    return ""
+
+
+def _turn_on(request: HttpRequest) -> str:
+    """Turn on the letter of the posted draft; return what prevents it, if anything."""
+    form = WelcomeForm(request.POST)
+    if not form.is_valid():
+        return " ".join(map(str, form.errors["draft"]))
+    draft = form.cleaned_data["draft"]
+    content = build_content(draft.fields)
+    if problems := find_problems(content, load_own_fields()):
+        return " ".join(problem.sentence for problem in problems)
+    try:
+        turn_on(user_id_of(request), content, approved_by=approver_of(draft, content))
+    except NeedsApprovalError as error:
+        return str(error)
+    messages.success(request, _("The welcome letter is on."))
+    return ""
