@@ -219,3 +219,33 @@ def readers_acted_on(_author: Any) -> Pages:
         "blocked": do("Block this address", "Blocked. Homing sends no mail to this address."),
         "erased": do("Erase", "Erased. Homing keeps only a hash of the address."),
     }
+
+
+def settings_and_export(author: Any) -> Pages:
+    """Return the settings with long names, and the export in its states."""
+    settings = "/admin/newsletters/settings/"
+    ReaderFieldDefinition.objects.create(key="city", label=LONGEST[:60], position=1, on_form=True)
+    ReaderFieldDefinition.objects.create(key="plan", label="Plan", fallback="free", position=2)
+    tag = Tag.objects.create(name="Birds", is_topic=True, description=LONGEST * 2)
+    Tag.objects.create(name=LONGEST[:60])
+    SubscriberFactory(tags=[tag.pk], fields={"city": "Lyon"})
+
+    def save_nothing(page: Page) -> None:
+        page.get_by_role("button", name="Save").click()
+        expect(page.locator(".error").first).to_be_visible()
+
+    def export(page: Page) -> None:
+        page.get_by_role("button", name="Write the export").click()
+        expect(page.get_by_text("The export is queued")).to_be_visible()
+
+    return {
+        "settings": Shown(settings),
+        "a new field": Shown(f"{settings}fields/add/", save_nothing),
+        "a field": Shown(f"{settings}fields/city/"),
+        "deleting a field": Shown(f"{settings}fields/city/delete/"),
+        "a new tag": Shown(f"{settings}tags/add/", save_nothing),
+        "a tag": Shown(f"{settings}tags/{tag.pk}/"),
+        "deleting a tag": Shown(f"{settings}tags/{tag.pk}/delete/"),
+        "no export": Shown("/admin/newsletters/download/"),
+        "an export": Shown("/admin/newsletters/download/", export),
+    }
