@@ -63,6 +63,8 @@ TABLE = {
     "requestExport": ("readers", {MANAGE}),
     "getExport": ("readers", {MANAGE}),
     "downloadExport": ("readers", {MANAGE}),
+    "getWelcome": ("publish", {PUBLISH}),
+    "putWelcome": ("publish", {PUBLISH}),
 }
 PERMISSIONS = (PUBLISH, OPERATE, LOOK, WRITE, MANAGE)
 
@@ -70,6 +72,7 @@ BODIES: dict[str, Any] = {
     "publishIssue": {"title": "Swifts", "text": "Gone."},
     "publishVersion": {"title": "Swifts", "text": "Gone.", "version": 2},
     "rescheduleIssue": {"at": "2026-10-25T07:30"},
+    "putWelcome": {"on": True, "title": "Hello", "text": "Welcome."},
     "lookUpReader": {"address": "ada@posthouse.example.org"},
     "addReader": {"address": "ada@posthouse.example.org"},
     "editReader": {},

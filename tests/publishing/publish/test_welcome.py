@@ -16,6 +16,7 @@ from publishing.models import Draft
 from publishing.publish.welcome import turn_off, turn_on, welcome_letter
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
+from tests.newsletter_site.api_caller import Program
 from tests.subscribers.signup_browser import ADA, get_current, press, sign_up
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -148,3 +149,20 @@ def test_a_welcome_letter_needs_the_second_person_too(author, window):
     draft = Draft.objects.create(title="Hello", letter="Welcome.")
     assert window.post(PAGE, draft=str(draft.pk)).status == 422
     assert welcome_letter() is None
+
+
+def test_a_program_turns_the_letter_on_and_off(author):
+    program = Program(author, "publish")
+    assert program.get("/welcome/").json() == {"on": False, "title": "", "since": None, "sent": 0}
+    refused = program.post("/welcome/", {"on": True, "title": "Hello"}, method="PUT")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "html")
+    letter = {"on": True, "title": "Hello", "text": "Welcome."}
+    on = program.post("/welcome/", letter, method="PUT")
+    assert (on.status_code, on.json()["on"], on.json()["title"]) == (200, True, "Hello")
+    Newsletter.objects.update(second_person=True)
+    other = program.post("/welcome/", letter | {"text": "Hello."}, method="PUT")
+    assert (other.status_code, other.json()["title"]) == (
+        409,
+        "A second person's approval is required",
+    )
+    assert not program.post("/welcome/", {"on": False}, method="PUT").json()["on"]
