@@ -16,7 +16,6 @@ from benchmarks.frame import Measure, add_options, carried_out
 ORDER = (
     "publish",
     "publish_unanalysed",
-    "audience",
     "at_once",
     "through_50_ms",
     "through_200_ms",
