@@ -4,6 +4,7 @@ import uuid
 from dataclasses import fields
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Length, Now
@@ -71,6 +72,9 @@ class Draft(models.Model):
         db_default=Edition.GoesTo.EVERYONE,
     )
     unlisted = models.BooleanField(default=False, db_default=False)
+    # Sorted ids of tags: its readers have any of the first and none of the second.
+    with_tags = ArrayField(models.IntegerField(), default=list, db_default=[])
+    without_tags = ArrayField(models.IntegerField(), default=list, db_default=[])
 
     title = models.TextField(blank=True, db_default="")
     preheader = models.TextField(blank=True, db_default="")
@@ -143,9 +147,9 @@ class Draft(models.Model):
     @property
     def fields(self) -> DraftFields:
         """The fields of a save."""
-        return DraftFields(
-            **{field.name: getattr(self, field.name) for field in fields(DraftFields)}
-        )
+        values = {field.name: getattr(self, field.name) for field in fields(DraftFields)}
+        tags = {name: tuple(values[name]) for name in ("with_tags", "without_tags")}
+        return DraftFields(**(values | tags))
 
 
 class Receipt(models.Model):

@@ -7,6 +7,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   const key = form.elements.idempotency_key;
   const written = ["title", "preheader", "html_content", "text_content", "issue", "version", "goes_to", "unlisted"]
     .filter((name) => form.elements[name]);
+  const boxes = [...form.querySelectorAll("[data-tags] [type=checkbox]")];
   let pressed = false;
   let touched = false;
 
@@ -17,9 +18,9 @@ for (const form of document.querySelectorAll("form[data-once]")) {
 
   // The author may have typed before this script ran.
   const delivered = (field) => (field.type === "checkbox" ? field.defaultChecked : field.defaultValue);
-  const isTyped = written
-    .filter((name) => !(form.elements[name] instanceof RadioNodeList))
-    .some((name) => valueOf(form.elements[name]) !== delivered(form.elements[name]));
+  const isTyped = [...written.map((name) => form.elements[name]), ...boxes]
+    .filter((field) => !(field instanceof RadioNodeList))
+    .some((field) => valueOf(field) !== delivered(field));
   const kept = !isTyped && history.state?.key && sessionStorage.getItem(PREFIX + history.state.key);
   if (kept) {
     key.value = history.state.key;
@@ -27,6 +28,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
     for (const name of written) {
       if (name in words) put(form.elements[name], words[name]);
     }
+    for (const box of boxes) box.checked = words.tags?.includes(box.name + box.value) ?? box.checked;
   } else {
     // The old key needs no copy. The page may have text that belongs to its own key.
     history.replaceState({ key: key.value }, "");
@@ -35,6 +37,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   function keep() {
     try {
       const words = Object.fromEntries(written.map((name) => [name, valueOf(form.elements[name])]));
+      words.tags = boxes.filter((box) => box.checked).map((box) => box.name + box.value);
       sessionStorage.setItem(PREFIX + key.value, JSON.stringify(words));
     } catch {
       // The letter is too long for the browser's storage. The form still has it.

@@ -50,12 +50,15 @@ def confirmed(
     return rows.values_list(*columns, values_of(fields)) if fields else rows.values_list(*columns)
 
 
-def count_without_value(fields: Sequence[str]) -> dict[str, int]:
+def count_without_value(
+    fields: Sequence[str], *, with_tags: Sequence[int] = (), without_tags: Sequence[int] = ()
+) -> dict[str, int]:
     """Count the mailable confirmed readers without a value, by field, in one query."""
     if not fields:
         return {}
     without = {f"without_{name}": Count("id", filter=_is_without(name)) for name in fields}
-    found = confirmed().aggregate(**without)
+    readers = confirmed(with_tags=with_tags, without_tags=without_tags)
+    found = readers.aggregate(**without)
     return {name: found[f"without_{name}"] for name in fields}
 
 

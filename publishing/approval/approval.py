@@ -41,6 +41,8 @@ def approval_hash(draft: Draft, content: Content | None = None) -> bytes:
     """Return the hash of a draft's content and readers, 32 bytes."""
     content = content or build_content(draft.fields)
     target = f"{draft.issue_id}\0{draft.goes_to}\0{draft.unlisted}"
+    if draft.with_tags or draft.without_tags:
+        target += f"\0{draft.with_tags}\0{draft.without_tags}"
     return hashlib.sha256(content.sha256 + target.encode()).digest()
 
 

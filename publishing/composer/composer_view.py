@@ -42,8 +42,9 @@ from publishing.drafts.keep_signed_out import (
     sign_writer,
 )
 from publishing.editions.edition_name import parse_issue_id, progress_url
+from publishing.editions.posted_tags import choice_of, tags_by_name, words_of
 from publishing.editions.status import load_status
-from publishing.editions.versions import audience_choices, plan_version
+from publishing.editions.versions import audience_choices, plan_version, readers_now
 from publishing.flash_messages import notes_of
 from publishing.models import Draft, Issue
 from publishing.permissions import PUBLISH
@@ -103,7 +104,7 @@ def begin(request: HttpRequest) -> HttpResponse:
     """
     if request.method != "POST":
         return see_other(reverse("desk:write"))
-    fields = parse_draft_fields(request.POST.dict())
+    fields = parse_draft_fields(words_of(request.POST))
     if refusal := _refusal(request, fields):
         return refusal
     key = read_key(request.POST.getlist(FIELD), None)
@@ -130,7 +131,7 @@ def edit(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         if found.edition is not None:
             return see_other(progress_url(found.edition))
         return composer_page(request, found.fields, draft=found)
-    fields = parse_draft_fields(request.POST.dict())
+    fields = parse_draft_fields(words_of(request.POST))
     if refusal := _refusal(request, fields):
         return refusal
     return _save(request, draft, fields)
@@ -183,6 +184,7 @@ def composer_page(
         preview = f"{reverse('desk:draft_preview', args=[draft.pk])}?part="
     plan = plan_version(issue) if issue is not None else None
     everyone = plan.everyone if plan else confirmed().count()
+    tags = choice_of(fields.with_tags, fields.without_tags)
     shown = request.GET.get("show", "")
     stats, hints = composer_stats(fields, draft, sees_readers=sees_readers(request))
     return desk_page(
@@ -199,7 +201,11 @@ def composer_page(
             "test_address": last_test_address(request.user),
             "plan": plan,
             "plan_title": plain_title(plan.newest) if plan else "",
-            "readers": everyone if plan is None else plan.readers_of(fields.goes_to),
+            "readers": readers_now(fields.goes_to, tags, plan, everyone),
+            "all_tags": tags_by_name(),
+            "with_tags": fields.with_tags,
+            "without_tags": fields.without_tags,
+            "goes_to": fields.goes_to,
             "choices": audience_choices(plan, everyone),
             "sender": settings.FROM_EMAIL,
             "merge_fields": _offered_fields(),
@@ -225,7 +231,7 @@ def form_again(request: HttpRequest, *, notice: str, status: int) -> HttpRespons
         draft.revision = parse_revision(request.POST.get("revision"))
     return composer_page(
         request,
-        parse_draft_fields(request.POST.dict()),
+        parse_draft_fields(words_of(request.POST)),
         draft=draft,
         issue=issue_posted(request),
         key="" if isinstance(key, InvalidKey) else key,

@@ -27,6 +27,8 @@ class DraftFields:
     text: str
     goes_to: str = Edition.GoesTo.EVERYONE.value
     unlisted: bool = False
+    with_tags: tuple[int, ...] = ()  # sorted ids, as of an edition
+    without_tags: tuple[int, ...] = ()
 
     @property
     def is_empty(self) -> bool:

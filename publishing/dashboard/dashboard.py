@@ -46,7 +46,7 @@ from publishing.dashboard.todo_items import (
     no_worker,
     todo_list,
 )
-from publishing.editions.audience import EVERYONE, TagChoice, select_audience
+from publishing.editions.audience import EVERY_READER, EVERYONE, TagChoice, select_audience
 from publishing.editions.status import EditionStatus, status_from_counts
 from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
@@ -202,9 +202,9 @@ def _approved(viewer: Viewer, shown: Sequence[Draft]) -> frozenset[UUID]:
 
 def _would_get(edition: Edition, everyone: int) -> int:
     """Return how many readers would get a scheduled edition now."""
-    if edition.goes_to == EVERYONE:
-        return everyone
     tags = TagChoice.of(edition)
+    if edition.goes_to == EVERYONE and tags == EVERY_READER:
+        return everyone
     audience = select_audience(edition.issue_id, edition.version, edition.goes_to, tags=tags)
     return audience.count()
 

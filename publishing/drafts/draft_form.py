@@ -13,9 +13,20 @@ from delivery.reports.edition_words import AUDIENCE_WORDS, audience_words
 from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftFields
 from publishing.content.edition_content import LONGEST_PART, remove_invisible
 from publishing.editions.audience import EVERYONE
+from publishing.editions.posted_tags import TAG_FIELDS, choice_of, join_ids, read_ids
+from publishing.editions.tag_sentences import tags_sentence
 from publishing.editions.versions import versions_of
 
-FIELDS = ("title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted")
+FIELDS = (
+    "title",
+    "preheader",
+    "format",
+    "letter",
+    "text_content",
+    "goes_to",
+    "unlisted",
+    *TAG_FIELDS,
+)
 _TOO_LONG = {
     "title": gettext_lazy("The title has {length} characters; the limit is {most}."),
     "preheader": gettext_lazy("The preview text has {length} characters; the limit is {most}."),
@@ -53,12 +64,14 @@ def parse_draft_fields(posted: Mapping[str, str]) -> DraftFields:
         words("text_content"),
         goes_to if goes_to in AUDIENCE_WORDS else EVERYONE.value,
         unlisted=posted.get("unlisted", "") == "on",
+        **{name: read_ids(posted.get(name, "")) for name in TAG_FIELDS},
     )
 
 
 def form_values(fields: DraftFields) -> dict[str, str]:
     """Return the values by the names of the composer's fields."""
-    values = (*astuple(fields)[:-1], "on" if fields.unlisted else "")
+    tags = (join_ids(getattr(fields, name)) for name in TAG_FIELDS)
+    values = (*astuple(fields)[:-3], "on" if fields.unlisted else "", *tags)
     return dict(zip(FIELDS, values, strict=True))
 
 
@@ -70,6 +83,7 @@ COMPARED = {
     "letter": gettext_lazy("Letter"),
     "text": gettext_lazy("Plain text"),
     "goes_to": gettext_lazy("Goes to"),
+    "tags": gettext_lazy("Tags"),
     "listing": gettext_lazy("Listing"),
 }
 
@@ -83,6 +97,7 @@ def fields_to_compare(fields: DraftFields) -> dict[str, str]:
         "letter": fields.letter,
         "text": fields.text or _("automatic"),
         "goes_to": audience_words(fields.goes_to),
+        "tags": tags_sentence(choice_of(fields.with_tags, fields.without_tags)),
         "listing": _("unlisted") if fields.unlisted else _("listed"),
     }
 

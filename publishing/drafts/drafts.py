@@ -15,8 +15,10 @@ from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing.activity.record_activity import record_draft_activity
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
+from publishing.editions.audience import TagChoice
 from publishing.editions.versions import default_goes_to, versions_of
 from publishing.models import Draft, Issue
+from subscribers.fields.find_tags import hold_tags
 
 # How many never-edited drafts an author may have before `keep_signed_out` creates no more.
 MOST_UNTOUCHED = 20
@@ -109,6 +111,7 @@ def copy(
 ) -> SaveResult:
     """Create another draft under a key; link it to the edition of the key, if any."""
     with transaction.atomic():
+        hold_tags([*fields.with_tags, *fields.without_tags])
         _lock_key(author, key)
         made = Edition.objects.filter(author_id=author, idempotency_key=key).first()
         fresh = Draft(
@@ -167,6 +170,8 @@ def keep_signed_out(
 def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.UUID) -> SaveResult:
     """Save the fields if the draft still has the revision `from_revision`."""
     with transaction.atomic():
+        # A tag that is being deleted at the same time is either held or gone.
+        hold_tags([*fields.with_tags, *fields.without_tags])
         before = Draft.objects.filter(pk=draft).values_list("saved_by_id", flat=True).first()
         changed = (
             Draft.objects.filter(pk=draft, revision=from_revision, edition=None)
@@ -212,7 +217,8 @@ def fields_for_next_version(issue: uuid.UUID) -> DraftFields:
     newest = versions_of(issue).defer(None).select_related("draft").first()
     if newest is None:
         raise Issue.DoesNotExist(_("There is no issue {issue}.").format(issue=issue))
-    return replace(_words_behind(newest), goes_to=default_goes_to(issue), unlisted=False)
+    words = replace(_words_behind(newest), goes_to=default_goes_to(issue), unlisted=False)
+    return _with_tags_of(newest, words)
 
 
 def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
@@ -228,11 +234,18 @@ def delete_draft(draft: uuid.UUID, *, by: uuid.UUID) -> bool:
 
 def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
     """Return the `posted` fields if they match the edition, else its own fields."""
-    return replace(
+    words = replace(
         posted if _makes(posted, edition) else _words_behind(edition),
         goes_to=edition.goes_to,
         unlisted=edition.version == 1 and edition.issue.published_unlisted,
     )
+    return _with_tags_of(edition, words)
+
+
+def _with_tags_of(edition: Edition, fields: DraftFields) -> DraftFields:
+    tags = TagChoice.of(edition)
+    with_tags, without_tags = (tuple(sorted(ids)) for ids in (tags.with_ids, tags.without_ids))
+    return replace(fields, with_tags=with_tags, without_tags=without_tags)
 
 
 def _words_behind(edition: Edition) -> DraftFields:

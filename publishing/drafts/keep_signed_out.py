@@ -20,6 +20,7 @@ from django.urls import reverse
 from idempotency.key import FIELD, InvalidKey, read_key
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import issue_posted, length_error, parse_draft_fields
+from publishing.editions.posted_tags import words_of
 from publishing.permissions import PUBLISH, WRITE, may
 from publishing.script_request import wants_json
 
@@ -58,7 +59,7 @@ def keep_when_signed_out(view: View[P]) -> View[P]:
             return view(request, *args, **kwargs)
         writer = read_writer(request.POST.get(WRITER_FIELD, ""))
         key = read_key(request.POST.getlist(FIELD), None)
-        fields = parse_draft_fields(request.POST.dict())
+        fields = parse_draft_fields(words_of(request.POST))
         if (
             writer is None
             or not (may(writer, WRITE) or may(writer, PUBLISH))
@@ -93,7 +94,12 @@ def _not_kept(request: HttpRequest, sentence: str) -> HttpResponse:
             "sentence": sentence,
             "action": request.get_full_path(),
             "login": resolve_url(settings.LOGIN_URL),
-            "fields": [item for item in request.POST.items() if item[0] != "csrfmiddlewaretoken"],
+            "fields": [
+                (name, value)
+                for name, values in request.POST.lists()
+                for value in values
+                if name != "csrfmiddlewaretoken"
+            ],
         },
         status=429,
     )

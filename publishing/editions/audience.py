@@ -48,6 +48,11 @@ class TagChoice:
         )
 
     @property
+    def has_deleted(self) -> bool:
+        """Whether a tag has no name any more."""
+        return not all(name for _, name in (*self.with_tags, *self.without_tags))
+
+    @property
     def with_ids(self) -> list[int]:
         return [tag for tag, _ in self.with_tags]
 

@@ -2,9 +2,12 @@
 
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from publishing.editions.audience import TagChoice
 from subscribers.fields.find_tags import UnknownTagError
+
+DELETED_TAG = gettext_lazy("A tag of the audience was deleted. Choose the tags again.")
 
 
 def tags_sentence(tags: TagChoice) -> str:

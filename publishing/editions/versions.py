@@ -24,6 +24,7 @@ from publishing.editions.audience import (
 )
 from publishing.editions.status import LARGE_COLUMNS, since_when
 from publishing.scheduling.local_time import scheduled_time_of
+from subscribers.confirmed_readers import confirmed
 
 
 class VersionRefusedError(Exception):
@@ -199,7 +200,9 @@ class VersionPlan:
         return otherwise.get(goes_to, self.everyone)
 
 
-def plan_version(issue: uuid.UUID, version: int | None = None) -> VersionPlan | None:
+def plan_version(
+    issue: uuid.UUID, version: int | None = None, tags: TagChoice = EVERY_READER
+) -> VersionPlan | None:
     """Return the plan of a version, by default the next; None for an unknown issue."""
     newest = versions_of(issue).first()
     if newest is None:
@@ -208,7 +211,6 @@ def plan_version(issue: uuid.UUID, version: int | None = None) -> VersionPlan | 
     before = _counts_before(issue, version)
     went_out = sum(counts.sent for counts in before)
     unknown_reached = reached_refusal(issue, version)
-    tags = TagChoice.of(newest)
     everyone = select_audience(issue, version, EVERYONE, tags=tags).count()
 
     def count(goes_to: str) -> int:
@@ -228,6 +230,19 @@ def plan_version(issue: uuid.UUID, version: int | None = None) -> VersionPlan | 
         going=overlap_warnings(issue, version, EVERYONE),
         unknown_reached=unknown_reached,
     )
+
+
+def readers_now(goes_to: str, tags: TagChoice, plan: VersionPlan | None, everyone: int) -> int:
+    """Count the readers of a choice. `plan` and `everyone` count those without tags."""
+    if goes_to == NOBODY:
+        return 0
+    if tags == EVERY_READER:
+        return plan.readers_of(goes_to) if plan else everyone
+    if plan is None:
+        return confirmed(with_tags=tags.with_ids, without_tags=tags.without_ids).count()
+    if plan.unknown_reached and goes_to != EVERYONE:
+        return 0
+    return select_audience(plan.newest.issue_id, plan.version, goes_to, tags=tags).count()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,11 @@ from publishing.content.compose_content import compose_content
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.editions import versions
-from publishing.editions.audience import EVERYONE, NOBODY
+from publishing.editions.audience import EVERY_READER, EVERYONE, NOBODY, TagChoice
 from publishing.editions.listing import archive_sentence
-from publishing.editions.versions import VersionPlan, plan_version
+from publishing.editions.posted_tags import choice_of
+from publishing.editions.tag_sentences import DELETED_TAG, tags_sentence
+from publishing.editions.versions import VersionPlan, plan_version, readers_now
 from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import domain_of
@@ -68,6 +70,7 @@ class PreflightResult:
     gone: int
     duration: str
     is_externally_checked: bool
+    tags_sentence: str
 
     @property
     def not_included(self) -> int:
@@ -75,7 +78,7 @@ class PreflightResult:
 
         If the issue does not go to everyone, only confirmed readers count.
         """
-        if self.draft.goes_to == EVERYONE:
+        if self.draft.goes_to == EVERYONE and not self.tags_sentence:
             return self.pending + self.gone
         return self.not_reached
 
@@ -100,20 +103,22 @@ def is_to_be_unlisted(draft: Draft, plan: VersionPlan | None) -> bool:
 def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     """Check a draft for this publisher. Reads only."""
     content = build_content(draft.fields)
-    plan = plan_version(draft.issue_id) if draft.issue_id else None
-    everyone = plan.everyone if plan else confirmed().count()
-    to_all = 0 if draft.goes_to == NOBODY else everyone
-    readers = plan.readers_of(draft.goes_to) if plan else to_all
+    tags = choice_of(draft.with_tags, draft.without_tags)
+    plan = plan_version(draft.issue_id, tags=tags) if draft.issue_id else None
+    everyone = plan.everyone if plan and tags == EVERY_READER else confirmed().count()
+    readers = (
+        plan.readers_of(draft.goes_to) if plan else readers_now(draft.goes_to, tags, None, everyone)
+    )
     letter = ParsedLetter(content.html)
     domain, links = external_targets(letter)
     external = cached_results.load_fresh(domain, links)
-    context = _context(draft, content, letter, plan, readers, external)
+    context = _context(draft, content, letter, plan, readers, external, tags)
     states = dict(Subscriber.objects.order_by().values_list("state").annotate(Count("id")))
     pending = states.get(Subscriber.State.PENDING, 0)
     return PreflightResult(
         draft=draft,
         context=context,
-        findings=run_checks(context, *_rules(draft, content, plan, publisher)),
+        findings=run_checks(context, *_rules(draft, content, plan, publisher, tags)),
         plan=plan,
         version=plan.version if plan else 1,
         not_reached=everyone - readers,
@@ -123,6 +128,7 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
         duration=estimate_duration(readers, _sending_samples()),
         is_externally_checked=bool(external.domain or not domain)
         and all(url in external.links for url in links),
+        tags_sentence=tags_sentence(tags),
     )
 
 
@@ -133,13 +139,15 @@ def run_checks(context: CheckContext, *more: Finding) -> Findings:
 
 
 def _rules(
-    draft: Draft, content: Content, plan: VersionPlan | None, publisher: uuid.UUID
+    draft: Draft, content: Content, plan: VersionPlan | None, publisher: uuid.UUID, tags: TagChoice
 ) -> list[Finding]:
     found = []
     version = plan.version if plan else None
     if refusal := versions.version_refusal(draft.issue_id, version, draft.goes_to):
         fix_in = FixIn.PROGRESS if plan else FixIn.NOWHERE
         found.append(stop("version_refused", fix_in, sentence=refusal))
+    if tags.has_deleted:
+        found.append(stop("version_refused", sentence=str(DELETED_TAG)))
     if awaits := approval.approval_refusal(draft, publisher, content):
         found.append(stop("needs_approval", sentence=awaits))
     return found
@@ -152,6 +160,7 @@ def _context(
     plan: VersionPlan | None,
     readers: int,
     external: CachedResults,
+    tags: TagChoice,
 ) -> CheckContext:
     sending = read_health()
     own = load_own_fields()
@@ -170,7 +179,11 @@ def _context(
         readers=readers,
         is_mailed=draft.goes_to != NOBODY,
         archive_note=archive_sentence(unlisted=is_to_be_unlisted(draft, plan)),
-        without_value=count_without_value([field.name for field in fields]),
+        without_value=count_without_value(
+            [field.name for field in fields],
+            with_tags=tags.with_ids,
+            without_tags=tags.without_ids,
+        ),
         own_fields=own,
         recent_duplicates=_recent_duplicates(draft, content, sending.now),
         other_issues=_other_issues_sending(draft),

@@ -26,6 +26,7 @@ from publishing.drafts.draft_form import parse_hash, parse_revision
 from publishing.editions.audience import NOBODY
 from publishing.editions.edition_name import progress_url
 from publishing.editions.listing import archive_sentence
+from publishing.editions.posted_tags import TAG_FIELDS, join_ids
 from publishing.editions.status import load_status
 from publishing.editions.versions import overlap_warnings
 from publishing.flash_messages import ACCEPTED, UNTIL_AT_REST, in_the_archive, tag_of, to_nobody
@@ -194,6 +195,9 @@ def _html_form_fields(checked: PreflightResult) -> dict[str, str]:
         fields |= {"issue": str(draft.issue_id), "version": str(checked.version)}
     if draft.issue_id or draft.goes_to == NOBODY:
         fields["goes_to"] = draft.goes_to
+    # A correction without tags says so, because it would keep those of its issue.
+    tags = {name: join_ids(getattr(draft, name)) for name in TAG_FIELDS}
+    fields |= {name: ids for name, ids in tags.items() if ids or draft.issue_id}
     return fields
 
 

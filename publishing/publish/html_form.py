@@ -15,6 +15,7 @@ from publishing.content.edition_content import Content, find_problems
 from publishing.editions.audience import EVERYONE, NOBODY
 from publishing.editions.edition_name import parse_issue_id, parse_version
 from publishing.editions.listing import parse_unlisted
+from publishing.editions.posted_tags import TAG_FIELDS, choice_of, posted_ids, read_ids
 from publishing.editions.versions import version_refusal
 from publishing.publish.publish import PublishRequest
 from subscribers.fields.reader_fields import load_own_fields
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 WRITTEN_FIELDS = ("title", "preheader", "html_content", "text_content")
 # Posts with the same values of these fields are repetitions.
-FIELDS = (*WRITTEN_FIELDS, "issue", "version", "goes_to", "unlisted")
+FIELDS = (*WRITTEN_FIELDS, "issue", "version", "goes_to", "unlisted", *TAG_FIELDS)
 
 
 def _text(label: "_StrPromise", help_text: "_StrPromise", widget: forms.Widget) -> forms.CharField:
@@ -33,8 +34,15 @@ def _text(label: "_StrPromise", help_text: "_StrPromise", widget: forms.Widget) 
     )
 
 
-def _hidden() -> forms.CharField:
-    return forms.CharField(required=False, widget=forms.HiddenInput)
+def _hidden(widget: type[forms.HiddenInput] = forms.HiddenInput) -> forms.CharField:
+    return forms.CharField(required=False, widget=widget)
+
+
+class _Tags(forms.HiddenInput):
+    """The ticked tags as one text."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> str | None:
+        return posted_ids(data, name) if name in data else None
 
 
 class HtmlForm(forms.Form):
@@ -77,6 +85,8 @@ class HtmlForm(forms.Form):
     version = _hidden()
     goes_to = _hidden()
     unlisted = _hidden()
+    with_tags = _hidden(_Tags)
+    without_tags = _hidden(_Tags)
 
     publish_request: PublishRequest
 
@@ -112,8 +122,16 @@ class HtmlForm(forms.Form):
             unlisted = parse_unlisted(posted["unlisted"])
         except ValueError as error:
             self.add_error(None, str(error))
-        self.publish_request = PublishRequest(content, issue, version, goes_to, unlisted)
+        tags = None
+        if any(name in self.data for name in TAG_FIELDS):
+            tags = choice_of(*self.tag_ids)
+        self.publish_request = PublishRequest(content, issue, version, goes_to, unlisted, tags=tags)
         return self.cleaned_data
+
+    @property
+    def tag_ids(self) -> list[tuple[int, ...]]:
+        """The tags in each field of `TAG_FIELDS`."""
+        return [read_ids(str(self[name].value() or "")) for name in TAG_FIELDS]
 
     @property
     def unlisted_is_ticked(self) -> bool:

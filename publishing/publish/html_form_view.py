@@ -24,14 +24,16 @@ from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts import drafts
 from publishing.drafts.draft_form import parse_revision
 from publishing.drafts.keep_signed_out import keep_when_signed_out, sign_writer
-from publishing.editions.audience import EVERYONE
+from publishing.editions.audience import EVERYONE, TagChoice
 from publishing.editions.edition_name import parse_issue_id, parse_version, progress_url
+from publishing.editions.posted_tags import TAG_FIELDS, choice_of, join_ids, tags_by_name, words_of
 from publishing.editions.status import EditionStatus, load_status
 from publishing.editions.versions import (
     VersionPlan,
     audience_choices,
     default_goes_to,
     plan_version,
+    readers_now,
     versions_of,
 )
 from publishing.flash_messages import notes_of, tag_of, there_already
@@ -105,7 +107,9 @@ def _fields_for_next_version(text: str) -> dict[str, str]:
         raise Http404(_("There is no issue {issue}.").format(issue=issue))
     next_version = {"issue": str(issue), "version": str(newest.version + 1)}
     words = {name: getattr(newest, name) for name in WRITTEN_FIELDS}
-    return {**words, **next_version, "goes_to": default_goes_to(issue)}
+    kept = TagChoice.of(newest)
+    tags = dict(zip(TAG_FIELDS, map(join_ids, (kept.with_ids, kept.without_ids)), strict=True))
+    return {**words, **next_version, **tags, "goes_to": default_goes_to(issue)}
 
 
 def _publish(request: HttpRequest) -> HttpResponse:
@@ -129,7 +133,8 @@ def _publish(request: HttpRequest) -> HttpResponse:
 def form_again(request: HttpRequest, *, status: int, **notice: str) -> HttpResponse:
     """Show the posted fields in the form again, under the same key if it is valid."""
     key = read_key(request.POST.getlist(FIELD), None)
-    form = HtmlForm(initial={name: request.POST.get(name, "") for name in FIELDS})
+    posted = words_of(request.POST)
+    form = HtmlForm(initial={name: posted.get(name, "") for name in FIELDS})
     key = fresh_key() if isinstance(key, InvalidKey) else key
     return _form_page(request, form, key, status=status, **notice)
 
@@ -149,6 +154,9 @@ def _form_page(
 
 def _form_context(request: HttpRequest, form: HtmlForm, key: str) -> dict[str, Any]:
     plan = _plan(form)
+    everyone = plan.everyone if plan else confirmed().count()
+    tags = form.tag_ids
+    goes_to = str(form["goes_to"].value() or EVERYONE)
     return {
         "form": form,
         "error_count": sum(len(errors) for errors in form.errors.values()),
@@ -157,7 +165,10 @@ def _form_context(request: HttpRequest, form: HtmlForm, key: str) -> dict[str, A
         "plan": plan,
         "plan_title": plain_title(plan.newest) if plan else "",
         "choices": audience_choices(plan, plan.everyone) if plan else [],
-        "readers": plan.everyone if plan else confirmed().count(),
+        "readers": readers_now(goes_to, choice_of(*tags), plan, everyone),
+        "all_tags": tags_by_name(),
+        **dict(zip(TAG_FIELDS, tags, strict=True)),
+        "goes_to": goes_to,
         "importing": running_import(),
         "test_address": last_test_address(request.user),
         "sender": settings.FROM_EMAIL,
@@ -281,6 +292,7 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
             version=asked.version,
             goes_to=asked.goes_to,
             unlisted=asked.unlisted,
+            tags=asked.tags,
         ).edition
     except KeyUsedForOtherContentError:
         raise DifferentContentError from None

@@ -22,6 +22,7 @@ from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content
 from publishing.drafts import drafts
 from publishing.editions.audience import EVERYONE, NOBODY, TagChoice, enqueue_audience
+from publishing.editions.tag_sentences import DELETED_TAG
 from publishing.editions.versions import (
     VersionRefusedError,
     default_goes_to,
@@ -207,7 +208,7 @@ def _publish_new(
         update_address(issue, content.plain_title)
     tags = request.tags if request.tags is not None else tags_of_issue(issue.pk)
     if not hold_tags([*tags.with_ids, *tags.without_ids]):
-        raise VersionRefusedError(_("A tag of the audience was deleted. Choose the tags again."))
+        raise VersionRefusedError(str(DELETED_TAG))
     edition = Edition.objects.create(
         issue=issue,
         version=request.version or 1,

@@ -14,8 +14,10 @@ from publishing.approval.approval import NeedsApprovalError, approver_of
 from publishing.content.draft_content import HTML, DraftFields, build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
+from publishing.editions.audience import EVERY_READER
+from publishing.editions.posted_tags import choice_of
 from publishing.editions.status import load_status
-from publishing.editions.versions import VersionRefusedError, default_goes_to
+from publishing.editions.versions import VersionRefusedError, default_goes_to, tags_of_issue
 from publishing.models import Draft
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
@@ -70,6 +72,9 @@ def matching_content(draft: Draft, asked: PublishRequest) -> Content | None:
     goes_to = asked.goes_to or default_goes_to(asked.issue)
     if (draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue, goes_to, asked.unlisted):
         return None
+    tags = asked.tags or (tags_of_issue(asked.issue) if asked.issue else EVERY_READER)
+    if not tags.is_same_as(choice_of(fields.with_tags, fields.without_tags)):
+        return None
     content = build_content(fields)
     # The form may hold the automatic plain text, or none.
     completed = build_content(
@@ -104,6 +109,7 @@ def publish_draft(
             version=confirmed.version if locked.issue_id else None,
             goes_to=locked.goes_to,
             unlisted=locked.unlisted,
+            tags=choice_of(locked.with_tags, locked.without_tags),
             approved_by=approver_of(locked, content),
             at=confirmed.moment,
             draft=locked,

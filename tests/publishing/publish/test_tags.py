@@ -10,14 +10,19 @@ from django.core.management import CommandError, call_command
 
 from delivery.models import Delivery, Edition
 from publishing.activity.activity_sentences import plain_sentence_of
+from publishing.approval.approval import approval_hash
+from publishing.content.draft_content import DraftFields
+from publishing.drafts import drafts
 from publishing.editions.audience import TagChoice
 from publishing.editions.versions import VersionRefusedError
+from publishing.models import Draft
 from publishing.publish.publish import KeyUsedForOtherContentError, publish
 from subscribers.models import Subscriber, Tag
 from tests.delivery.edition_factory import Newsroom
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
+from tests.publishing.schedule_issue import tomorrow
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -148,3 +153,82 @@ def test_pages_and_log_state_the_tags(window: WindowOf, author: Any, tags: tuple
     assert "Only readers with any of these tags: “Birds”." in page
     (entry,) = LogEntry.objects.filter(object_id=str(edition.issue_id))
     assert plain_sentence_of(entry).endswith("Tags: Birds.")
+
+
+def test_a_draft_goes_to_the_chosen_tags(window: WindowOf, tags: tuple[Tag, Tag]) -> None:
+    birds, fish = tags
+    fields = window.get("/admin/newsletters/write/").form_with("letter").fields
+    assert (fields["with_tags"], fields["without_tags"]) == ("", "")
+    written = {"title": "Swifts", "letter": "They have gone.", "then": "check"}
+    ticked = {"with_tags": ["", f"{fish.pk}", f"{birds.pk}"], "without_tags": ["", f"{fish.pk}"]}
+    window.client.post("/admin/newsletters/drafts/", fields | written | ticked, secure=True)
+    draft = Draft.objects.get()
+    assert (draft.with_tags, draft.without_tags) == ([birds.pk, fish.pk], [fish.pk])
+
+    place = f"/admin/newsletters/drafts/{draft.pk}/"
+    assert "1 confirmed reader would get this" in window.get(place).words
+    sentence = (
+        "Only readers with any of these tags: “Birds” and “Fish”. "
+        "No readers with any of these tags: “Fish”."
+    )
+    sheet = window.get(f"{place}check/").words
+    assert sentence in sheet
+    assert "Not included 2 confirmed, but not chosen by their tags" in sheet
+    question = window.get(f"{place}publish/")
+    assert "Publish to 1 reader?" in question.words
+    assert sentence in question.words
+    confirmed = question.form_with("revision")
+    assert window.post(confirmed.action, **confirmed.fields).status == 303
+    assert recipients(Edition.objects.get()) == {"ada"}
+
+
+def test_the_html_form_keeps_and_clears_tags_of_a_correction(
+    window: WindowOf, author: Any, tags: tuple[Tag, Tag]
+) -> None:
+    first = publish(author.pk, "1", letter(), hold_s=0, tags=choice((tags[0],))).edition
+    Edition.objects.update(control="closed")
+    page = window.get(f"/admin/newsletters/?issue={first.issue_id}")
+    fields = page.form_with("html_content").fields
+    assert fields["with_tags"] == f"{tags[0].pk}"
+    assert "2 confirmed readers would get this" in page.words
+
+    # The check sheet posts the choice of its draft to the address of the form.
+    window.post("/admin/newsletters/drafts/", **fields | {"with_tags": "", "title": "Again"})
+    draft = Draft.objects.get()
+    assert draft.with_tags == []
+    question = window.get(f"/admin/newsletters/drafts/{draft.pk}/publish/").form_with("revision")
+    assert question.fields["with_tags"] == ""
+    assert window.post(question.action, **question.fields).status == 303
+    assert recipients(Edition.objects.get(version=2)) == {"ada", "bram", "cleo"}
+
+
+def test_a_correction_begins_with_the_tags_of_its_issue(author: Any, tags: tuple[Tag, Tag]) -> None:
+    first = publish(author.pk, "1", letter(), hold_s=0, tags=choice((), (tags[0],))).edition
+    assert drafts.open_for_issue(author.pk, first.issue_id).without_tags == [tags[0].pk]
+
+
+def test_a_draft_with_a_deleted_tag_is_not_published(
+    window: WindowOf, author: Any, tags: tuple[Tag, Tag]
+) -> None:
+    words = DraftFields("Swifts", "", "markdown", "Gone.", "", without_tags=(tags[0].pk,))
+    draft = drafts.copy(author.pk, "k", words).draft
+    assert draft is not None
+    tags[0].delete()
+    sheet = window.get(f"/admin/newsletters/drafts/{draft.pk}/check/")
+    assert "A tag of the audience was deleted. Choose the tags again." in sheet.words
+
+
+def test_other_tags_need_another_approval(author: Any, tags: tuple[Tag, Tag]) -> None:
+    words = DraftFields("Swifts", "", "markdown", "Gone.", "", with_tags=(tags[0].pk,))
+    draft = drafts.copy(author.pk, "k", words).draft
+    assert draft is not None
+    before = approval_hash(draft)
+    draft.with_tags = [tags[1].pk]
+    assert approval_hash(draft) != before
+
+
+def test_a_scheduled_issue_counts_the_readers_of_its_tags(
+    window: WindowOf, author: Any, tags: tuple[Tag, Tag]
+) -> None:
+    publish(author.pk, "k", letter(), hold_s=0, at=tomorrow(), tags=choice((), (tags[0],)))
+    assert "1 reader as of now" in window.get("/admin/newsletters/issues/").words

@@ -16,6 +16,9 @@ a publication that waits while approval becomes required is refused
 an approval covers the text that was seen
     approve: if «approval_hash(found, content) != seen → False»:
     test_unseen_version_is_not_approved
+an approval covers the tags of the audience
+    approval_hash: if «draft.with_tags or draft.without_tags → False»:
+    test_other_tags_need_another_approval
 an approval covers the revision that was read
     approve: pk=draft«, revision=found.revision, edition__isnull=True»
     test_concurrently_saved_text_is_not_approved

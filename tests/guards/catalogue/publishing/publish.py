@@ -95,6 +95,12 @@ a repeated key with other tags is other content
 a tag that an issue excludes is not deleted in the meantime
     _publish_new: if «not hold_tags([*tags.with_ids, *tags.without_ids]) → False»:
     test_a_deleted_tag_is_refused
+a draft goes only to the readers whom its tags choose
+    publish_draft: tags=«choice_of(locked.with_tags, locked.without_tags) → None»,
+    test_a_draft_goes_to_the_chosen_tags
+an issue with a deleted tag is not confirmed
+    _rules: if «tags.has_deleted → False»:
+    test_a_draft_with_a_deleted_tag_is_not_published
 a scheduled issue keeps the tags that it excludes
     delete_tag: «for edition in Edition.objects.filter(control=Edition.Control.SCHEDULED) → for
         edition in ()»: if tag in
