@@ -10,6 +10,7 @@ from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
+from publishing.drafts import drafts
 from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
 from publishing.exporting.run import EXPORT_TASK, expire_exports
 from subscribers import reader_totals
@@ -17,7 +18,7 @@ from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.desk.many_readers import change_readers
 from subscribers.importing import expire_uploads, run
-from subscribers.settings.change_groups import REMOVAL_TASK
+from subscribers.settings import change_groups
 from subscribers.signup import expire_unconfirmed
 
 
@@ -37,13 +38,14 @@ def register_hooks() -> None:
         BackgroundTask("the provider's events", *events),
         BackgroundTask("imports", _run_change_or_import, _is_change_or_import_due),
         EXPORT_TASK,
-        REMOVAL_TASK,
+        change_groups.REMOVAL_TASK,
         PROVIDER_TASKS,
         START_TASK,
         daily_prune.DAILY_PRUNE,
     ):
         register_background_task(task)
     sent_before_restore.register(start_sent_before_restore)
+    change_groups.register_drafts(drafts.title_with_tag)
     bearer.register_token_lookup(find_caller)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")
 

@@ -4,6 +4,7 @@ from django.urls import path
 
 from publishing.actions.action_views import action, listing, reschedule
 from publishing.approval.approval_view import approve_draft
+from publishing.composer.audience_view import count_audience
 from publishing.composer.composer_view import begin, delete, edit, to_markdown, write
 from publishing.composer.preview_view import draft_preview, next_version_preview, preview
 from publishing.dashboard.activity_view import log
@@ -24,6 +25,7 @@ urlpatterns = [
     path("", publishing_form, name="publish"),
     path("write/", write, name="write"),
     path("write/preview/", next_version_preview, name="next_version_preview"),
+    path("audience/", count_audience, name="audience"),
     path("drafts/", begin, name="drafts"),
     path("drafts/<uuid:draft>/", edit, name="draft"),
     path("drafts/<uuid:draft>/delete/", delete, name="draft_delete"),

@@ -71,6 +71,13 @@ def open_draft_of_issue(issue: uuid.UUID) -> Draft | None:
     return drafts.order_by("-saved_at", "-pk").first()
 
 
+def title_with_tag(tag: int) -> str:
+    """Return the title of an open draft that uses a tag; empty if none does."""
+    uses = Q(with_tags__contains=[tag]) | Q(without_tags__contains=[tag])
+    draft = Draft.objects.filter(uses, edition=None).first()
+    return str(draft) if draft else ""
+
+
 def create(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:

@@ -37,8 +37,20 @@ _REMOVE_TAG = _REMOVE.format(
 )
 
 
+_find_draft: list[Callable[[int], str]] = []
+
+
 class TagInUseError(Exception):
-    """A scheduled issue uses the tag. The argument is its title."""
+    """A scheduled issue or an open draft uses the tag."""
+
+    def __init__(self, title: str, *, is_draft: bool) -> None:
+        super().__init__(title)
+        self.is_draft = is_draft
+
+
+def register_drafts(find: Callable[[int], str]) -> None:
+    """Register the function that returns the title of an open draft that uses a tag."""
+    _find_draft[:] = [find]
 
 
 def can_add_field() -> bool:
@@ -106,14 +118,16 @@ def delete_field(key: str, by: uuid.UUID) -> bool:
 def delete_tag(tag: int, by: uuid.UUID) -> bool:
     """Delete a tag. Workers remove it from the readers.
 
-    Raises `TagInUseError`: a scheduled issue must not lose a tag that it excludes."""
-    # An issue that is being scheduled holds its tags, so this waits and sees it.
+    Raises `TagInUseError`: no issue or draft must lose a tag that it excludes."""
+    # A draft that is being saved holds its tags, as an issue does, so this waits and sees it.
     found = Tag.objects.select_for_update().filter(pk=tag).first()
     if found is None:
         return False
     for edition in Edition.objects.filter(control=Edition.Control.SCHEDULED):
         if tag in [each for each, _ in (*edition.with_tags, *edition.without_tags)]:
-            raise TagInUseError(edition.title)
+            raise TagInUseError(edition.title, is_draft=False)
+    if title := _find_draft[0](tag):
+        raise TagInUseError(title, is_draft=True)
     found.delete()
     RemovedGroup.objects.create(kind=RemovedGroup.Kind.TAG, key=str(tag))
     record_activity("delete", by, Tag, name=f"tag {found.name}", flag=DELETION)

@@ -126,10 +126,16 @@ def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
             if change_groups.delete_tag(tag, user_id_of(request)):
                 messages.success(request, _("The tag is deleted. Workers take it off the readers."))
         except change_groups.TagInUseError as used:
-            sentence = _(
-                "The tag was not deleted, because the scheduled issue “{title}” uses it. Call that "
-                "issue back first."
-            )
+            if used.is_draft:
+                sentence = _(
+                    "The tag was not deleted, because the draft “{title}” uses it. Choose other "
+                    "readers for the draft first."
+                )
+            else:
+                sentence = _(
+                    "The tag was not deleted, because the scheduled issue “{title}” uses it. Call "
+                    "that issue back first."
+                )
             messages.warning(request, sentence.format(title=used.args[0]))
         return see_other(reverse(SETTINGS))
     found, readers = _tag_or_404(tag), change_groups.count_readers_with_tag(tag)

@@ -7,21 +7,26 @@ import pytest
 from django.contrib.auth import get_user_model
 from playwright.sync_api import Page, expect
 
+from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
 from publishing.drafts import drafts
 from publishing.models import Draft
 from publishing.publish.publish import publish
+from subscribers.models import Subscriber, Tag
 from tests.browser.author_session import (
     LETTER,
     TITLE,
     WRITE,
+    check,
     come_to,
     is_ready,
     is_saved,
     late,
+    publish_to,
     sign_in,
 )
+from tests.browser.conftest import READERS
 from tests.browser.pages.accessibility import faults_found_by_axe
 from tests.browser.pages.desk_pages import begun
 from tests.browser.web_site import ROOT
@@ -466,3 +471,19 @@ def test_unknown_field_is_shown_at_its_place(writing):
 
     letter(writing).fill("Dear {{ name }}.")
     expect(hint).to_have_text("")
+
+
+def test_tags_are_saved_and_counted_while_the_author_chooses(writing, draft, readers):
+    tag = Tag.objects.create(name="Birds")
+    Subscriber.objects.filter(pk__in=[reader.pk for reader in readers[:7]]).update(tags=[tag.pk])
+    writing.reload()
+    is_ready(writing).get_by_text("Choose readers by tag").click()
+    excluded = writing.get_by_role("group", name="No readers").get_by_label("Birds")
+    excluded.check()
+    expect(writing.get_by_text(f"{READERS - 7} confirmed readers")).to_be_visible()
+    excluded.uncheck()
+    writing.get_by_role("group", name="Only readers").get_by_label("Birds").check()
+    expect(writing.get_by_text("7 confirmed readers")).to_be_visible()
+    check(writing)
+    publish_to(writing, 7)
+    assert Edition.objects.get().with_tags == [[tag.pk, "Birds"]]

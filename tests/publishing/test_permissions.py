@@ -38,7 +38,7 @@ OPEN_TO = {
     **_each("desk", "publish listing reschedule approve_draft publish_draft welcome", PUBLISHING),
     **_each(
         "desk",
-        "write drafts draft draft_delete draft_to_markdown draft_preview preview "
+        "write audience drafts draft draft_delete draft_to_markdown draft_preview preview "
         "next_version_preview images check looks test test_letter",
         WRITING,
     ),

@@ -24,6 +24,7 @@ from publishing.models import Draft
 from publishing.publish.publish import publish
 from publishing.publish.welcome import turn_on
 from publishing.test_letters.test_letters import send_test
+from subscribers.models import Tag
 from tests.browser.author_session import is_ready, make_a_token
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.publishing.edition_states import cancelled, in_doubt, sent
@@ -107,6 +108,12 @@ def _panel(name: str) -> Callable[[Page], None]:
     return open_it
 
 
+def _open_tags(page: Page) -> None:
+    page.get_by_text("Choose readers by tag").click()
+    page.get_by_role("group", name="Only readers").get_by_label("Birds").check()
+    expect(page.get_by_text("no confirmed reader matches")).to_be_visible()
+
+
 def composer(author: Any) -> Pages:
     """Return the composer with each panel open, and pages that it leads to."""
     ines = get_user_model().objects.create_user("ines", first_name="Inês", last_name="Faria")
@@ -116,6 +123,7 @@ def composer(author: Any) -> Pages:
     )
     first = published(author)
     sent(first)
+    Tag.objects.bulk_create(Tag(name=name) for name in ("Birds", LONGEST[:60]))
 
     def write_over(page: Page) -> None:
         """Let another author save the draft while it is open here."""
@@ -146,6 +154,7 @@ def composer(author: Any) -> Pages:
         "a draft in HTML": Shown(at(html)),
         "an edited plain text": Shown(at(html), _panel("Plain text")),
         "a table": Shown(at(table)),
+        "a choice of tags": Shown(at(table), _open_tags),
         "the dialog of a test letter": Shown(at(plain), _panel("Send a test…")),
         "changed by another": Shown(at(plain), write_over),
         "two versions": Shown(at(plain), compare),

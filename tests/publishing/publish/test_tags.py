@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import CommandError, call_command
+from django.db import transaction
+from django.utils.html import strip_tags
 
 from delivery.models import Delivery, Edition
 from publishing.activity.activity_sentences import plain_sentence_of
@@ -18,11 +21,14 @@ from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft
 from publishing.publish.publish import KeyUsedForOtherContentError, publish
 from subscribers.models import Subscriber, Tag
+from subscribers.settings.change_groups import TagInUseError, delete_tag
 from tests.delivery.edition_factory import Newsroom
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
+from tests.publishing.edition_states import sent
 from tests.publishing.schedule_issue import tomorrow
+from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -232,3 +238,36 @@ def test_a_scheduled_issue_counts_the_readers_of_its_tags(
 ) -> None:
     publish(author.pk, "k", letter(), hold_s=0, at=tomorrow(), tags=choice((), (tags[0],)))
     assert "1 reader as of now" in window.get("/admin/newsletters/issues/").words
+
+
+def test_the_count_follows_the_choice(window: WindowOf, author: Any, tags: tuple[Tag, Tag]) -> None:
+    birds, fish = (tag.pk for tag in tags)
+
+    def count(query: str) -> str:
+        answer = window.get(f"/admin/newsletters/audience/?{query}").answer
+        return " ".join(strip_tags(answer.json()["html"]).split())
+
+    assert count("").startswith("3 confirmed readers would get this")
+    assert count(f"with_tags={birds}&with_tags={fish}&without_tags={fish}").startswith("1 conf")
+    assert count("with_tags=999999").startswith("This would go to nobody:")
+    assert count(f"goes_to=nobody&with_tags={birds}") == "Not mailed: archive only."
+    first = publish(author.pk, "k", letter(), hold_s=0).edition
+    sent(first)
+    assert count(f"issue={first.issue_id}&goes_to=reached&with_tags={birds}").startswith("2 conf")
+    assert count(f"issue={first.issue_id}&goes_to=unreached").startswith("This would go to nobody")
+
+
+def test_a_tag_of_an_open_draft_is_not_deleted(author: Any, tags: tuple[Tag, Tag]) -> None:
+    words = DraftFields("Swifts", "", "markdown", "Gone.", "")
+    draft = drafts.copy(author.pk, "k", words).draft
+    assert draft is not None
+    with transaction.atomic():
+        chosen = replace(words, without_tags=(tags[0].pk,))
+        assert drafts.save(draft.pk, 1, chosen, by=author.pk).is_saved
+        deleting = beside(lambda: delete_tag(tags[0].pk, author.pk))
+        wait_until_somebody_waits()
+    with pytest.raises(TagInUseError, match="Swifts"):
+        deleting.result(PATIENCE_S)
+    with pytest.raises(TagInUseError, match="Swifts"):
+        delete_tag(tags[0].pk, author.pk)
+    assert delete_tag(tags[1].pk, author.pk)

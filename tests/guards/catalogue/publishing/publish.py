@@ -101,6 +101,12 @@ a draft goes only to the readers whom its tags choose
 an issue with a deleted tag is not confirmed
     _rules: if «tags.has_deleted → False»:
     test_a_draft_with_a_deleted_tag_is_not_published
+an open draft keeps the tags that it excludes
+    delete_tag: «if title := _find_draft[0](tag): → if title := "":»
+    test_a_tag_of_an_open_draft_is_not_deleted
+a draft that is being saved holds its tags
+    save: «hold_tags([*fields.with_tags, *fields.without_tags])» before = Draft
+    test_a_tag_of_an_open_draft_is_not_deleted
 a scheduled issue keeps the tags that it excludes
     delete_tag: «for edition in Edition.objects.filter(control=Edition.Control.SCHEDULED) → for
         edition in ()»: if tag in
