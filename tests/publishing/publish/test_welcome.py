@@ -107,7 +107,8 @@ def test_the_command_tests_turns_on_and_turns_off(author, tmp_path: Path):
     file = tmp_path / "letter.txt"
     file.write_text("Welcome.\n")
     words = ("--title", "Hello", "--text-file", file)
-    assert script("--test", "edith@example.org", *words) == {"test_letter": 1, "on": False}
+    tested = script("--test", "edith@example.org", *words)
+    assert (tested["on"], tested["test_letter"] > 0) == (False, True)
     shown = script("--on", *words)
     assert (shown["on"], shown["title"], shown["sent"]) == (True, "Hello", 0)
     opt_in()
