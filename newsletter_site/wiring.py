@@ -13,6 +13,7 @@ from newsletter_site.tokens.authenticate import find_caller
 from publishing.drafts import drafts
 from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
 from publishing.exporting.run import EXPORT_TASK, expire_exports
+from publishing.moving_in.run import MOVE_TASK
 from subscribers import reader_totals
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
@@ -38,6 +39,7 @@ def register_hooks() -> None:
         BackgroundTask("the provider's events", *events),
         BackgroundTask("imports", _run_change_or_import, _is_change_or_import_due),
         EXPORT_TASK,
+        MOVE_TASK,
         change_groups.REMOVAL_TASK,
         PROVIDER_TASKS,
         START_TASK,

@@ -8,8 +8,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Length, Now
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 
 from delivery.models import Edition
 from idempotency.key import LONGEST_KEY, fresh_key
@@ -31,6 +31,8 @@ class Issue(models.Model):
     unlisted = models.BooleanField(default=False, db_default=False)
     # The choice at publication, for comparing repeated posts.
     published_unlisted = models.BooleanField(default=False, db_default=False)
+    # The product that sent it; empty for an issue of our own.
+    moved_from = models.CharField(max_length=12, blank=True, default="", db_default="")
 
     class Meta:
         db_table = "issue"
@@ -45,6 +47,14 @@ class Issue(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def moved_words(self) -> str:
+        """Where a moved-in issue comes from; empty for an issue of our own."""
+        if not self.moved_from:
+            return ""
+        sentence = gettext("Moved in from {product}; not sent by Homing.")
+        return sentence.format(product=self.moved_from.title())
 
 
 class Draft(models.Model):
@@ -320,3 +330,88 @@ class ExportPiece(models.Model):
     class Meta:
         db_table = "export_piece"
         default_permissions = ()
+
+
+class IssueMove(models.Model):
+    """An export of another product whose issues a worker moves in, and its lease.
+
+    `done` is the checkpoint: each issue is settled with it in one transaction."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        RUNNING = "running"
+        FINISHED = "finished"
+        REFUSED = "refused"
+        FAILED = "failed"
+
+    id = models.BigAutoField(primary_key=True)
+    state = models.CharField(max_length=8, choices=State, default=State.WAITING)
+    filename = models.CharField(max_length=255)
+    site = models.CharField(max_length=300, blank=True, default="", db_default="")
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    requested_at = models.DateTimeField(db_default=Now())
+    finished_at = models.DateTimeField(null=True)
+    product = models.CharField(max_length=12, blank=True, default="", db_default="")
+    refusal = models.JSONField(null=True)  # code and detail
+    total = models.PositiveIntegerField(default=0, db_default=0)
+    done = models.PositiveIntegerField(default=0, db_default=0)
+    counts = models.JSONField(default=dict, db_default={})  # by code
+    notes = models.JSONField(default=list, db_default=[])  # code, title, detail; the first ones
+    owner = models.UUIDField(null=True)
+    epoch = models.PositiveIntegerField(default=0, db_default=0)
+    stalled = models.PositiveIntegerField(default=0, db_default=0)  # claims since an issue settled
+    lease_until = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "issue_move"
+        default_permissions = ()
+        constraints = [
+            models.CheckConstraint(
+                name="move_state_is_known",
+                condition=Q(state__in=["waiting", "running", "finished", "refused", "failed"]),
+            ),
+            models.UniqueConstraint(
+                models.Value(1),
+                name="one_move_at_a_time",
+                condition=Q(state__in=["waiting", "running"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.filename
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a worker has claimed it or will claim it."""
+        return self.state in (self.State.WAITING, self.State.RUNNING)
+
+
+class IssueMovePiece(models.Model):
+    """A piece of the uploaded export, at most a megabyte, until the move ends."""
+
+    pk = models.CompositePrimaryKey("move_id", "number")
+    move = models.ForeignKey(IssueMove, on_delete=models.CASCADE, db_index=False, related_name="+")
+    number = models.PositiveIntegerField()
+    content = models.BinaryField()
+
+    class Meta:
+        db_table = "issue_move_piece"
+        default_permissions = ()
+
+
+class MovedIssue(models.Model):
+    """An issue that was moved in, so that the same export again creates nothing."""
+
+    key = models.CharField(max_length=120, primary_key=True)  # the product, and its id there
+    issue = models.ForeignKey(
+        Issue, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
+    )
+
+    class Meta:
+        db_table = "moved_issue"
+        default_permissions = ()
+
+    def __str__(self) -> str:
+        return self.key

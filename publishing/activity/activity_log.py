@@ -111,6 +111,8 @@ def _named(entry: LogEntry, user: User, drafts: Collection[str]) -> tuple[str, s
             return entry.object_repr, _address("desk:progress", key)
         case "publishing", "draft":
             return entry.object_repr, _address("desk:draft", key) if key in drafts else ""
+        case "publishing", "issuemove":
+            return entry.object_repr, ""
         case "subscribers", "subscriberimport":
             return entry.object_repr, _address("readers:import", key)
         case "subscribers", "subscriber" if key:

@@ -145,6 +145,7 @@ _TEXTS: Mapping[str, Promise] = {
     "turn_on_welcome": gettext_lazy("{who} turned on the welcome letter {thing}."),
     "turn_off_welcome": gettext_lazy("{who} turned off the welcome letter {thing}."),
     "request_export": gettext_lazy("{who} requested {thing} of everything."),
+    "move_issues": gettext_lazy("{who} uploaded {thing} to move in its issues."),
     "download_export": gettext_lazy("{who} downloaded {thing} of everything."),
     "set_up_two_step": gettext_lazy("{who} set up two-step sign-in for {thing}."),
     "remove_two_step": gettext_lazy("{who} turned off two-step sign-in for {thing}."),

@@ -12,7 +12,7 @@ from delivery import log_context
 from delivery.models import Edition
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.display_name import called, is_there
-from publishing.models import Draft, Export, Issue
+from publishing.models import Draft, Export, Issue, IssueMove
 from subscribers.record_activity import record_activity
 
 logger = logging.getLogger(__name__)
@@ -99,6 +99,11 @@ def record_draft_activity(code: str, author: uuid.UUID, draft: Draft) -> None:
 def record_export_activity(code: str, by: uuid.UUID, export: Export) -> None:
     """Record that somebody requested or downloaded a complete export."""
     record_activity(code, by, export, flag=ADDITION if code == "request_export" else CHANGE)
+
+
+def record_move(by: uuid.UUID, move: IssueMove) -> None:
+    """Record that somebody moves in the issues of another product."""
+    record_activity("move_issues", by, move, flag=ADDITION)
 
 
 def _log(edition: Edition, what: str) -> None:

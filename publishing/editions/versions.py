@@ -48,7 +48,10 @@ def is_correction() -> Exists:
 
 def default_goes_to(issue: uuid.UUID | None) -> str:
     """Return the default audience of the next version, or of a new issue."""
-    newest = versions_of(issue).first() if issue else None
+    newest = versions_of(issue).select_related("issue").first() if issue else None
+    if newest is not None and newest.issue.moved_from and newest.goes_to == NOBODY:
+        # Homing never mailed it, so a correction mails nobody unless the author says so.
+        return NOBODY.value
     if newest is None or newest.control != Edition.Control.CANCELLED:
         return EVERYONE.value
     (counts,) = load_all_counts([newest.pk])

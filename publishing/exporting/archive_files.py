@@ -158,6 +158,7 @@ def _issue(
                 "issue": str(issue.pk),
                 "slug": issue.slug,
                 "unlisted": issue.unlisted,
+                "moved_from": issue.moved_from,
                 "state": status.state.value,
                 "counts": counts_of(status.counts),
                 **{name: getattr(edition, name) for name in EDITION_COLUMNS},

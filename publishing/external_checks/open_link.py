@@ -1,9 +1,11 @@
 """
 Open one link for its HTTP status, without server-side request forgery.
 
+A file, such as a picture, is fetched only from named hosts over HTTPS, up to a number of bytes.
+
 Every address of the host is checked. The connection goes to exactly the checked address, so DNS
-cannot change it in between. Each redirect is checked again. Only the head of a response is read,
-and a request carries no cookie, password or referrer.
+cannot change it in between. Each redirect is checked again. A link is read only up to the end of
+its headers, and a request carries no cookie, password or referrer.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ import socket
 import ssl
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from django.utils.translation import gettext as _
@@ -105,6 +109,16 @@ class LinkResult:
         return str(_ERROR_TEXTS.get(self.error, ""))
 
 
+class FetchError(Exception):
+    """The file cannot be fetched, or may not."""
+
+
+class _Response(NamedTuple):
+    status: int
+    location: str | None
+    content: bytes
+
+
 class _LinkFailedError(Exception):
     """A link gave no response."""
 
@@ -128,9 +142,9 @@ class LinkOpener:
         deadline = min(deadline, time.monotonic() + LINK_TIMEOUT_S)
         try:
             for _ in range(MAX_REDIRECTS + 1):
-                status, location = self._request("HEAD", url, deadline)
+                status, location, _content = self._request("HEAD", url, deadline)
                 if status in _RETRY_WITH_GET:
-                    status, location = self._request("GET", url, deadline)
+                    status, location, _content = self._request("GET", url, deadline)
                 if status not in _REDIRECTS or location is None:
                     return LinkResult(status=status, url=url)
                 url = _redirect_target(url, location)
@@ -138,7 +152,25 @@ class LinkOpener:
             return LinkResult(error=error.error, url=url)
         return LinkResult(error=LinkError.TOO_MANY_REDIRECTS, url=url)
 
-    def _request(self, method: str, url: str, deadline: float) -> tuple[int, str | None]:
+    def fetch(self, url: str, *, hosts: Collection[str], most: int, deadline: float) -> bytes:
+        """Return a file of at most `most` bytes. Each redirect must stay on `hosts`.
+
+        A host may have a port. Raises `FetchError`."""
+        try:
+            for _ in range(MAX_REDIRECTS + 1):
+                if not url.startswith("https://") or urlsplit(url).netloc.lower() not in hosts:
+                    break
+                answer = self._request("GET", url, deadline, most)
+                if answer.status == 200 and len(answer.content) <= most:
+                    return answer.content
+                if answer.status not in _REDIRECTS or answer.location is None:
+                    break
+                url = _redirect_target(url, answer.location)
+        except (_LinkFailedError, ValueError):
+            pass
+        raise FetchError(url)
+
+    def _request(self, method: str, url: str, deadline: float, most: int = 0) -> _Response:
         try:
             parts = urlsplit(url)
             host, scheme = parts.hostname or "", parts.scheme.lower()
@@ -155,7 +187,7 @@ class LinkOpener:
             with _TimedConnection(address, port, deadline) as connection:
                 if scheme == "https":
                     connection.encrypt(self.trusted, name)
-                return connection.request(method, name, port, scheme, target)
+                return connection.request(method, name, port, scheme, target, most)
         except ssl.SSLCertVerificationError:
             raise _LinkFailedError(LinkError.CERTIFICATE) from None
         except ConnectionRefusedError:
@@ -226,15 +258,18 @@ class _TimedConnection:
         encrypted.do_handshake()
 
     def request(
-        self, method: str, name: str, port: int, scheme: str, target: str
-    ) -> tuple[int, str | None]:
-        """Send one request; read only the head of the response."""
+        self, method: str, name: str, port: int, scheme: str, target: str, most: int
+    ) -> _Response:
+        """Send one request; read the head of the response and, if `most`, one byte more."""
         connection = http.client.HTTPConnection(name, port)
         connection.default_port = _PORTS[scheme]  # so the Host header has no port
         connection.sock = self._socket
         connection.request(method, target, headers=_HEADERS)
         response = connection.getresponse()
-        return response.status, response.getheader("Location")
+        content = response.read(most + 1) if most and response.status == 200 else b""
+        if most and response.length and len(content) <= most:
+            raise http.client.IncompleteRead(content)  # Cut at the deadline, or by the server.
+        return _Response(response.status, response.getheader("Location"), content)
 
 
 def _redirect_target(url: str, location: str) -> str:

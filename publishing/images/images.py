@@ -33,8 +33,12 @@ _COUNT_ATTEMPT = """
 """
 
 
-def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
-    """Resize an image for mail and store it once. Raises `UnusableImageError`."""
+def store_image(
+    file: bytes, name: str, *, by: uuid.UUID | None, is_counted: bool = True
+) -> UploadedImage:
+    """Resize an image for mail and store it once. Raises `UnusableImageError`.
+
+    An uncounted image has no limit of the hour: its caller has another limit."""
     sha256 = hashlib.sha256(file).digest()
     same = UploadedImage.objects.filter(sha256=sha256)
     # Clear the mark before reading, so that it is not deleted as unused afterwards.
@@ -42,7 +46,8 @@ def store_image(file: bytes, name: str, *, by: uuid.UUID) -> UploadedImage:
     stored = same.defer("content").first()
     if stored is not None:
         return stored
-    count_attempt(by)
+    if is_counted and by is not None:
+        count_attempt(by)
     image = _resize_alone(file)
     # One of two concurrent uploads of a file is kept.
     UploadedImage.objects.bulk_create(

@@ -146,6 +146,10 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
     )
 
 
+def _moved_words(edition: Edition) -> str:
+    return edition.issue.moved_words if edition.version == 1 else ""
+
+
 def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
     edition, status = reading.edition, reading.status
     shown, may = EditionProgress(status), request.user.has_perm
@@ -159,7 +163,7 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         "counts": status.counts,
         "read_at": status.counts.now,
         "progress": shown,
-        "sentence": sentence_of(status, reading.zone),
+        "sentence": _moved_words(edition) or sentence_of(status, reading.zone),
         "is_ours": not status.counts.is_transactional,
         "actions": [
             action

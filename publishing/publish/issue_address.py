@@ -12,12 +12,22 @@ from publishing.models import Issue
 
 ONE_PER_ADDRESS = "one_issue_per_archive_address"
 LONGEST_SLUG = 60
+LONGEST_OLD_SLUG = 71  # with a part of the id, 80
 
 
 def save_new_issue(title: str, *, unlisted: bool) -> Issue:
     """Create an issue with an address from its title."""
     issue = Issue(title=title, unlisted=unlisted, published_unlisted=unlisted)
     _save_at_free_address(issue, _addresses(issue, title))
+    return issue
+
+
+def save_moved_issue(title: str, slug: str, moved_from: str) -> Issue:
+    """Create a moved-in issue at its old address, or near it if that is taken."""
+    issue = Issue(title=title, moved_from=moved_from)
+    words = slugify(slug)[:LONGEST_OLD_SLUG].strip("-")
+    old = (words, f"{words}-{issue.pk.hex[:8]}") if words else _addresses(issue, title)
+    _save_at_free_address(issue, old)
     return issue
 
 

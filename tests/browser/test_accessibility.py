@@ -40,6 +40,7 @@ WITH_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
     {
         "readers acted on": desk_reader_pages.readers_acted_on,
         "settings and export": desk_reader_pages.settings_and_export,
+        "past issues": desk_reader_pages.moving_issues,
         "composer": of_the_desk.composer,
         "pictures": of_the_desk.pictures,
         "publishing": of_the_desk.publishing,

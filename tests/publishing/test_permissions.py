@@ -35,7 +35,11 @@ def _each(app: str, names: str, groups: set[str]) -> dict[str, set[str]]:
 
 # Every address of the desk by name, and the groups that may open it.
 OPEN_TO = {
-    **_each("desk", "publish listing reschedule approve_draft publish_draft welcome", PUBLISHING),
+    **_each(
+        "desk",
+        "publish listing reschedule approve_draft publish_draft welcome move_issues",
+        PUBLISHING,
+    ),
     **_each(
         "desk",
         "write audience drafts draft draft_delete draft_to_markdown draft_preview preview "

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from delivery.postmark.provider_events import Bounced
 from publishing.content.edition_content import Content
+from publishing.moving_in.run import run_next_move
 from publishing.publish.publish import publish
 from subscribers.consent.consent_log import record_consent
 from subscribers.delivery_hooks import RegisteredReaders
@@ -26,6 +27,7 @@ from subscribers.models.consent_record import How
 from subscribers.suppression import manual_suppression
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.browser.web_site import ROOT
+from tests.publishing.moving_in.sample_exports import substack
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 DEMO_LIST = ROOT / "publishing" / "demo_material" / "readers.csv"
@@ -122,10 +124,17 @@ def _imports(author: Any) -> dict[str, SubscriberImport]:
     }
 
 
-def upload(page: Page, name: str, mime_type: str, content: bytes) -> None:
+def upload(
+    page: Page,
+    name: str,
+    mime_type: str,
+    content: bytes,
+    label: str = "File of readers",
+    button: str = "Upload and check",
+) -> None:
     file = {"name": name, "mimeType": mime_type, "buffer": content}
-    page.get_by_label("File of readers").set_input_files(files=[file])  # type: ignore[list-item]
-    page.get_by_role("button", name="Upload and check").click()
+    page.get_by_label(label).set_input_files(files=[file])  # type: ignore[list-item]
+    page.get_by_role("button", name=button).click()
 
 
 def _upload_no_list(page: Page) -> None:
@@ -248,4 +257,37 @@ def settings_and_export(author: Any) -> Pages:
         "deleting a tag": Shown(f"{settings}tags/{tag.pk}/delete/"),
         "no export": Shown("/admin/newsletters/download/"),
         "an export": Shown("/admin/newsletters/download/", export),
+    }
+
+
+def moving_issues(author: Any) -> Pages:
+    """Return the page of past issues in its states."""
+    path = "/admin/newsletters/move/issues/"
+    rows = [{"post_id": f"{n}.{LONGEST[:60]}", "title": LONGEST} for n in range(2)]
+    letter = f'<p>Hi</p><img src="https://pictures.example/{LONGEST[:60]}.png">'
+    export = substack(letter, *rows, {"post_id": "7.x", "audience": "only_paid"})
+
+    def move(page: Page) -> None:
+        upload(page, "substack.zip", "application/zip", export, "Exported file", "Move in")
+        expect(page.get_by_text("The export is queued")).to_be_visible()
+
+    def run(page: Page) -> None:
+        run_next_move(lambda: False)
+        page.reload()
+        expect(page.get_by_text("3 issues were moved in.")).to_be_visible()
+        page.get_by_text("was not public").click()
+
+    def refuse(page: Page) -> None:
+        upload(page, "other.zip", "application/zip", b"no ZIP", "Exported file", "Move in")
+        expect(page.get_by_text("The export is queued")).to_be_visible()
+        run_next_move(lambda: False)
+        page.reload()
+        expect(page.get_by_text("Nothing was moved in.")).to_be_visible()
+
+    return {
+        "no move": Shown(path),
+        "a queued move": Shown(path, move),
+        "a finished move": Shown(path, run),
+        "moved-in issues": Shown("/admin/newsletters/issues/"),
+        "a refused move": Shown(path, refuse),
     }

@@ -1,4 +1,4 @@
-"""A web server on loopback; its paths name the answer: /404, /to?u=…, /head-405."""
+"""A web server on loopback whose paths name the answer: /404, /to?u=…, /bytes-9."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ class LocalWebServer:
                 if name == "drip":
                     self._drip()
                     return
+                content = b"x" * int(name.split("-")[1]) if name.startswith("bytes-") else b""
                 if name == "to":
                     self.send_response(302)
                     self.send_header("Location", parse_qs(parts.query)["u"][0])
@@ -52,8 +53,9 @@ class LocalWebServer:
                     self.send_response(int(name.removeprefix("head-")))
                 else:
                     self.send_response(int(name) if name.isdigit() else 200)
-                self.send_header("Content-Length", "0")
+                self.send_header("Content-Length", str(len(content) + name.endswith("-cut")))
                 self.end_headers()
+                self.wfile.write(content)
 
             def _drip(self) -> None:
                 try:

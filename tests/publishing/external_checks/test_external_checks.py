@@ -11,7 +11,7 @@ from requests.utils import DEFAULT_CA_BUNDLE_PATH
 from publishing.external_checks import cached_results
 from publishing.external_checks.check_letter import CONCURRENCY, MAX_LINKS, open_links
 from publishing.external_checks.domain_records import DnsStatus, NameServers, look_up_domain
-from publishing.external_checks.open_link import LinkError, LinkOpener, LinkResult
+from publishing.external_checks.open_link import FetchError, LinkError, LinkOpener, LinkResult
 from publishing.external_checks.ssrf_guard import is_public
 from publishing.models import ExternalCheck
 from tests.publishing.external_checks.fake_name_server import LocalNameServer
@@ -193,6 +193,49 @@ def test_certificate_must_match_the_name_in_the_link(opened):
     assert by_address.is_ok
     assert by_name.error is LinkError.CERTIFICATE
     assert untrusted.error is LinkError.CERTIFICATE
+
+
+@pytest.fixture
+def fetch(names):
+    """Fetch from a web server with the tests' certificate; only its host is allowed."""
+    trusted = ssl.create_default_context(cafile=CERTIFICATE)
+    with LocalWebServer(CERTIFICATE) as site:
+        host = f"127.0.0.1:{site.port}"
+
+        def fetch_it(url, **otherwise):
+            one = opener(names, trusted=trusted, **otherwise)
+            return one.fetch(url.format(host=host), hosts={host}, most=9, deadline=in_time())
+
+        yield fetch_it
+
+
+def test_file_is_fetched_up_to_its_limit(fetch):
+    assert fetch("https://{host}/bytes-9") == b"x" * 9
+    with pytest.raises(FetchError):
+        fetch("https://{host}/bytes-10")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://{host}/bytes-9",
+        "https://other.test/bytes-9",
+        "https://{host}@other.test/bytes-9",
+        "https://{host}/to?u=https://letters.test/bytes-9",
+        "https://{host}/to?u=http://{host}/bytes-9",
+        "https://{host}/bytes-5-cut",
+        "https://{host}/404",
+        "https://[",
+    ],
+)
+def test_file_of_another_host_is_not_fetched(fetch, url):
+    with pytest.raises(FetchError):
+        fetch(url)
+
+
+def test_file_at_a_private_address_is_not_fetched(fetch):
+    with pytest.raises(FetchError):
+        fetch("https://{host}/bytes-9", is_allowed=is_public)
 
 
 PRIVATE = """

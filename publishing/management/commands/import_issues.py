@@ -1,0 +1,78 @@
+"""`manage.py import_issues FILE`: move in the past issues of another product."""
+
+import json
+from argparse import ArgumentParser
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from publishing.activity.record_activity import record_move
+from publishing.management.commands.publish import active_author
+from publishing.models import IssueMove
+from publishing.moving_in import run
+from publishing.moving_in.past_issue import UnusableExportError
+from publishing.moving_in.read_export import Export
+from publishing.moving_in.report_sentences import refusal_sentence, report_lines
+
+
+class Command(BaseCommand):
+    """Move in the issues and print the report. The last line is JSON."""
+
+    help = _("Move in the past issues of Substack, Ghost or Buttondown. None is mailed.")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", metavar="FILE", type=Path)
+        parser.add_argument("--site", default="", help=_("the address of your Ghost site"))
+        parser.add_argument(
+            "--author", help=_("the author's user name (default: the only superuser)")
+        )
+        parser.add_argument("--dry-run", action="store_true", help=_("only report the result"))
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["file"]
+        try:
+            with path.open("rb") as file:
+                if options["dry_run"]:
+                    move = _examine(Export(file, run.site_address(options["site"])), path.name)
+                else:
+                    author = active_author(options["author"])
+                    with transaction.atomic():
+                        move = run.request_move(file, path.name, options["site"], author)
+                        record_move(author, move)
+                    run.run_next_move(lambda: False)
+                    move.refresh_from_db()
+        except OSError as error:
+            sentence = _("Homing cannot read {path}: {error}.")
+            raise CommandError(sentence.format(path=path, error=error.strerror)) from error
+        except run.MoveRefusedError as error:
+            raise CommandError(refusal_sentence(error.code)) from None
+        except UnusableExportError as error:
+            raise CommandError(refusal_sentence(error.code, error.detail)) from None
+        if move.refusal:
+            raise CommandError(refusal_sentence(**move.refusal))
+        if move.is_running:
+            self.stderr.write(_("A worker moves in the issues. Its page shows the progress."))
+        for sentence, titles in report_lines(move):
+            self.stdout.write(sentence)
+            for title in titles:
+                self.stdout.write(f"  {title}")
+        # Scripts rely on these keys.
+        answer = {"move": move.pk, "state": move.state, "issues": move.total, **move.counts}
+        self.stdout.write(json.dumps(answer))
+
+
+def _examine(export: Export, name: str) -> IssueMove:
+    """Return what a move would do, unsaved. No picture is fetched."""
+    counts, notes = Counter[str](), []
+    for past in export.issues:
+        outcome, _content, _player = run.prepare(export, past, lambda address: (address, 0, 0))
+        counts[outcome] += 1
+        if outcome not in (run.MOVED, run.KNOWN):
+            notes.append([outcome, past.title, ""])
+    total = len(export.issues)
+    state = IssueMove.State.FINISHED
+    return IssueMove(filename=name, state=state, total=total, counts=dict(counts), notes=notes)

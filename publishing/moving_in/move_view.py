@@ -1,0 +1,61 @@
+"""The page “Move in past issues”: upload an export, watch it, read the report."""
+
+from typing import IO, cast
+
+from django.conf import settings
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods
+
+from publishing.activity.record_activity import record_move
+from publishing.desk_access import desk_page, may_publish, user_id_of
+from publishing.moving_in import run
+from publishing.moving_in.report_sentences import refusal_sentence, report_lines
+from subscribers.files.bounded_upload import BoundedUpload
+from subscribers.links.see_other import see_other
+
+
+# Checking the CSRF token reads the whole form, so the upload gets its limit first.
+@csrf_exempt
+@may_publish
+@require_http_methods(["GET", "HEAD", "POST"])
+def move_page(request: HttpRequest) -> HttpResponse:
+    """Show the newest move; on POST store an export for a worker."""
+    bounded = BoundedUpload(settings.IMPORT_MAX_MB * 1024 * 1024)
+    request.upload_handlers = [bounded]
+    return _move(request, bounded)
+
+
+@csrf_protect
+def _move(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
+    if request.method != "POST":
+        return _page(request)
+    files = request.FILES.getlist("file")
+    if bounded.is_over:
+        return _page(request, refusal_sentence("too_large"))
+    if len(files) != 1:
+        return _page(request, _("Choose one file."))
+    [file] = files
+    try:
+        with transaction.atomic():
+            content = cast("IO[bytes]", file.file)
+            site, by = request.POST.get("site", ""), user_id_of(request)
+            record_move(by, run.request_move(content, file.name or "export", site, by))
+    except run.MoveRefusedError as error:
+        return _page(request, refusal_sentence(error.code))
+    return see_other(request.path)
+
+
+def _page(request: HttpRequest, error: str = "") -> HttpResponse:
+    move = run.newest_move()
+    context = {
+        "move": move,
+        "lines": report_lines(move) if move else [],
+        "refusal": refusal_sentence(**move.refusal) if move and move.refusal else "",
+        "error": error,
+        "site": request.POST.get("site", "") if error else "",
+        "most_mb": settings.IMPORT_MAX_MB,
+    }
+    return desk_page(request, "publishing/move_issues.html", context, status=400 if error else 200)

@@ -1,0 +1,98 @@
+"""A past issue of another product, as its export describes it. Pure."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from django.utils.dateparse import parse_datetime
+
+# Bytes of a letter in an export. Homing's own limit applies after cleaning.
+LONGEST_LETTER = 5 * 1024**2
+
+
+class Product(StrEnum):
+    """The products whose past issues can be moved in."""
+
+    SUBSTACK = "substack"
+    GHOST = "ghost"
+    BUTTONDOWN = "buttondown"
+
+
+NAMES = {Product.SUBSTACK: "Substack", Product.GHOST: "Ghost", Product.BUTTONDOWN: "Buttondown"}
+
+# The hosts of pictures. For Ghost it is the author's own host.
+PICTURE_HOSTS = {
+    Product.SUBSTACK: frozenset(
+        {"substackcdn.com", "cdn.substack.com", "substack-post-media.s3.amazonaws.com"}
+    ),
+    Product.GHOST: frozenset[str](),
+    Product.BUTTONDOWN: frozenset({"assets.buttondown.email", "assets.buttondown.com"}),
+}
+
+
+class Skip(StrEnum):
+    """Why an issue is not moved in."""
+
+    DRAFT = "draft"
+    NOT_PUBLIC = "not_public"
+    NOT_AN_ISSUE = "not_an_issue"
+    NO_LETTER = "no_letter"
+    NO_DATE = "no_date"
+    TOO_LONG = "too_long"
+    UNREADABLE = "unreadable"
+
+
+class UnusableExportError(Exception):
+    """Homing cannot read the export. `code` says why."""
+
+    def __init__(self, code: str, detail: str = "") -> None:
+        super().__init__(code)
+        self.code = code
+        self.detail = detail
+
+
+class SkipIssueError(Exception):
+    """The issue turned out to be one that is not moved in."""
+
+    def __init__(self, reason: Skip) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class PastIssue:
+    """One issue; `key` is its id at the product, and `source` where its letter is."""
+
+    key: str
+    slug: str
+    title: str
+    subtitle: str = ""
+    published_at: datetime | None = None
+    skip: Skip | None = None
+    source: str = field(default="", repr=False)
+    is_markdown: bool = False
+
+    def refusal(self, now: datetime) -> Skip | None:
+        """Return why it is not moved in; None if it is."""
+        if self.skip is None and self.published_at is None:
+            return Skip.NO_DATE
+        if self.published_at and self.published_at > now:
+            return self.skip or Skip.DRAFT
+        return self.skip
+
+
+def parse_date(text: object) -> datetime | None:
+    """Parse a date of an export. Without a zone it is in UTC; None if it is none."""
+    if isinstance(text, int) and not isinstance(text, bool):
+        try:
+            return datetime.fromtimestamp(text / 1000, UTC)
+        except (ValueError, OverflowError, OSError):
+            return None
+    try:
+        found = parse_datetime(str(text or "").strip())
+    except ValueError:
+        return None
+    if found is None:
+        return None
+    aware = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return aware if aware.year > 1970 else None  # Conversions near year 1 overflow.

@@ -1,0 +1,125 @@
+"""The words of a move: why a file was refused, and what became of its issues."""
+
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from delivery.humanise import digits
+from publishing.models import IssueMove
+
+TITLES_SHOWN = 50
+
+_REFUSALS: Mapping[str, Promise] = {
+    "needs_approval": gettext_lazy(
+        "This newsletter requires a second person's approval, and moved-in issues appear without "
+        "one. Ask your administrator to turn approval off while you move."
+    ),
+    "already_running": gettext_lazy("Another export is being moved in. Wait until it has ended."),
+    "site_invalid": gettext_lazy("Write your site's address like this: https://news.example.org."),
+    "site_missing": gettext_lazy(
+        "This is an export of Ghost. Upload it again together with your site's address, because "
+        "its pictures are there."
+    ),
+    "empty": gettext_lazy("This export has no issues."),
+    "too_many": gettext_lazy("This export has more than 20,000 issues. Split it."),
+    "too_large": gettext_lazy(
+        "This file is too large. The limits are {most} MB, and 64 MB for JSON."
+    ),
+    "unknown": gettext_lazy(
+        "Homing does not know this file. Upload the ZIP file of Substack or Buttondown, or the "
+        "JSON file of Ghost."
+    ),
+}
+
+
+def refusal_sentence(code: str, detail: str = "") -> str:
+    """Say why a file was refused."""
+    return str(_REFUSALS.get(code, detail)).format(most=settings.IMPORT_MAX_MB) or detail
+
+
+def _count_sentence(code: str, n: int) -> str:
+    sentences = {
+        "moved": ngettext("{n} issue was moved in.", "{n} issues were moved in.", n),
+        "known": ngettext(
+            "{n} issue had been moved in before.", "{n} issues had been moved in before.", n
+        ),
+        "draft": ngettext(
+            "{n} draft or scheduled issue was left out.",
+            "{n} drafts and scheduled issues were left out.",
+            n,
+        ),
+        "not_public": ngettext(
+            "{n} issue was left out because it was not public: for paying readers, for some "
+            "readers, or only mailed.",
+            "{n} issues were left out because they were not public: for paying readers, for some "
+            "readers, or only mailed.",
+            n,
+        ),
+        "not_an_issue": ngettext(
+            "{n} page or thread was left out.", "{n} pages and threads were left out.", n
+        ),
+        "no_letter": ngettext(
+            "{n} issue was left out because the export has no text of it.",
+            "{n} issues were left out because the export has no text of them.",
+            n,
+        ),
+        "no_date": ngettext(
+            "{n} issue was left out because it has no date.",
+            "{n} issues were left out because they have no date.",
+            n,
+        ),
+        "too_long": ngettext(
+            "{n} issue was left out because it is too long.",
+            "{n} issues were left out because they are too long.",
+            n,
+        ),
+        "unreadable": ngettext(
+            "{n} issue was left out because its file in the ZIP is damaged or too large.",
+            "{n} issues were left out because their files in the ZIP are damaged or too large.",
+            n,
+        ),
+        "picture_kept": ngettext(
+            "{n} picture could not be copied. It keeps its old address and may vanish there.",
+            "{n} pictures could not be copied. They keep their old addresses and may vanish there.",
+            n,
+        ),
+        "player_left_out": ngettext(
+            "{n} issue had an embedded player, which was left out.",
+            "{n} issues had embedded players, which were left out.",
+            n,
+        ),
+        "other_address": ngettext(
+            "{n} issue has another address, because its old one is taken or not valid here.",
+            "{n} issues have other addresses, because their old ones are taken or not valid here.",
+            n,
+        ),
+    }
+    return sentences[code].format(n=digits(n))
+
+
+ORDER = (
+    *("moved", "known", "not_public", "draft", "not_an_issue", "no_letter", "no_date", "too_long"),
+    *("unreadable", "picture_kept", "player_left_out", "other_address"),
+)
+
+
+def report_lines(move: IssueMove) -> list[tuple[str, list[str]]]:
+    """Return a sentence for each result, with the first titles that it is about."""
+    return [
+        (
+            _count_sentence(code, move.counts[code]),
+            [_line(title, detail) for found, title, detail in move.notes if found == code][
+                :TITLES_SHOWN
+            ],
+        )
+        for code in ORDER
+        if move.counts.get(code)
+    ]
+
+
+def _line(title: str, detail: str) -> str:
+    title = title or _("Untitled")
+    return f"{title}: {detail}" if detail else title

@@ -1,0 +1,237 @@
+"""Move in the issues of an uploaded export: one worker under a lease.
+
+A killed worker's move continues after the last issue that was settled."""
+
+import logging
+import tempfile
+import uuid
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import islice
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import IntegrityError, connection, reset_queries, transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from delivery.tasks.background_tasks import BackgroundTask
+from publishing.approval.approval import needs_approval
+from publishing.content.edition_content import Content
+from publishing.external_checks.domain_records import NameServers
+from publishing.external_checks.open_link import LinkOpener
+from publishing.models import IssueMove, IssueMovePiece
+from publishing.moving_in.clean_letter import Take, clean_letter
+from publishing.moving_in.past_issue import PastIssue, SkipIssueError, UnusableExportError
+from publishing.moving_in.read_export import Export
+from publishing.moving_in.store_issue import content_of, is_known, store_issue
+from publishing.moving_in.take_pictures import PictureTaker
+
+logger = logging.getLogger(__name__)
+
+State = IssueMove.State
+LONGEST_SITE = 300
+LONGEST_PIECE = 1024 * 1024  # bytes
+# Longer than fetching and resizing one picture.
+LEASE = timedelta(seconds=120)
+MAX_STALLED = 20  # claims
+MOST_NOTES = 1_000
+MOVED, KNOWN = "moved", "known"
+PICTURE_KEPT, PLAYER_LEFT_OUT, OTHER_ADDRESS = "picture_kept", "player_left_out", "other_address"
+
+OpenerMaker = Callable[[], LinkOpener]
+
+
+class _LeaseLostError(Exception):
+    """Another worker has the move, or this worker is stopping."""
+
+
+class MoveRefusedError(Exception):
+    """The file was not taken. `code` says why."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def request_move(file: IO[bytes], filename: str, site: str, by: uuid.UUID | None) -> IssueMove:
+    """Store an export for a worker, in the caller's transaction.
+
+    Raises `MoveRefusedError` if approval is required or another move is open."""
+    if needs_approval():
+        raise MoveRefusedError("needs_approval")
+    site = site_address(site)
+    if file.seek(0, 2) > settings.IMPORT_MAX_MB * 1024 * 1024:
+        raise MoveRefusedError("too_large")
+    file.seek(0)
+    try:
+        with transaction.atomic():
+            move = IssueMove.objects.create(
+                filename=filename[-255:].replace("\0", ""), site=site, requested_by_id=by
+            )
+    except IntegrityError:
+        raise MoveRefusedError("already_running") from None
+    for number, piece in enumerate(iter(lambda: file.read(LONGEST_PIECE), b"")):
+        IssueMovePiece.objects.create(move=move, number=number, content=piece)
+        reset_queries()  # Django keeps them in debug mode, and with them the whole file.
+    return move
+
+
+def site_address(site: str) -> str:
+    """Return the address of a site without a trailing slash; empty stays empty."""
+    site = site.strip()
+    address = site if not site or "://" in site else f"https://{site}"
+    try:
+        parts = urlsplit(address)
+        is_web = parts.scheme in ("https", "http") and bool(parts.hostname) and "@" not in address
+    except ValueError:
+        is_web = False
+    if site and (not is_web or len(address) > LONGEST_SITE):
+        raise MoveRefusedError("site_invalid")
+    return address.replace("\0", "").rstrip("/").replace("http://", "https://", 1)
+
+
+def newest_move() -> IssueMove | None:
+    """Load the newest move; None if there was none."""
+    return IssueMove.objects.order_by("-pk").first()
+
+
+def is_due() -> bool:
+    """Whether a move waits for a worker."""
+    return IssueMove.objects.filter(state__in=(State.WAITING, State.RUNNING)).exists()
+
+
+def run_next_move(
+    is_stopping: Callable[[], bool],
+    make_opener: OpenerMaker = lambda: LinkOpener(NameServers()),
+) -> bool:
+    """Claim and run the next due move; False if nothing is due."""
+    move = _claim(uuid.uuid4())
+    if move is None:
+        return False
+    try:
+        if move.stalled > MAX_STALLED:
+            _end(move, State.FAILED)
+            return True
+        with tempfile.TemporaryFile(prefix="homing-move-") as file:
+            _unpack(move, file)
+            _run(move, file, is_stopping, make_opener())
+    except UnusableExportError as error:
+        _end(move, State.REFUSED, refusal={"code": error.code, "detail": error.detail})
+    except _LeaseLostError:
+        logger.info("move %d has another lease now, or its worker stops", move.pk)
+        _leased(move).update(state=State.WAITING, owner=None, lease_until=None)
+    return True
+
+
+MOVE_TASK = BackgroundTask("past issues", run_next_move, is_due)
+
+
+def prepare(export: Export, past: PastIssue, take: Take) -> tuple[str, Content | None, bool]:
+    """Return the outcome, the content to move in, and whether a player was left out."""
+    if is_known(export.product, past):
+        return KNOWN, None, False
+    try:
+        if reason := past.refusal(timezone.now()):
+            raise SkipIssueError(reason)
+        html, has_player = clean_letter(export.product, export.letter_of(past), take)
+        return MOVED, content_of(past, html), has_player
+    except SkipIssueError as skipped:
+        return skipped.reason.value, None, False
+
+
+def _run(
+    move: IssueMove, file: IO[bytes], is_stopping: Callable[[], bool], opener: LinkOpener
+) -> None:
+    export = Export(file, move.site)
+
+    def heartbeat() -> None:
+        if is_stopping() or not _leased(move).update(lease_until=Now() + LEASE):
+            raise _LeaseLostError
+
+    _leased(move).update(product=export.product, total=len(export.issues))
+    pictures = PictureTaker(export, opener, move.requested_by_id, heartbeat)
+    for past in islice(export.issues, move.done, None):
+        heartbeat()
+        _move_one(move, export, past, pictures)
+        reset_queries()
+    _end(move, State.FINISHED)
+    logger.info("move %d has ended: %s", move.pk, move.counts)
+
+
+def _move_one(move: IssueMove, export: Export, past: PastIssue, pictures: PictureTaker) -> None:
+    counts, notes = Counter(move.counts), list(move.notes)
+
+    def note(code: str, detail: str = "") -> None:
+        counts[code] += 1
+        if code not in (MOVED, KNOWN) and len(notes) < MOST_NOTES:
+            notes.append([code, past.title[:200], detail[:500]])
+
+    pictures.kept.clear()
+    outcome, content, has_player = prepare(export, past, pictures.take)
+    note(outcome)
+    if content is not None:
+        for address in pictures.kept:
+            note(PICTURE_KEPT, address)
+        if has_player:
+            note(PLAYER_LEFT_OUT)
+    with transaction.atomic():
+        if content is not None:
+            issue = store_issue(export.product, past, content, by=move.requested_by_id)
+            if past.slug and issue.slug != past.slug:
+                note(OTHER_ADDRESS, issue.slug)
+        _save(move, counts, notes)
+
+
+def _save(move: IssueMove, counts: Counter[str], notes: list[Any]) -> None:
+    """Settle one issue together with what was stored of it."""
+    move.counts, move.notes, move.done = dict(counts), notes, move.done + 1
+    progress = {"counts": move.counts, "notes": notes, "done": move.done, "stalled": 0}
+    if not _leased(move).filter(done=move.done - 1).update(lease_until=Now() + LEASE, **progress):
+        raise _LeaseLostError
+
+
+def _unpack(move: IssueMove, file: IO[bytes]) -> None:
+    pieces = IssueMovePiece.objects.filter(move=move).values_list("content", flat=True)
+    number = 0
+    while piece := pieces.filter(number=number).first():
+        file.write(bytes(piece))
+        number += 1
+    file.seek(0)
+
+
+def _claim(owner: uuid.UUID) -> IssueMove | None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE issue_move SET state = 'running', owner = %s, epoch = epoch + 1,
+                   stalled = stalled + 1,
+                   lease_until = clock_timestamp() + make_interval(secs => %s)
+             WHERE id = (SELECT id FROM issue_move
+                          WHERE state IN ('waiting', 'running')
+                            AND (lease_until IS NULL OR lease_until < clock_timestamp())
+                          ORDER BY id LIMIT 1
+                          FOR UPDATE SKIP LOCKED)
+            RETURNING id
+            """,
+            [owner, LEASE.total_seconds()],
+        )
+        row = cursor.fetchone()
+    return IssueMove.objects.get(pk=row[0]) if row else None
+
+
+def _leased(move: IssueMove) -> QuerySet[IssueMove]:
+    return IssueMove.objects.filter(
+        pk=move.pk, owner=move.owner, epoch=move.epoch, state=State.RUNNING
+    )
+
+
+def _end(move: IssueMove, state: str, **more: Any) -> None:
+    with transaction.atomic():
+        ended = {"state": state, "finished_at": Now(), "owner": None, "lease_until": None}
+        if not _leased(move).update(**ended, **more):
+            raise _LeaseLostError
+        IssueMovePiece.objects.filter(move=move).delete()

@@ -1,0 +1,76 @@
+"""Store a past issue in the archive. It is never mailed."""
+
+import uuid
+
+from django.conf import settings
+from django.db.models.functions import Now
+from django.urls import reverse
+
+from delivery.models import Edition
+from publishing.content.compose_content import edition_columns
+from publishing.content.edition_content import (
+    LONGEST_PREHEADER,
+    LONGEST_TITLE,
+    Content,
+    find_problems,
+)
+from publishing.content.text_part import html_to_text
+from publishing.editions.audience import NOBODY
+from publishing.models import Issue, MovedIssue
+from publishing.moving_in.past_issue import PastIssue, Product, Skip, SkipIssueError
+from publishing.publish.issue_address import save_moved_issue
+
+LONGEST_KEY = 100
+
+
+def key_of(product: Product, past: PastIssue) -> str:
+    """Return the key under which an issue is moved in once."""
+    return f"{product} {(past.key or past.slug)[:LONGEST_KEY]}"
+
+
+def is_known(product: Product, past: PastIssue) -> bool:
+    """Whether an earlier move brought this issue in."""
+    return MovedIssue.objects.filter(pk=key_of(product, past)).exists()
+
+
+def content_of(past: PastIssue, html: str) -> Content:
+    """Return the content of a cleaned letter. Raises `SkipIssueError`."""
+    title = _one_line(past.title, LONGEST_TITLE)
+    content = Content.from_input(
+        title or "…",
+        html,
+        html_to_text(html).replace("{{", "{ {"),
+        _one_line(past.subtitle, LONGEST_PREHEADER),
+    )
+    problems = find_problems(content)
+    if problems:
+        is_empty = not content.html.strip()
+        raise SkipIssueError(Skip.NO_LETTER if is_empty else Skip.TOO_LONG)
+    return content
+
+
+def store_issue(
+    product: Product, past: PastIssue, content: Content, *, by: uuid.UUID | None
+) -> Issue:
+    """Create an issue at its old date, in the caller's transaction."""
+    at = past.published_at or Now()
+    issue = save_moved_issue(content.plain_title, past.slug, product.value)
+    MovedIssue.objects.create(key=key_of(product, past), issue=issue)
+    Edition.objects.create(
+        issue=issue,
+        version=1,
+        kind=Edition.Kind.NEWSLETTER,
+        goes_to=NOBODY,
+        audience=0,
+        author_id=by,
+        published_at=at,
+        held_until=at,
+        archive_url=settings.SITE_URL + reverse("archive:issue", args=[issue.slug]),
+        **edition_columns(content),
+    )
+    return issue
+
+
+def _one_line(text: str, longest: int) -> str:
+    words = " ".join(text.replace("{{", "{ {").split())
+    return words if len(words) <= longest else f"{words[: longest - 1]}…"

@@ -1,0 +1,123 @@
+"""Take the pictures of moved-in issues: from the ZIP, or from the product's hosts."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit, urlunsplit
+from uuid import UUID
+
+from publishing.external_checks.open_link import FetchError, LinkOpener
+from publishing.images.image_limits import MOST_BYTES
+from publishing.images.images import address_of, store_image
+from publishing.images.resize_image import UnusableImageError
+from publishing.moving_in.clean_letter import is_pixel
+from publishing.moving_in.read_export import Export
+from subscribers.files.zip_entries import UnusableZipError
+
+MOST_FETCHED = 5_000
+FETCH_TIMEOUT_S = 20.0
+# For all pictures that one worker fetches. Later pictures keep their addresses.
+ALL_FETCHES_S = 3600.0
+_SUBSTACK_MEDIA = "substack-post-media.s3.amazonaws.com"
+
+Taken = tuple[str, int, int] | None
+
+
+@dataclass(slots=True)
+class PictureTaker:
+    """Takes each picture once; `kept` are those that keep their old address."""
+
+    export: Export
+    opener: LinkOpener
+    by: UUID | None
+    heartbeat: Callable[[], None]  # called before each picture; may raise
+    kept: list[str] = field(default_factory=list)
+    _known: dict[str, Taken] = field(default_factory=dict)
+    _in_zip: dict[str, list[str]] = field(default_factory=dict)
+    _fetched: int = 0
+    _fetched_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        for path in self.export.entries.paths if self.export.entries else ():
+            self._in_zip.setdefault(path.rpartition("/")[2], []).append(path)
+
+    def take(self, address: str) -> Taken:
+        """Return the address and size of the stored picture; None if it is a pixel.
+
+        A picture that cannot be stored keeps its address and has no size."""
+        if address.startswith("data:"):
+            return address, 0, 0
+        if not address:
+            return None
+        if address.startswith("http://"):
+            address = f"https://{address.removeprefix('http://')}"
+        if address not in self._known:
+            self._known[address] = self._take(address)
+        taken = self._known[address]
+        if taken is not None and taken[0] == address:
+            self.kept.append(address)
+        return taken
+
+    def _take(self, address: str) -> Taken:
+        self.heartbeat()
+        for candidate in _candidates(address):
+            content = self._from_zip(candidate) or self._fetch(candidate)
+            if content is None:
+                continue
+            name = unquote(urlsplit(candidate).path).rpartition("/")[2]
+            try:
+                image = store_image(content, name, by=self.by, is_counted=False)
+            except UnusableImageError:
+                continue
+            if is_pixel(image.width, image.height):
+                return None
+            return address_of(image), image.width, image.height
+        return address, 0, 0
+
+    def _from_zip(self, address: str) -> bytes | None:
+        path = unquote(urlsplit(address).path)
+        same_name = self._in_zip.get(path.rpartition("/")[2], [])
+        found = [one for one in same_name if one.endswith(path.lstrip("/"))] or same_name
+        if len(found) != 1 or self.export.entries is None:
+            return None
+        try:
+            return self.export.entries.read(found[0], MOST_BYTES)
+        except UnusableZipError:
+            return None
+
+    def _fetch(self, address: str) -> bytes | None:
+        if urlsplit(address).netloc.lower() not in self.export.hosts:
+            return None
+        if self._fetched >= MOST_FETCHED or self._fetched_s > ALL_FETCHES_S:
+            return None
+        self._fetched += 1
+        begin = time.monotonic()
+        try:
+            return self.opener.fetch(
+                address,
+                hosts=self.export.hosts,
+                most=MOST_BYTES,
+                deadline=begin + FETCH_TIMEOUT_S,
+            )
+        except FetchError:
+            return None
+        finally:
+            self._fetched_s += time.monotonic() - begin
+
+
+def _candidates(address: str) -> list[str]:
+    """Return the addresses of a picture, the original before resized copies."""
+    found = []
+    resized = "/image/fetch/" in address
+    for one in ([unquote(address.rpartition("/")[2])] if resized else []) + [address]:
+        try:
+            parts = urlsplit(one)
+            host = parts.hostname or ""
+        except ValueError:
+            continue
+        if host.startswith("bucketeer-") and host.endswith(".s3.amazonaws.com"):
+            # This store is gone, but its paths work in the present one.
+            one = urlunsplit(("https", _SUBSTACK_MEDIA, parts.path, "", ""))
+        if parts.scheme == "https" and host:
+            found.append(one)
+    return found

@@ -1,0 +1,48 @@
+"""Guards of moved-in issues: never mailed, only public ones, clean, each once."""
+
+from tests.guards.notation import guards
+
+GUARDS = guards(r"""
+a moved-in issue goes to nobody
+    store_issue: goes_to=«NOBODY → "everyone"»,
+    test_a_moved_in_issue_is_never_mailed
+a correction of a moved-in issue goes to nobody unless the author says so
+    default_goes_to: if «newest is not None and newest.issue.moved_from and newest.goes_to == NOBODY
+        → False»:
+    test_a_correction_of_a_moved_in_issue_mails_nobody
+only an audience of everyone is public at Substack
+    Export._substack: (_word(row, "audience").lower() «!= "everyone" → == "only_paid"»,
+    test_an_issue_that_is_not_public_stays_out
+a letter with a paywall is not published
+    _cleaned: if «_PAYWALL_CLASS in classes → False»:
+    test_a_letter_with_a_paywall_stays_out
+a letter of another product is sanitised
+    clean_letter: html = «sanitise_html(» "".join(_cleaned(product, normalise(letter), take)) «)»
+    test_the_letter_loses_everything_of_the_old_product
+forms and widgets of another product are removed
+    _instead: if «tag in _REMOVED_TAGS or classes & _REMOVED_CLASSES[product] → False»:
+    test_the_letter_loses_everything_of_the_old_product
+braces of another product are no merge fields
+    clean_letter: return «html.replace("{{", "{&#123;") → html», "<iframe" in letter
+    test_the_letter_loses_everything_of_the_old_product
+pictures are fetched only from the product's hosts
+    PictureTaker._fetch: if «urlsplit(address).netloc.lower() not in self.export.hosts → False»:
+    test_a_picture_that_cannot_be_fetched_keeps_its_address
+each redirect of a picture must stay on these hosts
+    LinkOpener.fetch: if «not url.startswith("https://") or urlsplit(url).netloc.lower() not in
+        hosts → False»:
+    test_file_of_another_host_is_not_fetched
+a fetched file is limited
+    LinkOpener.fetch: if answer.status == 200 «and len(answer.content) <= most»:
+    test_file_is_fetched_up_to_its_limit
+an issue and its checkpoint are stored together
+    _save: if «not → bool(» _leased(move).filter(done=move.done - 1).update(
+        lease_until=Now() + LEASE, **progress) «→ ) is None»:
+    test_a_worker_that_lost_its_lease_moves_nothing_in
+an issue is moved in once
+    prepare: if «is_known(export.product, past) → False»:
+    test_the_same_export_again_creates_nothing
+an entry of a ZIP file beyond its limit is not unpacked
+    ZipEntries.read: if «entry.file_size > most → False»:
+    test_an_entry_beyond_its_limit_is_not_unpacked
+""")
