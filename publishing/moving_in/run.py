@@ -168,7 +168,7 @@ def _move_one(move: IssueMove, export: Export, past: PastIssue, pictures: Pictur
     def note(code: str, detail: str = "") -> None:
         counts[code] += 1
         if code not in (MOVED, KNOWN) and len(notes) < MOST_NOTES:
-            notes.append([code, past.title[:200], detail[:500]])
+            notes.append([code, (past.title or past.slug)[:200], detail[:500]])
 
     pictures.kept.clear()
     outcome, content, has_player = prepare(export, past, pictures.take)

@@ -72,7 +72,7 @@ def _examine(export: Export, name: str) -> IssueMove:
         outcome, _content, _player = run.prepare(export, past, lambda address: (address, 0, 0))
         counts[outcome] += 1
         if outcome not in (run.MOVED, run.KNOWN):
-            notes.append([outcome, past.title, ""])
+            notes.append([outcome, past.title or past.slug, ""])
     total = len(export.issues)
     state = IssueMove.State.FINISHED
     return IssueMove(filename=name, state=state, total=total, counts=dict(counts), notes=notes)

@@ -197,14 +197,15 @@ def test_certificate_must_match_the_name_in_the_link(opened):
 
 @pytest.fixture
 def fetch(names):
-    """Fetch from a web server with the tests' certificate; only its host is allowed."""
+    """Fetch from two web servers with the tests' certificate; `host` alone is allowed."""
     trusted = ssl.create_default_context(cafile=CERTIFICATE)
-    with LocalWebServer(CERTIFICATE) as site:
-        host = f"127.0.0.1:{site.port}"
+    with LocalWebServer(CERTIFICATE) as site, LocalWebServer(CERTIFICATE) as another:
+        host, other = f"127.0.0.1:{site.port}", f"127.0.0.1:{another.port}"
 
         def fetch_it(url, **otherwise):
             one = opener(names, trusted=trusted, **otherwise)
-            return one.fetch(url.format(host=host), hosts={host}, most=9, deadline=in_time())
+            address = url.format(host=host, other=other)
+            return one.fetch(address, hosts={host}, most=9, deadline=in_time())
 
         yield fetch_it
 
@@ -219,9 +220,9 @@ def test_file_is_fetched_up_to_its_limit(fetch):
     "url",
     [
         "http://{host}/bytes-9",
-        "https://other.test/bytes-9",
-        "https://{host}@other.test/bytes-9",
-        "https://{host}/to?u=https://letters.test/bytes-9",
+        "https://{other}/bytes-9",
+        "https://{host}@{other}/bytes-9",
+        "https://{host}/to?u=https://{other}/bytes-9",
         "https://{host}/to?u=http://{host}/bytes-9",
         "https://{host}/bytes-5-cut",
         "https://{host}/404",

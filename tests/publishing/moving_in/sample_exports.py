@@ -17,7 +17,7 @@ SUBSTACK_HEADER = (
     "post_id,post_date,is_published,email_sent_at,inbox_sent_at,type,audience,title,subtitle,"
     "podcast_url"
 )
-LETTER = f"""<p>The swifts <em>left</em>.</p>
+LETTER = f"""<p>The swifts <em onclick="alert(2)">left</em>.</p>
 <div class="subscription-widget-wrap"><div class="subscription-widget"><p>Thanks for reading!</p>
 <form><input name="email"><button>Subscribe</button></form></div></div>
 <p class="button-wrapper"><a class="button" href="%%share_url%%"><span>Share</span></a></p>
