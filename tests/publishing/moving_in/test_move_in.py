@@ -4,6 +4,7 @@ import io
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from tests.publishing.moving_in.sample_exports import (
     buttondown,
     ghost,
     substack,
+    zipped,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -99,6 +101,21 @@ def test_pictures_are_copied_from_the_original(author: Any) -> None:
     image = UploadedImage.objects.get()
     assert web.fetched == [MEDIA]
     assert f'src="/pictures/{image.pk}' in letter_of("swifts-leave")
+
+
+def test_galleries_and_players_of_substack_become_pictures_and_links(author: Any) -> None:
+    old = "https://bucketeer-1.s3.amazonaws.com/public/images/swifts.png"
+    gallery = escape(json.dumps({"gallery": {"images": [{"src": old}]}}))
+    video = escape(json.dumps({"videoId": 'a"b'}))
+    web = Web(swifts=SWIFTS)
+    letter = (
+        f'<div class="image-gallery-embed" data-attrs="{gallery}"></div>'
+        f'<div class="youtube-wrap" data-attrs="{video}"></div><p>End</p>'
+    )
+    move(substack(letter), author, web=web)
+    assert web.fetched == [MEDIA]
+    assert 'src="/pictures/' in letter_of("swifts-leave")
+    assert 'href="https://www.youtube.com/watch?v=a%22b"' in letter_of("swifts-leave")
 
 
 def test_pictures_of_the_zip_need_no_fetch(author: Any) -> None:
@@ -198,6 +215,12 @@ def test_buttondown_letters_are_markdown_or_html(author: Any) -> None:
     assert move(content, author).counts == {"moved": 2, "not_public": 1}
     assert letter_of("plain").strip() == "<p>Hi <em>you</em></p>"
     assert "<b>all</b>" in letter_of("rich")
+
+
+def test_lists_of_buttondown_can_be_json(author: Any) -> None:
+    email = {"id": "1", "slug": "a", "subject": "A", "email_type": "public"}
+    emails = json.dumps([email | {"publish_date": "2022-03-04 05:06:07Z"}])
+    assert move(zipped({"x/emails.json": emails, "x/emails/a.md": "Hi"})).counts == {"moved": 1}
 
 
 def test_a_killed_move_continues_with_the_same_result(author: Any) -> None:
