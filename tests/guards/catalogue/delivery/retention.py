@@ -45,7 +45,8 @@ an image that is being uploaded again is skipped, not waited for
 
 # --- Copies ---
 copies are deleted only of an edition that is marked
-    delete_deliveries: «AND (SELECT deliveries_dropped_at IS NOT NULL FROM edition WHERE id = %s)»
+    delete_deliveries: AND «(SELECT deliveries_dropped_at IS NOT NULL FROM edition WHERE id = %s) →
+        %s::bigint IS NOT NULL»
     test_database_refuses_deleting_copies_before_the_edition_is_marked
 evidence of an edition with copies stays
     _delete_evidence: WHERE edition.id = %s «AND deliveries_dropped_at IS NOT NULL»
