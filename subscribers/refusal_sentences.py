@@ -108,6 +108,16 @@ SENTENCES: Mapping[str, StrPromise | str] = {
         "The status of this Mailchimp contact is unknown. The row has no date, and the file was "
         "renamed. Mailchimp’s own file name begins with the status, such as “subscribed_”."
     ),
+    "tag_too_long": _("A tag has {length} characters. At most {longest} are allowed."),
+    "tag_control_characters": _("A tag contains invisible control characters. Remove them."),
+    "tags_too_long": _(
+        "The cell has too many or too long tags. At most {most} tags of {longest} characters are "
+        "allowed."
+    ),
+    "file_has_too_many_tags": _(
+        "The file has more than {most} different tags. If this column has no tags, map it to "
+        "something else."
+    ),
     "substack_deleted": _("Substack deleted this reader’s data."),
     # A file as a whole
     "file_empty": _(
@@ -135,6 +145,7 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     ),
     "map_twice": _("The column “{column}” is mapped twice. Map it once."),
     "map_two_addresses": _("Two columns are mapped to email. Map one."),
+    "map_no_address": _("No column is mapped to the email address. Map one."),
     "map_unknown_column": _("The file has no column “{column}”. Its columns are {columns}."),
     "map_unknown_number": _(
         "The file has no header and no column “{column}”. Name a column by a number from 1 to "

@@ -1,6 +1,7 @@
 """Enqueue transactional mail in the transaction of the request for it."""
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 
 from django.conf import settings
@@ -9,12 +10,14 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.mail.html_and_text import compose_transactional
 from delivery.mail.transactional_mail import ISSUE_BY_KIND, transactional_text
-from delivery.models import Delivery, Edition, Newsletter
+from delivery.models import Edition, Newsletter
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, insert_batches
 from delivery.queue.enqueue import CURRENT_POSITION
 
 AHEAD_OF_ALL = 0
+# The recipient id, address and name, and the values of the edition's merge fields as JSON.
+Copy = tuple[int, str, str, str | None]
 
 # The first edition of a welcome letter's issue has its content. The edition of each later opt-in
 # is a copy, because a reader who returns gets another delivery.
@@ -50,29 +53,32 @@ def request_mail(
         )
     if not recipients:
         return
-    edition = _edition(Edition.Kind(kind), version)
+    copies = [(recipient, address, "", None) for recipient, address in recipients]
+    _insert_copies(_edition(Edition.Kind(kind), version), copies, ahead=ahead)
+
+
+def _insert_copies(edition: Edition, copies: Sequence[Copy], *, ahead: bool) -> None:
     size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
     with connection.cursor() as cursor:
         place = AHEAD_OF_ALL
         if not ahead:
             cursor.execute(CURRENT_POSITION)
             (place,) = cursor.fetchone()
-        for number, start in enumerate(range(0, len(recipients), size)):
-            copies = recipients[start : start + size]
-            batch = _new_batch(cursor, edition.pk, place if ahead else place + number, len(copies))
+        for number, start in enumerate(range(0, len(copies), size)):
+            some = copies[start : start + size]
+            batch = _new_batch(cursor, edition.pk, place if ahead else place + number, len(some))
             cursor.execute(
                 """
-                INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, outcome)
-                SELECT %s, recipient, %s, %s, address, 'waiting'
-                FROM unnest(%s::bigint[], %s::text[]) AS copy (recipient, address)
+                INSERT INTO delivery (issue_id, recipient_id, version, batch_id, address, name,
+                                      fields, outcome)
+                SELECT %s, recipient, %s, %s, address, name,
+                       CASE WHEN fields IS NOT NULL
+                            THEN ARRAY(SELECT jsonb_array_elements_text(fields::jsonb)) END,
+                       'waiting'
+                FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[])
+                     AS copy (recipient, address, name, fields)
                 """,
-                [
-                    edition.issue_id,
-                    version,
-                    batch,
-                    [recipient for recipient, _ in copies],
-                    [address for _, address in copies],
-                ],
+                [edition.issue_id, edition.version, batch, *map(list, zip(*some, strict=True))],
             )
 
 
@@ -121,12 +127,12 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> 
 
 
 def enqueue_welcome(
-    recipient: int, address: str, name: str, fields: Mapping[str, str], opt_in: int
+    readers: Sequence[tuple[int, str, str, Mapping[str, str]]], opt_in: int, *, ahead: bool = True
 ) -> None:
-    """Send the welcome letter that is on, if any, for a reader's request `opt_in`.
+    """Send the welcome letter that is on, if any, for this request of each reader.
 
-    Must be called inside the transaction of the opt-in. Raises `IntegrityError` if this opt-in has
-    the letter already."""
+    A reader is the recipient id, address, name and own fields. Must be called inside the
+    transaction of the opt-in. Raises `IntegrityError` if an opt-in has the letter already."""
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
             "A welcome letter must be enqueued in the transaction of the opt-in; there is none."
@@ -134,20 +140,15 @@ def enqueue_welcome(
     letter = Edition.objects.filter(
         issue_id__in=Newsletter.objects.values("welcome_issue"), version=1
     ).first()
-    if letter is None:
+    if letter is None or not readers:
         return
     edition = _welcome_edition(letter, opt_in)
-    with connection.cursor() as cursor:
-        batch = _new_batch(cursor, edition.pk, AHEAD_OF_ALL, 1)
-    Delivery.objects.create(
-        issue_id=edition.issue_id,
-        recipient_id=recipient,
-        version=opt_in,
-        batch_id=batch,
-        address=address,
-        name=name,
-        fields=[fields.get(key, "") for key in edition.merge_fields] or None,
-    )
+    keys = edition.merge_fields
+    copies = [
+        (reader, address, name, json.dumps([own.get(key, "") for key in keys]) if keys else None)
+        for reader, address, name, own in readers
+    ]
+    _insert_copies(edition, copies, ahead=ahead)
 
 
 def _welcome_edition(letter: Edition, opt_in: int) -> Edition:

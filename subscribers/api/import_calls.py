@@ -1,5 +1,6 @@
 """API calls that upload, check, show, start, undo and discard imports."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryFile
@@ -21,23 +22,33 @@ from idempotency.fingerprint import FileDigest
 from subscribers.api import scopes
 from subscribers.api.reader_calls import refuse_half_a_statement
 from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
+from subscribers.fields.reader_fields import load_fields
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
+from subscribers.importing.file_format.columns import read_mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_page import status_sentence
 from subscribers.importing.rejects_file import reject_lines
-from subscribers.importing.undo_import import start_undo
-from subscribers.importing.undo_sentences import why_not_undone
+from subscribers.importing.undo.undo_import import start_undo
+from subscribers.importing.undo.undo_sentences import why_not_undone
 from subscribers.models import SubscriberImport
 from subscribers.record_activity import record_import_activity
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 router = Router(tags=["Imports"], auth=Bearer(scopes.IMPORTS), by_alias=True)
 
 State = SubscriberImport.State
 FILENAME = Query(
     "a file", min_length=1, max_length=255, description="The name of a file that is the body."
+)
+COLUMNS = Query(
+    [],
+    alias="map",
+    max_length=100,
+    description="COLUMN=FIELD, such as `Town=city`, as in the command. It can be repeated.",
 )
 CSV = "text/csv"
 AT_A_TIME = 64 * 1024
@@ -85,18 +96,24 @@ def list_imports(
     summary="Upload a file for a check",
     openapi_extra=_UPLOAD,
 )
-def upload_import(request: HttpRequest, filename: str = FILENAME) -> HttpResponse:
+def upload_import(
+    request: HttpRequest,
+    filename: str = FILENAME,
+    columns: list[str] = COLUMNS,
+) -> HttpResponse:
     """
     Upload a file, as the body or as `file` of a form.
 
     A worker checks it in the background: a dry run that changes nothing. The same content again
-    returns its earlier import.
+    returns its earlier import, unless `map` reads its columns in another way.
     """
     require_key(request)  # before reading a large file
     with _uploaded(request, filename) as (file, name):
+        fields = load_fields()
         try:
-            with ReaderFile(file, name) as readers:
-                uploaded = FileDigest(name, readers.content_hash.hex())
+            mapping = read_mapping(columns, fields)
+            with ReaderFile(file, name, mapping, fields) as readers:
+                uploaded = FileDigest("\n".join((name, *columns)), readers.content_hash.hex())
 
                 def work(_: str) -> HttpResponse:
                     caller = get_caller(request)
@@ -147,14 +164,25 @@ def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
 def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]) -> HttpResponse:
     """Start the import. It adds readers and resubscribes nobody."""
     where = " ".join(decision.where.split())
+    read = read_tags(json.dumps(decision.tags))
+    tags = () if isinstance(read, InputRefusal) else read
 
     def check(_: str) -> None:
         refuse_half_a_statement(confirmed=decision.confirmed, where=where)
+        if isinstance(read, InputRefusal):
+            raise field_problem("tags", sentence_of(read))
+        if decision.welcome and not decision.confirmed:
+            sentence = "The letter goes to confirmed readers only. Others get it when they confirm."
+            raise field_problem("welcome", sentence)
 
     def work(_: str) -> HttpResponse:
         caller, record = get_caller(request), _named(import_id)
         stated = accept_upload.statement(
-            confirmed=decision.confirmed, where=where, importer=caller.user
+            confirmed=decision.confirmed,
+            where=where,
+            importer=caller.user,
+            tags=tags,
+            welcome=decision.welcome,
         )
         if not accept_upload.start_import(import_id, stated):
             sentence = f"Only a checked file can be imported. {status_sentence(record)}"
@@ -276,6 +304,7 @@ def _import_fields(record: SubscriberImport) -> dict[str, Any]:
         **record.counts,
         "skipped_because": sentences.skipped_sentences(record.skipped_because),
         "undo": record.undo_counts if record.state in (State.UNDOING, State.UNDONE) else None,
+        "tags": record.tags_in_file,
         "percent": record.percent,
         "read_as": "{format}; {columns}".format_map(read_as) if read_as else "",
         "said": status_sentence(record),

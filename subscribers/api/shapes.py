@@ -169,6 +169,7 @@ class Import(ResponseBody):
     rejected: int = Field(examples=[17])
     skipped_because: dict[str, int] = Field(description="The number of skipped rows by reason.")
     undo: UndoCounts | None = Field(description="The undo so far; null for others.")
+    tags: dict[str, int] = Field(examples=[{}], description="The rows of the file by tag.")
     percent: int = Field(ge=0, le=100, description="The part of the file or undo that is done.")
     read_as: str = Field(description="How the file was read. Check this before you import.")
     said: str = Field(description="The status in a sentence or two.")
@@ -202,3 +203,13 @@ class Decision(RequestBody):
         "each gets a confirmation mail."
     )
     where: str = WHERE
+    tags: list[str] = Field(
+        default=[],
+        max_length=MOST_TAGS,
+        examples=[[]],
+        description="Tags for all valid rows, known readers included. Missing tags are added.",
+    )
+    welcome: bool = Field(
+        default=False,
+        description="Whether added readers who are confirmed get the welcome letter, if one is on.",
+    )

@@ -34,6 +34,7 @@ urlpatterns = [
     path("imports/", import_view.imports, name="imports"),
     path("imports/<int:import_id>/", import_view.show_import, name="import"),
     path("imports/<int:import_id>/rejects.csv", import_view.rejects_csv, name="rejects"),
+    path("imports/<int:import_id>/columns/", import_view.choose_columns, name="columns"),
     path("imports/<int:import_id>/import/", import_view.decide_import, name="decide"),
     path("imports/<int:import_id>/undo/", import_view.undo_import, name="undo"),
     path("imports/<int:import_id>/drop/", import_view.discard_import, name="discard"),

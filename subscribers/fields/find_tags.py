@@ -7,6 +7,18 @@ from django.db import connection
 
 from subscribers.models import Tag
 
+_ADD = """
+    INSERT INTO tag (name)
+    SELECT name FROM unnest(%s::text[]) WITH ORDINALITY AS given (name, place)
+     WHERE NOT EXISTS (SELECT FROM tag WHERE lower(tag.name) = lower(given.name))
+     ORDER BY place
+    ON CONFLICT (lower(name)) DO NOTHING
+"""
+_HOLD = """
+    SELECT given, tag.id FROM unnest(%s::text[]) AS given JOIN tag ON lower(tag.name) = lower(given)
+     ORDER BY tag.id FOR KEY SHARE OF tag
+"""
+
 TagName = tuple[int, str]  # the id, and the name now
 
 
@@ -30,6 +42,20 @@ def find_tags(names: Iterable[str]) -> tuple[TagName, ...]:
             raise UnknownTagError(name, tags[meant].name if meant else None)
         found[tags[key].pk] = tags[key].name
     return tuple(sorted(found.items()))
+
+
+def find_or_add_tags(names: Iterable[str]) -> dict[str, int]:
+    """
+    Return the id of each tag by the name as it is given; missing tags are added.
+
+    The tags are kept until the transaction ends.
+    """
+    # In the order of the names, so that two transactions cannot wait for each other.
+    wanted = sorted(set(names), key=str.lower)
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD, [wanted])
+        cursor.execute(_HOLD, [wanted])
+        return dict(cursor.fetchall())
 
 
 def hold_tags(ids: Sequence[int]) -> bool:

@@ -1,6 +1,10 @@
 """The fields of a reader: the name, and the fields that the author has defined."""
 
-from delivery.reader_fields import READER_FIELDS, ReaderField
+from collections.abc import Collection
+
+from django.db import connection
+
+from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.models import ReaderFieldDefinition
 
 # Words that mean something else in a letter, a file, the API or a page with the sign-up form.
@@ -8,6 +12,7 @@ RESERVED_KEYS = frozenset(
     [
         *("name", "email", "status", "state", "tags", "topics", "fields", "id", "source", "since"),
         *("link", "newsletter", "unsubscribe_url", "archive_url", "preferences_url", "add"),
+        *("left_topics", "consent", "new"),
         *("how", "shown", "reply", "main", "joinh", "latest", "held", "attention", "failed"),
     ]
 )
@@ -31,3 +36,23 @@ def load_own_fields(**only: bool) -> tuple[ReaderField, ...]:
 def load_fields() -> tuple[ReaderField, ...]:
     """Load all fields of a reader: the name first, then the author's own."""
     return (*READER_FIELDS, *load_own_fields())
+
+
+def load_fields_by_key(keys: Collection[str]) -> tuple[ReaderField, ...]:
+    """Load the name and these own fields, in the order of the keys, also deleted ones."""
+    own = {field.name: field for field in load_own_fields()}
+    wanted = sorted(set(keys) - set(FIELD_NAMES))
+    return (*READER_FIELDS, *(own.get(key) or _deleted(key) for key in wanted))
+
+
+def hold_fields(keys: Collection[str]) -> set[str]:
+    """Keep these own fields until the transaction ends; return those that exist."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT key FROM reader_field WHERE key = ANY(%s) ORDER BY key FOR KEY SHARE", [[*keys]]
+        )
+        return {key for (key,) in cursor.fetchall()}
+
+
+def _deleted(key: str) -> ReaderField:
+    return ReaderField(key, key, example=key, fallback="", autocomplete="off")

@@ -1,5 +1,6 @@
 """Uploads: make an import, or find the earlier one with the same content."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
@@ -7,6 +8,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from subscribers.fields.find_tags import find_or_add_tags
 from subscribers.importing import stored_file
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.models import ImportSeenAddress, RejectedRow, SubscriberImport
@@ -20,13 +22,28 @@ NO_COUNTS: dict[str, Any] = {
     **dict.fromkeys(("rows", *RESULTS, "bytes_read"), 0),
     "skipped_because": {},
     "statuses": {},
+    "tags_in_file": {},
 }
 
 
-def statement(*, confirmed: bool = False, where: str = "", importer: Any = None) -> dict[str, Any]:
-    """Return the columns for the importer and their statement about consent."""
-    where = where if confirmed else ""
-    return {"confirmed": confirmed, "statement": where, "imported_by": importer}
+def statement(
+    *,
+    confirmed: bool = False,
+    where: str = "",
+    importer: Any = None,
+    tags: Iterable[str] = (),
+    welcome: bool = False,
+) -> dict[str, Any]:
+    """Return the columns for the importer, their statement and their choices.
+
+    Missing tags are added, so this must be called in the transaction that writes the columns."""
+    return {
+        "confirmed": confirmed,
+        "statement": where if confirmed else "",
+        "imported_by": importer,
+        "tags": sorted(set(find_or_add_tags(tags).values())) if tags else [],
+        "welcome": welcome and confirmed,
+    }
 
 
 def existing_imports() -> QuerySet[SubscriberImport]:

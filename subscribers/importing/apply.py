@@ -6,6 +6,7 @@ socket's buffer. Otherwise a process that freezes while sending would make the s
 its locks.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,26 +16,34 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from psycopg.types.json import Json
 
-from delivery.interface import request_mail
+from delivery.interface import enqueue_welcome, request_mail
 from delivery.models import Edition
-from delivery.reader_fields import FIELD_COLUMNS, FIELD_NAMES
 from subscribers.consent.consent_details import FILE_SAYS
 from subscribers.data_requests.erase import erased_among
+from subscribers.fields.find_tags import find_or_add_tags
+from subscribers.fields.reader_fields import hold_fields
+from subscribers.fields.topics import lock_tags
+from subscribers.importing.file_format.columns import Fields
 from subscribers.importing.file_format.validate_row import Candidate, excluded
-from subscribers.importing.import_sentences import consent_detail
+from subscribers.importing.import_sentences import consent_detail, sign_up_detail
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import ADDED_PENDING, State
 from subscribers.refusal_sentences import refuse
 
-_FIELD_TYPES = ", ".join(f"{name} VARCHAR NOT NULL" for name in FIELD_NAMES)
-CREATE_CANDIDATES = f"""
+MOST_TAGS = 1_000  # different tags in a file
+CREATE_CANDIDATES = """
     CREATE TEMPORARY TABLE IF NOT EXISTS import_candidate (
         line integer PRIMARY KEY,
         email varchar COLLATE "C" NOT NULL,
-        email_key varchar COLLATE "C" GENERATED ALWAYS AS (lower(email)) STORED,
-        {_FIELD_TYPES},
         status varchar,
         left_at timestamptz,
+        since timestamptz,
+        name varchar NOT NULL,
+        fields jsonb NOT NULL,
+        tags integer[] NOT NULL,
+        declined integer[] NOT NULL,
+        consent varchar NOT NULL,
+        email_key varchar COLLATE "C" GENERATED ALWAYS AS (lower(email)) STORED,
         has_left boolean GENERATED ALWAYS AS (status NOT IN ('subscribed', 'unconfirmed')) STORED
     ) ON COMMIT DROP;
     CREATE TEMPORARY TABLE IF NOT EXISTS import_skipped (
@@ -50,11 +59,15 @@ CREATE_CANDIDATES = f"""
     TRUNCATE pg_temp.import_candidate, pg_temp.import_skipped, pg_temp.import_added,
              pg_temp.import_left;
 """
-INSERT_CANDIDATES = f"""
-    INSERT INTO import_candidate (line, email, status, left_at, {FIELD_COLUMNS})
-    SELECT * FROM unnest(%s::integer[], %s::text[], %s::text[], %s::timestamptz[]
-                         {", %s::text[]" * len(FIELD_NAMES)})
-"""  # noqa: S608 -- a constant
+INSERT_CANDIDATES = """
+    INSERT INTO import_candidate
+    SELECT line, email, status, left_at,
+           CASE WHEN since <= statement_timestamp() THEN since END, name, fields::jsonb,
+           tags::integer[], declined::integer[], consent
+      FROM unnest(%s::integer[], %s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[],
+                  %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+           AS given (line, email, status, left_at, since, name, fields, tags, declined, consent)
+"""
 
 # PostgreSQL finds a temporary table before the permanent one with the same name.
 SHADOW_SEEN_ADDRESSES = """
@@ -188,32 +201,53 @@ RECORD_GONE = f"""
 SKIPPED = "SELECT line, email, why FROM import_skipped ORDER BY line"
 
 # Insert in the order of the file, so that the ids have the same order.
-ADD = f"""
+ADD = """
     WITH added AS (
         INSERT INTO subscriber
-               (email, {FIELD_COLUMNS}, state, source, subscriber_import_id, confirmed_at, requests)
-        SELECT email, {FIELD_COLUMNS},
+               (email, name, fields, tags, declined, state, source, subscriber_import_id,
+                confirmed_at, requests)
+        SELECT email, name, fields, tags_with('{}', declined, tags || %(tags)s), declined,
                CASE WHEN confirms THEN 'confirmed' ELSE 'pending' END,
                'import', %(import_id)s,
-               CASE WHEN confirms THEN statement_timestamp() END,
-               CASE WHEN confirms THEN 0 ELSE 1 END
+               CASE WHEN confirms THEN coalesce(since, statement_timestamp()) END,
+               -- The welcome letter is the first mail on request.
+               CASE WHEN confirms AND NOT %(welcome)s THEN 0 ELSE 1 END
           FROM import_candidate
          CROSS JOIN LATERAL (
                SELECT %(confirmed)s AND status IS DISTINCT FROM 'unconfirmed') AS _ (confirms)
          ORDER BY line
         ON CONFLICT (email_key) DO NOTHING
-        RETURNING id, email, state
+        RETURNING id, email, email_key, state
     ), consent AS (
         INSERT INTO consent_record
                (subscriber_id, act, how, subscriber_import_id, request, detail)
         SELECT id, 'imported', 'import', %(import_id)s,
                CASE WHEN state = 'pending' THEN 1 END,
-               CASE WHEN state = 'pending' THEN '' ELSE %(detail)s END
-          FROM added
+               concat_ws(' ', CASE WHEN state = 'confirmed' THEN nullif(%(detail)s, '') END,
+                         replace(%(signed_up)s, '{date}',
+                                 to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD')),
+                         nullif(consent, ''))
+          FROM added JOIN import_candidate USING (email_key)
          ORDER BY id
     )
     INSERT INTO import_added SELECT id, email, state FROM added
-"""  # noqa: S608 -- a constant
+"""
+# The tags of known readers too. Lock the readers in id order first.
+LOCK_KNOWN = """
+    SELECT count(*) FROM (
+        SELECT id FROM subscriber
+         WHERE email_key IN (SELECT email_key FROM import_candidate)
+           AND id NOT IN (SELECT id FROM import_added)
+         ORDER BY id FOR NO KEY UPDATE
+    ) AS locked
+"""
+TAG_KNOWN = """
+    UPDATE subscriber SET tags = tags_with(subscriber.tags, subscriber.declined, added)
+      FROM import_candidate CROSS JOIN LATERAL (SELECT import_candidate.tags || %s) AS _ (added)
+     WHERE subscriber.email_key = import_candidate.email_key
+       AND subscriber.id NOT IN (SELECT id FROM import_added)
+       AND tags_with(subscriber.tags, subscriber.declined, added) <> subscriber.tags
+"""
 TO_BE_ASKED = "SELECT id, email FROM import_added WHERE state = 'pending' ORDER BY id"
 
 COUNT_NEW = """
@@ -226,8 +260,13 @@ STORE_REJECTED_ROWS = """
     INSERT INTO rejected_row (subscriber_import_id, line, result, email, reason, parameters)
     SELECT %s, * FROM unnest(%s::integer[], %s::text[], %s::text[], %s::text[], %s::jsonb[])
 """
+TO_BE_GREETED = """
+    SELECT id, email, name, fields FROM subscriber
+     WHERE id IN (SELECT id FROM import_added WHERE state = 'confirmed') ORDER BY id
+"""
 FIRST_REQUEST = 1
 SLICE = 250  # rows
+LONGEST_STATEMENT_TEXT = 300_000  # characters of the rows in a statement
 
 
 @contextmanager
@@ -240,28 +279,21 @@ def seen_addresses_of_dry_run() -> Iterator[None]:
 
 
 def apply_rows(
-    record: SubscriberImport, rows: Sequence[Candidate | RejectedRow]
+    record: SubscriberImport, rows: Sequence[Candidate | RejectedRow], fields: Fields
 ) -> list[RejectedRow]:
     """
     Apply one chunk and return the rejected and skipped rows.
 
-    Runs in the caller's transaction and adds the counts to `record` without saving it.
+    Runs in the caller's transaction and adds the counts to `record` without saving it. `fields`
+    are those of the file.
     """
-    rejected = [row for row in rows if isinstance(row, RejectedRow)]
-    candidates = [row for row in rows if isinstance(row, Candidate)]
+    counted_rows = _count_tags(record.tags_in_file, rows)
+    rejected = [row for row in counted_rows if isinstance(row, RejectedRow)]
+    candidates = [row for row in counted_rows if isinstance(row, Candidate)]
     statuses = [row.status.status.value if row.status else None for row in candidates]
     with connection.cursor() as cursor:
         cursor.execute(CREATE_CANDIDATES)
-        cursor.execute(
-            INSERT_CANDIDATES,
-            [
-                [row.line for row in candidates],
-                [row.email for row in candidates],
-                statuses,
-                [row.status.left_at if row.status else None for row in candidates],
-                *([row.values[at] for row in candidates] for at in range(len(FIELD_NAMES))),
-            ],
-        )
+        _insert_candidates(cursor, record, candidates, fields)
         cursor.execute(REMOVE_DUPLICATES, [record.pk or 0])
         duplicates = cursor.rowcount
         skipped_rows = _skip(cursor, record, candidates)
@@ -281,6 +313,76 @@ def apply_rows(
     counted = Counter(status for status in statuses if status) + Counter({ADDED_PENDING: pending})
     record.statuses = Counter(record.statuses) + counted
     return sorted(rejected + skipped_rows, key=lambda row: row.line)
+
+
+def _count_tags(
+    counts: dict[str, int], rows: Sequence[Candidate | RejectedRow]
+) -> list[Candidate | RejectedRow]:
+    """Add the tags of the rows to `counts`, and reject rows with too many new tags."""
+    names = {name.lower(): name for name in counts}
+    counted: list[Candidate | RejectedRow] = []
+    for row in rows:
+        tags = row.tags if isinstance(row, Candidate) else ()
+        if len(names) + sum(name.lower() not in names for name in tags) > MOST_TAGS:
+            reason = refuse("file_has_too_many_tags", most=MOST_TAGS)
+            counted.append(excluded(row.line, row.email, reason))
+            continue
+        for tag in tags:
+            name = names.setdefault(tag.lower(), tag)
+            counts[name] = counts.get(name, 0) + 1
+        counted.append(row)
+    return counted
+
+
+def _insert_candidates(
+    cursor: CursorWrapper, record: SubscriberImport, rows: Sequence[Candidate], fields: Fields
+) -> None:
+    own = [(at, one.name) for at, one in enumerate(fields) if at]
+    kept = hold_fields([name for _, name in own]) if own else set()
+    own = [(at, name) for at, name in own if name in kept]
+    names = {name for row in rows for name in (*row.tags, *row.left_topics)}
+    # A check adds no tags.
+    ids = find_or_add_tags(names) if names and record.state != State.CHECKING else {}
+
+    def numbers(tags: Sequence[str]) -> str:
+        found = sorted({ids[name] for name in tags if name in ids})
+        return f"{{{','.join(map(str, found))}}}"
+
+    def values(row: Candidate) -> str:
+        found = {name: row.values[at] for at, name in own if row.values[at]}
+        return json.dumps(found, ensure_ascii=False) if found else "{}"
+
+    for some in _of_bounded_size(rows):
+        cursor.execute(
+            INSERT_CANDIDATES,
+            [
+                [row.line for row in some],
+                [row.email for row in some],
+                [row.status.status.value if row.status else None for row in some],
+                [row.status.left_at if row.status else None for row in some],
+                [row.since for row in some],
+                [row.values[0] for row in some],
+                [values(row) for row in some],
+                [numbers(row.tags) for row in some],
+                [numbers(row.left_topics) for row in some],
+                [row.consent for row in some],
+            ],
+        )
+
+
+def _of_bounded_size(rows: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+    """Split the rows, so that each statement fits into a socket's buffer."""
+    some: list[Candidate] = []
+    characters = 0
+    for row in rows:
+        texts = (row.email, *row.values, row.consent)
+        characters += sum(map(len, texts)) + 8 * len(row.tags)
+        if some and characters > LONGEST_STATEMENT_TEXT:
+            yield some
+            some, characters = [], 0
+        some.append(row)
+    if some:
+        yield some
 
 
 def store_rejected_rows(import_id: int, rows: Sequence[RejectedRow]) -> None:
@@ -318,9 +420,26 @@ def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int]:
         cursor.execute(COUNT_NEW)
         added, pending = cursor.fetchone()
         return added, pending
-    detail = consent_detail(record)
-    cursor.execute(ADD, {"confirmed": record.confirmed, "import_id": record.pk, "detail": detail})
+    tags = sorted(lock_tags(record.tags)) if record.tags else []
+    cursor.execute(
+        ADD,
+        {
+            "confirmed": record.confirmed,
+            "import_id": record.pk,
+            "detail": consent_detail(record),
+            "signed_up": sign_up_detail(),
+            "tags": tags,
+            "welcome": record.welcome,
+        },
+    )
     added = int(cursor.rowcount)
+    if tags or record.tags_in_file:
+        cursor.execute(LOCK_KNOWN)
+        cursor.execute(TAG_KNOWN, [tags])
+    if record.welcome:
+        greeted = _in_slices(cursor, TO_BE_GREETED)
+        readers = [(*columns, json.loads(own)) for *columns, own in greeted]
+        enqueue_welcome(readers, opt_in=FIRST_REQUEST, ahead=False)
     if asked := _in_slices(cursor, TO_BE_ASKED):
         request_mail(Edition.Kind.CONFIRMATION, FIRST_REQUEST, asked, ahead=False)
     return added, len(asked) if record.confirmed else 0

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import islice
@@ -12,9 +12,10 @@ from uuid import uuid4
 
 from django.db import DatabaseError, reset_queries, transaction
 
+from subscribers.fields.reader_fields import load_fields
 from subscribers.importing.accept_upload import ENDED, existing_imports, statement, store_for_import
 from subscribers.importing.apply import apply_rows, seen_addresses_of_dry_run
-from subscribers.importing.file_format.columns import Mapping
+from subscribers.importing.file_format.columns import read_mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.validate_row import validate_row
@@ -44,7 +45,9 @@ def import_file(
     *,
     confirmed: bool,
     where: str = "",
-    mapping: Mapping = (),
+    mapping: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    welcome: bool = False,
     dry_run: bool = False,
     on_rejected: Callable[[RejectedRow], None] = lambda _: None,
     on_progress: Callable[[SubscriberImport], None] = lambda _: None,
@@ -53,9 +56,12 @@ def import_file(
     Import the readers of a CSV file; with `dry_run` only report the result.
 
     `confirmed` states that they gave their consent elsewhere, and `where` says where and how.
-    Raises `UnreadableFileError` if the file cannot be imported; then nothing has changed.
+    `mapping` has options such as `Town=city`. All valid rows get the `tags`, and missing tags are
+    added. With `welcome`, added readers who are confirmed get the welcome letter. Raises
+    `UnreadableFileError` if the file cannot be imported; then nothing has changed.
     """
-    with ReaderFile(path, file_name(path), mapping) as file:
+    name, fields = file_name(path), load_fields()
+    with ReaderFile(path, name, read_mapping(mapping, fields), fields) as file:
         earlier = existing_imports().filter(content_hash=file.import_hash).first()
         if earlier is not None and earlier.state == State.FINISHED:
             return _report_of(earlier, on_rejected)
@@ -63,10 +69,9 @@ def import_file(
             run_to_end(earlier.pk, lambda _: None)
         if dry_run:
             return _dry_run(file, confirmed, on_rejected, on_progress)
-        with path.open("rb") as content:
-            record, starts = store_for_import(
-                file, content, file_name(path), statement(confirmed=confirmed, where=where)
-            )
+        with path.open("rb") as content, transaction.atomic():
+            stated = statement(confirmed=confirmed, where=where, tags=tags, welcome=welcome)
+            record, starts = store_for_import(file, content, name, stated)
     run_to_end(record.pk, on_progress)
     record.refresh_from_db()
     if record.refusal is not None and record.state == State.REFUSED:
@@ -113,9 +118,9 @@ def _dry_run(
         read_as=asdict(file.description),
     )
     with transaction.atomic(), seen_addresses_of_dry_run():
-        validated = map(validate_row, file.rows())
+        validated = (validate_row(row, file.fields) for row in file.rows())
         while chunk := list(islice(validated, CHUNK)):
-            for row in apply_rows(record, chunk):
+            for row in apply_rows(record, chunk, file.fields):
                 on_rejected(row)
             reset_queries()  # in debug Django keeps them
             record.bytes_read = file.bytes_read

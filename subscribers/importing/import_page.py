@@ -14,7 +14,7 @@ from delivery.humanise import digits
 from delivery.models import WorkerHeartbeat
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.status import Status
-from subscribers.importing.undo_sentences import undo_sentence
+from subscribers.importing.undo.undo_sentences import undo_sentence
 from subscribers.models import SubscriberImport
 from subscribers.models.subscriber_import import WITHOUT_CONTENT
 from subscribers.refusal_sentences import InputRefusal, sentence_of
@@ -175,7 +175,7 @@ def _waiting(record: SubscriberImport) -> str:
 
 def result_lines(record: SubscriberImport) -> list[tuple[str, str, str, int, str]]:
     """Return name, glyph, tone, count and note of each result."""
-    known = _("already on the list; unchanged") if record.known else ""
+    known = sentences.known_note(record) if record.known else ""
     again = _("addresses repeated within the file") if record.duplicates else ""
     rejected = _rejected_note(record) if record.rejected else ""
     return [

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.humanise import digits
-from delivery.reader_fields import NAME, READER_FIELDS
+from delivery.reader_fields import NAME
 from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.file_format.status import Status
 from subscribers.models import RejectedRow, SubscriberImport
@@ -51,6 +51,13 @@ STATUSES: Mapping[Status, StrPromise] = {
     Status.COMPLAINED: gettext_lazy("Complained, suppressed: {n}"),
     Status.BLOCKED: gettext_lazy("Blocked, suppressed: {n}"),
 }
+OTHER_COLUMNS: Mapping[str, StrPromise] = {
+    "tags": gettext_lazy("Tags"),
+    "left_topics": gettext_lazy("Topics left"),
+    "since": gettext_lazy("Date of sign-up"),
+    "consent": gettext_lazy("Note on consent"),
+}
+MOST_TAGS_SHOWN = 12
 # The labels for the codes of a stored description.
 _FORMAT_WORDS: Mapping[str, StrPromise] = {
     "commas": gettext_lazy("commas"),
@@ -89,11 +96,12 @@ def format_sentence(read_as: Description) -> str:
 def columns_sentence(read_as: Description) -> str:
     """List the columns: ‘Address: “E-Mail”; Name: “Nome”’."""
     parts = [_("Address: {column}").format(column=_column(read_as.address_column))]
-    for field in READER_FIELDS:
-        if columns := read_as.field_columns.get(field.name):
-            parts.append(f"{field.label}: {', '.join(map(_column, columns))}")
-        elif field is NAME:
-            parts.append(_("Name: none"))
+    if NAME.name not in {name for name, columns in read_as.field_columns.items() if columns}:
+        parts.append(_("Name: none"))
+    labels = {NAME.name: NAME.label, **OTHER_COLUMNS}
+    for name, columns in (*read_as.field_columns.items(), *read_as.other_columns.items()):
+        if columns:
+            parts.append(f"{labels.get(name, name)}: {', '.join(map(_column, columns))}")
     if read_as.status_columns:
         columns_of_status = ", ".join(map(_column, read_as.status_columns))
         parts.append(_("Status: {columns}").format(columns=columns_of_status))
@@ -125,6 +133,22 @@ def statuses_sentence(statuses: Mapping[str, int]) -> str:
     )
 
 
+def tags_sentence(counts: Mapping[str, int]) -> str:
+    """Count the rows by tag, the most frequent first; empty if the file has no tags."""
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    shown = [f"{name} ({digits(count)})" for name, count in ordered[:MOST_TAGS_SHOWN]]
+    if more := len(ordered) - len(shown):
+        shown.append(_("{n} more").format(n=digits(more)))
+    return ", ".join(shown)
+
+
+def known_note(record: SubscriberImport) -> str:
+    """Say what becomes of known readers."""
+    if record.tags or record.tags_in_file:
+        return _("already on the list; they get the tags, nothing else changes")
+    return _("already on the list; unchanged")
+
+
 def reason_sentence(row: RejectedRow) -> str:
     """Explain why a row was rejected or skipped."""
     return sentence_of(InputRefusal(row.reason, row.parameters))
@@ -153,6 +177,11 @@ def consent_detail(record: SubscriberImport) -> str:
     return _("Consent given elsewhere, stated by {name}: {statement}").format(
         name=importer_name(record), statement=record.statement
     )
+
+
+def sign_up_detail() -> str:
+    """Return the part of a detail for a row with a date, with a place for `{date}`."""
+    return _("Signed up there on {date}, according to the file.")
 
 
 def importer_name(record: SubscriberImport) -> str:

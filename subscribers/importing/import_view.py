@@ -1,5 +1,6 @@
 """Imports on the desk: upload, check, review, import; and the list of imports."""
 
+from collections.abc import Mapping
 from typing import BinaryIO, cast
 
 from django.contrib import messages
@@ -12,13 +13,17 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from delivery.humanise import digits
+from delivery.models import Newsletter
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
+from subscribers.fields.reader_fields import load_fields
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
+from subscribers.importing.choose_columns import ColumnError, check_again, column_choices
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_page import (
     STATES,
     count_gone,
@@ -28,12 +33,13 @@ from subscribers.importing.import_page import (
     symbol_of,
 )
 from subscribers.importing.rejects_file import reject_lines
-from subscribers.importing.undo_import import count_unchanged, start_undo
-from subscribers.importing.undo_sentences import undo_lines, why_not_undone
+from subscribers.importing.undo.undo_import import count_unchanged, start_undo
+from subscribers.importing.undo.undo_sentences import undo_lines, why_not_undone
 from subscribers.links.see_other import see_other
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.record_activity import record_import_activity
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 PAGE = 25
 REJECTS_SHOWN = 50
@@ -66,7 +72,10 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     [file] = files
     content = cast("BinaryIO", file.file)  # open until the request ends
     try:
-        with ReaderFile(content, file.name or "") as readers, transaction.atomic():
+        with (
+            ReaderFile(content, file.name or "", fields=load_fields()) as readers,
+            transaction.atomic(),
+        ):
             record, is_new = accept_upload.store_for_check(
                 readers, content, file.name or "a file", request.user
             )
@@ -102,15 +111,48 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
     record = _import_or_404(import_id)
     where = " ".join(request.POST.get("where", "").split())
     elsewhere = request.POST.get("consent") == "elsewhere"
-    if elsewhere and record.state == State.CHECKED:
-        error = _what_is_missing(where, states_it=bool(request.POST.get("states_it")))
-        if error:
-            return _import_page(request, record, error=error, where=where)
-    stated = accept_upload.statement(confirmed=elsewhere, where=where, importer=request.user)
+    tags = read_tags(request.POST.get("tags", ""))
+    if record.state == State.CHECKED:
+        states_it = bool(request.POST.get("states_it"))
+        error = _what_is_missing(where, states_it=states_it) if elsewhere else ""
+        bad_tags = sentence_of(tags) if isinstance(tags, InputRefusal) else ""
+        if error or bad_tags:
+            return _import_page(request, record, error=error, bad_tags=bad_tags, typed=request.POST)
     with transaction.atomic():
+        stated = accept_upload.statement(
+            confirmed=elsewhere,
+            where=where,
+            importer=request.user,
+            tags=() if isinstance(tags, InputRefusal) else tags,
+            welcome=bool(request.POST.get("welcome")),
+        )
         if accept_upload.start_import(import_id, stated):
             record_import_activity("import", user_id_of(request), _import_or_404(import_id))
     return see_other(reverse("readers:import", args=[import_id]))
+
+
+@may_manage_readers
+@require_POST
+def choose_columns(request: HttpRequest, import_id: int) -> HttpResponse:
+    """Check a file again with other columns; the same columns change nothing."""
+    record = _import_or_404(import_id)
+    if record.state != State.CHECKED:
+        messages.warning(request, _("Columns can be chosen only after the check of a file."))
+        return see_other(reverse("readers:import", args=[import_id]))
+    try:
+        with transaction.atomic():
+            found = check_again(record, request.POST, request.user)
+            if found and found[1]:
+                record_import_activity("upload", user_id_of(request), found[0])
+    except (UnreadableFileError, ColumnError) as error:
+        return _import_page(request, record, bad_columns=str(error), typed=request.POST)
+    if found is None:
+        messages.info(request, _("The columns are as before, so nothing has changed."))
+        return see_other(reverse("readers:import", args=[import_id]))
+    again, is_new = found
+    if not is_new:
+        messages.info(request, _known_content(again))
+    return see_other(reverse("readers:import", args=[again.pk]))
 
 
 @may_manage_readers
@@ -168,10 +210,18 @@ def _history(request: HttpRequest, error: str = "") -> HttpResponse:
 
 
 def _import_page(
-    request: HttpRequest, record: SubscriberImport, *, error: str = "", where: str = ""
+    request: HttpRequest,
+    record: SubscriberImport,
+    *,
+    error: str = "",
+    bad_tags: str = "",
+    bad_columns: str = "",
+    typed: Mapping[str, str] | None = None,
 ) -> HttpResponse:
+    typed = typed or {}
     after = request.GET.get("after", "")
     first = int(after) if after.isascii() and after.isdecimal() and len(after) < 10 else 0
+    is_checked = record.state == State.CHECKED
     rejects = list(
         RejectedRow.objects.filter(
             subscriber_import=record, result=RejectedRow.Result.REJECTED, line__gt=first
@@ -195,9 +245,17 @@ def _import_page(
             else [(row, sentences.reason_sentence(row)) for row in rejects[:REJECTS_SHOWN]],
             "next": rejects[REJECTS_SHOWN - 1].line if len(rejects) > REJECTS_SHOWN else None,
             "is_paged": first > 0,
-            "error": error,
-            "where": where,
+            "error": error or bad_tags or bad_columns,
+            "error_at": "do" if error or bad_tags else "columns",
+            "where_error": error,
+            "tags_error": bad_tags,
+            "columns_error": bad_columns,
+            "columns": column_choices(record, typed) if is_checked else [],
+            "file_tags": sentences.tags_sentence(record.tags_in_file),
+            "has_welcome": is_checked and Newsletter.objects.get_current().welcome_issue,
             "longest": LONGEST_STATEMENT,
+            "where": typed.get("where", ""),
+            "tags": typed.get("tags", ""),
         },
     )
 

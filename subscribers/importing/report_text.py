@@ -42,12 +42,14 @@ def report_lines(
         yield "; ".join(filter(None, (read_as["columns"], read_as["unused"])))
         if statuses := sentences.statuses_sentence(record.statuses):
             yield _("Statuses: {counts}").format(counts=statuses)
+        if tags := sentences.tags_sentence(record.tags_in_file):
+            yield _("Tags: {tags}").format(tags=tags)
         yield from filter(None, [read_as["hidden"]])
         for example in read_as["examples"]:
             yield _("For example: {row}").format(row=example)
         yield from filter(None, [read_as["encoding_warning"]])
     yield _line(_("added"), record.added, _added_note(record))
-    yield _line(_("known"), record.known, _("already on the list; unchanged"))
+    yield _line(_("known"), record.known, sentences.known_note(record))
     yield _line(_("duplicates"), record.duplicates, _("addresses repeated within the file"))
     yield _line(_("skipped"), record.skipped, _("not imported"))
     for reason, count in sentences.skipped_sentences(record.skipped_because).items():

@@ -17,9 +17,11 @@ from django.db.models.functions import Now
 
 from delivery import log_context
 from delivery.interface import LOCK_ENQUEUE
+from subscribers.fields.reader_fields import load_fields_by_key
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import NO_COUNTS, NO_LEASE, delete_noted_rows
 from subscribers.importing.apply import apply_rows, store_rejected_rows
+from subscribers.importing.file_format.columns import own_fields_in
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.file_format.records import BadRow
@@ -32,7 +34,7 @@ from subscribers.importing.lease import (
     guard,
     release,
 )
-from subscribers.importing.undo_import import run_undo
+from subscribers.importing.undo.undo_import import run_undo
 from subscribers.models import ImportSeenAddress, SubscriberImport
 from subscribers.models.subscriber_import import RUNNING
 from subscribers.refusal_sentences import InputRefusal
@@ -99,16 +101,17 @@ def _run(
             guard(cursor, lease)
             delete_noted_rows(lease.import_id)
     mapping = tuple((column, field) for column, field in record.mapping)
+    fields = load_fields_by_key(own_fields_in(mapping))
     with (
         stored_file.spooled(record.pk) as spool,
-        ReaderFile(spool, record.filename, mapping) as file,
+        ReaderFile(spool, record.filename, mapping, fields) as file,
     ):
         if file.import_hash != bytes(record.content_hash):
             raise UnreadableFileError("file_incomplete")
         rows = file.rows()
         _skip_to_checkpoint(rows, record.rows, lease)
         while chunk := list(islice(rows, CHUNK)):
-            _apply_chunk(lease, record, chunk, file.bytes_read)
+            _apply_chunk(lease, record, chunk, file)
             on_progress(record)
             if is_stopping():
                 release(lease)
@@ -129,16 +132,16 @@ def _skip_to_checkpoint(rows: Iterator[Row | BadRow], count: int, lease: Lease) 
 
 
 def _apply_chunk(
-    lease: Lease, record: SubscriberImport, chunk: list[Row | BadRow], bytes_read: int
+    lease: Lease, record: SubscriberImport, chunk: list[Row | BadRow], file: ReaderFile
 ) -> None:
-    validated = [validate_row(row) for row in chunk]
+    validated = [validate_row(row, file.fields) for row in chunk]
     with transaction.atomic(), connection.cursor() as cursor:
         # Take this lock first. Otherwise a reader who is being erased could be added again.
         cursor.execute(LOCK_ENQUEUE)
         guard(cursor, lease)
         cursor.execute(ONE_AT_A_TIME)
-        store_rejected_rows(record.pk, apply_rows(record, validated))
-        record.bytes_read, record.stalled_claims = bytes_read, 0
+        store_rejected_rows(record.pk, apply_rows(record, validated, file.fields))
+        record.bytes_read, record.stalled_claims = file.bytes_read, 0
         record.save(update_fields=[*NO_COUNTS, "stalled_claims"])
     reset_queries()  # Django keeps them in debug mode, and a chunk has long ones
 

@@ -47,7 +47,7 @@ def delete(import_id: int) -> None:
         cursor.execute("DELETE FROM import_piece WHERE subscriber_import_id = %s", [import_id])
         cursor.execute(
             """
-            UPDATE subscriber_import SET read_as = read_as || '{"examples": []}'
+            UPDATE subscriber_import SET read_as = read_as || '{"examples": [], "columns": []}'
              WHERE id = %s AND read_as IS NOT NULL
             """,
             [import_id],

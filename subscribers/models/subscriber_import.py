@@ -1,6 +1,7 @@
 """Imports: files of readers, from the upload to the report, and their rows."""
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -63,6 +64,9 @@ class SubscriberImport(models.Model):
         db_index=False,
         related_name="+",
     )
+    tags = ArrayField(models.IntegerField(), default=list, db_default=[])  # of all its readers
+    # Send the welcome letter to added readers who are confirmed.
+    welcome = models.BooleanField(default=False, db_default=False)
     rows = models.PositiveIntegerField(default=0)
     added = models.PositiveIntegerField(default=0)
     known = models.PositiveIntegerField(default=0)
@@ -71,7 +75,9 @@ class SubscriberImport(models.Model):
     rejected = models.PositiveIntegerField(default=0)
     skipped_because = models.JSONField(default=dict)  # counts by code
     statuses = models.JSONField(default=dict, db_default={})  # counts of rows by status
-    mapping = models.JSONField(default=list, db_default=[])  # manual mapping: pairs
+    tags_in_file = models.JSONField(default=dict, db_default={})  # counts of rows by name
+    # Pairs: the columns that were mapped by hand, and those of the author's own fields.
+    mapping = models.JSONField(default=list, db_default=[])
     bytes_read = models.BigIntegerField(default=0, db_default=0)
     read_as = models.JSONField(null=True)  # how the file was read
     refusal = models.JSONField(null=True)  # code and parameters

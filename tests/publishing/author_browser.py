@@ -75,6 +75,7 @@ class _FormReader(HTMLParser):
         super().__init__()
         self.forms: list[Form] = []
         self._area: str | None = None
+        self._select: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
@@ -84,6 +85,12 @@ class _FormReader(HTMLParser):
             pass  # a browser sends only the chosen value
         elif tag == "input" and "name" in given:
             self.forms[-1].fields[given["name"]] = given.get("value", "")
+        elif tag == "select" and "name" in given:
+            self._select = given["name"]
+        elif tag == "option" and self._select:
+            fields = self.forms[-1].fields
+            if "selected" in given or self._select not in fields:
+                fields[self._select] = given.get("value", "")
         elif tag == "textarea" and "name" in given:
             self._area = given["name"]
             self.forms[-1].fields[self._area] = ""

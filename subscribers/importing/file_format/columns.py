@@ -1,5 +1,5 @@
 """
-The delimiter, and the columns of address, fields and status.
+The delimiter, and the columns of address, fields, status, tags and date.
 
 They are found by a manual mapping, by the words of the header, or by the values in sample rows.
 """
@@ -7,13 +7,12 @@ They are found by a manual mapping, by the words of the header, or by the values
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping as Map
 from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from delivery.reader_fields import FIELD_NAMES, NAME, READER_FIELDS
+from delivery.reader_fields import NAME, READER_FIELDS, ReaderField
 from subscribers.importing.file_format import header_words, status
 from subscribers.importing.file_format.header_words import key, keys
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
@@ -36,8 +35,9 @@ Record = tuple[int, list[str]]
 Rows = Sequence[list[str]]
 # A manual mapping: pairs of a column's name or number from 1, and a field.
 Mapping = tuple[tuple[str, str], ...]
+Fields = Sequence[ReaderField]  # the name first, then the author's own
 EMAIL, STATUS, IGNORED = "email", "status", "-"
-MAPPED_TO = (EMAIL, *FIELD_NAMES, STATUS)
+TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "consent")
 
 
 class Layout(NamedTuple):
@@ -49,6 +49,14 @@ class Layout(NamedTuple):
     address: int
     fields: tuple[tuple[int, ...], ...]
     status: StatusRule | None = None
+    others: tuple[tuple[int, ...], ...] = ()  # of `OTHERS`; empty if the file has none of them
+
+    def others_in(self, row: Sequence[str]) -> tuple[str, ...]:
+        """Return the first cell with a value for each of `OTHERS`."""
+        return tuple(
+            next((row[at] for at in columns if at < len(row) and row[at].strip()), "")
+            for columns in self.others
+        )
 
     def values_in(self, row: Sequence[str]) -> tuple[str, ...]:
         return tuple(
@@ -94,14 +102,30 @@ def detect_delimiter(sample: Sequence[str]) -> str:
     return max(DELIMITERS, key=score)
 
 
-def read_mapping(options: Sequence[str]) -> Mapping:
+def targets(fields: Fields) -> tuple[str, ...]:
+    """Return what a column can be mapped to, without `IGNORED`."""
+    return (EMAIL, *(field.name for field in fields), STATUS, *OTHERS)
+
+
+def own_fields_in(mapping: Mapping) -> set[str]:
+    """Return the keys of the author's own fields in a mapping."""
+    return {to for _, to in mapping} - {EMAIL, NAME.name, STATUS, *OTHERS, IGNORED}
+
+
+def read_column_number(name: str) -> int | None:
+    """Return the number in a name such as “column 3” or “3”; None for other names."""
+    number = _NUMBER.fullmatch(name)
+    return int(number[1]) if number else None
+
+
+def read_mapping(options: Sequence[str], fields: Fields) -> Mapping:
     """Parse COLUMN=FIELD options, ordered by field. Raises `UnreadableFileError`."""
     mapping: dict[str, str] = {}
     for option in options:
         column, equals, field = option.rpartition("=")
         field = field.strip().lower()
-        if not equals or field not in (*MAPPED_TO, IGNORED):
-            choices = ", ".join(f"COLUMN={name}" for name in MAPPED_TO)
+        if not equals or field not in (*targets(fields), IGNORED):
+            choices = ", ".join(f"COLUMN={name}" for name in targets(fields))
             raise UnreadableFileError("map_not_readable", option=option, fields=choices)
         if mapping.setdefault(column.strip(), field) != field:
             raise UnreadableFileError("map_twice", column=column)
@@ -111,10 +135,15 @@ def read_mapping(options: Sequence[str]) -> Mapping:
 
 
 def layout_of(
-    records: Sequence[Record], mapping: Mapping = (), filename: str = ""
+    records: Sequence[Record],
+    mapping: Mapping = (),
+    filename: str = "",
+    fields: Fields = READER_FIELDS,
 ) -> Layout | None:
     """
     Find the layout of a file by its first rows; None without a column of addresses.
+
+    `fields` are the name and the author's own fields, which their keys and labels name.
 
     Raises `UnreadableFileError` if `mapping` names an unknown column.
     """
@@ -138,24 +167,54 @@ def layout_of(
     readers = [row for row in sample if address < len(row) and looks_like_address(row[address])]
     status_like = {at for at in range(width) if status.are_statuses(_values(readers, at))}
     status_like -= {address}
-    if header:
-        found = _columns_by_header(words, address, sample)
-    else:
-        found = {NAME.name: _column_of_words(width, sample, taken | status_like | {address})}
-    fields = tuple(tuple(by_hand.get(name) or found.get(name, ())) for name in FIELD_NAMES)
+    names = _name_columns(words, address, sample) if header else ()
+    if not header:
+        names = _column_of_words(width, sample, taken | status_like | {address})
+    names = tuple(by_hand.get(NAME.name, names))
     statuses = by_hand.get(STATUS, [])
-    others = (taken - set(statuses)).union({address}, *fields)
+    not_status = (taken - set(statuses)).union({address}, names)
     values = partial(_values, sample)
-    rule = rule_of(header, values, filename, statuses, others)
-    if rule is None and status_like - others:
+    rule = rule_of(header, values, filename, statuses, not_status)
+    if rule is None and status_like - not_status:
         rule = rule_by_values(
-            {at: status.column_name(header, at) for at in sorted(status_like - others)}
+            {at: status.column_name(header, at) for at in sorted(status_like - not_status)}
         )
     elif rule is None and (
         status_like & taken or (taken and rule_of(header, values, filename, (), {address}))
     ):
         rule = SILENT
-    return Layout(records[at][0] if at is not None else 0, header, width, address, fields, rule)
+    # A date of sign-up may be a status too. Other columns of statuses are nothing else.
+    kept = taken.union({address}, names)
+    others = {SINCE: by_hand.get(SINCE) or _first_columns(words, header_words.SINCE, kept)}
+    kept = kept.union(others[SINCE], rule.columns if rule else ())
+    found = {NAME.name: names}
+    for field in fields:
+        if field.name != NAME.name:
+            named = _first_columns(words, [keys(field.headers)], kept)[:1]
+            found[field.name] = tuple(by_hand.get(field.name, named))
+            kept = kept.union(found[field.name])
+    for other in (TAGS, LEFT_TOPICS, CONSENT):
+        others[other] = by_hand.get(other) or _first_columns(
+            words, header_words.OTHERS[other], kept
+        )
+    return Layout(
+        records[at][0] if at is not None else 0,
+        header,
+        width,
+        address,
+        tuple(found[field.name] for field in fields),
+        rule,
+        tuple(tuple(others[other]) for other in OTHERS) if any(others.values()) else (),
+    )
+
+
+def _first_columns(
+    header: Sequence[str], words: Sequence[frozenset[str]], taken: set[int]
+) -> tuple[int, ...]:
+    """Find the columns that are named by these words, in the order of the words."""
+    named = [key(field) for field in header]
+    columns = [at for at in range(len(named)) if at not in taken]
+    return tuple(at for some in words for at in columns if named[at] in some)
 
 
 def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list[tuple[int, str]]:
@@ -164,9 +223,9 @@ def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list
     found: list[tuple[int, str]] = []
     for name, field in mapping:
         columns = [at for at, word in enumerate(keys) if word and word == key(name)]
-        number = _NUMBER.fullmatch(name)
-        if not columns and number and 0 < int(number[1]) <= width:
-            columns = [int(number[1]) - 1]
+        number = read_column_number(name)
+        if not columns and number is not None and 0 < number <= width:
+            columns = [number - 1]
         if not columns:
             shown = name[:_SHOWN]
             if not header:
@@ -184,7 +243,7 @@ def _header_at(records: Sequence[Record], mapping: Mapping) -> int | None:
     No row above it has an address, except in a title. Unless it is the first row, it must name a
     column of addresses or statuses.
     """
-    named = {key(name) for name, _ in mapping if not _NUMBER.fullmatch(name)}
+    named = {key(name) for name, _ in mapping if read_column_number(name) is None}
     found: list[tuple[int, bool, int]] = []
     top = [fields for _, fields in records[: MAX_ROWS_ABOVE_HEADER + 1]]
     for at, fields in enumerate(top):
@@ -235,29 +294,24 @@ def _address_column(header: list[str], width: int, sample: Rows, taken: set[int]
     return perhaps[0] if perhaps and not sample else None
 
 
-def _columns_by_header(header: list[str], address: int, sample: Rows) -> Map[str, Sequence[int]]:
+def _name_columns(header: list[str], address: int, sample: Rows) -> tuple[int, ...]:
     found_keys = [key(field) for field in header]
 
     def first(words: frozenset[str]) -> tuple[int, ...]:
         named = (at for at, word in enumerate(found_keys) if word in words and at != address)
         return tuple(named)[:1]
 
-    found: dict[str, Sequence[int]]
-    found = {field.name: first(keys(field.headers)) for field in READER_FIELDS}
     full, name = first(header_words.FULL_NAME), first(header_words.NAME)
     given, family = first(header_words.GIVEN_NAME), first(header_words.FAMILY_NAME)
     halves = given + family
     if full:
-        found[NAME.name] = full
-    elif name and len(halves) == 1:
+        return full
+    if name and len(halves) == 1:
         # “Nom, Prénom”: next to a first or last name, “name” is the other part, unless it has both.
         if _holds(sample, name[0], halves[0]):
-            found[NAME.name] = name
-        else:
-            found[NAME.name] = halves + name if given else name + halves
-    else:
-        found[NAME.name] = halves or name
-    return found
+            return name
+        return halves + name if given else name + halves
+    return halves or name
 
 
 def _holds(sample: Rows, whole: int, part: int) -> bool:

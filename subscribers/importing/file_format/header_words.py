@@ -2,8 +2,6 @@
 
 import unicodedata
 
-from delivery.reader_fields import READER_FIELDS
-
 # All words below are shorter, and a field may have millions of characters.
 _LONGEST = 200
 
@@ -84,8 +82,28 @@ FAMILY_NAME = keys("""
 """)
 
 
-_FIELDS = keys(",".join(field.headers for field in READER_FIELDS))
-_KNOWN = ADDRESS | FULL_NAME | NAME | GIVEN_NAME | FAMILY_NAME | _FIELDS
+_TAGS = keys("""
+    tags, tag, labels, schlagwörter, schlagworte, étiquettes, etiquetas, etichette, tagi, etiketten,
+    الوسوم, תגיות
+""")
+# The dates of a sign-up, the most certain first: a confirmation, the sign-up, then being added.
+SINCE = (
+    keys("confirm time, confirmed at, confirmed on, confirmation date, confirmed"),
+    keys("""
+        optin time, opt in time, opt in date, signed up, signed up at, signup date, sign up date,
+        signup time, subscribed at, subscribed on, subscribe date, subscription date,
+        date subscribed, subscribed, joined, join date, date joined, anmeldedatum,
+        date d'inscription, fecha de suscripción, data de inscrição, data di iscrizione
+    """),
+    keys("created at, created, creation date, date created, date added, added at, start date"),
+)
+OTHERS = {
+    "tags": (_TAGS,),
+    "left_topics": (keys("left topics, declined topics"),),
+    "consent": (keys("consent history, consent note, consent source, proof of consent"),),
+}
+
+_KNOWN = ADDRESS | FULL_NAME | NAME | GIVEN_NAME | FAMILY_NAME | _TAGS
 
 
 def may_be_address(word: str) -> bool:

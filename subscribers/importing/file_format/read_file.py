@@ -17,6 +17,10 @@ from typing import Any, BinaryIO, NamedTuple
 from delivery.reader_fields import READER_FIELDS
 from subscribers.importing.file_format.columns import (
     DELIMITERS,
+    EMAIL,
+    OTHERS,
+    STATUS,
+    Fields,
     Layout,
     Mapping,
     detect_delimiter,
@@ -43,6 +47,8 @@ _MOST_CHARACTERS = 2_000_000
 _MOST_WITH_ACCENTS = 3  # rows shown
 _SHOWN = 60  # characters of a header, or of a file that is refused
 _MAX_UNUSED = 12  # columns named; a file may have thousands
+MOST_COLUMNS = 100  # columns that an author can map on the page
+_SAMPLES, _LONGEST_SAMPLE = 3, 80
 
 
 class Row(NamedTuple):
@@ -52,6 +58,7 @@ class Row(NamedTuple):
     email: str
     values: tuple[str, ...]
     status: RowStatus | None = None
+    others: tuple[str, ...] = ()  # cells in the order of `OTHERS`
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,9 @@ class Description:
     product: str = ""
     status_columns: Sequence[str] = ()
     hidden: str = ""
+    other_columns: Map[str, Sequence[str]] = field(default_factory=dict)
+    # The first columns: the name, what it is read as (empty for nothing), and some of its values.
+    columns: Sequence[tuple[str, str, Sequence[str]]] = ()
 
     @classmethod
     def from_json(cls, stored: Map[str, Any] | None) -> Description | None:
@@ -83,10 +93,17 @@ class Description:
 class ReaderFile:
     """A regular file or an open upload. Raises `UnreadableFileError`."""
 
-    def __init__(self, source: Path | BinaryIO, filename: str = "", mapping: Mapping = ()) -> None:
+    def __init__(
+        self,
+        source: Path | BinaryIO,
+        filename: str = "",
+        mapping: Mapping = (),
+        fields: Fields = READER_FIELDS,
+    ) -> None:
         self.source = source
         self.filename = filename
         self.mapping = mapping
+        self.fields = fields
         self.size = 0  # bytes
         self.content_hash = b""
         self._reading: HashingReader | None = None
@@ -130,6 +147,7 @@ class ReaderFile:
         width, address, status = layout.width, layout.address, layout.status
         delimiter = DELIMITERS[self._delimiter].removesuffix("s")
         # A fast path: a field is rarely in two columns, and a file may have millions of rows.
+        has_others = bool(layout.others)
         singles = [columns[0] for columns in layout.fields if len(columns) == 1]
         are_single = len(singles) == len(layout.fields)
         for record in records(lines_of(reader, self._encoding), self._delimiter):
@@ -156,10 +174,12 @@ class ReaderFile:
                 if isinstance(row_status, InputRefusal):
                     yield BadRow(line, excerpt(email), row_status)
                 elif are_single:
-                    values = [fields[at] if at < count else "" for at in singles]
-                    yield Row(line, email, tuple(values), row_status)
+                    values = tuple([fields[at] if at < count else "" for at in singles])
+                    others = layout.others_in(fields) if has_others else ()
+                    yield Row(line, email, values, row_status, others)
                 else:
-                    yield Row(line, email, layout.values_in(fields), row_status)
+                    others = layout.others_in(fields)
+                    yield Row(line, email, layout.values_in(fields), row_status, others)
         if reader.digest() != self.content_hash:
             raise UnreadableFileError("file_changed")
 
@@ -206,14 +226,26 @@ class ReaderFile:
             and blank + record[0] > self._separator_line
             and any(map(str.strip, record[1]))
         ]
-        layout = layout_of(found, self.mapping, self.filename)
+        layout = layout_of(found, self.mapping, self.filename, self.fields)
         if layout is None:
             text = "".join(sample)
             shown = " ".join(excerpt(text).replace("\ufffd", " ").split())
             raise without_addresses(text, shown[:_SHOWN])
         self._layout = layout
+        self.mapping = self._with_found_fields(layout)
         below = [fields for line, fields in found if line > layout.header_line]
         self.description = self._describe(layout, below, sample)
+
+    def _with_found_fields(self, layout: Layout) -> Mapping:
+        """Add the own fields to the mapping, so that later changes of them do not count."""
+        by_hand = {to for _, to in self.mapping}
+        found = tuple(
+            (f"column {column + 1}", one.name)
+            for one, columns in zip(self.fields, layout.fields, strict=True)
+            for column in columns
+            if one not in READER_FIELDS and one.name not in by_hand
+        )
+        return (*self.mapping, *found)
 
     def _describe(self, layout: Layout, below: list[list[str]], sample: list[str]) -> Description:
         width = max([layout.width, *map(len, below)])
@@ -232,7 +264,7 @@ class ReaderFile:
             address_column=_column_name(layout, layout.address),
             field_columns={
                 one.name: [_column_name(layout, column) for column in columns]
-                for one, columns in zip(READER_FIELDS, layout.fields, strict=True)
+                for one, columns in zip(self.fields, layout.fields, strict=True)
             },
             unused_columns=_unused_columns(layout),
             examples=tuple(_example(*row) for row in [*rows[:1], *self._rows_with_accents(rows)]),
@@ -240,7 +272,32 @@ class ReaderFile:
             product=status.product if status else "",
             status_columns=[_column_name(layout, at) for at in (status.columns if status else ())],
             hidden=status.hidden if status else "",
+            other_columns={
+                other: [_column_name(layout, column) for column in columns]
+                for other, columns in zip(OTHERS, layout.others, strict=False)
+                if columns
+            },
+            columns=self._columns(layout, below),
         )
+
+    def _columns(
+        self, layout: Layout, below: list[list[str]]
+    ) -> list[tuple[str, str, Sequence[str]]]:
+        """Describe each column: its name, what it is read as, and different values."""
+        read_as = dict.fromkeys(layout.status.columns if layout.status else (), STATUS)
+        for other, columns in zip(OTHERS, layout.others, strict=False):
+            read_as = {**dict.fromkeys(columns, other), **read_as}
+        for one, columns in zip(self.fields, layout.fields, strict=True):
+            read_as |= dict.fromkeys(columns, one.name)
+        read_as[layout.address] = EMAIL
+        found: list[tuple[str, str, Sequence[str]]] = []
+        for column in range(min(layout.width, MOST_COLUMNS)):
+            cells = (row[column].strip() for row in below if column < len(row))
+            samples = dict.fromkeys(excerpt(cell)[:_LONGEST_SAMPLE] for cell in cells if cell)
+            name = layout.header[column].strip() if column < len(layout.header) else ""
+            shown = (excerpt(name)[:_SHOWN], read_as.get(column, ""), list(samples)[:_SAMPLES])
+            found.append(shown)
+        return found
 
     def _rows_with_accents(self, sample: list[tuple[str, str]]) -> list[tuple[str, str]]:
         """Find rows with accents, which show whether the encoding is right."""
@@ -263,7 +320,8 @@ def _column_name(layout: Layout, column: int) -> str:
 
 def _unused_columns(layout: Layout) -> tuple[str, ...]:
     """Name the first unused columns, and count the others if there are more."""
-    used = {layout.address, *(layout.status.columns if layout.status else ())}.union(*layout.fields)
+    used = {layout.address, *(layout.status.columns if layout.status else ())}
+    used = used.union(*layout.fields, *layout.others)
     unused = [column for column in range(layout.width) if column not in used]
     names = tuple(_column_name(layout, column) for column in unused[:_MAX_UNUSED])
     more = len(unused) - len(names)

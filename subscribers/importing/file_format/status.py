@@ -109,6 +109,16 @@ _KIT = _Product(
     gettext_noop("Kit subscribers"),
     {**_KNOWN, "inactive": Status.UNCONFIRMED, "cold": Status.SUBSCRIBED},
 )
+_HOMING = _Product(gettext_noop("Homing readers"))
+_HOMING_SUPPRESSIONS = _Product(
+    gettext_noop("Homing suppressions"),
+    _words(
+        unsubscribed="unsubscribe",
+        bounced="bounce",
+        complained="complaint",
+        blocked="manual",
+    ),
+)
 _LISTMONK = _Product(gettext_noop("listmonk subscribers"), hidden="listmonk")
 
 _MAILCHIMP_NAME = re.compile(r"(subscribed|unsubscribed|cleaned|nonsubscribed|sms_only)_", re.I)
@@ -123,6 +133,8 @@ _MAILCHIMP_FILES: Mapping[str, Status | InputRefusal] = {
 _RENAMED = refuse("status_of_renamed_file")
 
 _EXPORTS: tuple[tuple[_Product, frozenset[str]], ...] = (
+    (_HOMING, keys("reader, state, declined_topics")),
+    (_HOMING_SUPPRESSIONS, keys("email, reason, origin, since")),
     (_SUBSTACK, keys("active_subscription, email_disabled")),
     (_SUBSTACK, keys("stripe_connected_customer_id, email_disabled")),
     (_DASHBOARD, keys("stripe plan, emails received (6mo)")),
@@ -266,6 +278,12 @@ def _left_at(gravest: Status, found: Sequence[tuple[Verdict, str]]) -> datetime 
     return max(dates)[1] if dates else None
 
 
+def read_date(value: str) -> datetime | None:
+    """Return the date in a cell as `_date_in` does; None if it cannot be read."""
+    found = _date_in(value)
+    return None if found == _UNREADABLE_DATE else found
+
+
 def _date_in(value: str) -> datetime | None:
     """Parse the date at the start of a value, in UTC unless it names an offset.
 
@@ -387,6 +405,12 @@ def _status_column(
         return _SpamReason(column, name, {})
     if product is _BUTTONDOWN_FILE and word == "unsubscriptiondate":
         return None  # resubscribed readers keep an old date
+    if product is _HOMING and word == "confirmed":
+        return None  # readers who left keep this date
+    if product is _HOMING_SUPPRESSIONS and word in ("reason", "since"):
+        is_date = word == "since"
+        since = Status.BLOCKED if is_date else None  # the reason is at least as grave
+        return _StatusColumn(column, name, product.words, since, may_be_empty=is_date)
     if word in _STATUS or (product is _BUTTONDOWN_FILE and word == "type"):
         found = values(column)
         is_place = word == "state" and not _PLACES.isdisjoint(named)

@@ -1,14 +1,18 @@
 """Check whether a row names a reader who can be mailed. Pure."""
 
 import re
+from datetime import datetime
 from typing import NamedTuple
 
-from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
+from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.reader_fields import READER_FIELDS
 from subscribers.address import read_address
 from subscribers.fields.reader_values import read_value
+from subscribers.importing.file_format.columns import Fields
 from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.records import BadRow, excerpt
-from subscribers.importing.file_format.status import RowStatus
+from subscribers.importing.file_format.status import RowStatus, read_date
+from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.models import RejectedRow
 from subscribers.refusal_sentences import InputRefusal, refuse
 
@@ -18,20 +22,26 @@ _AS_COPIED = re.compile(r"\s*(?:([^@<>]*)<)?\s*(?:mailto:)?([^\s<>]+)\s*>?\s*", 
 _GUARDED = re.compile(r"\A\s*'(?=[=+\-@\t\r])")
 # Substack replaces the address of a deleted reader with one in this domain.
 _DELETED = "@deletion-request.substack.com"
-_NAME_AT = FIELD_NAMES.index("name")
-_NO_VALUES = ("",) * len(FIELD_NAMES)
+_NAME_AT = 0
+LONGEST_CONSENT = 1_000  # characters
 
 
 class Candidate(NamedTuple):
-    """A row with a valid address. `values` follow `READER_FIELDS`."""
+    """A row with a valid address.
+
+    `values` follow the fields of the file; `since` is in UTC."""
 
     line: int
     email: str
     values: tuple[str, ...]
     status: RowStatus | None = None
+    tags: tuple[str, ...] = ()
+    left_topics: tuple[str, ...] = ()
+    since: datetime | None = None
+    consent: str = ""
 
 
-def validate_row(row: Row | BadRow) -> Candidate | RejectedRow:
+def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate | RejectedRow:
     """Return the reader of a row, or the rejected row, not stored yet."""
     if isinstance(row, BadRow):
         return excluded(row.line, row.excerpt, row.reason)
@@ -48,14 +58,29 @@ def validate_row(row: Row | BadRow) -> Candidate | RejectedRow:
     if address.endswith(_DELETED):
         return excluded(row.line, address, refuse("substack_deleted"))
     if row.status is not None and row.status.status.is_gone:
-        return Candidate(row.line, address, _NO_VALUES, row.status)
+        return Candidate(row.line, address, ("",) * len(fields), row.status)
     values = []
-    for field, text in zip(READER_FIELDS, texts, strict=True):
+    for field, text in zip(fields, texts, strict=True):
         value = read_value(field, text)
         if isinstance(value, InputRefusal):
             return excluded(row.line, address, value)
         values.append(value)
-    return Candidate(row.line, address, tuple(values), row.status)
+    reader = Candidate(row.line, address, tuple(values), row.status)
+    return _with_others(reader, row.others) if row.others else reader
+
+
+def _with_others(reader: Candidate, others: tuple[str, ...]) -> Candidate | RejectedRow:
+    tags_cell, left_cell, since, consent = others
+    tags = read_tags(_unguarded(tags_cell))
+    if isinstance(tags, InputRefusal):
+        return excluded(reader.line, reader.email, tags)
+    left = read_tags(_unguarded(left_cell))
+    if isinstance(left, InputRefusal):
+        return excluded(reader.line, reader.email, left)
+    consent = CONTROL_CHARACTERS.sub(" ", _unguarded(consent)).strip()[:LONGEST_CONSENT]
+    return reader._replace(
+        tags=tags, left_topics=left, since=read_date(since), consent=" ".join(consent.split())
+    )
 
 
 def excluded(

@@ -13,14 +13,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.humanise import digits
+from delivery.models import Newsletter
+from delivery.reader_fields import READER_FIELDS
 from subscribers.files.atomic_file import atomic_file
-from subscribers.importing.file_format.columns import MAPPED_TO, read_mapping
+from subscribers.importing.file_format.columns import targets
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_file import file_name, import_file
 from subscribers.importing.rejects_file import HEADER, reject_line
 from subscribers.importing.report_text import rejected_lines, report_lines
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 CONTINUES = gettext_lazy("If the import had begun, a worker or the same command continues it.")
 NOTHING_CHANGED = gettext_lazy("Nothing has changed.")
@@ -46,10 +50,14 @@ class Command(BaseCommand):
             metavar="COLUMN=FIELD",
             action="append",
             default=[],
-            help=_("FIELD is {fields}, or - to ignore the column; repeatable").format(
-                fields=", ".join(MAPPED_TO)
-            ),
+            help=_(
+                "FIELD is {fields}, the key of a field, or - to ignore the column; repeatable"
+            ).format(fields=", ".join(targets(READER_FIELDS))),
         )
+        tag_help = _("put this tag on all valid rows, known readers included; repeatable")
+        parser.add_argument("--tag", metavar="TAG", action="append", default=[], help=tag_help)
+        welcome_help = _("with --confirmed: send the welcome letter to added, confirmed readers")
+        parser.add_argument("--welcome", action="store_true", help=welcome_help)
         rejects_help = _("write the rejected rows to this CSV file: line, email, reason")
         parser.add_argument("--rejects", metavar="FILE", type=Path, help=rejects_help)
 
@@ -69,6 +77,11 @@ class Command(BaseCommand):
             raise CommandError(
                 sentence.format(length=digits(len(consent)), longest=digits(LONGEST_STATEMENT))
             )
+        tags = read_tags(json.dumps(options["tag"]))
+        if isinstance(tags, InputRefusal):
+            raise CommandError(sentence_of(tags))
+        if options["welcome"]:
+            _check_welcome(confirmed=options["confirmed"])
         if rejects and _is_the_same(rejects, path):
             raise CommandError(_("--rejects names the file to import. Name another file."))
         what_remains = NOTHING_CHANGED if options["dry_run"] else CONTINUES
@@ -81,7 +94,9 @@ class Command(BaseCommand):
                     path,
                     confirmed=options["confirmed"],
                     where=consent,
-                    mapping=read_mapping(options["map"]),
+                    mapping=options["map"],
+                    tags=tags,
+                    welcome=options["welcome"],
                     dry_run=options["dry_run"],
                     on_rejected=self._take_rejected_row,
                     on_progress=self._show_progress,
@@ -127,6 +142,17 @@ class Command(BaseCommand):
         elif record.rows - self.rows_at_last_line >= ROWS_BETWEEN_PLAIN_LINES:
             self.rows_at_last_line = record.rows
             self.stderr.write(done)
+
+
+def _check_welcome(*, confirmed: bool) -> None:
+    if not confirmed:
+        raise CommandError(
+            _("--welcome needs --confirmed: other readers get the letter when they confirm.")
+        )
+    if Newsletter.objects.get_current().welcome_issue is None:
+        raise CommandError(
+            _("No welcome letter is on. Turn one on with “./homing welcome”, or omit --welcome.")
+        )
 
 
 def _is_the_same(rejects: Path, path: Path) -> bool:

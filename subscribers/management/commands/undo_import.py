@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
 from subscribers.importing.import_file import run_to_end
-from subscribers.importing.undo_import import start_undo
-from subscribers.importing.undo_sentences import undo_lines, undo_sentence, why_not_undone
+from subscribers.importing.undo.undo_import import start_undo
+from subscribers.importing.undo.undo_sentences import undo_lines, undo_sentence, why_not_undone
 from subscribers.management.commands.import_subscribers import (
     INTERRUPTED,
     ROWS_BETWEEN_PLAIN_LINES,

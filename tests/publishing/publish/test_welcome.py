@@ -64,9 +64,9 @@ def test_an_opt_in_cannot_enqueue_its_letter_twice(author):
     turn_on(author.pk, HELLO)
     reader = opt_in()
     with pytest.raises(IntegrityError, match="delivery_pkey"), transaction.atomic():
-        enqueue_welcome(reader.pk, reader.email, "", {}, opt_in=1)
+        enqueue_welcome([(reader.pk, reader.email, "", {})], opt_in=1)
     with pytest.raises(transaction.TransactionManagementError, match="none"):
-        enqueue_welcome(reader.pk, reader.email, "", {}, opt_in=2)
+        enqueue_welcome([(reader.pk, reader.email, "", {})], opt_in=2)
     assert len(copies()) == 1
 
 
@@ -75,7 +75,7 @@ def test_a_confirmation_without_its_letter_is_undone(author):
     sign_up(ADA)
     reader = get_current()
     with transaction.atomic():
-        enqueue_welcome(reader.pk, reader.email, "", {}, opt_in=1)
+        enqueue_welcome([(reader.pk, reader.email, "", {})], opt_in=1)
     with pytest.raises(IntegrityError):
         press(reader)
     assert get_current().state == "pending"

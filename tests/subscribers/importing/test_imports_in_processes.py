@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from subscribers.importing.run import CHUNK, run_next_import
-from subscribers.importing.undo_import import CHUNK as UNDO_CHUNK
+from subscribers.importing.undo.undo_import import CHUNK as UNDO_CHUNK
 from subscribers.models import (
     ConsentRecord,
     ImportPiece,

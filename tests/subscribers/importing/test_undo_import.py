@@ -15,9 +15,9 @@ from django.db.utils import IntegrityError
 from delivery.models import Batch, Delivery, Edition
 from delivery.reports.audit import find_violations
 from subscribers.data_requests.erase import erase
-from subscribers.importing import undo_import
 from subscribers.importing.run import run, run_next_import
-from subscribers.importing.undo_import import run_undo, start_undo
+from subscribers.importing.undo import undo_import
+from subscribers.importing.undo.undo_import import run_undo, start_undo
 from subscribers.leaving.leave import leave
 from subscribers.models import ConsentRecord, Subscriber, SubscriberImport, Suppression
 from tests.delivery.conftest import newsroom, provider

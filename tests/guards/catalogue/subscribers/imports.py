@@ -37,7 +37,7 @@ an import that never advances is finally refused
 
 # --- Each row once ---
 the checkpoint is in the transaction of its piece
-    _apply_chunk: store_rejected_rows(record.pk, apply_rows(record, validated)) «→
+    _apply_chunk: store_rejected_rows(record.pk, apply_rows(record, validated, file.fields)) «→
         ¶cursor.execute("COMMIT")¶cursor.execute("BEGIN")»
     test_a_chunk_killed_before_its_checkpoint_leaves_nothing
 a continued import skips finished rows
@@ -225,6 +225,31 @@ a confirmation here counts more than another product's file
 a reader who unsubscribed after confirming here is unsubscribed
     SKIP_GONE: coalesce(«candidate.left_at → NULL::timestamptz», '-infinity')
     test_an_opted_in_reader_stays_unless_they_left_later
+an import puts no topic on a known reader who left it
+    TAG_KNOWN: SET tags = tags_with(subscriber.tags, «subscriber.declined → '{}'», added)
+    test_known_readers_get_tags_but_no_topic_that_they_left
+a topic that a reader left elsewhere stays left
+    ADD: tags_with('{}', declined, tags || %(tags)s), «declined → '{}'»
+    test_topics_left_elsewhere_stay_left
+a check adds no tags
+    _insert_candidates: if names «and record.state != State.CHECKING»
+    test_a_dry_run_adds_no_tags
+a file cannot fill the table of tags
+    _count_tags: if «len(names) + sum(name.lower() not in names for name in tags) > MOST_TAGS →
+        False»
+    test_too_many_different_tags_reject_their_rows
+a status column is not read as a field
+    layout_of: kept = kept.union(others[SINCE], «rule.columns if rule else ()»)
+    test_a_status_column_is_no_field
+later changes of fields do not change how a stored file is read
+    ReaderFile._detect_layout: «self.mapping = self._with_found_fields(layout)»
+    test_a_field_defined_later_changes_no_running_import
+values of a deleted field are not imported
+    _insert_candidates: for at, name in own «if name in kept»
+    test_a_field_deleted_meanwhile_gets_no_values
+a greeted reader's next request is another one
+    ADD: CASE WHEN confirms «AND NOT %(welcome)s → AND %(welcome)s IS NOT NULL» THEN 0 ELSE 1 END
+    test_added_confirmed_readers_get_it_if_chosen
 a more severe suppression stays
     SUPPRESS_GONE: «OR gravity_of_suppression(excluded.reason, excluded.origin)
         > gravity_of_suppression(held.reason, held.origin) → OR true»

@@ -84,7 +84,7 @@ a reader's data shows the time of their own request for a mail
     _load_mails: if «edition.kind in _REQUESTS → False»:
     test_mails_on_request_show_the_time_of_the_readers_request
 a search without an index is ended by the database
-    load_page: «cursor.execute(f"SET LOCAL statement_timeout = '{SEARCH_S}s'") → cursor.execute("SET
+    time_limit: «cursor.execute(f"SET LOCAL statement_timeout = '{seconds}s'") → cursor.execute("SET
         LOCAL statement_timeout = '10s'")¶cursor.execute("SET LOCAL lock_timeout = '9s'")»
     test_a_slow_search_is_stopped_with_advice
 """)

@@ -35,7 +35,8 @@ LOCK_READERS = """
          ORDER BY id FOR UPDATE) AS locked
 """
 READERS = """
-    SELECT id, email_key, confirmed_at, opt_in_id IS NOT NULL OR coalesce(since.asked, false),
+    SELECT id, email_key, CASE WHEN confirmed_at IS NOT NULL THEN created_at END,
+           opt_in_id IS NOT NULL OR coalesce(since.asked, false),
            edited_at IS NOT NULL OR since.asked IS NOT NULL
       FROM subscriber CROSS JOIN LATERAL (
            SELECT bool_or(act IN ('asked', 'confirmed')
@@ -58,7 +59,7 @@ class AddedReader(NamedTuple):
 
     id: int
     email_key: str
-    confirmed_at: datetime | None
+    mailed_from: datetime | None  # no letter left for them before; None if none ever did
     opted_in: bool
     is_changed: bool
 
@@ -99,8 +100,8 @@ def why_kept(reader: AddedReader, mailed: Mailed) -> str:
     """Return the count of `KEPT` for a reader who stays; empty for others. Pure."""
     if reader.opted_in:
         return "kept_opted_in"
-    until, confirmed_at = mailed.dropped_until, reader.confirmed_at
-    may_be_mailed = until is not None and confirmed_at is not None and confirmed_at < until
+    until, since = mailed.dropped_until, reader.mailed_from
+    may_be_mailed = until is not None and since is not None and since < until
     if reader.id in mailed.recipients or may_be_mailed:
         return "kept_mailed"
     return "kept_changed" if reader.is_changed else ""

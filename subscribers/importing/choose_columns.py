@@ -1,0 +1,138 @@
+"""The columns of a checked file as an author maps them on the page."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping as Map
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from subscribers.fields.reader_fields import load_fields
+from subscribers.importing import stored_file
+from subscribers.importing.accept_upload import discard, store_for_check
+from subscribers.importing.file_format.columns import (
+    EMAIL,
+    IGNORED,
+    OTHERS,
+    STATUS,
+    Mapping,
+    read_column_number,
+)
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.file_format.read_file import Description, ReaderFile
+from subscribers.importing.import_sentences import OTHER_COLUMNS
+from subscribers.models import SubscriberImport
+from subscribers.settings.change_groups import add_field, can_add_field
+from subscribers.settings.group_forms import FieldForm
+
+NEW_FIELD = "new"
+
+
+class ColumnChoice(NamedTuple):
+    """A column on the page, from 1, and what it can be."""
+
+    number: int
+    name: str
+    samples: Sequence[str]
+    options: Sequence[tuple[str, str, bool]]  # value, label, whether it is chosen
+
+
+class ColumnError(Exception):
+    """The chosen columns cannot be used; the message says why."""
+
+
+def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[ColumnChoice]:
+    """Return the columns of a file; `chosen` are posted values by name of the control."""
+    described = Description.from_json(record.read_as)
+    labels = {
+        "": _("Nothing; leave it out"),
+        EMAIL: _("Email address"),
+        **{field.name: str(field.label) for field in load_fields()},
+        STATUS: _("Status"),
+        **{name: str(label) for name, label in OTHER_COLUMNS.items()},
+    }
+    if can_add_field():
+        labels[NEW_FIELD] = _("A new field")
+    return [
+        ColumnChoice(
+            number,
+            name or _("column {n}").format(n=number),
+            samples,
+            [
+                (value, label, value == chosen.get(f"column-{number}", read_as))
+                for value, label in labels.items()
+            ],
+        )
+        for number, (name, read_as, samples) in enumerate(described.columns if described else (), 1)
+    ]
+
+
+def check_again(
+    record: SubscriberImport, posted: Map[str, str], by: Any
+) -> tuple[SubscriberImport, bool] | None:
+    """
+    Check a file again with other columns, instead of this import.
+
+    Return the new import, and whether no earlier one read the file like this; None if the columns
+    are the same. Raises `ColumnError` and `UnreadableFileError`; then nothing has changed.
+    """
+    with transaction.atomic():
+        described = Description.from_json(record.read_as)
+        columns = described.columns if described else ()
+        mapping = _mapping_of(record, columns, posted, by.pk)
+        if mapping is None:
+            return None
+        with (
+            stored_file.spooled(record.pk) as file,
+            ReaderFile(file, record.filename, mapping, load_fields()) as readers,
+        ):
+            again, is_new = store_for_check(readers, file, record.filename, by)
+        if again.pk == record.pk:
+            return None
+        if not discard(record.pk):
+            raise ColumnError(_("The file was imported or deleted before. Nothing was changed."))
+        return again, is_new
+
+
+def _mapping_of(
+    record: SubscriberImport,
+    columns: Sequence[tuple[str, str, Sequence[str]]],
+    posted: Map[str, str],
+    by: uuid.UUID,
+) -> Mapping | None:
+    """Return the mapping with the changed columns; None if nothing was changed."""
+    known = {"", EMAIL, STATUS, *OTHERS, NEW_FIELD, *(field.name for field in load_fields())}
+    mapping: dict[str, str] = dict(record.mapping)
+    targets, is_changed = [], False
+    for number, (name, read_as, _samples) in enumerate(columns, 1):
+        to = posted.get(f"column-{number}", read_as)
+        if to not in known:
+            raise ColumnError(_("“{name}” is mapped to something unknown.").format(name=name))
+        targets.append(to)
+        if to == read_as:
+            continue
+        is_changed = True
+        mapping = {
+            column: earlier
+            for column, earlier in mapping.items()
+            if column != name and read_column_number(column) != number
+        }
+        to = _new_field(name or _("column {n}").format(n=number), by) if to == NEW_FIELD else to
+        mapping[f"column {number}"] = to or IGNORED
+    if targets.count(EMAIL) != 1:
+        raise UnreadableFileError("map_two_addresses" if EMAIL in targets else "map_no_address")
+    return tuple(sorted(mapping.items(), key=lambda pair: pair[1])) if is_changed else None
+
+
+def _new_field(label: str, by: uuid.UUID) -> str:
+    form = FieldForm({"label": label, "key": "", "fallback": ""})
+    if not form.is_valid():
+        sentence = " ".join(str(error) for errors in form.errors.values() for error in errors)
+        raise ColumnError(f"{label}: {sentence}")
+    field = form.save(commit=False)
+    if not add_field(field, by):
+        raise ColumnError(_("There are as many fields as allowed. Choose another field."))
+    return str(field.key)

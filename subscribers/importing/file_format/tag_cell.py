@@ -1,0 +1,49 @@
+"""The tags in one cell of a file, as products write them. Pure."""
+
+import csv
+import json
+
+from delivery.control_characters import CONTROL_CHARACTERS
+from subscribers.models.reader_groups import LONGEST_TAG
+from subscribers.refusal_sentences import InputRefusal, refuse
+
+MOST_TAGS_OF_A_ROW = 100
+_LONGEST_CELL = MOST_TAGS_OF_A_ROW * (LONGEST_TAG + 4)  # quotation marks, a comma and a blank
+_DELIMITERS = (",", ";", "|")
+
+
+def read_tags(cell: str) -> tuple[str, ...] | InputRefusal:
+    """
+    Return the names of tags in their order, or the reason for a refusal.
+
+    A cell is a list in JSON, as listmonk and Homing write it, a line of CSV, as Mailchimp does, or
+    has commas, semicolons or vertical bars between the names.
+    """
+    cell = cell.strip()
+    if len(cell) > _LONGEST_CELL:
+        return refuse("tags_too_long", most=MOST_TAGS_OF_A_ROW, longest=LONGEST_TAG)
+    found: dict[str, str] = {}
+    for text in _names_in(cell):
+        name = " ".join(text.split())
+        if len(name) > LONGEST_TAG:
+            return refuse("tag_too_long", length=len(name), longest=LONGEST_TAG)
+        if CONTROL_CHARACTERS.search(name):
+            return refuse("tag_control_characters")
+        if name:
+            found.setdefault(name.lower(), name)
+    if len(found) > MOST_TAGS_OF_A_ROW:
+        return refuse("tags_too_long", most=MOST_TAGS_OF_A_ROW, longest=LONGEST_TAG)
+    return tuple(found.values())
+
+
+def _names_in(cell: str) -> list[str]:
+    if cell.startswith("["):
+        try:
+            names = json.loads(cell)
+        except ValueError:
+            names = None
+        if isinstance(names, list) and all(isinstance(name, str) for name in names):
+            return names
+    delimiter = next((one for one in _DELIMITERS if one in cell), ",")
+    rows = csv.reader([cell], delimiter=delimiter, skipinitialspace=True)
+    return [name for row in rows for name in row]

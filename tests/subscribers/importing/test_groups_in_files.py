@@ -1,0 +1,226 @@
+"""Fields, tags, sign-up dates and notes on consent that an import brings over."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+
+from delivery.models import Delivery
+from publishing.content.edition_content import Content
+from publishing.publish.welcome import turn_on
+from subscribers.fields.reader_fields import load_fields
+from subscribers.importing.accept_upload import statement, store_for_import
+from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.file_format.tag_cell import MOST_TAGS_OF_A_ROW, read_tags
+from subscribers.importing.run import run_next_import
+from subscribers.models import (
+    ConsentRecord,
+    ReaderFieldDefinition,
+    Subscriber,
+    SubscriberImport,
+    Tag,
+)
+from subscribers.refusal_sentences import InputRefusal
+from tests.subscribers.conftest import FileOf, ImportRows
+from tests.subscribers.factories import SubscriberFactory
+
+pytestmark = pytest.mark.django_db
+
+CONFIRMED = ("--confirmed", "--consent", "Signed list")
+
+
+@pytest.fixture
+def city() -> ReaderFieldDefinition:
+    return ReaderFieldDefinition.objects.create(key="city", label="Home town", position=1)
+
+
+def groups() -> dict[str, tuple[dict[str, str], list[str]]]:
+    """Map addresses to own fields and names of tags."""
+    names = dict(Tag.objects.values_list("id", "name"))
+    return {
+        reader.email: (reader.fields, sorted(names[tag] for tag in reader.tags))
+        for reader in Subscriber.objects.all()
+    }
+
+
+class TestFields:
+    @pytest.mark.parametrize("header", ["City", "home town", "HOME TOWN "])
+    def test_a_column_is_found_by_key_or_label(
+        self, import_rows: ImportRows, city: ReaderFieldDefinition, header: str
+    ) -> None:
+        printed = import_rows("ada@x.org, York ", "bob@x.org,", header=f"email,{header}")
+        assert groups() == {"ada@x.org": ({"city": "York"}, []), "bob@x.org": ({}, [])}
+        assert f"city: “{header.strip()}”" in printed.text
+
+    def test_a_mapped_column_needs_no_header(
+        self, import_rows: ImportRows, city: ReaderFieldDefinition
+    ) -> None:
+        import_rows("ada@x.org,York", header="bob@x.org,Leeds", options=("--map", "2=city"))
+        assert groups()["bob@x.org"] == ({"city": "Leeds"}, [])
+
+    def test_an_invalid_value_rejects_its_row(
+        self, import_rows: ImportRows, city: ReaderFieldDefinition
+    ) -> None:
+        printed = import_rows("ada@x.org,\x07York", f"bob@x.org,{'y' * 257}", header="email,city")
+        assert printed.counts == {"rejected": 2}
+        assert "“Home town” has 257 characters. At most 256 are allowed." in printed.text
+
+    def test_a_status_column_is_no_field(
+        self, import_rows: ImportRows, city: ReaderFieldDefinition
+    ) -> None:
+        ReaderFieldDefinition.objects.create(key="unsubscribed", label="Left", position=2)
+        import_rows("ada@x.org,yes", "bob@x.org,no", header="email,unsubscribed", options=CONFIRMED)
+        assert groups() == {"bob@x.org": ({}, [])}
+
+    def test_a_field_defined_later_changes_no_running_import(
+        self, import_rows: ImportRows, city: ReaderFieldDefinition
+    ) -> None:
+        first = import_rows("ada@x.org,York,7", header="email,city,shoe")
+        ReaderFieldDefinition.objects.create(key="shoe", label="Shoe", position=2)
+        record = SubscriberImport.objects.get(pk=first.summary["import"])
+        assert record.mapping == [["column 2", "city"]]
+        # With its new field, the file reads differently, so it is a new import.
+        assert import_rows("ada@x.org,York,7", header="email,city,shoe").summary["created"]
+
+    def test_a_field_deleted_meanwhile_gets_no_values(
+        self, file_of: FileOf, city: ReaderFieldDefinition
+    ) -> None:
+        path = file_of("ada@x.org,York", header="email,city")
+        with ReaderFile(path, "list.csv", fields=load_fields()) as file, path.open("rb") as content:
+            store_for_import(file, content, "list.csv", statement())
+        city.delete()
+        assert run_next_import(lambda: False)
+        assert groups() == {"ada@x.org": ({}, [])}
+
+    def test_known_readers_keep_their_values(
+        self, import_rows: ImportRows, city: ReaderFieldDefinition
+    ) -> None:
+        SubscriberFactory(email="ada@x.org", fields={"city": "Leeds"})
+        import_rows("ada@x.org,York", header="email,city")
+        assert groups()["ada@x.org"] == ({"city": "Leeds"}, [])
+
+
+class TestTags:
+    def test_tags_of_rows_and_of_the_import_are_put_on(self, import_rows: ImportRows) -> None:
+        Tag.objects.create(name="VIP")
+        printed = import_rows(
+            'ada@x.org,"vip, Blog"', "bob@x.org,", header="email,Tags", options=("--tag", "Fair")
+        )
+        tags = {address: names for address, (_, names) in groups().items()}
+        assert tags == {"ada@x.org": ["Blog", "Fair", "VIP"], "bob@x.org": ["Fair"]}
+        assert "Tags: Blog (1), vip (1)" in printed.text
+
+    def test_known_readers_get_tags_but_no_topic_that_they_left(
+        self, import_rows: ImportRows
+    ) -> None:
+        left = Tag.objects.create(name="Walks", is_topic=True)
+        SubscriberFactory(email="ada@x.org", declined=[left.pk])
+        SubscriberFactory(email="gone@x.org", state="unsubscribed")
+        import_rows("ada@x.org,Walks|Blog", "gone@x.org,Blog", header="email,tags")
+        assert groups() == {"ada@x.org": ({}, ["Blog"]), "gone@x.org": ({}, [])}
+
+    def test_topics_left_elsewhere_stay_left(self, import_rows: ImportRows) -> None:
+        import_rows('ada@x.org,"[""Blog""]","[""Walks""]"', header="email,tags,declined_topics")
+        reader = Subscriber.objects.get()
+        assert reader.declined == [Tag.objects.get(name="Walks").pk]
+        import_rows("ada@x.org,Walks", header="email,tags")
+        assert groups()["ada@x.org"] == ({}, ["Blog"])
+
+    def test_a_dry_run_adds_no_tags(self, import_rows: ImportRows) -> None:
+        printed = import_rows("ada@x.org,Blog", header="email,tags", options=("--dry-run",))
+        assert "Tags: Blog (1)" in printed.text
+        assert not Tag.objects.exists()
+
+    def test_too_many_different_tags_reject_their_rows(self, import_rows: ImportRows) -> None:
+        rows = [
+            f"reader{row}@x.org,{'|'.join(f'tag {row}-{n}' for n in range(90))}"
+            for row in range(12)
+        ]
+        printed = import_rows(*rows, "last@x.org,TAG 0-1", header="email,tags")
+        assert printed.counts == {"added": 12, "rejected": 1}
+        assert "more than 1,000 different tags" in printed.text
+
+    @pytest.mark.parametrize(
+        ("cell", "tags"),
+        [
+            ("", ()),
+            ("[]", ()),
+            ('"VIP","Blog, old"', ("VIP", "Blog, old")),  # Mailchimp
+            ("vip; Blog ;VIP", ("vip", "Blog")),
+            ('["a, b", "c"]', ("a, b", "c")),
+            ("[not json", ("[not json",)),
+            ("a" * 61, "tag_too_long"),
+            ("a\x07", "tag_control_characters"),
+            (",".join(map(str, range(MOST_TAGS_OF_A_ROW + 1))), "tags_too_long"),
+            ("x" * 100_000, "tags_too_long"),
+        ],
+    )
+    def test_a_cell_is_read_as_products_write_it(self, cell: str, tags: Any) -> None:
+        found = read_tags(cell)
+        assert (found.code if isinstance(found, InputRefusal) else found) == tags
+
+
+class TestSignUpDates:
+    def test_a_date_is_on_record(self, import_rows: ImportRows) -> None:
+        import_rows(
+            "ada@x.org,2021-03-04 05:06:07,",
+            "bob@x.org,2021-03-05,2020-01-01",
+            "cy@x.org,2199-01-01,",
+            "dee@x.org,later,",
+            header="email,optin_time,confirm_time",
+            options=CONFIRMED,
+        )
+        since = dict(Subscriber.objects.values_list("email", "confirmed_at"))
+        assert since["ada@x.org"] == datetime(2021, 3, 4, 5, 6, 7, tzinfo=UTC)
+        assert since["bob@x.org"] == datetime(2020, 1, 1, tzinfo=UTC)
+        started = SubscriberImport.objects.get().started_at
+        assert min(since["cy@x.org"], since["dee@x.org"]) > started
+        detail = ConsentRecord.objects.get(subscriber_id=Subscriber.objects.get(email="ada@x.org"))
+        assert detail.detail == (
+            "Consent given elsewhere, stated by an operator on the command line: Signed list "
+            "Signed up there on 2021-03-04, according to the file."
+        )
+
+    def test_a_note_on_consent_is_on_record(self, import_rows: ImportRows) -> None:
+        import_rows(
+            "ada@x.org,Fair  2019", header="email,paper", options=("--map", "paper=consent")
+        )
+        assert ConsentRecord.objects.get().detail == "Fair 2019"
+
+
+class TestWelcome:
+    def test_added_confirmed_readers_get_it_if_chosen(
+        self, import_rows: ImportRows, city: ReaderFieldDefinition, django_user_model: Any
+    ) -> None:
+        edith = django_user_model.objects.create_user("edith")
+        text = "Hello {{ name }} from {{ city|afar }}, {{ unsubscribe_url }}"
+        turn_on(edith.pk, Content(title="Welcome", html="", text=text))
+        SubscriberFactory(email="known@x.org")
+        import_rows(
+            "ada@x.org,Ada,York,subscribed",
+            "bob@x.org,,,unconfirmed",
+            "known@x.org,,,subscribed",
+            header="email,name,city,status",
+            options=(*CONFIRMED, "--welcome"),
+        )
+        ada = Subscriber.objects.get(email="ada@x.org")
+        [letter] = Delivery.objects.exclude(
+            recipient_id=Subscriber.objects.get(email="bob@x.org").pk
+        )
+        assert (letter.recipient_id, letter.name, letter.fields) == (ada.pk, "Ada", ["York"])
+        # A later confirmation of theirs is another request.
+        assert ada.requests == 1
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            (("--welcome",), "needs --confirmed"),
+            (("--welcome", *CONFIRMED), "No welcome letter is on"),
+        ],
+    )
+    def test_it_is_refused_with_a_reason(
+        self, import_rows: ImportRows, options: tuple[str, ...], sentence: str
+    ) -> None:
+        with pytest.raises(CommandError, match=sentence):
+            import_rows("ada@x.org,Ada", options=options)
