@@ -12,8 +12,8 @@ from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
 from publishing.drafts import drafts
 from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
-from publishing.exporting.run import EXPORT_TASK, expire_exports
-from publishing.moving_in.run import MOVE_TASK
+from publishing.exporting import run as exports
+from publishing.moving_in import run as moves
 from subscribers import reader_totals
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
@@ -33,13 +33,12 @@ def register_hooks() -> None:
     register_task("counts of readers", reader_totals.merge_totals)
     register_task("sign-ups that nobody confirmed", expire_unconfirmed.expire_pending)
     register_task("files that nobody imported", expire_uploads.expire_file)
-    register_task("old exports", expire_exports)
+    register_task("old exports", exports.expire_exports)
     events = event_inbox.apply_pending_events, event_inbox.is_due
     for task in (
         BackgroundTask("the provider's events", *events),
         BackgroundTask("imports", _run_change_or_import, _is_change_or_import_due),
-        EXPORT_TASK,
-        MOVE_TASK,
+        BackgroundTask("exports and past issues", _run_move_or_export, _is_move_or_export_due),
         change_groups.REMOVAL_TASK,
         PROVIDER_TASKS,
         START_TASK,
@@ -59,3 +58,11 @@ def _run_change_or_import(is_stopping: Callable[[], bool]) -> bool:
 
 def _is_change_or_import_due() -> bool:
     return change_readers.is_due() or run.is_due()
+
+
+def _run_move_or_export(is_stopping: Callable[[], bool]) -> bool:
+    return moves.run_next_move(is_stopping) or exports.run_next_export(is_stopping)
+
+
+def _is_move_or_export_due() -> bool:
+    return moves.is_due() or exports.is_due()

@@ -14,7 +14,6 @@ from django.db import IntegrityError, connection, reset_queries, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from delivery.tasks.background_tasks import BackgroundTask
 from publishing.exporting.archive_files import archive_files
 from publishing.exporting.write_archive import write_archive
 from publishing.models import Export, ExportPiece
@@ -93,9 +92,6 @@ def expire_exports() -> None:
         with transaction.atomic():
             Export.objects.filter(pk=export.pk).update(state=State.EXPIRED)
             ExportPiece.objects.filter(export=export).delete()
-
-
-EXPORT_TASK = BackgroundTask("exports", run_next_export, is_due)
 
 
 def _claim(owner: uuid.UUID) -> Export | None:

@@ -145,12 +145,13 @@ def _ghost(content: Any) -> Iterator[PastIssue]:
     data = whole.get("data") if isinstance(whole, dict) else None
     if not isinstance(data, dict) or not isinstance(data.get("posts"), list):
         raise UnusableExportError("unknown")
-    metas = data.get("posts_meta") or []
-    more = {meta.get("post_id"): meta for meta in metas if isinstance(meta, dict)}
+    metas = data.get("posts_meta")
+    metas = [meta for meta in metas if isinstance(meta, dict)] if isinstance(metas, list) else []
+    more = {_word(meta, "post_id"): meta for meta in metas}
     for post in data["posts"]:
         if not isinstance(post, dict):
             continue
-        meta = more.get(post.get("id"), {})
+        meta = more.get(_word(post, "id"), {})
         html = _word(post, "html")
         skip = _first(
             (_word(post, "type") == "page", Skip.NOT_AN_ISSUE),

@@ -18,7 +18,6 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from delivery.tasks.background_tasks import BackgroundTask
 from publishing.approval.approval import needs_approval
 from publishing.content.edition_content import Content
 from publishing.external_checks.domain_records import NameServers
@@ -125,9 +124,6 @@ def run_next_move(
         logger.info("move %d has another lease now, or its worker stops", move.pk)
         _leased(move).update(state=State.WAITING, owner=None, lease_until=None)
     return True
-
-
-MOVE_TASK = BackgroundTask("past issues", run_next_move, is_due)
 
 
 def prepare(export: Export, past: PastIssue, take: Take) -> tuple[str, Content | None, bool]:

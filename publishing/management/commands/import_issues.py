@@ -40,6 +40,8 @@ class Command(BaseCommand):
                     move = _examine(Export(file, run.site_address(options["site"])), path.name)
                 else:
                     author = active_author(options["author"])
+                    # One that was killed is continued first, and then all of it is known.
+                    run.run_next_move(lambda: False)
                     with transaction.atomic():
                         move = run.request_move(file, path.name, options["site"], author)
                         record_move(author, move)

@@ -285,7 +285,14 @@ def test_only_one_who_publishes_may_move_issues_in(new_author: Callable[..., Any
     assert writer.get(PAGE).status == writer.post(PAGE).status == 403
 
 
-@pytest.mark.parametrize("content", [b"PK\5\6", b"{}", b"no", b'{"db": [{"data": {"posts": []}}]}'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"PK\5\6", b"{}", b"no", b'{"db": [{"data": {"posts": []}}]}'),
+        b'{"data": {"posts": [{"id": [], "html": "x"}], "posts_meta": [{"post_id": {}}]}}',
+        b'{"data": {"posts": [{"id": 7}], "posts_meta": 7}}',
+    ],
+)
 def test_another_file_is_refused_with_a_sentence(window: WindowOf, content: bytes) -> None:
     file = io.BytesIO(content)
     file.name = "a.zip"
