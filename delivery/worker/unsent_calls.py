@@ -157,7 +157,7 @@ def _folder() -> Path:
     """Return this user's folder. Nobody else may write to it."""
     folder: Path = settings.HOMING_DATA_DIR / f"calls-{os.geteuid()}"
     with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
+        folder.mkdir(mode=0o700, parents=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
         raise PermissionError(f"{folder} is not a private folder")

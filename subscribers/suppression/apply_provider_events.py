@@ -107,8 +107,8 @@ def _change_state(reader: Subscriber, effect: _Effect, at: datetime) -> None:
         changes["state"] = effect.state
     if effect.act is Act.LEFT:
         changes["unsubscribed_at"] = Least("unsubscribed_at", Value(at))
-    if changes:
-        Subscriber.objects.filter(id=reader.pk).update(**changes)
+    # Without changes this runs no statement.
+    Subscriber.objects.filter(id=reader.pk).update(**changes)
 
 
 def _record_act(

@@ -108,7 +108,7 @@ the database itself holds: there is one newsletter
     sql: ALTER TABLE newsletter DROP CONSTRAINT there_is_one_newsletter
     test_the_database_refuses_contradictory_rows[there_is_one_newsletter]
 the database itself holds: there is one pace
-    sql: ALTER TABLE pace DROP CONSTRAINT there_is_one_send_rate
+    sql: ALTER TABLE send_rate DROP CONSTRAINT there_is_one_send_rate
     test_the_database_refuses_contradictory_rows[there_is_one_send_rate]
 the database itself holds: there is one identity
     sql: ALTER TABLE database_identity DROP CONSTRAINT there_is_one_identity

@@ -81,10 +81,11 @@ a concurrent opt-in is waited for
     _lock_reader: Subscriber.objects«.select_for_update(no_key=True)»
     test_events_older_than_an_uncommitted_opt_in_have_no_effect
 a repeated event does not write the reader's row again
-    _change_state: if «changes → True»:
+    _change_state: if effect.state is not None «and GRAVER.index(effect.state) >
+        GRAVER.index(reader.state)»: changes
     test_repeated_events_do_not_write_the_reader_again
 the earlier of two unsubscribe times is kept
-    _change_state: «Least → Coalesce»("unsubscribed_at", Value(at))
+    _change_state: «Least("unsubscribed_at", Value(at)) → at»
     test_the_earlier_time_of_unsubscribing_stays
 an old event does not undo an operator's unblock
     _suppress: held.lifted_by_id IS NULL «AND excluded.reason <> → OR excluded.reason =» %s

@@ -37,8 +37,8 @@ an import that never advances is finally refused
 
 # --- Each row once ---
 the checkpoint is in the transaction of its piece
-    _apply_chunk: store_rejected_rows(record.pk, apply_rows(record, validated, file.fields)) «→
-        ¶cursor.execute("COMMIT")¶cursor.execute("BEGIN")»
+    _apply_chunk: store_rejected_rows(record.pk, apply_rows(record, validated, file.fields) «→
+        + [cursor.execute("COMMIT"), cursor.execute("BEGIN")][2:]»)
     test_a_chunk_killed_before_its_checkpoint_leaves_nothing
 a continued import skips finished rows
     _run: «_skip_to_checkpoint(rows, record.rows, lease)»
@@ -298,7 +298,7 @@ no spreadsheet runs the content of a rejected row
     test_rejected_addresses_are_safe_in_spreadsheets
     test_rejected_rows_are_paged_and_downloadable
 the file of rejected rows gets its name only after a successful import
-    atomic_file: «yield text → try:¶    yield text¶finally:¶    unfinished.replace(file)»
+    atomic_binary_file: «yield output → try:¶    yield output¶finally:¶    unfinished.replace(file)»
     test_a_failed_import_keeps_the_earlier_rejects_file
 the file of rejected rows never replaces a device
     atomic_file: if «file.exists() and not file.is_file() → False»:
