@@ -104,7 +104,7 @@ def test_without_a_private_folder_nothing_is_listed(
     (private,) = folder.iterdir()
     private.chmod(0o777)
     if is_missing:
-        settings.HOMING_DATA_DIR = folder / "missing"
+        settings.HOMING_DATA_DIR = Path("/proc/nobody can make this")
 
     calls = UnsentCalls(WORKER)
     calls.entry(0).add(UNSENT)
