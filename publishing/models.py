@@ -53,7 +53,7 @@ class Issue(models.Model):
         """Where a moved-in issue comes from; empty for an issue of our own."""
         if not self.moved_from:
             return ""
-        sentence = gettext("Moved in from {product}; not sent by Homing.")
+        sentence = gettext("Moved in from {product}; not sent from here.")
         return sentence.format(product=self.moved_from.title())
 
 

@@ -1,18 +1,14 @@
-"""The editions in the public archive.
-
-They are started and not held, and were not cancelled before the first copy was sent.
-"""
+"""The editions in the public archive, for its lists and pages."""
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Greatest, Left, Lower, Now, StrIndex, Substr
+from django.db.models import Exists, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Greatest, Left, Lower, StrIndex, Substr
 
-from delivery.models import Batch, Edition
 from publishing.content.edition_content import plain_title
 from publishing.content.summary import summarise
 from publishing.editions.status import LARGE_COLUMNS
-from publishing.editions.versions import is_correction
+from publishing.editions.versions import is_correction, public_editions
 
 # A summary needs only these first characters; a body may have a million.
 BEGINNING = 8000
@@ -58,15 +54,4 @@ def published_editions() -> QuerySet[Any]:
         .annotate(first_public_at=Subquery(first), is_correction=is_correction())
         .select_related("issue", "author")
         .order_by("-first_public_at", "-pk")
-    )
-
-
-def public_editions() -> QuerySet[Edition]:
-    """Return every public edition, older versions included."""
-    reached = Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)
-    return Edition.objects.filter(
-        ~Q(control=Edition.Control.CANCELLED) | Exists(reached),
-        ~Q(control=Edition.Control.SCHEDULED),
-        kind=Edition.Kind.NEWSLETTER,
-        held_until__lte=Now(),
     )

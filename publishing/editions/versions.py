@@ -3,7 +3,8 @@
 import uuid
 from dataclasses import dataclass, replace
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -35,6 +36,19 @@ def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
     """Return the editions of an issue, newest first, without the large columns."""
     editions = Edition.objects.filter(issue_id=issue, kind=Edition.Kind.NEWSLETTER)
     return editions.order_by("-version").defer(*LARGE_COLUMNS)
+
+
+def public_editions() -> QuerySet[Edition]:
+    """Return every public edition, older versions included.
+
+    They are started and not held, and were not cancelled before the first copy was sent."""
+    reached = Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)
+    return Edition.objects.filter(
+        ~Q(control=Edition.Control.CANCELLED) | Exists(reached),
+        ~Q(control=Edition.Control.SCHEDULED),
+        kind=Edition.Kind.NEWSLETTER,
+        held_until__lte=Now(),
+    )
 
 
 def is_correction() -> Exists:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from delivery.models import Edition, Newsletter
 from publishing.editions.status import load_status
+from publishing.editions.versions import public_editions
 from publishing.images.images import EXTENSIONS
 from publishing.models import Draft, Issue, UploadedImage
 from publishing.progress.edition_progress import counts_of
@@ -37,7 +38,7 @@ DRAFT_COLUMNS = ("title", "preheader", "format", "letter", "text", "saved_at")
 Row = TypeVar("Row", bound=Model)
 
 EDITION_COLUMNS = (
-    *("version", "title", "preheader", "published_at", "scheduled_for", "audience", "goes_to"),
+    *("version", "title", "preheader", "scheduled_for", "audience", "goes_to"),
     *("merge_fields", "with_tags", "without_tags", "archive_url", "control"),
 )
 
@@ -66,7 +67,9 @@ def archive_files() -> Iterator[ArchiveFile]:
     yield ArchiveFile("README.txt", [_readme().encode()])
     yield counted("readers.csv", _readers())
     yield counted("consent.csv", _consent())
-    yield counted("suppressions.csv", _suppressions())
+    # An import of the first file suppresses all its addresses.
+    yield counted("suppressions.csv", _suppressions(lifted=False))
+    yield counted("lifted-suppressions.csv", _suppressions(lifted=True))
     yield counted("imports.csv", _imports())
     yield _json("consent-wordings.json", {w.pk: w.text for w in ConsentWording.objects.all()})
     yield _json("fields.json", [_field(each) for each in load_own_fields()])
@@ -100,16 +103,17 @@ def _readers() -> Iterator[str]:
     keys = [field.name for field in load_own_fields()]
     names = dict(Tag.objects.values_list("id", "name"))
     yield csv_line(
-        *("reader", "email", "name", *keys, "tags", "declined_topics", "state", "source"),
-        *("import", "signed_up", "confirmed", "unsubscribed"),
+        # An import would take a column “reader” before “name” for the name.
+        *("email", "name", *keys, "tags", "declined_topics", "state", "source"),
+        *("reader", "import", "signed_up", "confirmed", "unsubscribed"),
     )
 
     for reader in _by_id(Subscriber.objects.all()):
         yield csv_line(
-            *(reader.pk, reader.email, reader.name, *(reader.fields.get(key, "") for key in keys)),
+            *(reader.email, reader.name, *(reader.fields.get(key, "") for key in keys)),
             *(tags_as_json(reader.tags, names), tags_as_json(reader.declined, names)),
             *(reader.state, reader.source),
-            *(reader.subscriber_import_id or "", _time(reader.created_at)),
+            *(reader.pk, reader.subscriber_import_id or "", _time(reader.created_at)),
             *(_time(reader.confirmed_at), _time(reader.unsubscribed_at)),
         )
 
@@ -127,9 +131,9 @@ def _consent() -> Iterator[str]:
         )
 
 
-def _suppressions() -> Iterator[str]:
+def _suppressions(*, lifted: bool) -> Iterator[str]:
     yield csv_line("email", "reason", "origin", "since", "lifted")
-    for one in _by_id(Suppression.objects.all()):
+    for one in _by_id(Suppression.objects.filter(lifted_at__isnull=not lifted)):
         yield csv_line(one.address_key, one.reason, one.origin, _time(one.at), _time(one.lifted_at))
 
 
@@ -159,9 +163,11 @@ def _issue(
                 "slug": issue.slug,
                 "unlisted": issue.unlisted,
                 "moved_from": issue.moved_from,
+                "public": public_editions().filter(pk=number).exists(),
                 "state": status.state.value,
                 "counts": counts_of(status.counts),
                 **{name: getattr(edition, name) for name in EDITION_COLUMNS},
+                "published_at": edition.published_at.isoformat(),  # exact
             },
         )
         for kind, text in (("html", edition.html_content), ("txt", edition.text_content)):

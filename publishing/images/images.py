@@ -7,6 +7,7 @@ from html import escape
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -34,13 +35,20 @@ _COUNT_ATTEMPT = """
 
 
 def store_image(
-    file: bytes, name: str, *, by: uuid.UUID | None, is_counted: bool = True
+    file: bytes,
+    name: str,
+    *,
+    by: uuid.UUID | None,
+    is_counted: bool = True,
+    own_id: uuid.UUID | None = None,
 ) -> UploadedImage:
     """Resize an image for mail and store it once. Raises `UnusableImageError`.
 
-    An uncounted image has no limit of the hour: its caller has another limit."""
+    An uncounted image has no limit of the hour: its caller has another limit. `own_id` is the id
+    that it had on another site."""
     sha256 = hashlib.sha256(file).digest()
-    same = UploadedImage.objects.filter(sha256=sha256)
+    new_id = own_id or uuid.uuid4()
+    same = UploadedImage.objects.filter(Q(sha256=sha256) | Q(pk=new_id))
     # Clear the mark before reading, so that it is not deleted as unused afterwards.
     same.exclude(unused_since=None).update(unused_since=None)
     stored = same.defer("content").first()
@@ -53,6 +61,7 @@ def store_image(
     UploadedImage.objects.bulk_create(
         [
             UploadedImage(
+                id=new_id,
                 sha256=sha256,
                 name=" ".join(only_xml_characters(name).replace("\x00", "").split())[:LONGEST_NAME],
                 uploaded_by_id=by,

@@ -3,7 +3,7 @@
 Removes subscribe forms, share buttons, polls, tracking pixels and merge tags."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html import escape
 from urllib.parse import quote
 
@@ -11,7 +11,7 @@ from delivery.mail.normalise_html import VOID, normalise, parse_attributes, spli
 from publishing.content.draft_content import LONGEST_MARKDOWN
 from publishing.content.markdown import render_markdown
 from publishing.content.public_html import sanitise_html
-from publishing.moving_in.past_issue import Product, Skip, SkipIssueError
+from publishing.moving_in.past_issue import Product, Skip, SkipIssueError, Take
 from publishing.moving_in.read_export import split_mode
 
 # Elements of the old product that do nothing here, by class.
@@ -35,9 +35,6 @@ _BLOCKS = frozenset(
 _PAYWALL_CLASS, _PAYWALL_COMMENT = "paywall-jump", "<!--members-only-->"
 _LARGEST_PIXEL = 3
 _LONGEST_TEMPLATE_TAG = 300
-
-# Returns the new address and size of a picture, or None to leave it out.
-Take = Callable[[str], tuple[str, int, int] | None]
 
 
 def clean_letter(product: Product, letter: str, take: Take) -> tuple[str, bool]:

@@ -1,8 +1,10 @@
 """A past issue of another product, as its export describes it. Pure."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
@@ -16,9 +18,11 @@ class Product(StrEnum):
     SUBSTACK = "substack"
     GHOST = "ghost"
     BUTTONDOWN = "buttondown"
+    HOMING = "homing"
 
 
-NAMES = {Product.SUBSTACK: "Substack", Product.GHOST: "Ghost", Product.BUTTONDOWN: "Buttondown"}
+# Returns the new address and size of a picture, or None to leave it out.
+Take = Callable[[str], tuple[str, int, int] | None]
 
 # The hosts of pictures. For Ghost it is the author's own host.
 PICTURE_HOSTS = {
@@ -27,6 +31,7 @@ PICTURE_HOSTS = {
     ),
     Product.GHOST: frozenset[str](),
     Product.BUTTONDOWN: frozenset({"assets.buttondown.email", "assets.buttondown.com"}),
+    Product.HOMING: frozenset(),
 }
 
 
@@ -70,7 +75,7 @@ class PastIssue:
     published_at: datetime | None = None
     skip: Skip | None = None
     source: str = field(default="", repr=False)
-    is_markdown: bool = False
+    is_unlisted: bool = False
 
     def refusal(self, now: datetime) -> Skip | None:
         """Return why it is not moved in; None if it is."""
@@ -79,6 +84,13 @@ class PastIssue:
         if self.published_at and self.published_at > now:
             return self.skip or Skip.DRAFT
         return self.skip
+
+
+def word_of(row: Mapping[str, Any], name: str) -> str:
+    """Return the text of a column as the database can store it; empty if it is none."""
+    value = row.get(name)
+    text = value.strip() if isinstance(value, str) else ""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def parse_date(text: object) -> datetime | None:

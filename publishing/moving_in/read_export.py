@@ -1,4 +1,4 @@
-"""Read the past issues of an export: Substack, Ghost or Buttondown.
+"""Read the past issues of an export: Substack, Ghost, Buttondown or Homing.
 
 The letters of a ZIP are read one by one."""
 
@@ -10,6 +10,7 @@ from html import escape, unescape
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from publishing.moving_in.own_export import SUMMARY, read_own_issues
 from publishing.moving_in.past_issue import (
     LONGEST_LETTER,
     PICTURE_HOSTS,
@@ -19,6 +20,7 @@ from publishing.moving_in.past_issue import (
     SkipIssueError,
     UnusableExportError,
     parse_date,
+    word_of,
 )
 from subscribers.files.zip_entries import UnusableZipError, ZipEntries
 
@@ -84,6 +86,8 @@ class Export:
             return Product.GHOST, list(_ghost(_parse_json(content)))
         self.entries = entries = ZipEntries(file)
         self._by_end = {"/".join(path.split("/")[-2:]): path for path in entries.paths}
+        if path := entries.find(SUMMARY):
+            return Product.HOMING, read_own_issues(entries, path)
         if path := entries.find("posts.csv"):
             rows = _csv_rows(entries.read(path, LONGEST_LIST))
             return Product.SUBSTACK, [self._substack(row) for row in rows]
@@ -100,30 +104,30 @@ class Export:
         raise UnusableExportError("unknown")
 
     def _substack(self, row: Row) -> PastIssue:
-        post = _word(row, "post_id")
+        post = word_of(row, "post_id")
         number, _dot, slug = post.partition(".")
         path = self._find(f"posts/{post}.html")
         skip = _first(
-            (_word(row, "is_published").lower() != "true", Skip.DRAFT),
-            (_word(row, "type").lower() not in ("newsletter", "podcast"), Skip.NOT_AN_ISSUE),
-            (_word(row, "audience").lower() != "everyone", Skip.NOT_PUBLIC),
+            (word_of(row, "is_published").lower() != "true", Skip.DRAFT),
+            (word_of(row, "type").lower() not in ("newsletter", "podcast"), Skip.NOT_AN_ISSUE),
+            (word_of(row, "audience").lower() != "everyone", Skip.NOT_PUBLIC),
             (not path, Skip.NO_LETTER),
         )
         at = parse_date(row.get("post_date")) or parse_date(row.get("email_sent_at"))
-        title, subtitle = (unescape(_word(row, name)) for name in ("title", "subtitle"))
+        title, subtitle = (unescape(word_of(row, name)) for name in ("title", "subtitle"))
         return PastIssue(number, slug, title, subtitle, at, skip, path)
 
     def _buttondown(self, row: Row) -> PastIssue:
-        slug = _word(row, "slug")
+        slug = word_of(row, "slug")
         path = self._find(f"emails/{slug}.md")
         skip = _first(
-            (not _word(row, "publish_date"), Skip.DRAFT),
+            (not word_of(row, "publish_date"), Skip.DRAFT),
             # Without the column, nobody knows which are public.
-            (_word(row, "email_type").lower() not in ("public", "archival"), Skip.NOT_PUBLIC),
+            (word_of(row, "email_type").lower() not in ("public", "archival"), Skip.NOT_PUBLIC),
             (not path, Skip.NO_LETTER),
         )
-        at, title = parse_date(row.get("publish_date")), _word(row, "subject")
-        return PastIssue(_word(row, "id") or slug, slug, title, "", at, skip, path, True)
+        at, title = parse_date(row.get("publish_date")), word_of(row, "subject")
+        return PastIssue(word_of(row, "id") or slug, slug, title, "", at, skip, path)
 
     def _find(self, end: str) -> str:
         """Return the path of a letter beside the list, whatever folder both are in."""
@@ -147,28 +151,28 @@ def _ghost(content: Any) -> Iterator[PastIssue]:
         raise UnusableExportError("unknown")
     metas = data.get("posts_meta")
     metas = [meta for meta in metas if isinstance(meta, dict)] if isinstance(metas, list) else []
-    more = {_word(meta, "post_id"): meta for meta in metas}
+    more = {word_of(meta, "post_id"): meta for meta in metas}
     for post in data["posts"]:
         if not isinstance(post, dict):
             continue
-        meta = more.get(_word(post, "id"), {})
-        html = _word(post, "html")
+        meta = more.get(word_of(post, "id"), {})
+        html = word_of(post, "html")
         skip = _first(
-            (_word(post, "type") == "page", Skip.NOT_AN_ISSUE),
-            (_word(post, "status") in ("draft", "scheduled"), Skip.DRAFT),
+            (word_of(post, "type") == "page", Skip.NOT_AN_ISSUE),
+            (word_of(post, "status") in ("draft", "scheduled"), Skip.DRAFT),
             # The status `sent` and `email_only` mean that the site never showed it.
-            (_word(post, "status") != "published", Skip.NOT_PUBLIC),
+            (word_of(post, "status") != "published", Skip.NOT_PUBLIC),
             (bool(meta.get("email_only")), Skip.NOT_PUBLIC),
-            (_word(post, "visibility") != "public", Skip.NOT_PUBLIC),
+            (word_of(post, "visibility") != "public", Skip.NOT_PUBLIC),
             (not html, Skip.NO_LETTER),
         )
-        if picture := _word(post, "feature_image"):
-            html = _picture(picture, _word(meta, "feature_image_alt")) + html
+        if picture := word_of(post, "feature_image"):
+            html = _picture(picture, word_of(meta, "feature_image_alt")) + html
         yield PastIssue(
-            _word(post, "id"),
-            _word(post, "slug"),
-            _word(post, "title"),
-            _word(post, "custom_excerpt"),
+            word_of(post, "id"),
+            word_of(post, "slug"),
+            word_of(post, "title"),
+            word_of(post, "custom_excerpt"),
             parse_date(post.get("published_at")),
             skip,
             html,
@@ -181,11 +185,6 @@ def _picture(address: str, alt: str) -> str:
 
 def _first(*reasons: tuple[bool, Skip]) -> Skip | None:
     return next((reason for holds, reason in reasons if holds), None)
-
-
-def _word(row: Row, name: str) -> str:
-    value = row.get(name)
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _text(content: bytes) -> str:

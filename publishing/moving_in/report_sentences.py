@@ -28,9 +28,12 @@ _REFUSALS: Mapping[str, Promise] = {
     "too_large": gettext_lazy(
         "This file is too large. The limits are {most} MB, and 64 MB for JSON."
     ),
+    "other_format": gettext_lazy(
+        "This is an export of another version of Homing, or an incomplete one. Update both."
+    ),
     "unknown": gettext_lazy(
-        "Homing does not know this file. Upload the ZIP file of Substack or Buttondown, or the "
-        "JSON file of Ghost."
+        "Homing does not know this file. Upload the ZIP file of Substack, Buttondown or "
+        "another Homing, or the JSON file of Ghost."
     ),
 }
 

@@ -23,10 +23,18 @@ from publishing.content.edition_content import Content
 from publishing.external_checks.domain_records import NameServers
 from publishing.external_checks.open_link import LinkOpener
 from publishing.models import IssueMove, IssueMovePiece
-from publishing.moving_in.clean_letter import Take, clean_letter
-from publishing.moving_in.past_issue import PastIssue, SkipIssueError, UnusableExportError
+from publishing.moving_in.clean_letter import clean_letter
+from publishing.moving_in.own_export import own_content
+from publishing.moving_in.past_issue import (
+    PastIssue,
+    Product,
+    SkipIssueError,
+    Take,
+    UnusableExportError,
+    word_of,
+)
 from publishing.moving_in.read_export import Export
-from publishing.moving_in.store_issue import content_of, is_known, store_issue
+from publishing.moving_in.store_issue import check_content, content_of, is_known, store_issue
 from publishing.moving_in.take_pictures import PictureTaker
 
 logger = logging.getLogger(__name__)
@@ -69,7 +77,7 @@ def request_move(file: IO[bytes], filename: str, site: str, by: uuid.UUID | None
     try:
         with transaction.atomic():
             move = IssueMove.objects.create(
-                filename=filename[-255:].replace("\0", ""), site=site, requested_by_id=by
+                filename=word_of({"": filename[-255:]}, ""), site=site, requested_by_id=by
             )
     except IntegrityError:
         raise MoveRefusedError("already_running") from None
@@ -133,6 +141,8 @@ def prepare(export: Export, past: PastIssue, take: Take) -> tuple[str, Content |
     try:
         if reason := past.refusal(timezone.now()):
             raise SkipIssueError(reason)
+        if export.product is Product.HOMING and export.entries:
+            return MOVED, check_content(own_content(export.entries, past, take)), False
         html, has_player = clean_letter(export.product, export.letter_of(past), take)
         return MOVED, content_of(past, html), has_player
     except SkipIssueError as skipped:

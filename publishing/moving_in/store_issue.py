@@ -1,6 +1,6 @@
 """Store a past issue in the archive. It is never mailed."""
 
-import uuid
+from uuid import UUID
 
 from django.conf import settings
 from django.db.models.functions import Now
@@ -29,32 +29,36 @@ def key_of(product: Product, past: PastIssue) -> str:
 
 
 def is_known(product: Product, past: PastIssue) -> bool:
-    """Whether an earlier move brought this issue in."""
+    """Whether an earlier move brought this issue in, or it was published here."""
+    if product is Product.HOMING and past.key and Issue.objects.filter(pk=past.key).exists():
+        return True
     return MovedIssue.objects.filter(pk=key_of(product, past)).exists()
 
 
 def content_of(past: PastIssue, html: str) -> Content:
     """Return the content of a cleaned letter. Raises `SkipIssueError`."""
     title = _one_line(past.title, LONGEST_TITLE)
-    content = Content.from_input(
-        title or "…",
-        html,
-        html_to_text(html).replace("{{", "{ {"),
-        _one_line(past.subtitle, LONGEST_PREHEADER),
-    )
-    problems = find_problems(content)
-    if problems:
-        is_empty = not content.html.strip()
+    text = html_to_text(html).replace("{{", "{ {")
+    subtitle = _one_line(past.subtitle, LONGEST_PREHEADER)
+    return check_content(Content.from_input(title or "…", html, text, subtitle))
+
+
+def check_content(content: Content) -> Content:
+    """Return the content if it can be stored. Raises `SkipIssueError`."""
+    # Fields that this newsletter lacks show their fallbacks.
+    if any(problem.merge_field is None for problem in find_problems(content)):
+        is_empty = not content.html.strip() and not content.text.strip()
         raise SkipIssueError(Skip.NO_LETTER if is_empty else Skip.TOO_LONG)
     return content
 
 
-def store_issue(
-    product: Product, past: PastIssue, content: Content, *, by: uuid.UUID | None
-) -> Issue:
+def store_issue(product: Product, past: PastIssue, content: Content, *, by: UUID | None) -> Issue:
     """Create an issue at its old date, in the caller's transaction."""
     at = past.published_at or Now()
-    issue = save_moved_issue(content.plain_title, past.slug, product.value)
+    own_id = UUID(past.key) if product is Product.HOMING else None
+    issue = save_moved_issue(
+        content.plain_title, past.slug, product.value, own_id, unlisted=past.is_unlisted
+    )
     MovedIssue.objects.create(key=key_of(product, past), issue=issue)
     Edition.objects.create(
         issue=issue,

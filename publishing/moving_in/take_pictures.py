@@ -11,6 +11,7 @@ from publishing.images.image_limits import MOST_BYTES
 from publishing.images.images import address_of, store_image
 from publishing.images.resize_image import UnusableImageError
 from publishing.moving_in.clean_letter import is_pixel
+from publishing.moving_in.past_issue import Product
 from publishing.moving_in.read_export import Export
 from subscribers.files.zip_entries import UnusableZipError
 
@@ -18,6 +19,7 @@ MOST_FETCHED = 5_000
 FETCH_TIMEOUT_S = 20.0
 # For all pictures that one worker fetches. Later pictures keep their addresses.
 ALL_FETCHES_S = 3600.0
+_UUID_LENGTH = 36
 _SUBSTACK_MEDIA = "substack-post-media.s3.amazonaws.com"
 
 Taken = tuple[str, int, int] | None
@@ -54,22 +56,24 @@ class PictureTaker:
         if address not in self._known:
             self._known[address] = self._take(address)
         taken = self._known[address]
-        if taken is not None and taken[0] == address:
+        if taken is not None and not taken[1]:
             self.kept.append(address)
         return taken
 
     def _take(self, address: str) -> Taken:
         self.heartbeat()
-        for candidate in _candidates(address):
+        is_own = self.export.product is Product.HOMING
+        for candidate in [address] if is_own else _candidates(address):
             content = self._from_zip(candidate) or self._fetch(candidate)
             if content is None:
                 continue
             name = unquote(urlsplit(candidate).path).rpartition("/")[2]
+            own_id = UUID(name[:_UUID_LENGTH]) if is_own else None
             try:
-                image = store_image(content, name, by=self.by, is_counted=False)
+                image = store_image(content, name, by=self.by, is_counted=False, own_id=own_id)
             except UnusableImageError:
                 continue
-            if is_pixel(image.width, image.height):
+            if not is_own and is_pixel(image.width, image.height):
                 return None
             return address_of(image), image.width, image.height
         return address, 0, 0

@@ -5,6 +5,8 @@ It is fixed once copies or pages may contain it. The database function `the_addr
 decides that.
 """
 
+from uuid import UUID
+
 from django.db import IntegrityError, connection, transaction
 from django.utils.text import slugify
 
@@ -12,7 +14,7 @@ from publishing.models import Issue
 
 ONE_PER_ADDRESS = "one_issue_per_archive_address"
 LONGEST_SLUG = 60
-LONGEST_OLD_SLUG = 71  # with a part of the id, 80
+LONGEST_OLD_SLUG = 80
 
 
 def save_new_issue(title: str, *, unlisted: bool) -> Issue:
@@ -22,11 +24,18 @@ def save_new_issue(title: str, *, unlisted: bool) -> Issue:
     return issue
 
 
-def save_moved_issue(title: str, slug: str, moved_from: str) -> Issue:
+def save_moved_issue(
+    title: str, slug: str, moved_from: str, own_id: UUID | None, *, unlisted: bool
+) -> Issue:
     """Create a moved-in issue at its old address, or near it if that is taken."""
-    issue = Issue(title=title, moved_from=moved_from)
+    issue = Issue(
+        title=title, moved_from=moved_from, unlisted=unlisted, published_unlisted=unlisted
+    )
+    issue.pk = own_id or issue.pk
     words = slugify(slug)[:LONGEST_OLD_SLUG].strip("-")
-    old = (words, f"{words}-{issue.pk.hex[:8]}") if words else _addresses(issue, title)
+    old = (
+        (words, f"{words[:LONGEST_SLUG]}-{issue.pk.hex[:8]}") if words else _addresses(issue, title)
+    )
     _save_at_free_address(issue, old)
     return issue
 

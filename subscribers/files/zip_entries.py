@@ -37,6 +37,9 @@ class ZipEntries:
         self._entries = {one.filename: one for one in entries if _is_wanted(one)}
         self.paths = list(self._entries)
 
+    def __contains__(self, path: str) -> bool:
+        return path in self._entries
+
     def find(self, end: str) -> str | None:
         """Return the shortest path that is `end` or has it below folders; None if none."""
         found = [path for path in self.paths if f"/{path}".endswith(f"/{end}")]

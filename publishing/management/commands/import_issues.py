@@ -22,7 +22,7 @@ from publishing.moving_in.report_sentences import refusal_sentence, report_lines
 class Command(BaseCommand):
     """Move in the issues and print the report. The last line is JSON."""
 
-    help = _("Move in the past issues of Substack, Ghost or Buttondown. None is mailed.")
+    help = _("Move in past issues of Substack, Ghost, Buttondown or Homing. None is mailed.")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path)

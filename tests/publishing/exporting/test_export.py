@@ -48,6 +48,7 @@ def test_the_archive_has_readers_issues_and_deliveries(edition: Edition, tmp_pat
     tag = Tag.objects.create(name="Birds; and fish")
     Subscriber.objects.filter(name="Ada").update(fields={"city": "=Łódź"}, tags=[tag.pk])
     SuppressionFactory(address_key="gone@example.org")
+    SuppressionFactory(address_key="back@example.org", lifted_at=timezone.now())
     with export_with_command(tmp_path) as archive:
         assert archive.testzip() is None
         ada, *others = rows_of(archive, "readers.csv")

@@ -270,14 +270,14 @@ def test_the_page_takes_an_export_and_shows_the_report(window: WindowOf) -> None
     assert "1 issue was moved in." in words
     assert "1 issue was left out because it was not public" in words
     assert (
-        "Moved in from Substack; not sent by Homing."
+        "Moved in from Substack; not sent from here."
         in window.get("/admin/newsletters/issues/").words
     )
     assert (
         "uploaded substack.zip to move in its issues" in window.get("/admin/newsletters/log/").words
     )
     issue = Issue.objects.get(moved_from="substack").pk
-    assert "not sent by Homing" in window.get(f"/admin/newsletters/{issue}/").words
+    assert "not sent from here" in window.get(f"/admin/newsletters/{issue}/").words
 
 
 def test_only_one_who_publishes_may_move_issues_in(new_author: Callable[..., Any]) -> None:

@@ -29,12 +29,11 @@ from postmark_sandbox.server import SandboxServer
 from publishing.actions.action_sentences import button, question
 from publishing.actions.edition_actions import CannotDoThatError, applicable, readers_now
 from publishing.actions.edition_actions import perform as perform_and_record
-from publishing.archive.archived_editions import public_editions
 from publishing.content.edition_content import Content
 from publishing.editions import start_scheduled
 from publishing.editions.start_scheduled import start_due
 from publishing.editions.status import EditionStatus
-from publishing.editions.versions import VersionRefusedError
+from publishing.editions.versions import VersionRefusedError, public_editions
 from publishing.models import Issue
 from publishing.publish.publish import KeyUsedForOtherContentError, publish
 from publishing.scheduling.local_time import is_too_late

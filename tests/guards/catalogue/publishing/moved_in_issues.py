@@ -42,6 +42,13 @@ an issue and its checkpoint are stored together
 an issue is moved in once
     prepare: if «is_known(export.product, past) → False»:
     test_the_same_export_again_creates_nothing
+an issue of this site does not come in from its own export
+    is_known: if «product is Product.HOMING and past.key and
+        Issue.objects.filter(pk=past.key).exists() → False»:
+    test_a_site_knows_its_own_issues
+only public issues come in from another Homing
+    _version: skip = None if «is_public → True» else Skip.DRAFT
+    test_issues_come_back_as_they_were
 an entry of a ZIP file beyond its limit is not unpacked
     ZipEntries.read: if «entry.file_size > most → False»:
     test_an_entry_beyond_its_limit_is_not_unpacked

@@ -1,0 +1,101 @@
+"""Read the issues of another Homing's complete export, with letters as written."""
+
+import json
+import re
+from dataclasses import replace
+from typing import Any
+
+from publishing.content.edition_content import LONGEST_TITLE, Content
+from publishing.exporting.archive_files import FORMAT
+from publishing.moving_in.past_issue import (
+    LONGEST_LETTER,
+    PastIssue,
+    Skip,
+    SkipIssueError,
+    Take,
+    UnusableExportError,
+    parse_date,
+    word_of,
+)
+from subscribers.files.zip_entries import UnusableZipError, ZipEntries
+
+SUMMARY = "homing.json"
+_LONGEST_JSON = 256 * 1024
+_ISSUE = re.compile(r"issues/[^/]+/version-[0-9]+/issue\.json")
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_PICTURE = re.compile(rf"(?:https?://[^\s/\"'<>]+)?/pictures/{_UUID}\.[a-z]{{3,4}}")
+
+
+def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:
+    """Return each issue once: its newest public version, at the date of the first."""
+    if _read_json(entries, summary).get("format") != FORMAT:
+        raise UnusableExportError("other_format")
+    root = summary.removesuffix(SUMMARY)
+    versions: dict[str, list[tuple[bool, int, PastIssue]]] = {}
+    for path in entries.paths:
+        if path.startswith(root) and _ISSUE.fullmatch(path, len(root)):
+            row = _read_json(entries, path)
+            is_public, number = row.get("public") is True, row.get("version")
+            past = _version(row, path.removesuffix("issue.json"), is_public=is_public)
+            found = is_public, number if isinstance(number, int) else 0, past
+            versions.setdefault(past.key, []).append(found)
+    return [_newest(found) for found in versions.values()]
+
+
+def _version(row: dict[str, Any], folder: str, *, is_public: bool) -> PastIssue:
+    key = word_of(row, "issue")
+    skip = None if is_public else Skip.DRAFT
+    # Longer ones are refused later, and need not fill the memory.
+    title, preheader = (word_of(row, name)[: LONGEST_TITLE + 1] for name in ("title", "preheader"))
+    return PastIssue(
+        key if is_uuid(key) else "",
+        word_of(row, "slug")[:100],
+        title,
+        preheader,
+        parse_date(word_of(row, "published_at")),
+        skip if is_uuid(key) else Skip.UNREADABLE,
+        folder,
+        is_unlisted=row.get("unlisted") is not False,
+    )
+
+
+def _newest(versions: list[tuple[bool, int, PastIssue]]) -> PastIssue:
+    versions.sort(key=lambda version: version[:2])
+    is_public, _number, newest = versions[-1]
+    first = next(past for public, _number, past in versions if public is is_public)
+    return replace(newest, published_at=first.published_at)
+
+
+def own_content(entries: ZipEntries, past: PastIssue, take: Take) -> Content:
+    """Return the content as it was published, with the pictures of this site.
+
+    Raises `SkipIssueError`."""
+
+    def picture(found: re.Match[str]) -> str:
+        taken = take(found[0])
+        return taken[0] if taken else found[0]
+
+    def letter(kind: str) -> str:
+        path = f"{past.source}letter.{kind}"
+        if path not in entries:
+            return ""
+        try:
+            text = entries.read(path, LONGEST_LETTER).decode("utf-8", "replace")
+        except UnusableZipError:
+            raise SkipIssueError(Skip.UNREADABLE) from None
+        return _PICTURE.sub(picture, text)
+
+    return Content.from_input(past.title, letter("html"), letter("txt"), past.subtitle)
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text of an export is the id of an issue or a picture."""
+    return re.fullmatch(_UUID, text) is not None
+
+
+def _read_json(entries: ZipEntries, path: str) -> dict[str, Any]:
+    try:
+        found = json.loads(entries.read(path, _LONGEST_JSON))
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
