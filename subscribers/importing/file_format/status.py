@@ -193,7 +193,8 @@ _DATE = re.compile(
 )
 _TIME = re.compile(
     r"(?:[T ,]+(\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(?:([AP])M)?)?"
-    r"\s*(?:([+-]\d\d):?(\d\d)?)?\s*(?:Z|UTC|GMT)?",
+    # Go, and so listmonk, repeats the offset as a number or the name of the zone.
+    r"\s*(?:([+-]\d\d):?(\d\d)?\s*(?:[A-Z]{1,5}|[+-]\d{2,4})?|Z|UTC|GMT)?",
     re.IGNORECASE,
 )
 _UNREADABLE_DATE = datetime(9999, 12, 31, tzinfo=UTC)
@@ -279,8 +280,8 @@ def _left_at(gravest: Status, found: Sequence[tuple[Verdict, str]]) -> datetime 
 
 
 def read_date(value: str) -> datetime | None:
-    """Return the date in a cell as `_date_in` does; None if it cannot be read."""
-    found = _date_in(value)
+    """Return the date in a cell as `_date_in` does; None if there is none."""
+    found = None if _NO_DATE.fullmatch(value.strip()) else _date_in(value)
     return None if found == _UNREADABLE_DATE else found
 
 

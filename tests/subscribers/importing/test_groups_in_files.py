@@ -168,6 +168,7 @@ class TestSignUpDates:
             "bob@x.org,2021-03-05,2020-01-01",
             "cy@x.org,2199-01-01,",
             "dee@x.org,later,",
+            "eve@x.org,0001-01-01 00:00:00 +0000 UTC,",
             header="email,optin_time,confirm_time",
             options=CONFIRMED,
         )
@@ -175,7 +176,7 @@ class TestSignUpDates:
         assert since["ada@x.org"] == datetime(2021, 3, 4, 5, 6, 7, tzinfo=UTC)
         assert since["bob@x.org"] == datetime(2020, 1, 1, tzinfo=UTC)
         started = SubscriberImport.objects.get().started_at
-        assert min(since["cy@x.org"], since["dee@x.org"]) > started
+        assert min(since[f"{name}@x.org"] for name in ("cy", "dee", "eve")) > started
         detail = ConsentRecord.objects.get(subscriber_id=Subscriber.objects.get(email="ada@x.org"))
         assert detail.detail == (
             "Consent given elsewhere, stated by an operator on the command line: Signed list "
