@@ -13,7 +13,7 @@ from ninja.operation import Operation
 from publishing.api import publishing_calls, issue_calls  # noqa: F401  isort: skip
 from api.problem import FieldError, ProblemError, ProblemType, problem_response
 from api.strict_parser import StrictParser, refuse_unknown_queries, shorten_name
-from publishing.api import export_calls, welcome_calls
+from publishing.api import export_calls, past_issue_calls, welcome_calls
 from publishing.api.routing import router as issues
 from subscribers.api import import_calls, reader_calls
 
@@ -44,6 +44,7 @@ api.add_router("/issues", issues)
 api.add_router("/readers", reader_calls.router)
 api.add_router("/imports", import_calls.router)
 api.add_router("/exports", export_calls.router)
+api.add_router("/past-issues", past_issue_calls.router)
 api.add_router("/welcome", welcome_calls.router)
 
 _UNREADABLE = ProblemType.NOT_READABLE, "The body could not be read completely."

@@ -109,10 +109,11 @@ ORDER = (
 )
 
 
-def report_lines(move: IssueMove) -> list[tuple[str, list[str]]]:
-    """Return a sentence for each result, with the first titles that it is about."""
+def report_lines(move: IssueMove) -> list[tuple[str, str, list[str]]]:
+    """Return each result with its sentence and the first titles that it is about."""
     return [
         (
+            code,
             _count_sentence(code, move.counts[code]),
             [_line(title, detail) for found, title, detail in move.notes if found == code][
                 :TITLES_SHOWN

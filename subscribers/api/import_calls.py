@@ -1,10 +1,7 @@
 """API calls that upload, check, show, start, undo and discard imports."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from tempfile import TemporaryFile
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -17,14 +14,13 @@ from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, require_key, run_call
 from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
-from api.strict_parser import shorten_name
 from idempotency.fingerprint import FileDigest
 from subscribers.api import scopes
 from subscribers.api.reader_calls import refuse_half_a_statement
 from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
+from subscribers.api.uploaded_file import FILENAME, upload_parameters, uploaded_file
 from subscribers.fields.reader_fields import load_fields
-from subscribers.files.bounded_upload import BoundedUpload
-from subscribers.importing import accept_upload, stored_file
+from subscribers.importing import accept_upload
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.columns import read_mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
@@ -41,9 +37,6 @@ from subscribers.refusal_sentences import InputRefusal, sentence_of
 router = Router(tags=["Imports"], auth=Bearer(scopes.IMPORTS), by_alias=True)
 
 State = SubscriberImport.State
-FILENAME = Query(
-    "a file", min_length=1, max_length=255, description="The name of a file that is the body."
-)
 COLUMNS = Query(
     [],
     alias="map",
@@ -51,28 +44,8 @@ COLUMNS = Query(
     description="COLUMN=FIELD, such as `Town=city`, as in the command. It can be repeated.",
 )
 CSV = "text/csv"
-AT_A_TIME = 64 * 1024
 
-_UPLOAD: dict[str, Any] = {
-    **KEY_PARAMETER,
-    "requestBody": {
-        "required": True,
-        "content": {
-            CSV: {
-                "schema": {"type": "string", "minLength": 1},
-                "example": "email,name\nada@posthouse.example.org,Ada\n",
-            },
-            "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "properties": {"file": {"type": "string", "format": "binary"}},
-                    "required": ["file"],
-                    "additionalProperties": False,
-                }
-            },
-        },
-    },
-}
+_UPLOAD = upload_parameters(CSV, example="email,name\nada@posthouse.example.org,Ada\n")
 
 
 @router.get("/", response={200: ImportPage, **problem_responses()}, summary="List imports")
@@ -108,7 +81,7 @@ def upload_import(
     returns its earlier import, unless `map` reads its columns in another way.
     """
     require_key(request)  # before reading a large file
-    with _uploaded(request, filename) as (file, name):
+    with uploaded_file(request, filename, CSV) as (file, name):
         fields = load_fields()
         try:
             mapping = read_mapping(columns, fields)
@@ -242,48 +215,6 @@ def drop_import(request: HttpRequest, import_id: int) -> HttpResponse:
         return json_response(ImportDropped(id=import_id, dropped=True))
 
     return run_call(request, None, work)
-
-
-@contextmanager
-def _uploaded(request: HttpRequest, filename: str) -> Iterator[tuple[BinaryIO, str]]:
-    match request.content_type:
-        case "text/csv":
-            with TemporaryFile(prefix="homing-upload-") as file:
-                came = 0
-                while chunk := request.read(AT_A_TIME):
-                    came += len(chunk)
-                    if came > stored_file.largest_size():
-                        raise ProblemError(ProblemType.TOO_LARGE, str(stored_file.too_large()))
-                    file.write(chunk)
-                file.seek(0)
-                yield file, filename
-        case "multipart/form-data":
-            bounded = BoundedUpload(stored_file.largest_size())
-            request.upload_handlers = [bounded]
-            sent = request.FILES.getlist("file")
-            found = _beside_one_file(request, len(sent))
-            if bounded.is_over:
-                raise ProblemError(ProblemType.TOO_LARGE, str(stored_file.too_large()))
-            if found:
-                sentence = f"Send one file called “file” in the form. {found}"
-                raise field_problem("file", sentence)
-            # The file stays open until the request ends.
-            yield cast("BinaryIO", sent[0].file), sent[0].name or filename
-        case _:
-            sentence = f"Send a file, as {CSV} or in a form (multipart/form-data)."
-            raise ProblemError(ProblemType.NOT_A_MEDIA_TYPE, sentence)
-
-
-def _beside_one_file(request: HttpRequest, files: int) -> str:
-    """Describe what is wrong with the form; empty if it has exactly one file."""
-    unknown = sorted({*request.POST, *request.FILES} - {"file"})
-    if unknown:
-        return f"The form also has “{shorten_name(unknown[0])}”."
-    if files and "file" in request.POST:
-        return "The form also has a text with this name."
-    if files > 1:
-        return f"The form has {files} files. Upload each in a separate call."
-    return "" if files else "The form has no file."
 
 
 def _named(import_id: int) -> SubscriberImport:

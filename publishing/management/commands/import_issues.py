@@ -58,7 +58,7 @@ class Command(BaseCommand):
             raise CommandError(refusal_sentence(**move.refusal))
         if move.is_running:
             self.stderr.write(_("A worker moves in the issues. Its page shows the progress."))
-        for sentence, titles in report_lines(move):
+        for _code, sentence, titles in report_lines(move):
             self.stdout.write(sentence)
             for title in titles:
                 self.stdout.write(f"  {title}")

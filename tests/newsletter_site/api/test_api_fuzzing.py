@@ -19,7 +19,7 @@ from django.utils import timezone
 from delivery.models import Edition
 from delivery.queue.control import cancel
 from newsletter_site.api.openapi_document import document
-from publishing.models import Export
+from publishing.models import Export, IssueMove
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber, SubscriberImport
 from tests.newsletter_site.api_caller import Program
@@ -60,6 +60,7 @@ def everybody_s_program(transactional_db: None) -> Program:
             state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
         )
         Export.objects.create(state="finished", finished_at=timezone.now())
+        IssueMove.objects.create(state="finished", filename="a.zip")
         SubscriberImportFactory()
     at = tomorrow("UTC")
     for number in range(OF_EACH // 3):
@@ -76,6 +77,7 @@ def places() -> dict[str, list[str]]:
         "scheduled": [str(edition.issue_id) for edition in issues.filter(control="scheduled")],
         "reader": [str(reader.pk) for reader in Subscriber.objects.order_by("pk")],
         "export_id": [str(export.pk) for export in Export.objects.order_by("pk")],
+        "move_id": [str(move.pk) for move in IssueMove.objects.order_by("pk")],
         "import_id": [str(record.pk) for record in imports.filter(state="checked")],
         "ended": [str(record.pk) for record in imports.filter(state="finished")],
     }

@@ -21,7 +21,7 @@ from newsletter_site.api.openapi_document import document
 from newsletter_site.tokens.manage import NAMES, SCOPES
 from publishing.actions.edition_actions import ACTIONS
 from publishing.api.issue_calls import ActionName, Which
-from publishing.models import Export
+from publishing.models import Export, IssueMove
 from publishing.progress.reader_outcomes import LISTS
 from publishing.publish.publish import publish
 from subscribers.api import reader_calls
@@ -63,6 +63,8 @@ TABLE = {
     "requestExport": ("readers", {MANAGE}),
     "getExport": ("readers", {MANAGE}),
     "downloadExport": ("readers", {MANAGE}),
+    "uploadPastIssues": ("publish", {PUBLISH}),
+    "getPastIssues": ("publish", {PUBLISH}),
     "getWelcome": ("publish", {PUBLISH}),
     "putWelcome": ("publish", {PUBLISH}),
 }
@@ -115,6 +117,7 @@ def places(transactional_db: None) -> dict[str, str]:
         "{reader}": str(SubscriberFactory().pk),
         "{import_id}": str(SubscriberImportFactory().pk),
         "{export_id}": str(Export.objects.create(state="finished", finished_at=timezone.now()).pk),
+        "{move_id}": str(IssueMove.objects.create(state="finished").pk),
     }
 
 
@@ -127,6 +130,8 @@ def call(program: Program, name: str, places: dict[str, str], key: str | None = 
         return program.get(path)
     if name == "uploadImport":
         return program.post(path, b"email\na@b.example\n", key=key, content_type="text/csv")
+    if name == "uploadPastIssues":
+        return program.post(path, b"{}", key=key, content_type="application/octet-stream")
     query = "?version=1" if name in {"actOnIssue", "rescheduleIssue"} else ""
     return program.post(f"{path}{query}", BODIES.get(name), key=key, method=method.upper())
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import transaction
+from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.utils import timezone
 
 from delivery.models import Batch, Delivery, Edition, Newsletter
@@ -20,6 +22,7 @@ from publishing.external_checks.open_link import FetchError
 from publishing.models import Issue, IssueMove, IssueMovePiece, UploadedImage
 from publishing.moving_in import run
 from publishing.publish.publish import publish
+from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.moving_in.sample_exports import (
     LETTER,
@@ -278,6 +281,29 @@ def test_the_page_takes_an_export_and_shows_the_report(window: WindowOf) -> None
     )
     issue = Issue.objects.get(moved_from="substack").pk
     assert "not sent from here" in window.get(f"/admin/newsletters/{issue}/").words
+
+
+def test_a_program_moves_issues_in(author: Any) -> None:
+    program = Program(author)
+    octets = {"content_type": "application/octet-stream"}
+    form = encode_multipart(BOUNDARY, {"file": SimpleUploadedFile("a.zip", b"")})
+    empty = program.post("/past-issues/", form, content_type=MULTIPART_CONTENT)
+    assert (empty.status_code, empty.json()["errors"][0]["field"]) == (400, "file")
+    bad = program.post("/past-issues/?site=x://y", b"{}", **octets)
+    assert (bad.status_code, bad.json()["errors"][0]["field"]) == (400, "site")
+    content = substack("<p>Hi</p>", {"post_id": "7.x", "title": "X", "audience": "only_paid"})
+    for _ in range(2):
+        answer = program.post("/past-issues/?filename=a.zip", content, key="k", **octets)
+        assert (answer.status_code, answer.json()["state"]) == (201, "waiting")
+    assert program.post("/past-issues/", content, **octets).status_code == 409
+    assert run.run_next_move(lambda: False)
+    ended = program.get(f"/past-issues/{answer.json()['move']}/").json()
+    assert (ended["state"], ended["issues"], ended["done"]) == ("finished", 2, 2)
+    found = [(one["result"], one["count"], one["titles"]) for one in ended["results"]]
+    assert found == [("moved", 1, []), ("not_public", 1, ["X"])]
+    refused = program.post("/past-issues/", b"{}", **octets).json()["move"]
+    assert run.run_next_move(lambda: False)
+    assert "does not know this file" in program.get(f"/past-issues/{refused}/").json()["refusal"]
 
 
 def test_only_one_who_publishes_may_move_issues_in(new_author: Callable[..., Any]) -> None:

@@ -85,7 +85,7 @@ JSON with too many levels is refused
     _checked: if «depth > DEEPEST → False»: _too_deep
     test_an_invalid_body_gets_400_with_the_reason
 a too large upload by a program is cut off
-    _uploaded: if «came > stored_file.largest_size() → False»:
+    uploaded_file: if «came > stored_file.largest_size() → False»:
     test_a_too_large_file_is_refused
 a number in a query is written in digits
     _only_digits: if «isinstance(given, str) and not (given.isascii() and given.isdecimal()) →

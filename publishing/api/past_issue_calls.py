@@ -1,0 +1,127 @@
+"""API calls that move in the past issues of an export, and show the result."""
+
+import hashlib
+from typing import TYPE_CHECKING, Literal, cast
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from ninja import Field, Router
+from ninja.params.functions import Query
+
+from api.bearer import Bearer, get_caller
+from api.idempotent_call import require_key, run_call
+from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
+from api.schema import ResponseBody, json_response
+from idempotency.fingerprint import FileDigest
+from publishing.activity.record_activity import record_move
+from publishing.api import scopes
+from publishing.models import IssueMove
+from publishing.moving_in import run
+from publishing.moving_in.report_sentences import refusal_sentence, report_lines
+from subscribers.api.uploaded_file import FILENAME, upload_parameters, uploaded_file
+
+if TYPE_CHECKING:
+    from io import BufferedRandom
+
+router = Router(tags=["Past issues"], auth=Bearer(scopes.PUBLISH), by_alias=True)
+
+FILE = "application/octet-stream"
+SITE = Query("", max_length=run.LONGEST_SITE, description="The address of your Ghost site.")
+MoveState = Literal["waiting", "running", "finished", "refused", "failed"]
+
+
+class MoveResult(ResponseBody):
+    """What became of some issues or pictures."""
+
+    result: str = Field(examples=["moved"])
+    count: int = Field(examples=[212])
+    said: str = Field(examples=["212 issues were moved in."])
+    titles: list[str] = Field(description="The first of them, except those that were moved in.")
+
+
+class Move(ResponseBody):
+    """The state of an export whose issues are moved in."""
+
+    id: int = Field(serialization_alias="move", examples=[2])
+    state: MoveState
+    filename: str = Field(examples=["substack.zip"])
+    product: str = Field(examples=["substack"], description="Empty until the file was read.")
+    issues: int = Field(examples=[230], description="The issues of the export.")
+    done: int = Field(examples=[117], description="How many of them are settled.")
+    results: list[MoveResult]
+    refusal: str = Field(description="Why nothing was moved in; empty for others.")
+
+
+@router.post(
+    "/",
+    response={201: Move, **problem_responses(*CHANGE_STATUSES)},
+    summary="Move in past issues",
+    openapi_extra=upload_parameters(FILE),
+)
+def upload_past_issues(
+    request: HttpRequest, filename: str = FILENAME, site: str = SITE
+) -> HttpResponse:
+    """
+    Upload an export as the body, or as `file` of a form.
+
+    It can be of Substack, Ghost, Buttondown or another Homing. A worker puts its public
+    issues into the archive, each once, and mails none of them.
+    """
+    require_key(request)  # before reading a large file
+    with uploaded_file(request, filename, FILE) as (file, name):
+        digest = hashlib.file_digest(cast("BufferedRandom", file), "sha256").hexdigest()
+        if not file.tell():
+            raise field_problem("file", "The file is empty.")
+
+        def work(_: str) -> HttpResponse:
+            user = get_caller(request).user.pk
+            try:
+                move = run.request_move(file, name, site, user)
+            except run.MoveRefusedError as error:
+                sentence = refusal_sentence(error.code)
+                if error.code == "site_invalid":
+                    raise field_problem("site", sentence) from None
+                raise ProblemError(_REFUSALS[error.code], sentence) from None
+            record_move(user, move)
+            move.refresh_from_db()
+            url = reverse("api:past_issues", args=[move.pk])
+            return json_response(_move(move), 201, url=url, created=True)
+
+        return run_call(request, None, work, files=[FileDigest(name, digest)])
+
+
+@router.get(
+    "/{int:move_id}/",
+    response={200: Move, **problem_responses(404)},
+    summary="State of a move",
+    url_name="past_issues",
+)
+def get_past_issues(request: HttpRequest, move_id: int) -> Move:
+    """Return the state, and what became of the issues so far."""
+    move = IssueMove.objects.filter(pk=move_id).first()
+    if move is None:
+        raise ProblemError(ProblemType.NOT_FOUND, f"There is no move {move_id}.")
+    return _move(move)
+
+
+_REFUSALS = {
+    "needs_approval": ProblemType.TAKES_TWO,
+    "already_running": ProblemType.NOT_NOW,
+    "too_large": ProblemType.TOO_LARGE,
+}
+
+
+def _move(move: IssueMove) -> Move:
+    return Move(
+        id=move.pk,
+        state=cast("MoveState", move.state),
+        filename=move.filename,
+        product=move.product,
+        issues=move.total,
+        done=move.done,
+        results=[
+            MoveResult(result=code, count=move.counts[code], said=sentence, titles=titles)
+            for code, sentence, titles in report_lines(move)
+        ],
+        refusal=refusal_sentence(**move.refusal) if move.refusal else "",
+    )
