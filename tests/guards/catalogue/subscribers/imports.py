@@ -178,7 +178,7 @@ status words and product marks are known header words
     _header_at: status_words = [word for word in keys if «status.is_known(word) → False»]
     test_an_unusual_header_hides_nobody_who_left
 a column of statuses is recognised without its name
-    layout_of: if «rule is None and status_like - others → False»:
+    layout_of: if «rule is None and status_like - not_status → False»:
     test_a_column_of_statuses_needs_no_header
 a status that the importer ignores is no consent
     layout_of: rule = «SILENT → None»
@@ -195,6 +195,15 @@ an unreadable date does not keep a reader subscribed
 a renamed Mailchimp file is no consent
     _product_of: silence=_RENAMED if is_dated else Status.«UNCONFIRMED → SUBSCRIBED»
     test_a_renamed_mailchimp_file_is_not_consent
+the name of a Mailchimp file gives the status of its readers
+    _product_of: silence=«_MAILCHIMP_FILES[prefix[1].lower()] → Status.SUBSCRIBED»
+    test_all_readers_arrive_with_status_tags_and_date[mailchimp]
+a Mailchimp reader who reported spam has complained
+    _status_column: if «product.name == _MAILCHIMP and word.startswith("unsubreason") → False»:
+    test_all_readers_arrive_with_status_tags_and_date[mailchimp]
+an empty date of sign-up is not the year 1
+    read_date: None if «_NO_DATE.fullmatch(value.strip()) → False»
+    test_a_date_is_on_record
 a reader unconfirmed in the file is asked, whatever is stated
     ADD: %(confirmed)s «AND status IS DISTINCT FROM 'unconfirmed'») AS _
     test_only_unconfirmed_readers_are_asked
