@@ -128,6 +128,10 @@ SENTENCES: Mapping[str, StrPromise | str] = {
         "with “{shown}”. Homing expects one reader per line, such as “ada@example.org,Ada”."
     ),
     **{f"file_is_{code}": _OTHER_FORMAT for code in FORMATS},
+    "zip_with_several_lists": _(
+        "The ZIP file has several lists: {names}. Unpack it and import the one with the readers."
+    ),
+    "zip_unusable": "{reason}",
     "file_changed": _("The file changed while Homing read it. Import it again."),
     "file_incomplete": _("The stored copy of the file is incomplete. Import the file again."),
     "file_not_opened": _("Homing cannot open {path}: {error}."),

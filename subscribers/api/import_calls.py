@@ -1,7 +1,9 @@
 """API calls that upload, check, show, start, undo and discard imports."""
 
+import hashlib
 import json
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, cast
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
@@ -26,6 +28,7 @@ from subscribers.importing.file_format.columns import read_mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import read_tags
+from subscribers.importing.files_in_zip import open_lists
 from subscribers.importing.import_page import status_sentence
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.importing.undo.undo_import import start_undo
@@ -77,29 +80,38 @@ def upload_import(
     """
     Upload a file, as the body or as `file` of a form.
 
-    A worker checks it in the background: a dry run that changes nothing. The same content again
-    returns its earlier import, unless `map` reads its columns in another way.
+    It is a CSV file or, in a form, a product's ZIP file. A worker checks it in the background: a dry run that
+    changes nothing. The same content again returns its earlier import, unless `map` reads its
+    columns in another way.
     """
     require_key(request)  # before reading a large file
     with uploaded_file(request, filename, CSV) as (file, name):
         fields = load_fields()
         try:
             mapping = read_mapping(columns, fields)
-            with ReaderFile(file, name, mapping, fields) as readers:
-                uploaded = FileDigest("\n".join((name, *columns)), readers.content_hash.hex())
+            digest = hashlib.file_digest(cast("Any", file), "sha256").hexdigest()
+            with ExitStack() as stack:
+                lists = [
+                    (stack.enter_context(ReaderFile(content, one, mapping, fields)), content, one)
+                    for content, one in stack.enter_context(open_lists(file, name))
+                ]
 
                 def work(_: str) -> HttpResponse:
                     caller = get_caller(request)
-                    record, is_new = accept_upload.store_for_check(readers, file, name, caller.user)
-                    if is_new:
-                        record_import_activity("upload", caller.user.pk, record)
+                    found = [accept_upload.store_for_check(*one, caller.user) for one in lists]
+                    for each, is_new in found:
+                        if is_new:
+                            record_import_activity("upload", caller.user.pk, each)
+                    (record, created), *others = found
+                    more = [each.pk for each, _ in others]
                     return json_response(
-                        ImportReceived(**_import_fields(record), created=is_new),
-                        201 if is_new else 200,
+                        ImportReceived(**_import_fields(record), created=created, more=more),
+                        201 if created else 200,
                         url=reverse("api:import", args=[record.pk]),
-                        created=is_new,
+                        created=created,
                     )
 
+                uploaded = FileDigest("\n".join((name, *columns)), digest)
                 return run_call(request, None, work, files=[uploaded])
         except UnreadableFileError as error:
             raise field_problem("file", str(error)) from None

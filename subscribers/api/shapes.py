@@ -186,6 +186,7 @@ class ImportReceived(Import):
     """The import of an uploaded file."""
 
     created: bool = Field(description="False if the same content was uploaded before.")
+    more: list[int] = Field(examples=[[]], description="The imports of a ZIP file's other lists.")
 
 
 class ImportDropped(ResponseBody):

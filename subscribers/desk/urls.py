@@ -7,6 +7,7 @@ from subscribers.desk.many_readers import change_view
 from subscribers.desk.reader_view import act_on_reader, reader_file, show_reader
 from subscribers.desk.readers_view import embed_form, readers, readers_file
 from subscribers.importing import import_view
+from subscribers.importing.move.move_view import move_page
 from subscribers.settings import settings_view
 
 app_name = "readers"
@@ -31,6 +32,7 @@ urlpatterns = [
     path("settings/tags/add/", settings_view.add_tag, name="add_tag"),
     path("settings/tags/<int:tag>/", settings_view.edit_tag, name="edit_tag"),
     path("settings/tags/<int:tag>/delete/", settings_view.delete_tag, name="delete_tag"),
+    path("move/", move_page, name="move"),
     path("imports/", import_view.imports, name="imports"),
     path("imports/<int:import_id>/", import_view.show_import, name="import"),
     path("imports/<int:import_id>/rejects.csv", import_view.rejects_csv, name="rejects"),

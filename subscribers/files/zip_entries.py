@@ -1,8 +1,11 @@
 """Read entries of an uploaded ZIP file within limits. No path is written to."""
 
+import shutil
 import struct
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO
 
 from django.utils.translation import gettext as _
@@ -47,6 +50,16 @@ class ZipEntries:
 
     def read(self, path: str, most: int) -> bytes:
         """Return the content of an entry of at most `most` bytes."""
+        with self._opened(path, most) as content:
+            return content.read()
+
+    def copy(self, path: str, target: IO[bytes], most: int) -> None:
+        """Copy the content of an entry of at most `most` bytes to a file, piece by piece."""
+        with self._opened(path, most) as content:
+            shutil.copyfileobj(content, target)
+
+    @contextmanager
+    def _opened(self, path: str, most: int) -> Iterator[IO[bytes]]:
         entry = self._entries[path]
         if entry.file_size > most:
             text = _("“{path}” in the ZIP file has {size} bytes; the limit is {most}.")
@@ -59,7 +72,8 @@ class ZipEntries:
             )
         try:
             # The library reads no more than the size that the entry states.
-            return self._archive.read(entry)
+            with self._archive.open(entry) as content:
+                yield content
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error):
             raise _damaged() from None
 

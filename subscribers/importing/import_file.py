@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 from uuid import uuid4
 
 from django.db import DatabaseError, reset_queries, transaction
@@ -41,7 +41,8 @@ class ImportReport(NamedTuple):
 
 
 def import_file(
-    path: Path,
+    source: Path | BinaryIO,
+    name: str = "",
     *,
     confirmed: bool,
     where: str = "",
@@ -60,8 +61,9 @@ def import_file(
     added. With `welcome`, added readers who are confirmed get the welcome letter. Raises
     `UnreadableFileError` if the file cannot be imported; then nothing has changed.
     """
-    name, fields = file_name(path), load_fields()
-    with ReaderFile(path, name, read_mapping(mapping, fields), fields) as file:
+    fields = load_fields()
+    name = name or (file_name(source) if isinstance(source, Path) else "a file")
+    with ReaderFile(source, name, read_mapping(mapping, fields), fields) as file:
         earlier = existing_imports().filter(content_hash=file.import_hash).first()
         if earlier is not None and earlier.state == State.FINISHED:
             return _report_of(earlier, on_rejected)
@@ -69,9 +71,9 @@ def import_file(
             run_to_end(earlier.pk, lambda _: None)
         if dry_run:
             return _dry_run(file, confirmed, on_rejected, on_progress)
-        with path.open("rb") as content, transaction.atomic():
+        with transaction.atomic():
             stated = statement(confirmed=confirmed, where=where, tags=tags, welcome=welcome)
-            record, starts = store_for_import(file, content, name, stated)
+            record, starts = store_for_import(file, file.content, name, stated)
     run_to_end(record.pk, on_progress)
     record.refresh_from_db()
     if record.refusal is not None and record.state == State.REFUSED:

@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse
+from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -24,6 +25,7 @@ from subscribers.importing.choose_columns import ColumnError, check_again, colum
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import read_tags
+from subscribers.importing.files_in_zip import open_lists
 from subscribers.importing.import_page import (
     STATES,
     count_gone,
@@ -72,20 +74,27 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     [file] = files
     content = cast("BinaryIO", file.file)  # open until the request ends
     try:
-        with (
-            ReaderFile(content, file.name or "", fields=load_fields()) as readers,
-            transaction.atomic(),
-        ):
-            record, is_new = accept_upload.store_for_check(
-                readers, content, file.name or "a file", request.user
-            )
-            if is_new:
-                record_import_activity("upload", user_id_of(request), record)
+        with open_lists(content, file.name or "a file") as lists, transaction.atomic():
+            found = [_store(request, *one) for one in lists]
     except UnreadableFileError as error:
         return _history(request, str(error))
-    if not is_new:
-        messages.info(request, _known_content(record))
-    return see_other(reverse("readers:import", args=[record.pk]))
+    for record, is_new in found:
+        if not is_new:
+            messages.info(request, f"{record.filename}: {_known_content(record)}")
+    if len(found) == 1:
+        return see_other(reverse("readers:import", args=[found[0][0].pk]))
+    names = get_text_list([record.filename for record, _ in found], _("and"))
+    sentence = _("The ZIP file has several lists: {names}. Open each below and import it.")
+    messages.success(request, sentence.format(names=names))
+    return see_other(reverse("readers:imports"))
+
+
+def _store(request: HttpRequest, content: BinaryIO, name: str) -> tuple[SubscriberImport, bool]:
+    with ReaderFile(content, name, fields=load_fields()) as readers:
+        record, is_new = accept_upload.store_for_check(readers, content, name, request.user)
+    if is_new:
+        record_import_activity("upload", user_id_of(request), record)
+    return record, is_new
 
 
 @may_manage_readers

@@ -111,8 +111,8 @@ class ReaderFile:
 
     def __enter__(self) -> ReaderFile:
         with ExitStack() as stack:
-            self._file: BinaryIO = (
-                stack.enter_context(_opened(self.source))
+            self.content: BinaryIO = (
+                stack.enter_context(open_regular_file(self.source))
                 if isinstance(self.source, Path)
                 else self.source
             )
@@ -142,7 +142,7 @@ class ReaderFile:
 
     def rows(self) -> Iterator[Row | BadRow]:
         """Yield the rows. Raises `UnreadableFileError` at the end if the file changed."""
-        reader = self._reading = HashingReader(self._file)
+        reader = self._reading = HashingReader(self.content)
         layout, top = self._layout, max(self._layout.header_line, self._separator_line)
         width, address, status = layout.width, layout.address, layout.status
         delimiter = DELIMITERS[self._delimiter].removesuffix("s")
@@ -185,8 +185,8 @@ class ReaderFile:
 
     def _read_once(self) -> None:
         digest, detector, size = hashlib.sha256(), EncodingDetector(), 0
-        self._file.seek(0)
-        while piece := self._file.read(_PIECE):
+        self.content.seek(0)
+        while piece := self.content.read(_PIECE):
             if not size:
                 refuse_other_formats(piece)
             size += len(piece)
@@ -203,7 +203,7 @@ class ReaderFile:
         """Return the number of blank lines at the start, and a sample of the next lines."""
         sample: list[str] = []
         blank = filled = characters = 0
-        for line in lines_of(HashingReader(self._file), self._encoding):
+        for line in lines_of(HashingReader(self.content), self._encoding):
             if not sample and line.isspace():
                 blank += 1
                 continue
@@ -332,7 +332,8 @@ def _example(email: str, name: str) -> str:
     return ", ".join(filter(None, (excerpt(email), excerpt(" ".join(name.split())))))
 
 
-def _opened(path: Path) -> BinaryIO:
+def open_regular_file(path: Path) -> BinaryIO:
+    """Open a file on disk. Raises `UnreadableFileError` if that is impossible."""
     try:
         file = path.open("rb")
     except OSError as error:

@@ -122,7 +122,7 @@ _HOMING_SUPPRESSIONS = _Product(
 _LISTMONK = _Product(gettext_noop("listmonk subscribers"), hidden="listmonk")
 
 _MAILCHIMP_NAME = re.compile(r"(subscribed|unsubscribed|cleaned|nonsubscribed|sms_only)_", re.I)
-_MAILCHIMP_EXPORT = re.compile(rf"{_MAILCHIMP_NAME.pattern}\w*export", re.I)
+MAILCHIMP_EXPORT = re.compile(rf"{_MAILCHIMP_NAME.pattern}\w*export", re.I)
 _MAILCHIMP_FILES: Mapping[str, Status | InputRefusal] = {
     "subscribed": Status.SUBSCRIBED,
     "unsubscribed": Status.UNSUBSCRIBED,
@@ -375,7 +375,7 @@ def rule_of(
 
 
 def _product_of(named: frozenset[str], filename: str) -> _Product:
-    if "memberrating" in named or {"leid", "euid"} <= named or _MAILCHIMP_EXPORT.match(filename):
+    if "memberrating" in named or {"leid", "euid"} <= named or MAILCHIMP_EXPORT.match(filename):
         if prefix := _MAILCHIMP_NAME.match(filename):
             return _Product(_MAILCHIMP, silence=_MAILCHIMP_FILES[prefix[1].lower()])
         is_dated = not named.isdisjoint({"unsubtime", "cleantime"})

@@ -1,11 +1,12 @@
-"""`manage.py import_subscribers FILE.csv`: import readers from a CSV file."""
+"""`manage.py import_subscribers FILE`: import readers from a CSV or ZIP file."""
 
 import json
 import sys
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError
@@ -18,7 +19,9 @@ from delivery.reader_fields import READER_FIELDS
 from subscribers.files.atomic_file import atomic_file
 from subscribers.importing.file_format.columns import targets
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.file_format.read_file import open_regular_file
 from subscribers.importing.file_format.tag_cell import read_tags
+from subscribers.importing.files_in_zip import open_lists
 from subscribers.importing.import_file import file_name, import_file
 from subscribers.importing.rejects_file import HEADER, reject_line
 from subscribers.importing.report_text import rejected_lines, report_lines
@@ -36,10 +39,12 @@ ROWS_BETWEEN_PLAIN_LINES = 100_000
 class Command(BaseCommand):
     """Import a file and print the report. The last line is JSON."""
 
-    help = _("Import readers from a CSV file with the columns email and name.")
+    help = _("Import readers from a CSV file, or from the ZIP file that a product exports.")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE.csv", type=Path)
+        parser.add_argument(
+            "file", metavar="FILE", type=Path, help=_("a CSV file or a product’s ZIP file")
+        )
         parser.add_argument("--dry-run", action="store_true", help=_("only report the result"))
         confirmed_help = _("state that these readers gave their consent elsewhere; it is recorded")
         parser.add_argument("--confirmed", action="store_true", help=confirmed_help)
@@ -64,9 +69,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
         rejects: Path | None = options["rejects"]
-        self.shown: dict[str, list[RejectedRow]] = {"skipped": [], "rejected": []}
         self.rejects_file: TextIO | None = None
-        self.rows_at_last_line = 0
         consent = " ".join(options["consent"].split())
         if consent and not options["confirmed"]:
             raise CommandError(
@@ -90,17 +93,9 @@ class Command(BaseCommand):
                 if rejects:
                     self.rejects_file = stack.enter_context(atomic_file(rejects))
                     self.rejects_file.write(HEADER)
-                report = import_file(
-                    path,
-                    confirmed=options["confirmed"],
-                    where=consent,
-                    mapping=options["map"],
-                    tags=tags,
-                    welcome=options["welcome"],
-                    dry_run=options["dry_run"],
-                    on_rejected=self._take_rejected_row,
-                    on_progress=self._show_progress,
-                )
+                file = stack.enter_context(open_regular_file(path))
+                for content, name in stack.enter_context(open_lists(file, file_name(path))):
+                    self._import(content, name, options, consent, tags)
         except UnreadableFileError as refusal:
             raise CommandError(str(refusal)) from refusal
         except (OperationalError, InterfaceError) as error:
@@ -112,12 +107,30 @@ class Command(BaseCommand):
         except OSError as error:
             sentence = _("Homing cannot write {path}: {error}.")
             raise CommandError(sentence.format(path=rejects, error=error.strerror)) from error
+
+    def _import(
+        self, content: BinaryIO, name: str, options: Any, consent: str, tags: Sequence[str]
+    ) -> None:
+        self.shown: dict[str, list[RejectedRow]] = {"skipped": [], "rejected": []}
+        self.rows_at_last_line = 0
+        try:
+            report = import_file(
+                content,
+                name,
+                confirmed=options["confirmed"],
+                where=consent,
+                mapping=options["map"],
+                tags=tags,
+                welcome=options["welcome"],
+                dry_run=options["dry_run"],
+                on_rejected=self._take_rejected_row,
+                on_progress=self._show_progress,
+            )
         finally:
             if self.stderr.isatty():
                 self.stderr.write("\r\033[K", str, ending="")
-        for line in report_lines(
-            report, file_name(path), dry_run=options["dry_run"], confirmed=options["confirmed"]
-        ):
+        dry_run, confirmed = options["dry_run"], options["confirmed"]
+        for line in report_lines(report, name, dry_run=dry_run, confirmed=confirmed):
             self.stdout.write(line)
         for result, rows in self.shown.items():
             for line in rejected_lines(rows, getattr(report.record, result), result):

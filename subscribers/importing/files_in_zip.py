@@ -1,0 +1,70 @@
+"""The files of readers in the ZIP file that a product exports."""
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import BinaryIO
+
+from subscribers.files.zip_entries import UnusableZipError, ZipEntries
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.file_format.status import MAILCHIMP_EXPORT
+from subscribers.importing.stored_file import largest_size
+
+_ZIP = b"PK\x03\x04"
+_LISTS = (".csv", ".tsv", ".txt")
+# The readers of a Homing come before the addresses that must not be mailed.
+_HOMING = ("readers.csv", "suppressions.csv")
+_SUBSTACK_LIST = re.compile(r"email_list\b.*\.csv", re.IGNORECASE)
+_OF_ISSUES = re.compile(r"(posts|emails)\.csv|.*\.(delivers|opens)\.csv", re.IGNORECASE)
+_MOST_NAMED, _LONGEST_NAME = 5, 60
+
+
+def choose_lists(paths: Sequence[str]) -> list[str]:
+    """
+    Choose the files of readers among the paths in a ZIP file. Pure.
+
+    Raises `UnreadableFileError` if there is none, or if several could be meant.
+    """
+    lists = {path: path.rpartition("/")[2] for path in paths if path.lower().endswith(_LISTS)}
+    names = {name: path for path, name in reversed(lists.items())}
+    if "homing.json" in {path.rpartition("/")[2] for path in paths}:
+        return [names[name] for name in _HOMING if name in names]
+    for of_product in (MAILCHIMP_EXPORT.match, _SUBSTACK_LIST.fullmatch):
+        if found := [path for path, name in lists.items() if of_product(name)]:
+            return sorted(found)
+    found = [path for path, name in lists.items() if not _OF_ISSUES.fullmatch(name)]
+    if len(found) > 1:
+        found = [path for path in found if path.lower().endswith(".csv")] or found
+    if not found:
+        raise UnreadableFileError("file_is_zip")
+    if len(found) > 1:
+        shown = ", ".join(f"“{lists[path][:_LONGEST_NAME]}”" for path in found[:_MOST_NAMED])
+        raise UnreadableFileError("zip_with_several_lists", names=shown)
+    return found
+
+
+@contextmanager
+def open_lists(file: BinaryIO, filename: str) -> Iterator[list[tuple[BinaryIO, str]]]:
+    """
+    Open each file of readers with its name: the file, or those in a ZIP file.
+
+    Raises `UnreadableFileError` for a ZIP file without any.
+    """
+    file.seek(0)
+    is_zip = file.read(len(_ZIP)) == _ZIP
+    file.seek(0)
+    if not is_zip:
+        yield [(file, filename)]
+        return
+    with ExitStack() as stack:
+        opened: list[tuple[BinaryIO, str]] = []
+        try:
+            entries = ZipEntries(file)
+            for path in choose_lists(entries.paths):
+                copy = stack.enter_context(tempfile.TemporaryFile(prefix="homing-import-"))
+                entries.copy(path, copy, largest_size())
+                opened.append((copy, path.rpartition("/")[2]))
+        except UnusableZipError as error:
+            raise UnreadableFileError("zip_unusable", reason=str(error)) from None
+        yield opened

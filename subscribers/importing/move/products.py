@@ -1,0 +1,180 @@
+"""What authors must know about the exports of each product, in words.
+
+The formats are described in docs/importing.md."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
+
+from subscribers.importing.file_format.status import Status
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+REJECTED = "rejected"
+FILE = "file"  # in place of a column: the name of the file is the status
+BECOMES: Mapping[str, StrPromise] = {
+    Status.SUBSCRIBED: _("confirmed, if you state that they consented elsewhere"),
+    Status.UNCONFIRMED: _("pending; they get a mail with a link to confirm"),
+    Status.UNSUBSCRIBED: _("unsubscribed; never mailed"),
+    Status.BOUNCED: _("bounced; never mailed"),
+    Status.COMPLAINED: _("complained; never mailed"),
+    Status.BLOCKED: _("blocked; never mailed"),
+    REJECTED: _("left out, and reported"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product that authors leave.
+
+    `statuses` has a column, its values and what they become."""
+
+    code: str
+    name: str
+    export: StrPromise
+    upload: StrPromise
+    statuses: Sequence[tuple[str, str, str]]
+    brings: StrPromise
+    missing: StrPromise
+    has_past_issues: bool = False
+
+
+PRODUCTS: Sequence[Product] = (
+    Product(
+        "mailchimp",
+        "Mailchimp",
+        _("Open your audience, select all contacts and export them. Mailchimp makes a ZIP."),
+        _(
+            "Upload the ZIP as it is. It has a file for each status. If you unpack it, keep the "
+            "names of the files, because only they tell the status."
+        ),
+        (
+            (FILE, "subscribed_…", Status.SUBSCRIBED),
+            (FILE, "unsubscribed_…", Status.UNSUBSCRIBED),
+            (FILE, "cleaned_…", Status.BOUNCED),
+            (FILE, "nonsubscribed_…, sms_only_…", REJECTED),
+        ),
+        _("Names, tags, the date of confirmation or sign-up, and other columns as fields."),
+        _("Contacts who are not confirmed yet or were archived."),
+    ),
+    Product(
+        "substack",
+        "Substack",
+        _("Open Settings, then Exports, and make a new export. Substack gives you a ZIP."),
+        _("Upload the ZIP as it is. Homing takes the file email_list… from it."),
+        (
+            ("email_disabled", "false", Status.SUBSCRIBED),
+            ("email_disabled", "true", Status.UNSUBSCRIBED),
+        ),
+        _("The date of sign-up. The file has no names and no tags. Paying is not brought over."),
+        _("Most readers who unsubscribed."),
+        has_past_issues=True,
+    ),
+    Product(
+        "ghost",
+        "Ghost",
+        _("Open Members, then the menu at the top, and export all members."),
+        _("Upload the file members….csv."),
+        (
+            ("subscribed_to_emails", "true", Status.SUBSCRIBED),
+            ("subscribed_to_emails", "false", Status.UNSUBSCRIBED),
+        ),
+        _("Names, labels as tags, and the date of sign-up."),
+        _("Which members bounced or complained. Mail to them bounces again, once."),
+        has_past_issues=True,
+    ),
+    Product(
+        "buttondown",
+        "Buttondown",
+        _("Open Settings, then Exports, and export your subscribers."),
+        _("Upload the CSV file or the ZIP."),
+        (
+            (
+                "subscriber_type",
+                "regular, premium, gifted, trialed, churning, churned, past_due, paused, upcoming",
+                Status.SUBSCRIBED,
+            ),
+            ("subscriber_type", "unactivated", Status.UNCONFIRMED),
+            ("subscriber_type", "unsubscribed", Status.UNSUBSCRIBED),
+            ("subscriber_type", "undeliverable", Status.BOUNCED),
+            ("subscriber_type", "complained", Status.COMPLAINED),
+            ("subscriber_type", "blocked, removed", Status.BLOCKED),
+            ("subscriber_type", "unpaid", REJECTED),
+        ),
+        _("Tags and the date of sign-up."),
+        _("Nobody, as far as we know."),
+        has_past_issues=True,
+    ),
+    Product(
+        "beehiiv",
+        "Beehiiv",
+        _("Open Settings, then Export data, and export your subscribers in full."),
+        _("Upload the file …-subscribers-….csv."),
+        (
+            ("status", "active", Status.SUBSCRIBED),
+            (
+                "status",
+                "pending, validating, needs approval, needs_attention",
+                Status.UNCONFIRMED,
+            ),
+            ("status", "inactive", Status.UNSUBSCRIBED),
+            ("status", "invalid", Status.BOUNCED),
+        ),
+        _("Names, tags, the date of sign-up, and your own columns as fields."),
+        _("Nobody, as far as we know. A date in unsubscribed_at counts more than the status."),
+    ),
+    Product(
+        "kit",
+        "Kit",
+        _(
+            "Open Subscribers, show all of them whatever their state, select all, and export them. "
+            "Kit mails you a link to the file."
+        ),
+        _("Upload the CSV file. Kit used to be called ConvertKit."),
+        (
+            ("state", "active, cold", Status.SUBSCRIBED),
+            ("state", "inactive", Status.UNCONFIRMED),
+            ("state", "cancelled", Status.UNSUBSCRIBED),
+            ("state", "bounced", Status.BOUNCED),
+            ("state", "complained", Status.COMPLAINED),
+        ),
+        _("First names, tags, the date of sign-up, and your own columns as fields."),
+        _("Everyone in a state that you did not select. Without states, all readers are pending."),
+    ),
+    Product(
+        "listmonk",
+        "listmonk",
+        _("Open Subscribers, choose a list and its subscription status, and export."),
+        _("Upload subscribers.csv. Export each list separately, and give its readers a tag here."),
+        (
+            ("status", "enabled", Status.UNCONFIRMED),
+            ("status", "disabled, blocklisted", Status.BLOCKED),
+        ),
+        _("Names and the date of sign-up."),
+        _(
+            "Who confirmed or unsubscribed from a list, and bounces. “enabled” says nothing about "
+            "a list, so these readers are asked to confirm."
+        ),
+    ),
+    Product(
+        "list",
+        "CSV",
+        _("Save any list as a CSV file. In a spreadsheet, choose “CSV UTF-8”."),
+        _("Upload the file. A row has one address; other columns can be names, tags or fields."),
+        (
+            ("status", "subscribed, active, confirmed", Status.SUBSCRIBED),
+            ("status", "pending, unconfirmed", Status.UNCONFIRMED),
+            ("status", "unsubscribed, opted out", Status.UNSUBSCRIBED),
+            ("status", "bounced", Status.BOUNCED),
+            ("status", "complained, spam", Status.COMPLAINED),
+            ("status", "blocked, suppressed", Status.BLOCKED),
+        ),
+        _("All columns that you choose."),
+        _("Everyone whom the file does not name. Without a status, you decide for all rows."),
+    ),
+)

@@ -1,0 +1,100 @@
+"""Files of readers in the ZIP files of products."""
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError
+
+from subscribers.importing.file_format.not_a_csv import UnreadableFileError
+from subscribers.importing.files_in_zip import choose_lists
+from subscribers.models import SubscriberImport
+from tests.publishing.author_browser import WindowOf
+from tests.subscribers.conftest import FileOf, ImportSubscribers
+from tests.subscribers.factories import the_list
+from tests.subscribers.importing.import_browser import run_workers, someone, upload
+
+MAILCHIMP = {
+    "audience_export_1/subscribed_email_audience_export_0123456789.csv": "ada@x.org",
+    "audience_export_1/unsubscribed_email_audience_export_0123456789.csv": "bob@x.org",
+    "audience_export_1/cleaned_email_audience_export_0123456789.csv": "cy@x.org",
+}
+
+
+def zipped(files: dict[str, str], header: str = "Email Address,LEID,EUID") -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, address in files.items():
+            archive.writestr(path, f"{header}\n{address},1,2\n")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("paths", "chosen"),
+    [
+        (MAILCHIMP, sorted(MAILCHIMP)),
+        (
+            ["x/posts.csv", "x/posts/1.delivers.csv", "x/email_list.swifts.csv"],
+            ["x/email_list.swifts.csv"],
+        ),
+        (["homing.json", "suppressions.csv", "readers.csv", "consent.csv"], ["readers.csv"]),
+        (["README.txt", "members.csv"], ["members.csv"]),
+        (["posts.csv", "list.TXT"], ["list.TXT"]),
+        (["xl/workbook.xml"], "file_is_zip"),
+        (["posts.csv", "emails.csv"], "file_is_zip"),
+        (["a.csv", "b.csv"], "zip_with_several_lists"),
+    ],
+)
+def test_lists_of_readers_are_chosen_by_name(paths: Any, chosen: Any) -> None:
+    if isinstance(chosen, str):
+        with pytest.raises(UnreadableFileError) as refused:
+            choose_lists(list(paths))
+        assert refused.value.refusal.code == chosen
+    else:
+        assert choose_lists(list(paths))[: len(chosen)] == chosen
+
+
+@pytest.mark.django_db
+def test_the_command_imports_each_list(
+    file_of: FileOf, import_subscribers: ImportSubscribers, tmp_path: Path
+) -> None:
+    path = file_of(content=zipped(MAILCHIMP), name="export.zip")
+    printed = import_subscribers(path, "--confirmed", "--consent", "Form")
+    assert the_list() == {"ada@x.org": ("", "confirmed")}
+    names = SubscriberImport.objects.values_list("filename", flat=True)
+    assert sorted(names) == sorted(path.rpartition("/")[2] for path in MAILCHIMP)
+    assert len([line for line in printed.lines if line.startswith('{"import"')]) == 3
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (zipped({"a.csv": "", "b.csv": ""}), "several lists: “a.csv”, “b.csv”. Unpack it"),
+        (zipped(MAILCHIMP)[:-30], "This ZIP file is damaged or incomplete."),
+    ],
+)
+def test_an_unusable_zip_is_refused_with_one_sentence(
+    file_of: FileOf, import_subscribers: ImportSubscribers, content: bytes, sentence: str
+) -> None:
+    with pytest.raises(CommandError, match=sentence):
+        import_subscribers(file_of(content=content, name="export.zip"))
+    assert not SubscriberImport.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_upload_checks_each_list_or_none() -> None:
+    window = WindowOf(someone("edith", "manage_readers"))
+    broken = zipped({**MAILCHIMP, "subscribed_email_audience_export_2.csv": "no address"}, "a,b,c")
+    assert upload(window, broken, "export.zip").status == 200
+    assert not SubscriberImport.objects.exists()
+
+    answer = upload(window, zipped(MAILCHIMP), "export.zip")
+    run_workers()
+    page = window.get(str(answer.answer.headers["Location"]))
+    assert "The ZIP file has several lists" in page.words
+    assert set(SubscriberImport.objects.values_list("state", flat=True)) == {"checked"}
+    upload(window, zipped(MAILCHIMP), "again.zip")
+    assert SubscriberImport.objects.count() == 3
