@@ -25,10 +25,10 @@ from subscribers.fields.reader_fields import load_fields
 from subscribers.importing import accept_upload
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.columns import read_mapping
+from subscribers.importing.file_format.files_in_zip import open_lists
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import read_tags
-from subscribers.importing.files_in_zip import open_lists
 from subscribers.importing.import_page import status_sentence
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.importing.undo.undo_import import start_undo
@@ -80,9 +80,9 @@ def upload_import(
     """
     Upload a file, as the body or as `file` of a form.
 
-    It is a CSV file or, in a form, a product's ZIP file. A worker checks it in the background: a dry run that
-    changes nothing. The same content again returns its earlier import, unless `map` reads its
-    columns in another way.
+    It is a CSV file or, in a form, a product's ZIP file. A worker checks it in the background: a
+    dry run that changes nothing. The same content again returns its earlier import, unless `map`
+    reads its columns in another way.
     """
     require_key(request)  # before reading a large file
     with uploaded_file(request, filename, CSV) as (file, name):
@@ -93,7 +93,9 @@ def upload_import(
             with ExitStack() as stack:
                 lists = [
                     (stack.enter_context(ReaderFile(content, one, mapping, fields)), content, one)
-                    for content, one in stack.enter_context(open_lists(file, name))
+                    for content, one in stack.enter_context(
+                        open_lists(file, name, stored_file.largest_size())
+                    )
                 ]
 
                 def work(_: str) -> HttpResponse:

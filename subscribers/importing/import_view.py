@@ -22,10 +22,10 @@ from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.choose_columns import ColumnError, check_again, column_choices
+from subscribers.importing.file_format.files_in_zip import open_lists
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import read_tags
-from subscribers.importing.files_in_zip import open_lists
 from subscribers.importing.import_page import (
     STATES,
     count_gone,
@@ -74,7 +74,10 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     [file] = files
     content = cast("BinaryIO", file.file)  # open until the request ends
     try:
-        with open_lists(content, file.name or "a file") as lists, transaction.atomic():
+        with (
+            open_lists(content, file.name or "a file", stored_file.largest_size()) as lists,
+            transaction.atomic(),
+        ):
             found = [_store(request, *one) for one in lists]
     except UnreadableFileError as error:
         return _history(request, str(error))

@@ -18,13 +18,14 @@ from delivery.models import Newsletter
 from delivery.reader_fields import READER_FIELDS
 from subscribers.files.atomic_file import atomic_file
 from subscribers.importing.file_format.columns import targets
+from subscribers.importing.file_format.files_in_zip import open_lists
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import open_regular_file
 from subscribers.importing.file_format.tag_cell import read_tags
-from subscribers.importing.files_in_zip import open_lists
 from subscribers.importing.import_file import file_name, import_file
 from subscribers.importing.rejects_file import HEADER, reject_line
 from subscribers.importing.report_text import rejected_lines, report_lines
+from subscribers.importing.stored_file import largest_size
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.refusal_sentences import InputRefusal, sentence_of
@@ -94,7 +95,8 @@ class Command(BaseCommand):
                     self.rejects_file = stack.enter_context(atomic_file(rejects))
                     self.rejects_file.write(HEADER)
                 file = stack.enter_context(open_regular_file(path))
-                for content, name in stack.enter_context(open_lists(file, file_name(path))):
+                lists = open_lists(file, file_name(path), largest_size())
+                for content, name in stack.enter_context(lists):
                     self._import(content, name, options, consent, tags)
         except UnreadableFileError as refusal:
             raise CommandError(str(refusal)) from refusal

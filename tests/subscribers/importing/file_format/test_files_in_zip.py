@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
+from subscribers.importing.file_format.files_in_zip import choose_lists
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.files_in_zip import choose_lists
 from subscribers.models import SubscriberImport
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import FileOf, ImportSubscribers

@@ -9,7 +9,6 @@ from typing import BinaryIO
 from subscribers.files.zip_entries import UnusableZipError, ZipEntries
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.status import MAILCHIMP_EXPORT
-from subscribers.importing.stored_file import largest_size
 
 _ZIP = b"PK\x03\x04"
 _LISTS = (".csv", ".tsv", ".txt")
@@ -45,11 +44,11 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def open_lists(file: BinaryIO, filename: str) -> Iterator[list[tuple[BinaryIO, str]]]:
+def open_lists(file: BinaryIO, filename: str, most: int) -> Iterator[list[tuple[BinaryIO, str]]]:
     """
     Open each file of readers with its name: the file, or those in a ZIP file.
 
-    Raises `UnreadableFileError` for a ZIP file without any.
+    Each may have `most` bytes. Raises `UnreadableFileError` for a ZIP file without any.
     """
     file.seek(0)
     is_zip = file.read(len(_ZIP)) == _ZIP
@@ -63,7 +62,7 @@ def open_lists(file: BinaryIO, filename: str) -> Iterator[list[tuple[BinaryIO, s
             entries = ZipEntries(file)
             for path in choose_lists(entries.paths):
                 copy = stack.enter_context(tempfile.TemporaryFile(prefix="homing-import-"))
-                entries.copy(path, copy, largest_size())
+                entries.copy(path, copy, most)
                 opened.append((copy, path.rpartition("/")[2]))
         except UnusableZipError as error:
             raise UnreadableFileError("zip_unusable", reason=str(error)) from None
