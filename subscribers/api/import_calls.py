@@ -31,6 +31,7 @@ from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_page import status_sentence
 from subscribers.importing.rejects_file import reject_lines
+from subscribers.importing.stored_file import largest_size
 from subscribers.importing.undo.undo_import import start_undo
 from subscribers.importing.undo.undo_sentences import why_not_undone
 from subscribers.models import SubscriberImport
@@ -93,9 +94,7 @@ def upload_import(
             with ExitStack() as stack:
                 lists = [
                     (stack.enter_context(ReaderFile(content, one, mapping, fields)), content, one)
-                    for content, one in stack.enter_context(
-                        open_lists(file, name, stored_file.largest_size())
-                    )
+                    for content, one in stack.enter_context(open_lists(file, name, largest_size()))
                 ]
 
                 def work(_: str) -> HttpResponse:
