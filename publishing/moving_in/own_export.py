@@ -23,7 +23,7 @@ SUMMARY = "homing.json"
 _LONGEST_JSON = 256 * 1024
 _ISSUE = re.compile(r"issues/[^/]+/version-[0-9]+/issue\.json")
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_PICTURE = re.compile(rf"(?:https?://[^\s/\"'<>]+)?/pictures/{_UUID}\.[a-z]{{3,4}}")
+_PICTURE = re.compile(rf"(?:https?://[a-zA-Z0-9.:-]+)?/pictures/{_UUID}\.[a-z]{{3,4}}")
 
 
 def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:

@@ -1,5 +1,6 @@
 """Store a past issue in the archive. It is never mailed."""
 
+import re
 from uuid import UUID
 
 from django.conf import settings
@@ -21,6 +22,8 @@ from publishing.moving_in.past_issue import PastIssue, Product, Skip, SkipIssueE
 from publishing.publish.issue_address import save_moved_issue
 
 LONGEST_KEY = 100
+# Braces of another product must not become fields of ours, however many there are.
+_BRACES = re.compile(r"\{(?=\{)")
 
 
 def key_of(product: Product, past: PastIssue) -> str:
@@ -38,7 +41,7 @@ def is_known(product: Product, past: PastIssue) -> bool:
 def content_of(past: PastIssue, html: str) -> Content:
     """Return the content of a cleaned letter. Raises `SkipIssueError`."""
     title = _one_line(past.title, LONGEST_TITLE)
-    text = html_to_text(html).replace("{{", "{ {")
+    text = _BRACES.sub("{ ", html_to_text(html))
     subtitle = _one_line(past.subtitle, LONGEST_PREHEADER)
     return check_content(Content.from_input(title or "…", html, text, subtitle))
 
@@ -76,5 +79,5 @@ def store_issue(product: Product, past: PastIssue, content: Content, *, by: UUID
 
 
 def _one_line(text: str, longest: int) -> str:
-    words = " ".join(text.replace("{{", "{ {").split())
+    words = " ".join(_BRACES.sub("{ ", text).split())
     return words if len(words) <= longest else f"{words[: longest - 1]}…"

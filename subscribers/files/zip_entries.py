@@ -18,6 +18,11 @@ _MOST_DIRECTORY = 16 * 1024**2  # bytes of the central directory, which is read 
 # The end record (APPNOTE 4.3.16), the longest comment after it, and the ZIP64 locator before it.
 _END, _END_MARK, _LONGEST_COMMENT = struct.Struct("<4s4H2LH"), b"PK\5\6", 0xFFFF
 _LOCATOR_SIZE, _LOCATOR_MARK = 20, b"PK\6\7"
+# Unknown versions and features are not implemented.
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, struct.error),
+    *(EOFError, OSError, ValueError, NotImplementedError),
+)
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -32,7 +37,7 @@ class ZipEntries:
         _check_directory(file)
         try:
             self._archive = zipfile.ZipFile(file)
-        except (zipfile.BadZipFile, OSError, ValueError, struct.error):
+        except _DAMAGED:
             raise _damaged() from None
         entries = self._archive.infolist()
         if len(entries) > MOST_ENTRIES or sum(one.file_size for one in entries) > MOST_UNPACKED:
@@ -74,7 +79,7 @@ class ZipEntries:
             # The library reads no more than the size that the entry states.
             with self._archive.open(entry) as content:
                 yield content
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error):
+        except _DAMAGED:
             raise _damaged() from None
 
 

@@ -90,8 +90,9 @@ def test_a_moved_in_issue_is_never_mailed(author: Any, three_readers: Any) -> No
 
 
 def test_the_letter_loses_everything_of_the_old_product(author: Any) -> None:
-    move(substack(), author)
+    move(substack(f"{LETTER}{{{{{{{{ city }}}}"), author)
     letter = letter_of("swifts-leave")
+    assert "{{" not in Edition.objects.get(issue__slug="swifts-leave").text_content
     for gone in ("Thanks for reading", "Subscribe", "Share", "Poll", "alert", "eotrx", "{{", "%%"):
         assert gone not in letter
     assert "<em>left</em>" in letter

@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from delivery.models import Delivery
+from delivery.queue.control import cancel
 from publishing.archive.archived_editions import published_editions
 from publishing.content.edition_content import Content
 from publishing.images.images import in_html, store_image
@@ -44,7 +45,7 @@ def all_pictures() -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def export(author: Any, three_readers: Any, tmp_path: Path) -> Path:
-    """Export a site with corrected, unlisted and scheduled issues."""
+    """Export a site with corrected, unlisted, scheduled and cancelled issues."""
     ReaderFieldDefinition.objects.create(key="city", label="City", fallback="town", position=1)
     image = store_image(SWIFTS, "swifts.png", by=author.pk)
     html = (
@@ -55,6 +56,8 @@ def export(author: Any, three_readers: Any, tmp_path: Path) -> Path:
     publish(author.pk, "2", corrected, hold_s=0, issue=first.issue_id, version=2)
     publish(author.pk, "3", Content("Text", "", "Only text"), hold_s=0, unlisted=True)
     publish(author.pk, "4", Content("Later", "", "Not yet"), hold_s=0, at=tomorrow("UTC"))
+    called_back = publish(author.pk, "5", Content("Never", "", "Wrong"), hold_s=60).edition
+    cancel(called_back.pk)
     path = tmp_path / "homing.zip"
     call_command("export_all", str(path), verbosity=0)
     return path
@@ -75,7 +78,7 @@ def test_issues_come_back_as_they_were(
         call_command("import_issues", str(export), "--author", author.username)
         answer = json.loads(capsys.readouterr().out.splitlines()[-1])
         assert (answer.get("moved", 0), answer.get("known", 0)) == (2 - known, known)
-        assert answer["draft"] == 1
+        assert answer["draft"] == 2
         assert (whole_archive(), all_pictures()) == before
     assert not Delivery.objects.exists()
     assert set(Issue.objects.values_list("moved_from", flat=True)) == {"homing"}
@@ -83,7 +86,7 @@ def test_issues_come_back_as_they_were(
 
 def test_a_site_knows_its_own_issues(author: Any, export: Path) -> None:
     before = whole_archive(), all_pictures()
-    assert move(export.read_bytes(), author).counts == {"known": 3}
+    assert move(export.read_bytes(), author).counts == {"known": 4}
     assert (whole_archive(), all_pictures()) == before
 
 

@@ -69,6 +69,13 @@ def test_a_damaged_file_has_a_clear_message(content: bytes) -> None:
         opened(content)
 
 
+def test_a_newer_zip_version_is_refused() -> None:
+    content = zipped({"one": b"12"})
+    content[content.rfind(b"PK\1\2") + 6] = 255
+    with pytest.raises(UnusableZipError, match="damaged"):
+        opened(content)
+
+
 def test_a_directory_of_another_format_is_refused() -> None:
     content = zipped({"one": b"12"})
     at = content.rfind(b"PK\5\6")
