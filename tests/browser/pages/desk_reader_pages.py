@@ -169,6 +169,7 @@ def no_readers(_author: Any) -> Pages:
         "no readers": Shown(READERS),
         "no imports": Shown(IMPORTS),
         "upload with an error": Shown(IMPORTS, _upload_no_list),
+        "move": Shown("/admin/newsletters/move/?from=buttondown"),
     }
 
 
