@@ -1,14 +1,16 @@
 """The files of a complete export, each written piece by piece in constant memory."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Any, TypeVar
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Model, QuerySet
+from django.db.models import Model, OuterRef, QuerySet
+from django.db.models.functions import JSONObject
 from django.forms.models import model_to_dict
 from django.utils.translation import gettext as _
 
@@ -34,6 +36,7 @@ from subscribers.models import (
 
 FORMAT = 1
 CHUNK = 2_000  # rows in memory
+HISTORY = 10  # records of a reader's consent
 DRAFT_COLUMNS = ("title", "preheader", "format", "letter", "text", "saved_at")
 Row = TypeVar("Row", bound=Model)
 
@@ -105,17 +108,30 @@ def _readers() -> Iterator[str]:
     yield csv_line(
         # An import would take a column “reader” before “name” for the name.
         *("email", "name", *keys, "tags", "declined_topics", "state", "source"),
-        *("reader", "import", "signed_up", "confirmed", "unsubscribed"),
+        *("reader", "import", "signed_up", "confirmed", "unsubscribed", "consent_history"),
     )
-
-    for reader in _by_id(Subscriber.objects.all()):
+    readers: QuerySet[Any] = Subscriber.objects.annotate(history=_newest_consent())
+    for reader in _by_id(readers):
         yield csv_line(
             *(reader.email, reader.name, *(reader.fields.get(key, "") for key in keys)),
             *(tags_as_json(reader.tags, names), tags_as_json(reader.declined, names)),
             *(reader.state, reader.source),
             *(reader.pk, reader.subscriber_import_id or "", _time(reader.created_at)),
-            *(_time(reader.confirmed_at), _time(reader.unsubscribed_at)),
+            *(_time(reader.confirmed_at), _time(reader.unsubscribed_at), _note(reader.history)),
         )
+
+
+def _newest_consent() -> ArraySubquery:
+    """Select what an import of this archive notes about a reader's consent."""
+    records = ConsentRecord.objects.filter(subscriber_id=OuterRef("pk")).order_by("-id")
+    columns = {name: name for name in ("at", "act", "how", "network")}
+    return ArraySubquery(records.values(record=JSONObject(**columns))[:HISTORY])
+
+
+def _note(records: Sequence[Mapping[str, str]]) -> str:
+    """Write records in a line, the oldest first: “2026-03-12 confirmed link 192.0.2.0/24”."""
+    notes = [[one["at"][:10], one["act"], one["how"], one["network"]] for one in records]
+    return "; ".join(" ".join(filter(None, note)) for note in reversed(notes))
 
 
 def _consent() -> Iterator[str]:

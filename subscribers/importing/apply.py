@@ -223,7 +223,7 @@ ADD = """
                (subscriber_id, act, how, subscriber_import_id, request, detail)
         SELECT id, 'imported', 'import', %(import_id)s,
                CASE WHEN state = 'pending' THEN 1 END,
-               concat_ws(' ', CASE WHEN state = 'confirmed' THEN nullif(%(detail)s, '') END,
+               concat_ws('; ', CASE WHEN state = 'confirmed' THEN nullif(%(detail)s, '') END,
                          replace(%(signed_up)s, '{date}',
                                  to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD')),
                          nullif(consent, ''))

@@ -181,7 +181,7 @@ def consent_detail(record: SubscriberImport) -> str:
 
 def sign_up_detail() -> str:
     """Return the part of a detail for a row with a date, with a place for `{date}`."""
-    return _("Signed up there on {date}, according to the file.")
+    return _("Signed up there on {date}, according to the file")
 
 
 def importer_name(record: SubscriberImport) -> str:

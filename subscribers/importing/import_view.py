@@ -34,6 +34,7 @@ from subscribers.importing.import_page import (
     status_sentence,
     symbol_of,
 )
+from subscribers.importing.move.homing_export import add_groups_of_export
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.importing.undo.undo_import import count_unchanged, start_undo
 from subscribers.importing.undo.undo_sentences import undo_lines, why_not_undone
@@ -78,12 +79,16 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
             open_lists(content, file.name or "a file", stored_file.largest_size()) as lists,
             transaction.atomic(),
         ):
+            groups = add_groups_of_export(content, user_id_of(request))
             found = [_store(request, *one) for one in lists]
     except UnreadableFileError as error:
         return _history(request, str(error))
     for record, is_new in found:
         if not is_new:
             messages.info(request, f"{record.filename}: {_known_content(record)}")
+    if groups:
+        sentence = _("Fields and tags of the other Homing were added: {names}.")
+        messages.success(request, sentence.format(names=get_text_list(groups, _("and"))))
     if len(found) == 1:
         return see_other(reverse("readers:import", args=[found[0][0].pk]))
     names = get_text_list([record.filename for record, _ in found], _("and"))

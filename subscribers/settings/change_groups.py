@@ -59,8 +59,8 @@ def can_add_field() -> bool:
 
 
 @transaction.atomic
-def add_field(field: ReaderFieldDefinition, by: uuid.UUID) -> bool:
-    """Add a field behind the others; False if there are 20."""
+def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
+    """Add a field behind the others; False if there are 20. Without a user, log nothing."""
     with connection.cursor() as cursor:
         cursor.execute(_FIELDS)
     last = ReaderFieldDefinition.objects.aggregate(last=Max("position"))["last"] or 0
@@ -68,7 +68,8 @@ def add_field(field: ReaderFieldDefinition, by: uuid.UUID) -> bool:
         return False
     field.position = last + 1
     field.save(force_insert=True)
-    record_activity("add", by, field, name=f"field {field.key}", flag=ADDITION)
+    if by is not None:
+        record_activity("add", by, field, name=f"field {field.key}", flag=ADDITION)
     return True
 
 

@@ -13,6 +13,7 @@ from subscribers.importing.file_format.status import MAILCHIMP_EXPORT
 _ZIP = b"PK\x03\x04"
 _LISTS = (".csv", ".tsv", ".txt")
 # The readers of a Homing come before the addresses that must not be mailed.
+HOMING_MARK = "homing.json"
 _HOMING = ("readers.csv", "suppressions.csv")
 _SUBSTACK_LIST = re.compile(r"email_list\b.*\.csv", re.IGNORECASE)
 _OF_ISSUES = re.compile(r"(posts|emails)\.csv|.*\.(delivers|opens)\.csv", re.IGNORECASE)
@@ -27,7 +28,7 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
     """
     lists = {path: path.rpartition("/")[2] for path in paths if path.lower().endswith(_LISTS)}
     names = {name: path for path, name in reversed(lists.items())}
-    if "homing.json" in {path.rpartition("/")[2] for path in paths}:
+    if HOMING_MARK in {path.rpartition("/")[2] for path in paths}:
         return [names[name] for name in _HOMING if name in names]
     for of_product in (MAILCHIMP_EXPORT.match, _SUBSTACK_LIST.fullmatch):
         if found := [path for path, name in lists.items() if of_product(name)]:
@@ -43,6 +44,14 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
     return found
 
 
+def is_zip(file: BinaryIO) -> bool:
+    """Whether the file starts as ZIP files do. Leaves the file at its start."""
+    file.seek(0)
+    start = file.read(len(_ZIP))
+    file.seek(0)
+    return start == _ZIP
+
+
 @contextmanager
 def open_lists(file: BinaryIO, filename: str, most: int) -> Iterator[list[tuple[BinaryIO, str]]]:
     """
@@ -50,10 +59,7 @@ def open_lists(file: BinaryIO, filename: str, most: int) -> Iterator[list[tuple[
 
     Each may have `most` bytes. Raises `UnreadableFileError` for a ZIP file without any.
     """
-    file.seek(0)
-    is_zip = file.read(len(_ZIP)) == _ZIP
-    file.seek(0)
-    if not is_zip:
+    if not is_zip(file):
         yield [(file, filename)]
         return
     with ExitStack() as stack:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -23,6 +23,7 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import open_regular_file
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_file import file_name, import_file
+from subscribers.importing.move.homing_export import add_groups_of_export
 from subscribers.importing.rejects_file import HEADER, reject_line
 from subscribers.importing.report_text import rejected_lines, report_lines
 from subscribers.importing.stored_file import largest_size
@@ -95,6 +96,9 @@ class Command(BaseCommand):
                     self.rejects_file = stack.enter_context(atomic_file(rejects))
                     self.rejects_file.write(HEADER)
                 file = stack.enter_context(open_regular_file(path))
+                if not options["dry_run"]:
+                    with transaction.atomic():
+                        add_groups_of_export(file, None)
                 lists = open_lists(file, file_name(path), largest_size())
                 for content, name in stack.enter_context(lists):
                     self._import(content, name, options, consent, tags)

@@ -179,8 +179,8 @@ class TestSignUpDates:
         assert min(since[f"{name}@x.org"] for name in ("cy", "dee", "eve")) > started
         detail = ConsentRecord.objects.get(subscriber_id=Subscriber.objects.get(email="ada@x.org"))
         assert detail.detail == (
-            "Consent given elsewhere, stated by an operator on the command line: Signed list "
-            "Signed up there on 2021-03-04, according to the file."
+            "Consent given elsewhere, stated by an operator on the command line: Signed list; "
+            "Signed up there on 2021-03-04, according to the file"
         )
 
     def test_a_note_on_consent_is_on_record(self, import_rows: ImportRows) -> None:

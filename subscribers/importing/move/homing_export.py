@@ -1,0 +1,67 @@
+"""The fields and tags in the archive of another Homing."""
+
+import json
+import uuid
+from typing import Any, BinaryIO
+
+from subscribers.files.zip_entries import UnusableZipError, ZipEntries
+from subscribers.importing.file_format.files_in_zip import HOMING_MARK, is_zip
+from subscribers.models import ReaderFieldDefinition, Tag
+from subscribers.settings.change_groups import add_field, record_saved
+from subscribers.settings.group_forms import FieldForm, TagForm
+
+_MOST_BYTES = 1024 * 1024
+
+
+def add_groups_of_export(file: BinaryIO, by: uuid.UUID | None) -> list[str]:
+    """
+    Add the fields and tags of an archive that this Homing lacks; return their names.
+
+    Other files add nothing, and neither do fields and tags that the settings would refuse. Must be
+    called in a transaction. `by` is None on the command line.
+    """
+    if not is_zip(file):
+        return []
+    try:
+        entries = ZipEntries(file)
+        if entries.find(HOMING_MARK) is None:
+            return []
+        fields, tags = (_read_list(entries, name) for name in ("fields.json", "tags.json"))
+    except UnusableZipError:
+        return []  # opening the lists says why
+    return [*_add_fields(fields, by), *_add_tags(tags, by)]
+
+
+def _read_list(entries: ZipEntries, name: str) -> list[dict[str, Any]]:
+    path = entries.find(name)
+    try:
+        found = json.loads(entries.read(path, _MOST_BYTES)) if path else []
+    except ValueError:
+        return []
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _add_fields(fields: list[dict[str, Any]], by: uuid.UUID | None) -> list[str]:
+    known = set(ReaderFieldDefinition.objects.values_list("key", flat=True))
+    added = []
+    for one in fields:
+        form = FieldForm({name: one.get(name, "") for name in ("key", "label", "fallback")})
+        if one.get("key") not in known and form.is_valid():
+            field = form.save(commit=False)
+            if add_field(field, by):
+                added.append(str(field.label))
+    return added
+
+
+def _add_tags(tags: list[dict[str, Any]], by: uuid.UUID | None) -> list[str]:
+    known = {name.lower() for name in Tag.objects.values_list("name", flat=True)}
+    added = []
+    for one in tags:
+        form = TagForm({name: one.get(name, "") for name in ("name", "is_topic", "description")})
+        if str(one.get("name", "")).lower() not in known and form.is_valid():
+            tag = form.save()
+            known.add(tag.name.lower())
+            if by is not None:
+                record_saved("add", tag, by)
+            added.append(tag.name)
+    return added

@@ -1,0 +1,96 @@
+"""The readers of a complete export come into another Homing."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from subscribers.consent.consent_log import record_consent
+from subscribers.models import (
+    ConsentRecord,
+    ReaderFieldDefinition,
+    Subscriber,
+    SubscriberImport,
+    Suppression,
+    Tag,
+)
+from tests.publishing.author_browser import WindowOf
+from tests.subscribers.conftest import ImportSubscribers
+from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
+from tests.subscribers.importing.import_browser import run_workers, someone, upload
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    """Export a list with everything, and leave an empty Homing."""
+    ReaderFieldDefinition.objects.create(key="city", label="Town", fallback="afar", position=1)
+    vip = Tag.objects.create(name="VIP, old").pk
+    walks = Tag.objects.create(name="Walks", is_topic=True, description="On Sundays").pk
+    ada = SubscriberFactory(
+        email="ada@x.org", name="=Ada", fields={"city": "York, UK"}, tags=[vip], declined=[walks]
+    )
+    record_consent(ada.pk, "asked", "form", request=1)
+    record_consent(ada.pk, "confirmed", "link", request=1, network="192.0.2.0/24")
+    for state in ("pending", "unsubscribed", "bounced", "complained"):
+        SubscriberFactory(email=f"{state}@x.org", state=state)
+    SuppressionFactory(address_key="shut@x.org", reason="manual", origin="operator")
+    SuppressionFactory(address_key="back@x.org", lifted_at=SOME_DAY)
+    path = tmp_path / "all.zip"
+    call_command("export_all", str(path), verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "TRUNCATE subscriber, consent_record, suppression, tag, reader_field, reader_total"
+            " CASCADE"
+        )
+    return path
+
+
+def check_that_all_is_here() -> None:
+    field = ReaderFieldDefinition.objects.get()
+    assert (field.key, field.label, field.fallback) == ("city", "Town", "afar")
+    tags = {tag.name: tag for tag in Tag.objects.all()}
+    assert (tags["Walks"].is_topic, tags["Walks"].description) == (True, "On Sundays")
+    ada = Subscriber.objects.get(email="ada@x.org")
+    assert (ada.state, ada.name, ada.fields) == ("confirmed", "=Ada", {"city": "York, UK"})
+    assert (ada.tags, ada.declined) == ([tags["VIP, old"].pk], [tags["Walks"].pk])
+    assert ada.confirmed_at == SOME_DAY
+    detail = ConsentRecord.objects.get(subscriber=ada).detail
+    day = r"\d{4}-\d\d-\d\d"
+    assert re.search(rf"; {day} asked form; {day} confirmed link 192\.0\.2\.0/24$", detail)
+    assert Subscriber.objects.get(email="pending@x.org").state == "pending"
+    assert Subscriber.objects.count() == 2
+    suppressed = dict(Suppression.objects.values_list("address_key", "reason"))
+    assert suppressed == {
+        "unsubscribed@x.org": "unsubscribe",
+        "bounced@x.org": "bounce",
+        "complained@x.org": "complaint",
+        "shut@x.org": "manual",
+    }
+
+
+def test_the_command_reads_an_export_back(
+    export: Path, import_subscribers: ImportSubscribers
+) -> None:
+    import_subscribers(export, "--dry-run")
+    assert not Tag.objects.exists()
+    import_subscribers(export, "--confirmed", "--consent", "Moved")
+    check_that_all_is_here()
+    again = import_subscribers(export, "--confirmed", "--consent", "Moved")
+    assert again.summary["created"] is False
+
+
+def test_the_page_reads_an_export_back(export: Path) -> None:
+    window = WindowOf(someone("edith", "manage_readers"))
+    answer = upload(window, export.read_bytes(), "all.zip")
+    page = window.get(str(answer.answer.headers["Location"]))
+    assert "Fields and tags of the other Homing were added: Town, VIP, old and Walks." in page.words
+    run_workers()
+    for record in SubscriberImport.objects.order_by("id"):
+        address = f"/admin/newsletters/imports/{record.pk}/import/"
+        window.post(address, consent="elsewhere", states_it="yes", where="Moved")
+    run_workers()
+    check_that_all_is_here()
