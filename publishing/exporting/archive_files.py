@@ -129,7 +129,7 @@ def _newest_consent() -> ArraySubquery:
 
 
 def _note(records: Sequence[Mapping[str, str]]) -> str:
-    """Write records in a line, the oldest first: “2026-03-12 confirmed link 192.0.2.0/24”."""
+    """Write records in a line, the oldest first: “2026-03-12 confirmed link”."""
     notes = [[one["at"][:10], one["act"], one["how"], one["network"]] for one in records]
     return "; ".join(" ".join(filter(None, note)) for note in reversed(notes))
 

@@ -60,7 +60,7 @@ def can_add_field() -> bool:
 
 @transaction.atomic
 def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
-    """Add a field behind the others; False if there are 20. Without a user, log nothing."""
+    """Add a field behind the others; False if there are 20. `by` None is not logged."""
     with connection.cursor() as cursor:
         cursor.execute(_FIELDS)
     last = ReaderFieldDefinition.objects.aggregate(last=Max("position"))["last"] or 0

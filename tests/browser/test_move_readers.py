@@ -12,7 +12,7 @@ from tests.browser.pages.accessibility import DESKTOP, NARROWEST
 from tests.browser.pages.desk_reader_pages import upload
 from tests.subscribers.importing.file_format.test_status import results_by_address
 from tests.subscribers.importing.import_browser import run_workers
-from tests.subscribers.importing.product_exports import export_of
+from tests.subscribers.importing.move.product_exports import export_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
 

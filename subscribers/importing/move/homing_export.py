@@ -15,7 +15,7 @@ _MOST_BYTES = 1024 * 1024
 
 def add_groups_of_export(file: BinaryIO, by: uuid.UUID | None) -> list[str]:
     """
-    Add the fields and tags of an archive that this Homing lacks; return their names.
+    Add the fields and tags of an archive that are new here; return their names.
 
     Other files add nothing, and neither do fields and tags that the settings would refuse. Must be
     called in a transaction. `by` is None on the command line.

@@ -11,7 +11,7 @@ from subscribers.models import ConsentRecord, Subscriber, Tag
 from subscribers.models.subscriber_import import RESULTS
 from tests.subscribers.conftest import ImportRows
 from tests.subscribers.importing.file_format.test_status import results_by_address
-from tests.subscribers.importing.product_exports import GONE, PRODUCTS, ROWS, export_of
+from tests.subscribers.importing.move.product_exports import GONE, PRODUCTS, ROWS, export_of
 
 pytestmark = pytest.mark.django_db
 
