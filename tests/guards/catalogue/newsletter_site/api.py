@@ -96,7 +96,7 @@ a text in a query is one line that a column can hold
     test_control_characters_in_a_query_are_refused
 two files in one call are refused
     _beside_one_file: if «files > 1 → False»:
-    test_a_form_without_exactly_one_file_is_refused[beside0-there are 2]
+    test_a_form_without_exactly_one_file_is_refused[beside0-The form has 2 files.]
 the API document asks for no form token
     openapi: «@csrf_exempt» @require_safe
     test_the_openapi_document_is_read_only
