@@ -17,6 +17,7 @@ from publishing.content.draft_content import DraftFields
 from publishing.content.edition_content import LONGEST_TITLE
 
 LARGEST_IMAGE = 2 * 1024 * 1024
+LONGEST_MOVED_KEY = 120
 models.BinaryField.register_lookup(Length)
 
 
@@ -404,7 +405,9 @@ class IssueMovePiece(models.Model):
 class MovedIssue(models.Model):
     """An issue that was moved in, so that the same export again creates nothing."""
 
-    key = models.CharField(max_length=120, primary_key=True)  # the product, and its id there
+    key = models.CharField(
+        max_length=LONGEST_MOVED_KEY, primary_key=True
+    )  # the product, and its id there
     issue = models.ForeignKey(
         Issue, on_delete=models.DO_NOTHING, db_constraint=False, db_index=False, related_name="+"
     )

@@ -18,7 +18,7 @@ from delivery.models import Edition, Newsletter
 from publishing.editions.status import load_status
 from publishing.editions.versions import public_editions
 from publishing.images.images import EXTENSIONS
-from publishing.models import Draft, Issue, UploadedImage
+from publishing.models import Draft, Issue, MovedIssue, UploadedImage
 from publishing.progress.edition_progress import counts_of
 from publishing.progress.outcomes_csv import copies_csv
 from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
@@ -78,8 +78,9 @@ def archive_files() -> Iterator[ArchiveFile]:
     yield _json("fields.json", [_field(each) for each in load_own_fields()])
     yield _json("tags.json", [model_to_dict(tag) for tag in Tag.objects.order_by("id")])
     yield _json("newsletter.json", model_to_dict(Newsletter.objects.get_current()))
+    keys = dict(MovedIssue.objects.values_list("issue_id", "key"))
     for issue in Issue.objects.order_by("created_at", "id").iterator(CHUNK):
-        yield from _issue(issue, counted)
+        yield from _issue(issue, keys.get(issue.pk), counted)
     for draft in _by_id(Draft.objects.filter(edition=None)):
         columns = {name: getattr(draft, name) for name in DRAFT_COLUMNS}
         yield _json(f"drafts/{draft.pk}.json", columns)
@@ -165,7 +166,7 @@ def _imports() -> Iterator[str]:
 
 
 def _issue(
-    issue: Issue, counted: Callable[[str, Iterator[str]], ArchiveFile]
+    issue: Issue, moved_as: str | None, counted: Callable[[str, Iterator[str]], ArchiveFile]
 ) -> Iterator[ArchiveFile]:
     editions = Edition.objects.filter(issue_id=issue.pk, kind=Edition.Kind.NEWSLETTER)
     for number in editions.order_by("version").values_list("pk", flat=True):
@@ -179,6 +180,7 @@ def _issue(
                 "slug": issue.slug,
                 "unlisted": issue.unlisted,
                 "moved_from": issue.moved_from,
+                "moved_as": moved_as,
                 "public": public_editions().filter(pk=number).exists(),
                 "state": status.state.value,
                 "counts": counts_of(status.counts),

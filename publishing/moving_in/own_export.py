@@ -7,6 +7,7 @@ from typing import Any
 
 from publishing.content.edition_content import LONGEST_TITLE, Content
 from publishing.exporting.archive_files import FORMAT
+from publishing.models import LONGEST_MOVED_KEY
 from publishing.moving_in.past_issue import (
     LONGEST_LETTER,
     PastIssue,
@@ -56,6 +57,7 @@ def _version(row: dict[str, Any], folder: str, *, is_public: bool) -> PastIssue:
         skip if is_uuid(key) else Skip.UNREADABLE,
         folder,
         is_unlisted=row.get("unlisted") is not False,
+        moved_as=word_of(row, "moved_as")[:LONGEST_MOVED_KEY],
     )
 
 

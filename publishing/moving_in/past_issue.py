@@ -76,6 +76,7 @@ class PastIssue:
     skip: Skip | None = None
     source: str = field(default="", repr=False)
     is_unlisted: bool = False
+    moved_as: str = ""  # the key of an earlier move, such as “substack 101”
 
     def refusal(self, now: datetime) -> Skip | None:
         """Return why it is not moved in; None if it is."""

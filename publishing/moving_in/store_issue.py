@@ -27,7 +27,9 @@ _BRACES = re.compile(r"\{(?=\{)")
 
 
 def key_of(product: Product, past: PastIssue) -> str:
-    """Return the key under which an issue is moved in once."""
+    """Return the key under which an issue is moved in once; empty if it needs none."""
+    if product is Product.HOMING:
+        return past.moved_as  # Its own id is the id of the issue.
     return f"{product} {(past.key or past.slug)[:LONGEST_KEY]}"
 
 
@@ -62,7 +64,8 @@ def store_issue(product: Product, past: PastIssue, content: Content, *, by: UUID
     issue = save_moved_issue(
         content.plain_title, past.slug, product.value, own_id, unlisted=past.is_unlisted
     )
-    MovedIssue.objects.create(key=key_of(product, past), issue=issue)
+    if key := key_of(product, past):
+        MovedIssue.objects.create(key=key, issue=issue)
     Edition.objects.create(
         issue=issue,
         version=1,

@@ -18,7 +18,7 @@ from publishing.models import Issue, UploadedImage
 from publishing.publish.publish import publish
 from subscribers.models import ReaderFieldDefinition
 from tests.publishing.author_browser import WindowOf
-from tests.publishing.moving_in.sample_exports import SWIFTS, zipped
+from tests.publishing.moving_in.sample_exports import SWIFTS, substack, zipped
 from tests.publishing.moving_in.test_move_in import letter_of, move
 from tests.publishing.schedule_issue import tomorrow
 
@@ -65,7 +65,9 @@ def export(author: Any, three_readers: Any, tmp_path: Path) -> Path:
 
 def empty_tables() -> None:
     with connection.cursor() as cursor:
-        cursor.execute("TRUNCATE issue, edition, batch, delivery, uploaded_image CASCADE")
+        cursor.execute(
+            "TRUNCATE issue, moved_issue, edition, batch, delivery, uploaded_image CASCADE"
+        )
 
 
 def test_issues_come_back_as_they_were(
@@ -88,6 +90,18 @@ def test_a_site_knows_its_own_issues(author: Any, export: Path) -> None:
     before = whole_archive(), all_pictures()
     assert move(export.read_bytes(), author).counts == {"known": 4}
     assert (whole_archive(), all_pictures()) == before
+
+
+def test_an_issue_of_another_product_comes_in_once_by_either_way(
+    author: Any, tmp_path: Path
+) -> None:
+    move(substack(), author)
+    path = tmp_path / "homing.zip"
+    call_command("export_all", str(path), verbosity=0)
+    for first, second in ((path.read_bytes(), substack()), (substack(), path.read_bytes())):
+        empty_tables()
+        assert move(first, author).counts["moved"] == 1
+        assert move(second, author).counts == {"known": 1}
 
 
 def test_a_field_that_is_unknown_here_shows_its_fallback(
