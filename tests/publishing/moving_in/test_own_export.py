@@ -92,9 +92,7 @@ def test_a_site_knows_its_own_issues(author: Any, export: Path) -> None:
     assert (whole_archive(), all_pictures()) == before
 
 
-def test_an_issue_of_another_product_comes_in_once_by_either_way(
-    author: Any, tmp_path: Path
-) -> None:
+def test_an_issue_of_another_product_comes_in_once(author: Any, tmp_path: Path) -> None:
     move(substack(), author)
     path = tmp_path / "homing.zip"
     call_command("export_all", str(path), verbosity=0)
