@@ -36,7 +36,7 @@ def _read_list(entries: ZipEntries, name: str) -> list[dict[str, Any]]:
     path = entries.find(name)
     try:
         found = json.loads(entries.read(path, _MOST_BYTES)) if path else []
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 

@@ -162,6 +162,22 @@ PRODUCTS: Sequence[Product] = (
         ),
     ),
     Product(
+        "homing",
+        "Homing",
+        _("Open Settings, then Download everything, on the site that you leave."),
+        _("Upload the ZIP as it is. Upload it once more for the past issues."),
+        (
+            ("state", "confirmed", Status.SUBSCRIBED),
+            ("state", "pending", Status.UNCONFIRMED),
+            ("state", "unsubscribed", Status.UNSUBSCRIBED),
+            ("state", "bounced", Status.BOUNCED),
+            ("state", "complained", Status.COMPLAINED),
+        ),
+        _("Names, fields, tags, topics, the date of confirmation, and suppressed addresses."),
+        _("Nobody."),
+        has_past_issues=True,
+    ),
+    Product(
         "list",
         "CSV",
         _("Save any list as a CSV file. In a spreadsheet, choose “CSV UTF-8”."),
