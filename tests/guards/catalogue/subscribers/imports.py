@@ -46,6 +46,15 @@ a continued import skips finished rows
 two lists in one upload are refused
     _imports: if «len(files) > 1 → False»: return _history(
     test_two_files_in_one_upload_are_refused
+the lists of an uploaded ZIP are stored together
+    _imports: largest_size()) as lists, «transaction.atomic(),»
+    test_an_upload_checks_each_list_or_none
+unknown lists in a ZIP are not guessed
+    choose_lists: if «len(found) > 1 → False»: shown
+    test_an_unusable_zip_is_refused_with_one_sentence
+logs of issues in a ZIP are no lists of readers
+    choose_lists: if «not _OF_ISSUES.fullmatch(name) → True»
+    test_lists_of_readers_are_chosen_by_name
 an import begins without the notes of its check
     _run: cursor: guard(cursor, lease) «delete_noted_rows(lease.import_id)»
     test_an_import_matches_its_check_and_asks_readers_to_confirm
