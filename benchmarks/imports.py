@@ -68,7 +68,7 @@ def write_list(path: Path, rows: int, name: str = "") -> dict[str, int]:
 def by_the_command(site: Site, content: Path) -> Step:
     """Run `import_subscribers --confirmed`, with full report and file of rejects."""
     rejects = content.with_suffix(".rejects.csv")
-    return _run(
+    return run_step(
         site,
         *("manage.py", "import_subscribers", str(content)),
         *("--rejects", str(rejects), "--confirmed"),
@@ -82,10 +82,10 @@ def by_the_page(site: Site, content: Path, session: str) -> Mapping[str, Step]:
     """
     body = content.with_suffix(".body")
     _write_body(body, content)
-    uploaded = _run(site, *STEP, "upload", session, str(body), BOUNDARY)
-    checked = _run(site, *STEP, "work")
-    _run(site, *STEP, "decide")
-    return {"upload": uploaded, "check": checked, "import": _run(site, *STEP, "work")}
+    uploaded = run_step(site, *STEP, "upload", session, str(body), BOUNDARY)
+    checked = run_step(site, *STEP, "work")
+    run_step(site, *STEP, "decide")
+    return {"upload": uploaded, "check": checked, "import": run_step(site, *STEP, "work")}
 
 
 def _write_body(path: Path, content: Path) -> None:
@@ -101,7 +101,8 @@ def _write_body(path: Path, content: Path) -> None:
         body.write(f"\r\n--{BOUNDARY}--\r\n".encode())
 
 
-def _run(site: Site, *command: str) -> Step:
+def run_step(site: Site, *command: str) -> Step:
+    """Run a process of the site to its end. Raises `RuntimeError` if it fails."""
     began = time.monotonic()
     with subprocess.Popen(
         [sys.executable, *command],
