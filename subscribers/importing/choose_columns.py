@@ -39,6 +39,10 @@ class ColumnChoice(NamedTuple):
     samples: Sequence[str]
     options: Sequence[tuple[str, str, bool]]  # value, label, whether it is chosen
 
+    @property
+    def is_read(self) -> bool:
+        return any(value and is_chosen for value, _, is_chosen in self.options)
+
 
 class ColumnError(Exception):
     """The chosen columns cannot be used; the message says why."""

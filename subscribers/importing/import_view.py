@@ -39,7 +39,7 @@ from subscribers.importing.rejects_file import reject_lines
 from subscribers.importing.undo.undo_import import count_unchanged, start_undo
 from subscribers.importing.undo.undo_sentences import undo_lines, why_not_undone
 from subscribers.links.see_other import see_other
-from subscribers.models import RejectedRow, SubscriberImport
+from subscribers.models import RejectedRow, SubscriberImport, Tag
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.record_activity import record_import_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
@@ -239,6 +239,7 @@ def _import_page(
     after = request.GET.get("after", "")
     first = int(after) if after.isascii() and after.isdecimal() and len(after) < 10 else 0
     is_checked = record.state == State.CHECKED
+    columns = column_choices(record, typed) if is_checked else []
     rejects = list(
         RejectedRow.objects.filter(
             subscriber_import=record, result=RejectedRow.Result.REJECTED, line__gt=first
@@ -267,7 +268,9 @@ def _import_page(
             "where_error": error,
             "tags_error": bad_tags,
             "columns_error": bad_columns,
-            "columns": column_choices(record, typed) if is_checked else [],
+            "columns": [one for one in columns if one.is_read],
+            "other_columns": [one for one in columns if not one.is_read],
+            "tags_for_all": Tag.objects.filter(id__in=record.tags).order_by("name"),
             "file_tags": sentences.tags_sentence(record.tags_in_file),
             "has_welcome": is_checked and Newsletter.objects.get_current().welcome_issue,
             "longest": LONGEST_STATEMENT,

@@ -28,6 +28,7 @@ def test_columns_are_shown_with_samples_and_a_proposal(window: WindowOf) -> None
     page = window.get(uploaded(window, FILE))
     fields = page.form_with("column-1").fields
     assert [fields[f"column-{n}"] for n in range(1, 6)] == ["email", "name", "city", "", ""]
+    assert "2 other columns, left out" in page.words
     assert "shoe 7 · 8 Nothing; leave it out" in page.words
 
 
@@ -52,6 +53,7 @@ def test_changed_columns_are_checked_and_imported(window: WindowOf) -> None:
     assert (ada.name, ada.fields) == ("", {"town": "York"})
     names = set(Tag.objects.filter(id__in=ada.tags).values_list("name", flat=True))
     assert names == {"7", "Fair", "New people"}
+    assert "Tags for all Fair, New people" in window.get(again).words
     # The samples are gone with the file.
     assert SubscriberImport.objects.get().read_as["columns"] == []
     assert not ImportPiece.objects.exists()
