@@ -47,6 +47,8 @@ _LINKS = {
         ("publishVersion", "issueStatus", "listCopies"),
     ),
     "addReader": ("reader", "$response.body#/reader", ("getReader", "exportReader", "actOnReader")),
+    "addField": ("key", "$response.body#/key", ("getField", "editField", "deleteField")),
+    "addTag": ("tag", "$response.body#/tag", ("getTag", "editTag", "deleteTag")),
     "uploadImport": (
         "import_id",
         "$response.body#/import",

@@ -6,7 +6,9 @@ from api.bearer import Scope
 from subscribers.permissions import MANAGE
 
 READERS = Scope(
-    "readers", _("Seeing, adding, editing, unsubscribing and erasing readers"), (MANAGE,)
+    "readers",
+    _("Seeing, adding, editing, unsubscribing and erasing readers, and changing fields and tags"),
+    (MANAGE,),
 )
 IMPORTS = Scope("imports", _("Importing lists of readers"), (MANAGE,))
 SCOPES = (READERS, IMPORTS)

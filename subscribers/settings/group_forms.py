@@ -32,7 +32,7 @@ class _OneLineForm(_ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        for name, text in cleaned.items():
+        for name, text in list(cleaned.items()):
             if not isinstance(text, str):
                 continue
             cleaned[name] = " ".join(text.split())

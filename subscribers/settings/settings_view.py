@@ -18,6 +18,7 @@ from subscribers.models import ReaderFieldDefinition, Tag
 from subscribers.models.reader_groups import MOST_FIELDS
 from subscribers.settings import change_groups
 from subscribers.settings.group_forms import FieldForm, TagForm
+from subscribers.settings.group_sentences import in_use_sentence, limit_sentence
 
 SETTINGS = "readers:settings"
 
@@ -47,8 +48,7 @@ def add_field(request: HttpRequest) -> HttpResponse:
             sentence = _("You can write {{{{ {key} }}}} in letters now.")
             messages.success(request, sentence.format(key=field.key))
             return see_other(reverse(SETTINGS))
-        limit = _("There are {n} fields, which is the limit. Delete one first.")
-        form.add_error(None, limit.format(n=digits(MOST_FIELDS)))
+        form.add_error(None, limit_sentence())
     return _form_page(request, form, _("Add a field"))
 
 
@@ -126,17 +126,7 @@ def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
             if change_groups.delete_tag(tag, user_id_of(request)):
                 messages.success(request, _("The tag is deleted. Workers take it off the readers."))
         except change_groups.TagInUseError as used:
-            if used.is_draft:
-                sentence = _(
-                    "The tag was not deleted, because the draft “{title}” uses it. Choose other "
-                    "readers for the draft first."
-                )
-            else:
-                sentence = _(
-                    "The tag was not deleted, because the scheduled issue “{title}” uses it. Call "
-                    "that issue back first."
-                )
-            messages.warning(request, sentence.format(title=used.args[0]))
+            messages.warning(request, in_use_sentence(used))
         return see_other(reverse(SETTINGS))
     found, readers = _tag_or_404(tag), change_groups.count_readers_with_tag(tag)
     question = ngettext(

@@ -21,7 +21,8 @@ from delivery.queue.control import cancel
 from newsletter_site.api.openapi_document import document
 from publishing.models import Export, IssueMove
 from publishing.publish.publish import publish
-from subscribers.models import Subscriber, SubscriberImport
+from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport, Tag
+from subscribers.models.reader_groups import MOST_FIELDS
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.content_factory import letter
 from tests.publishing.schedule_issue import tomorrow
@@ -51,7 +52,10 @@ def everybody_s_program(transactional_db: None) -> Program:
     root = get_user_model().objects.create_superuser("root", password="a long password")
     for state in Subscriber.State:
         SubscriberFactory(state=state)
+    for number in range(1, MOST_FIELDS // 2):
+        ReaderFieldDefinition.objects.create(key=f"f{number}", label="F", position=number)
     for number in range(OF_EACH):
+        Tag.objects.create(name=f"T{number}")
         edition = publish(root.pk, f"a key {number}", letter(), hold_s=3600).edition
         if number % 3 == 0:
             cancel(edition.pk)  # a finished one has a receipt
@@ -76,6 +80,8 @@ def places() -> dict[str, list[str]]:
         "issue": [str(edition.issue_id) for edition in issues.order_by("pk")],
         "scheduled": [str(edition.issue_id) for edition in issues.filter(control="scheduled")],
         "reader": [str(reader.pk) for reader in Subscriber.objects.order_by("pk")],
+        "key": [field.key for field in ReaderFieldDefinition.objects.order_by("position")],
+        "tag": [str(tag.pk) for tag in Tag.objects.order_by("pk")],
         "export_id": [str(export.pk) for export in Export.objects.order_by("pk")],
         "move_id": [str(move.pk) for move in IssueMove.objects.order_by("pk")],
         "import_id": [str(record.pk) for record in imports.filter(state="checked")],

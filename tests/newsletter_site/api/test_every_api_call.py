@@ -26,6 +26,7 @@ from publishing.progress.reader_outcomes import LISTS
 from publishing.publish.publish import publish
 from subscribers.api import reader_calls
 from subscribers.desk import reader_actions
+from subscribers.models import ReaderFieldDefinition, Tag
 from tests.newsletter_site.api_caller import API, Program
 from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
@@ -53,6 +54,16 @@ TABLE = {
     "getReader": ("readers", {MANAGE}),
     "exportReader": ("readers", {MANAGE}),
     "actOnReader": ("readers", {MANAGE}),
+    "listFields": ("readers", {MANAGE}),
+    "addField": ("readers", {MANAGE}),
+    "getField": ("readers", {MANAGE}),
+    "editField": ("readers", {MANAGE}),
+    "deleteField": ("readers", {MANAGE}),
+    "listTags": ("readers", {MANAGE}),
+    "addTag": ("readers", {MANAGE}),
+    "getTag": ("readers", {MANAGE}),
+    "editTag": ("readers", {MANAGE}),
+    "deleteTag": ("readers", {MANAGE}),
     "listImports": ("imports", {MANAGE}),
     "uploadImport": ("imports", {MANAGE}),
     "getImport": ("imports", {MANAGE}),
@@ -79,6 +90,10 @@ BODIES: dict[str, Any] = {
     "addReader": {"address": "ada@posthouse.example.org"},
     "editReader": {},
     "changeTagsOfReaders": {"readers": [17]},
+    "addField": {"label": "City"},
+    "editField": {},
+    "addTag": {"name": "Fish"},
+    "editTag": {},
     "decideImport": {"confirmed": False},
 }
 
@@ -115,6 +130,8 @@ def places(transactional_db: None) -> dict[str, str]:
     return {
         "{issue}": str(edition.issue_id),
         "{reader}": str(SubscriberFactory().pk),
+        "{key}": ReaderFieldDefinition.objects.create(key="town", position=1).pk,
+        "{tag}": str(Tag.objects.create(name="Birds").pk),
         "{import_id}": str(SubscriberImportFactory().pk),
         "{export_id}": str(Export.objects.create(state="finished", finished_at=timezone.now()).pk),
         "{move_id}": str(IssueMove.objects.create(state="finished").pk),
