@@ -19,7 +19,7 @@ from delivery.queue.settle import settle_lookup
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
 from delivery.rules.delivery_key import DeliveryKey
-from delivery.rules.outcomes import Sent
+from delivery.rules.outcomes import Sent, Settlement
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +111,12 @@ def load_lookup_context(claim: Claim) -> LookupContext:
 
 
 def look_up(
-    claim: Claim, postmark: Postmark, policy: retry_or_settle.Policy, *, jitter: float
+    claim: Claim,
+    postmark: Postmark,
+    policy: retry_or_settle.Policy,
+    *,
+    jitter: float,
+    settle: Callable[[Claim, Settlement], bool] = settle_lookup,
 ) -> None:
     """Ask the provider about the unknown deliveries of a claimed batch; settle them."""
     context = load_lookup_context(claim)
@@ -147,7 +152,7 @@ def look_up(
         settlement = retry_or_settle.fail_instead_of_waiting(
             settlement, list(context.unknown.values())
         )
-    if settle_lookup(claim, settlement):
+    if settle(claim, settlement):
         logger.info(
             "looked up batch %d: %d of %d found; next: %s",
             claim.batch,

@@ -24,7 +24,12 @@ from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
 from delivery.queue.claim import Claim, claim, claim_lookup, release
 from delivery.queue.send_rate import slow_down
-from delivery.queue.settle import attempt_result, settle_call, settle_call_and_claim
+from delivery.queue.settle import (
+    attempt_result,
+    settle_call,
+    settle_call_and_claim,
+    settle_lookup,
+)
 from delivery.queue.start import start
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import (
@@ -35,6 +40,7 @@ from delivery.rules.call_results import (
     NotSent,
     was_too_fast,
 )
+from delivery.rules.outcomes import Settlement
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import look_up
 from delivery.worker.call_slots import CallSlots, Slot
@@ -98,10 +104,10 @@ class Dispatcher:
             return self._send_next(is_stopping)
         self._looks_up_first = not self._looks_up_first
         if self._looks_up_first and now_s() >= self._next_lookup_s:
-            return self._look_up() or self._send_next(is_stopping)
-        return self._send_next(is_stopping) or self._look_up()
+            return self._look_up(is_stopping) or self._send_next(is_stopping)
+        return self._send_next(is_stopping) or self._look_up(is_stopping)
 
-    def _look_up(self) -> bool:
+    def _look_up(self, is_stopping: Callable[[], bool]) -> bool:
         if not self._lookup_lock.acquire(blocking=False):
             return False
         try:
@@ -112,7 +118,18 @@ class Dispatcher:
                 self._next_lookup_s = now_s() + LOOKUP_EVERY_S
                 return False
             bind_claim(claimed, claimed.attempt)
-            look_up(claimed, self._postmark, self._policy, jitter=self._jitter())
+            until_s = now_s() + lease_s
+
+            def settle(claimed: Claim, settlement: Settlement) -> bool:
+                return retry_write(
+                    lambda: settle_lookup(claimed, settlement),
+                    what=f"the look-up of batch {claimed.batch}",
+                    until_s=until_s,
+                    is_stopping=is_stopping,
+                    jitter=self._jitter,
+                )
+
+            look_up(claimed, self._postmark, self._policy, jitter=self._jitter(), settle=settle)
             return True
         finally:
             self._lookup_lock.release()

@@ -2,7 +2,8 @@
 
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -136,6 +137,25 @@ def test_a_lost_database_connection_loses_no_answer(
         assert (True,) in cursor.fetchall()
     assert newsroom.outcomes(edition) == ["sent"] * 2
     assert set(Delivery.objects.values_list("evidence", flat=True)) == {"reply"}
+
+
+def test_a_lost_database_connection_loses_no_look_up(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.sandbox.set_fault("accept_then_500", calls=1)
+    newsroom.deliver_all()
+    newsroom.let_time_pass(61)
+    cuts = []
+
+    def cut_once(execute: Callable[..., object], sql: str, *rest: Any) -> object:
+        if "settle_batch" in sql and not cuts:
+            cuts.append(sql)
+            sql, rest = "SELECT pg_terminate_backend(pg_backend_pid())", (None, *rest[1:])
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(cut_once):
+        newsroom.step()
+    assert cuts
+    assert newsroom.outcomes(edition) == ["sent"] * 2
 
 
 @pytest.mark.parametrize("given", ["0", "65", "many"])

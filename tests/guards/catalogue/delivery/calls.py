@@ -168,6 +168,9 @@ a provider that refuses calls is not called in a tight loop
 the record of an answer is retried during a database outage
     Dispatcher._settle: «retry_write → (lambda write, **_: write())»(write
     test_a_lost_database_connection_loses_no_answer
+the result of a look-up is retried during a database outage
+    Dispatcher._look_up: «retry_write → (lambda write, **_: write())»(
+    test_a_lost_database_connection_loses_no_look_up
 a batch that was claimed ahead is sent next
     Dispatcher._send_next: claimed, self._next_claim = «self._next_claim → None», None
     test_batch_claimed_ahead_is_sent_or_released
