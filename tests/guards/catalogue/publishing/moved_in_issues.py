@@ -11,7 +11,7 @@ a correction of a moved-in issue goes to nobody unless the author says so
         → False»:
     test_a_correction_of_a_moved_in_issue_mails_nobody
 only an audience of everyone is public at Substack
-    Export._substack: (_word(row, "audience").lower() «!= "everyone" → == "only_paid"»,
+    Export._substack: (word_of(row, "audience").lower() «!= "everyone" → == "only_paid"»,
     test_an_issue_that_is_not_public_stays_out
 a letter with a paywall is not published
     _cleaned: if «_PAYWALL_CLASS in classes → False»:
@@ -39,6 +39,9 @@ an issue and its checkpoint are stored together
     _save: if «not → bool(» _leased(move).filter(done=move.done - 1).update(
         lease_until=Now() + LEASE, **progress) «→ ) is None»:
     test_a_worker_that_lost_its_lease_moves_nothing_in
+a killed move continues after the last settled issue
+    _run: islice(export.issues, «move.done → 0», None)
+    test_a_killed_move_continues_with_the_same_result
 an issue is moved in once
     prepare: if «is_known(export.product, past) → False»:
     test_the_same_export_again_creates_nothing
