@@ -236,8 +236,8 @@ ADD = """
 LOCK_KNOWN = """
     SELECT count(*) FROM (
         SELECT id FROM subscriber
-         WHERE email_key IN (SELECT email_key FROM import_candidate)
-           AND id NOT IN (SELECT id FROM import_added)
+         WHERE email_key IN (SELECT email_key FROM import_candidate
+                              WHERE email NOT IN (SELECT email FROM import_added))
          ORDER BY id FOR NO KEY UPDATE
     ) AS locked
 """
@@ -245,7 +245,7 @@ TAG_KNOWN = """
     UPDATE subscriber SET tags = tags_with(subscriber.tags, subscriber.declined, added)
       FROM import_candidate CROSS JOIN LATERAL (SELECT import_candidate.tags || %s) AS _ (added)
      WHERE subscriber.email_key = import_candidate.email_key
-       AND subscriber.id NOT IN (SELECT id FROM import_added)
+       AND import_candidate.email NOT IN (SELECT email FROM import_added)
        AND tags_with(subscriber.tags, subscriber.declined, added) <> subscriber.tags
 """
 TO_BE_ASKED = "SELECT id, email FROM import_added WHERE state = 'pending' ORDER BY id"
