@@ -32,7 +32,8 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
         return [names[name] for name in _HOMING if name in names]
     for of_product in (MAILCHIMP_EXPORT.match, _SUBSTACK_LIST.fullmatch):
         if found := [path for path, name in lists.items() if of_product(name)]:
-            return sorted(found)
+            # Those who may be mailed come last, so that their report is the last one.
+            return sorted(found, key=lambda path: (lists[path].startswith("subscribed"), path))
     found = [path for path, name in lists.items() if not _OF_ISSUES.fullmatch(name)]
     if len(found) > 1:
         found = [path for path in found if path.lower().endswith(".csv")] or found

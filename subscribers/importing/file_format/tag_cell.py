@@ -9,7 +9,7 @@ from subscribers.refusal_sentences import InputRefusal, refuse
 
 MOST_TAGS_OF_A_ROW = 100
 _LONGEST_CELL = MOST_TAGS_OF_A_ROW * (LONGEST_TAG + 4)  # quotation marks, a comma and a blank
-_DELIMITERS = (",", ";", "|")
+_DELIMITERS = (";", "|", ",")
 
 
 def read_tags(cell: str) -> tuple[str, ...] | InputRefusal:
@@ -44,6 +44,8 @@ def _names_in(cell: str) -> list[str]:
             names = None
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             return names
-    delimiter = next((one for one in _DELIMITERS if one in cell), ",")
+    # Only commas stand beside quotation marks. A name may have a comma between other separators.
+    found = (one for one in _DELIMITERS if one in cell and '"' not in cell)
+    delimiter = next(found, ",")
     rows = csv.reader([cell], delimiter=delimiter, skipinitialspace=True)
     return [name for row in rows for name in row]

@@ -20,7 +20,7 @@ from subscribers.files.atomic_file import atomic_file
 from subscribers.importing.file_format.columns import targets
 from subscribers.importing.file_format.files_in_zip import open_lists
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.read_file import open_regular_file
+from subscribers.importing.file_format.read_file import ReaderFile, open_regular_file
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_file import file_name, import_file
 from subscribers.importing.move.homing_export import add_groups_of_export
@@ -100,7 +100,12 @@ class Command(BaseCommand):
                     with transaction.atomic():
                         add_groups_of_export(file, None)
                 lists = open_lists(file, file_name(path), largest_size())
-                for content, name in stack.enter_context(lists):
+                opened = stack.enter_context(lists)
+                if len(opened) > 1:  # refuse an unreadable list before importing another
+                    for content, name in opened:
+                        with ReaderFile(content, name):
+                            pass
+                for content, name in opened:
                     self._import(content, name, options, consent, tags)
         except UnreadableFileError as refusal:
             raise CommandError(str(refusal)) from refusal

@@ -148,6 +148,7 @@ class TestTags:
             ("[]", ()),
             ('"VIP","Blog, old"', ("VIP", "Blog, old")),  # Mailchimp
             ("vip; Blog ;VIP", ("vip", "Blog")),
+            ("York, UK;Blog", ("York, UK", "Blog")),  # Buttondown
             ('["a, b", "c"]', ("a, b", "c")),
             ("[not json", ("[not json",)),
             ("a" * 61, "tag_too_long"),
