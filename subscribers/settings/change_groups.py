@@ -35,7 +35,12 @@ _REMOVE_TAG = _REMOVE.format(
     "declined = array_remove(declined, %(key)s::integer)",
     has_it="%(key)s::integer = ANY (tags || declined)",
 )
-
+# Two scans are faster than one with a subquery for each reader.
+_COUNT_READERS = """
+    SELECT 'tag', tag::text, count(*) FROM subscriber, unnest(tags) AS tag GROUP BY tag
+    UNION ALL
+    SELECT 'field', key, count(*) FROM subscriber, jsonb_object_keys(fields) AS key GROUP BY key
+"""
 
 _find_draft: list[Callable[[int], str]] = []
 
@@ -89,6 +94,13 @@ def move_field(key: str, by: int) -> None:
 def _number(keys: list[str]) -> None:
     for number, key in enumerate(keys, 1):
         ReaderFieldDefinition.objects.filter(key=key).update(position=number)
+
+
+def count_readers_by_group() -> dict[tuple[str, str], int]:
+    """Count the readers of each tag and field, by kind and key. It reads all readers."""
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNT_READERS)
+        return {(kind, key): readers for kind, key, readers in cursor}
 
 
 def count_readers_with_field(key: str) -> int:

@@ -26,11 +26,16 @@ SETTINGS = "readers:settings"
 @may_manage_readers
 @require_safe
 def settings_page(request: HttpRequest) -> HttpResponse:
-    """Show the fields and the tags."""
+    """Show the fields and the tags, with `?count` also their numbers of readers."""
     fields = list(ReaderFieldDefinition.objects.order_by("position"))
+    tags = list(Tag.objects.order_by(Lower("name")))
+    # On request, because it reads all readers.
+    is_counted = "count" in request.GET
+    counts = change_groups.count_readers_by_group() if is_counted else {}
     context = {
-        "fields": fields,
-        "tags": Tag.objects.order_by(Lower("name")),
+        "is_counted": is_counted,
+        "fields": [(field, counts.get(("field", field.key), 0)) for field in fields],
+        "tags": [(tag, counts.get(("tag", str(tag.pk)), 0)) for tag in tags],
         "most_fields": MOST_FIELDS,
         "may_add_field": len(fields) < MOST_FIELDS,
     }

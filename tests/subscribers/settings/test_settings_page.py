@@ -86,6 +86,17 @@ def test_there_are_at_most_20_fields(window: WindowOf) -> None:
     assert len(keys()) == 20
 
 
+def test_readers_of_fields_and_tags_are_counted(window: WindowOf) -> None:
+    ReaderFieldDefinition.objects.create(key="city", label="City", position=1)
+    birds, fish = (Tag.objects.create(name=name).pk for name in ("Birds", "Fish"))
+    SubscriberFactory(tags=[birds, fish], fields={"city": "Lyon"})
+    SubscriberFactory(tags=[fish], fields={"gone": "x"})
+    assert "2 readers" not in window.get(SETTINGS).words
+    page = window.get(f"{SETTINGS}?count").words
+    assert "{{ city }} – no 1" in page
+    assert "Birds 1 reader Fish 2 readers" in page
+
+
 def test_a_tag_is_added_renamed_and_deleted(window: WindowOf) -> None:
     window.post(f"{TAGS}add/", name=" Birds  and fish ", is_topic="on", description="Weekly")
     tag = Tag.objects.get()
