@@ -44,7 +44,7 @@ def _names_in(cell: str) -> list[str]:
             names = None
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             return names
-    # Only commas stand beside quotation marks. A name may have a comma between other separators.
+    # With quotation marks, only commas separate names. Otherwise a name may have a comma.
     found = (one for one in _DELIMITERS if one in cell and '"' not in cell)
     delimiter = next(found, ",")
     rows = csv.reader([cell], delimiter=delimiter, skipinitialspace=True)
