@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.models import Subscriber, SubscriberImport
 from tests.newsletter_site.api_caller import API, Program
+from tests.subscribers.importing.file_format.test_files_in_zip import MAILCHIMP, zipped
 from tests.subscribers.importing.import_browser import run_workers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -84,6 +85,28 @@ def test_same_content_with_another_key_returns_the_same_import(program: Program)
     first, second = upload(program), upload(program)
     assert (second.status_code, second.json()["created"]) == (200, False)
     assert second.json()["import"] == first.json()["import"]
+
+
+def test_columns_tags_and_the_lists_of_a_zip_are_taken(program: Program) -> None:
+    address = "/imports/?filename=list.csv&map=name%3Dtags&map=1%3Demail"
+    first = program.post(address, LIST, key="columns", content_type="text/csv")
+    another = address.replace("%3Dtags", "%3D-")
+    other = program.post(another, LIST, key="columns", content_type="text/csv")
+    assert (first.status_code, other.status_code) == (201, 422)
+    run_workers()
+    place = first.headers["Location"].removeprefix(API)
+    assert program.get(place).json()["tags"] == {"Ada": 1, "Bram": 1}
+    wrong = program.post(f"{place}import/", {"confirmed": False, "welcome": True})
+    assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (400, "welcome")
+    decision = {"confirmed": False, "tags": ["Fair"]}
+    assert program.post(f"{place}import/", decision).status_code == 200
+    run_workers()
+    assert program.get("/readers/?limit=1").json()["readers"][0]["tags"] == ["Bram", "Fair"]
+
+    content = zipped(MAILCHIMP)
+    packed = upload_in_a_form(program, {"file": SimpleUploadedFile("all.zip", content)})
+    assert packed.status_code == 201, packed.content
+    assert len(packed.json()["more"]) == 2
 
 
 def test_a_file_can_be_uploaded_in_a_form(program: Program) -> None:
