@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -34,6 +35,20 @@ _COPIED = (
     "content_hash",
     "archive_url",
 )
+
+
+# A backup may lack the first copy of an opt-in whose request is older than the restore.
+_ASK_FIRST = """
+    WITH asked AS (
+        UPDATE batch SET state = 'unknown', unknown = waiting, waiting = 0,
+               unknown_since = clock_timestamp()
+        FROM delivery
+        WHERE issue_id = %s AND version = %s AND recipient_id = %s AND batch.id = batch_id
+              AND %s < (SELECT since FROM database_identity)
+        RETURNING batch.id
+    )
+    UPDATE delivery SET outcome = 'unknown' WHERE batch_id IN (SELECT id FROM asked)
+"""
 
 
 def request_mail(
@@ -127,12 +142,17 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> 
 
 
 def enqueue_welcome(
-    readers: Sequence[tuple[int, str, str, Mapping[str, str]]], opt_in: int, *, ahead: bool = True
+    readers: Sequence[tuple[int, str, str, Mapping[str, str]]],
+    opt_in: int,
+    *,
+    ahead: bool = True,
+    asked_at: datetime | None = None,
 ) -> None:
     """Send the welcome letter that is on, if any, for this request of each reader.
 
-    A reader is the recipient id, address, name and own fields. Must be called inside the
-    transaction of the opt-in. Raises `IntegrityError` if an opt-in has the letter already."""
+    A reader is the recipient id, address, name and own fields. If the database was restored after
+    `asked_at`, the provider is first asked whether it has the letter already. Must be called
+    inside the transaction of the opt-in. Raises `IntegrityError` if an opt-in has the letter."""
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError(
             "A welcome letter must be enqueued in the transaction of the opt-in; there is none."
@@ -149,6 +169,9 @@ def enqueue_welcome(
         for reader, address, name, own in readers
     ]
     _insert_copies(edition, copies, ahead=ahead)
+    with connection.cursor() as cursor:
+        for reader, *_ in readers if asked_at else ():
+            cursor.execute(_ASK_FIRST, [letter.issue_id, opt_in, reader, asked_at])
 
 
 def _welcome_edition(letter: Edition, opt_in: int) -> Edition:

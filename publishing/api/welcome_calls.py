@@ -24,7 +24,8 @@ from publishing.content.edition_content import (
     Content,
     find_problems,
 )
-from publishing.publish.welcome import count_sent, turn_off, turn_on, welcome_letter
+from publishing.editions.welcome_letter import welcome_letter
+from publishing.publish.welcome import count_sent, turn_off, turn_on
 from subscribers.fields.reader_fields import load_own_fields
 
 router = Router(tags=["Welcome letter"], auth=Bearer(scopes.PUBLISH), by_alias=True)

@@ -45,6 +45,7 @@ from publishing.editions.edition_name import parse_issue_id, progress_url
 from publishing.editions.posted_tags import choice_of, tags_by_name, words_of
 from publishing.editions.status import load_status
 from publishing.editions.versions import audience_choices, plan_version, readers_now
+from publishing.editions.welcome_letter import has_title_of_welcome_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft, Issue
 from publishing.permissions import PUBLISH
@@ -185,7 +186,7 @@ def composer_page(
     plan = plan_version(issue) if issue is not None else None
     everyone = plan.everyone if plan else confirmed().count()
     tags = choice_of(fields.with_tags, fields.without_tags)
-    shown = request.GET.get("show", "")
+    shown, is_welcome = request.GET.get("show", ""), has_title_of_welcome_letter(fields.title)
     stats, hints = composer_stats(fields, draft, sees_readers=sees_readers(request))
     return desk_page(
         request,
@@ -199,6 +200,7 @@ def composer_page(
             "stats": stats,
             "hints": hints,
             "test_address": last_test_address(request.user),
+            "welcome_url": reverse("desk:welcome") if is_welcome else "",
             "plan": plan,
             "plan_title": plain_title(plan.newest) if plan else "",
             "readers": readers_now(fields.goes_to, tags, plan, everyone),

@@ -21,6 +21,7 @@ from publishing.editions.listing import archive_sentence
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.tag_sentences import DELETED_TAG, tags_sentence
 from publishing.editions.versions import VersionPlan, plan_version, readers_now
+from publishing.editions.welcome_letter import has_title_of_welcome_letter
 from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import domain_of
@@ -28,7 +29,7 @@ from publishing.models import Draft
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.composed_mail import check_composed_mail
 from publishing.preflight.estimates import audience_change, estimate_duration
-from publishing.preflight.finding import Finding, Findings, FixIn, Severity, stop
+from publishing.preflight.finding import Finding, Findings, FixIn, Severity, advice, stop
 from publishing.preflight.finding_sentences import refuse
 from publishing.preflight.images import check_images
 from publishing.preflight.link_address import is_placeholder
@@ -81,6 +82,11 @@ class PreflightResult:
         if self.draft.goes_to == EVERYONE and not self.tags_sentence:
             return self.pending + self.gone
         return self.not_reached
+
+    @property
+    def is_welcome_letter(self) -> bool:
+        """Whether the welcome letter that is on has this title."""
+        return any(one.code == "is_welcome_letter" for one in self.findings[Severity.ADVICE])
 
     @property
     def refusal(self) -> str:
@@ -148,6 +154,8 @@ def _rules(
         found.append(stop("version_refused", fix_in, sentence=refusal))
     if tags.has_deleted:
         found.append(stop("version_refused", sentence=str(DELETED_TAG)))
+    if has_title_of_welcome_letter(content.title):
+        found.append(advice("is_welcome_letter"))
     if awaits := approval.approval_refusal(draft, publisher, content):
         found.append(stop("needs_approval", sentence=awaits))
     return found

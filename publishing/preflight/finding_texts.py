@@ -30,6 +30,10 @@ _RETURN_PATH = _(
 TEXTS = {
     # The author's text.
     "content_problem": FindingText("{sentence}"),
+    "is_welcome_letter": FindingText(
+        _("This draft has the title of your welcome letter"),
+        _("New readers get that letter already. Publishing sends the draft to all readers too."),
+    ),
     "unmatched_braces": FindingText(
         _("“{found}” has no matching “{missing}” ({location})"),
         _("Readers see it as it is written. A merge field needs both."),

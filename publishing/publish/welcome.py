@@ -6,19 +6,15 @@ from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 
+from delivery.interface import control
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
 from publishing.activity.record_activity import record_action
 from publishing.approval.approval import second_of
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content
+from publishing.editions.welcome_letter import welcome_letter
 from publishing.models import Issue
-
-
-def welcome_letter() -> Edition | None:
-    """Return the edition with the content of the letter that is on, if any."""
-    issues = Newsletter.objects.values("welcome_issue")
-    return Edition.objects.filter(issue_id__in=issues, version=1).first()
 
 
 def turn_on(
@@ -72,6 +68,23 @@ def turn_off(author: uuid.UUID) -> bool:
 def count_sent(letter: Edition) -> int:
     """Count the accepted copies of a welcome letter."""
     return Delivery.objects.filter(issue=letter.issue_id, outcome=Outcome.SENT).count()
+
+
+def count_missed(letter: Edition) -> int:
+    """Count the copies that failed after all tries, or whose workers crashed."""
+    return Delivery.objects.filter(issue=letter.issue_id, missed=True).count()
+
+
+def send_to_missed(author: uuid.UUID) -> int:
+    """Try the missed copies of the letter that is on again; return how many."""
+    letter, sent = welcome_letter(), 0
+    if letter is None:
+        return 0
+    for edition in Edition.objects.filter(issue=letter.issue_id).order_by("version"):
+        sent += control.send_to_missed(edition.pk, batch_size=1) or 0
+    if sent:
+        record_action(author, letter, "send-to-missed")
+    return sent
 
 
 def _lock() -> None:

@@ -5,15 +5,23 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
+from delivery.humanise import digits
 from publishing.approval.approval import NeedsApprovalError, approver_of
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import find_problems, plain_title
 from publishing.desk_access import desk_page, may_publish, user_id_of
+from publishing.editions.welcome_letter import welcome_letter
 from publishing.models import Draft
-from publishing.publish.welcome import count_sent, turn_off, turn_on, welcome_letter
+from publishing.publish.welcome import (
+    count_missed,
+    count_sent,
+    send_to_missed,
+    turn_off,
+    turn_on,
+)
 from subscribers.fields.reader_fields import load_own_fields
 
 
@@ -35,7 +43,10 @@ def welcome_page(request: HttpRequest) -> HttpResponse:
     """Show the letter that is on; for POST turn on a draft's text, or turn it off."""
     problem = ""
     if request.method == "POST":
-        problem = _turn_off(request) if "off" in request.POST else _turn_on(request)
+        act = (
+            _again if "again" in request.POST else _turn_off if "off" in request.POST else _turn_on
+        )
+        problem = act(request)
         if not problem:
             return redirect("desk:welcome")
     letter = welcome_letter()
@@ -43,6 +54,7 @@ def welcome_page(request: HttpRequest) -> HttpResponse:
         "letter": letter,
         "title": plain_title(letter) if letter else "",
         "sent": count_sent(letter) if letter else 0,
+        "missed": count_missed(letter) if letter else 0,
         "drafts": WelcomeForm().fields["draft"].queryset,  # type: ignore[attr-defined]
         "problem": problem,
     }
@@ -52,6 +64,13 @@ def welcome_page(request: HttpRequest) -> HttpResponse:
 def _turn_off(request: HttpRequest) -> str:
     turn_off(user_id_of(request))
     messages.success(request, _("The welcome letter is off."))
+    return ""
+
+
+def _again(request: HttpRequest) -> str:
+    copies = send_to_missed(user_id_of(request))
+    sentence = ngettext("{n} copy is tried again.", "{n} copies are tried again.", copies)
+    messages.success(request, sentence.format(n=digits(copies)))
     return ""
 
 

@@ -49,7 +49,7 @@ def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None]
             _make_a_reader(reader, asked, consent)
             reader.refresh_from_db()
             greeted = (reader.pk, reader.email, reader.name, reader.fields)
-            enqueue_welcome([greeted], opt_in=request.number)
+            enqueue_welcome([greeted], opt_in=request.number, asked_at=asked.at)
             state = LinkState.DONE
     return state, reader
 

@@ -54,4 +54,6 @@ def _operate(hands: Hands) -> None:
 
 def _is_over(hands: Hands) -> bool:
     counts = hands.counts()
-    return hands.state() in ENDED and not (counts.waiting or counts.unknown)
+    # A welcome letter has succeeded when a reader was missed; its page sends it again.
+    missed = counts.missed and hands.state() is EditionState.SUCCEEDED
+    return hands.state() in ENDED and not (counts.waiting or counts.unknown or missed)

@@ -2,20 +2,29 @@
 
 import io
 import json
+import uuid
 from pathlib import Path
 
 import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 
 from delivery.interface import enqueue_welcome
 from delivery.models import Delivery, Edition, Newsletter
+from delivery.queue.claim import claim
+from delivery.reconcile.database_identity import declare_restored
+from delivery.reconcile.run import reconcile
+from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
+from publishing.editions.welcome_letter import welcome_letter
 from publishing.models import Draft
-from publishing.publish.welcome import turn_off, turn_on, welcome_letter
+from publishing.publish.welcome import turn_off, turn_on
 from subscribers.leaving.leave import leave
-from subscribers.models import Subscriber
+from subscribers.models import ConsentRecord, Subscriber
+from tests.delivery.edition_factory import Newsroom
+from tests.delivery.reconcile.table_backup import KeptRows
+from tests.delivery.worker_steps import copies_by_key
 from tests.newsletter_site.api_caller import Program
 from tests.subscribers.signup_browser import ADA, get_current, press, sign_up
 
@@ -143,6 +152,88 @@ def test_the_page_turns_on_the_present_text_of_a_draft(author, window):
     assert "Welcome, " in welcome_letter().text_mail
     assert window.post(PAGE, off="1").status == 302
     assert "The welcome letter is off." in window.get(PAGE).html
+
+
+@pytest.fixture
+def newsroom(provider: SandboxServer) -> Newsroom:
+    made = Newsroom()
+    made.sandbox = provider.sandbox
+    return made
+
+
+def accepted_letters(newsroom: Newsroom, issue: object) -> list[int]:
+    return [n for key, n in copies_by_key(newsroom).items() if str(key).startswith(issue.hex)]
+
+
+def test_a_restored_letter_waits_until_it_is_reconciled(author, newsroom):
+    issue = turn_on(author.pk, HELLO).issue_id
+    opt_in()
+    backup = KeptRows()
+    newsroom.deliver_all()
+    backup.restore()
+    declare_restored()
+    newsroom.deliver_after(60)
+    assert [copy.outcome for copy in copies()] == ["waiting"]
+    newsroom.let_time_pass(1_000)
+    reconcile(None, waits=False, report_progress=len)
+    newsroom.deliver_after(60)
+    assert [copy.outcome for copy in copies()] == ["sent"]
+    assert accepted_letters(newsroom, issue) == [1]
+
+
+@pytest.mark.parametrize("was_sent", [True, False])
+def test_an_old_link_pressed_after_a_restore_asks_first(author, newsroom, was_sent):
+    issue = turn_on(author.pk, HELLO).issue_id
+    sign_up(ADA)
+    newsroom.deliver_all()
+    backup = KeptRows()
+    kept = ConsentRecord.objects.latest("pk").pk
+    if was_sent:
+        press(get_current())
+        newsroom.deliver_all()
+    backup.restore()
+    with transaction.atomic(), connection.cursor() as cursor:
+        # Without the triggers that keep consent.
+        cursor.execute("SET LOCAL session_replication_role = replica")
+        ConsentRecord.objects.filter(pk__gt=kept).delete()
+        Subscriber.objects.update(state="pending", confirmed_at=None, opt_in=None)
+    declare_restored()
+    newsroom.let_time_pass(1_000)
+    reconcile(None, waits=False, report_progress=len)
+    press(get_current())
+    assert [copy.outcome for copy in copies()] == ["unknown"]
+    for _ in range(4):
+        newsroom.deliver_after(1_000)
+    assert [copy.outcome for copy in copies()] == ["sent"]
+    assert accepted_letters(newsroom, issue) == [1]
+
+
+def test_missed_letters_are_sent_again_from_the_page(author, window, newsroom):
+    issue = turn_on(author.pk, HELLO).issue_id
+    sign_up(ADA)
+    newsroom.deliver_all()
+    press(get_current())
+    for _ in range(2):
+        claim(uuid.uuid4(), lease_s=30)
+        newsroom.let_time_pass(31)
+        newsroom.recover_expired_leases()
+    assert [copy.outcome for copy in copies()] == ["failed"]
+    assert "1 reader was missed" in window.get(PAGE).words
+    assert window.post(PAGE, again="1").status == 302
+    newsroom.deliver_all()
+    assert accepted_letters(newsroom, issue) == [1]
+    assert "was missed" not in window.get(PAGE).words
+
+
+def test_its_draft_is_marked_before_it_is_published(author, window):
+    draft = Draft.objects.create(title="Hello", letter="Welcome.")
+    pages = [f"/admin/newsletters/drafts/{draft.pk}/{page}" for page in ("", "check/", "publish/")]
+    words = "the title of your welcome letter"
+    assert not any(words in window.get(page).html for page in pages)
+    window.post(PAGE, draft=str(draft.pk))
+    draft.letter = "Welcome back."
+    draft.save()
+    assert all(words in window.get(page).html for page in pages)
 
 
 def test_a_welcome_letter_needs_the_second_person_too(author, window):

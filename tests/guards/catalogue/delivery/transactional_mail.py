@@ -39,6 +39,9 @@ a welcome letter is enqueued in the transaction of the opt-in
 a confirmed reader gets the welcome letter
     open_link: «enqueue_welcome( → dict(»
     test_each_opt_in_gets_one_letter
+a welcome letter that a backup may lack is looked up before it is sent
+    open_link: opt_in=request.number, «asked_at=asked.at → asked_at=None»
+    test_an_old_link_pressed_after_a_restore_asks_first
 a welcome letter skips a reader who left
     NOT_TO_MAIL: IF p_kind IN ('newsletter'«, 'welcome'») THEN
     test_readers_who_may_be_mailed_are_not_listed
