@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Model, OuterRef, QuerySet
+from django.db.models import Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.forms.models import model_to_dict
 from django.utils.translation import gettext as _
@@ -108,15 +108,18 @@ def _readers() -> Iterator[str]:
     names = dict(Tag.objects.values_list("id", "name"))
     yield csv_line(
         # An import would take a column “reader” before “name” for the name.
-        *("email", "name", *keys, "tags", "declined_topics", "state", "source"),
+        *("email", "name", *keys, "tags", "declined_topics", "state", "suppressed", "source"),
         *("reader", "import", "signed_up", "confirmed", "unsubscribed", "consent_history"),
     )
-    readers: QuerySet[Any] = Subscriber.objects.annotate(history=_newest_consent())
+    held = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
+    readers: QuerySet[Any] = Subscriber.objects.annotate(
+        history=_newest_consent(), suppressed=Subquery(held.values("reason"))
+    )
     for reader in _by_id(readers):
         yield csv_line(
             *(reader.email, reader.name, *(reader.fields.get(key, "") for key in keys)),
             *(tags_as_json(reader.tags, names), tags_as_json(reader.declined, names)),
-            *(reader.state, reader.source),
+            *(reader.state, reader.suppressed or "", reader.source),
             *(reader.pk, reader.subscriber_import_id or "", _time(reader.created_at)),
             *(_time(reader.confirmed_at), _time(reader.unsubscribed_at), _note(reader.history)),
         )

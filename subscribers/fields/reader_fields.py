@@ -12,7 +12,7 @@ RESERVED_KEYS = frozenset(
     [
         *("name", "email", "status", "state", "tags", "topics", "fields", "id", "source", "since"),
         *("link", "newsletter", "unsubscribe_url", "archive_url", "preferences_url", "add"),
-        *("left_topics", "consent", "new"),
+        *("left_topics", "consent", "new", "suppressed"),
         *("how", "shown", "reply", "main", "joinh", "latest", "held", "attention", "failed"),
     ]
 )

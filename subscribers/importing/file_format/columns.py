@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
@@ -175,14 +176,17 @@ def layout_of(
     not_status = (taken - set(statuses)).union({address}, names)
     values = partial(_values, sample)
     rule = rule_of(header, values, filename, statuses, not_status)
+    unmapped = rule_of(header, values, filename, (), {address}) if taken else None
+    by_values = {at: status.column_name(header, at) for at in sorted(status_like)}
     if rule is None and status_like - not_status:
-        rule = rule_by_values(
-            {at: status.column_name(header, at) for at in sorted(status_like - not_status)}
-        )
-    elif rule is None and (
-        status_like & taken or (taken and rule_of(header, values, filename, (), {address}))
-    ):
+        free = {at: name for at, name in by_values.items() if at not in not_status}
+        rule = rule_by_values(free)
+    elif rule is None and (status_like & taken or unmapped):
         rule = SILENT
+    if rule is not None and taken:
+        found_statuses = (unmapped or rule_by_values(by_values)).status_columns
+        left_out = [one for one in found_statuses if one.column in taken.difference(statuses)]
+        rule = replace(rule, left_out=tuple(left_out))
     # A date of sign-up may be a status too. Other columns of statuses are nothing else.
     kept = taken.union({address}, names)
     others = {SINCE: by_hand.get(SINCE) or _first_columns(words, header_words.SINCE, kept)}

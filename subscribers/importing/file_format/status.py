@@ -245,6 +245,8 @@ class StatusRule:
     status_columns: tuple[_StatusColumn, ...]
     silence: Status | InputRefusal
     hidden: str = ""
+    # Columns of statuses that a mapping reads as something else. They still raise doubts.
+    left_out: tuple[_StatusColumn, ...] = ()
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -262,7 +264,14 @@ class StatusRule:
             return RowStatus(gravest, _left_at(gravest, found))
         refusals = (verdict for verdict, _ in found if isinstance(verdict, InputRefusal))
         verdict = next(refusals, gravest or self.silence)
+        if verdict is Status.SUBSCRIBED and self._is_doubted(fields):
+            verdict = Status.UNCONFIRMED
         return verdict if isinstance(verdict, InputRefusal) else RowStatus(verdict)
+
+    def _is_doubted(self, fields: Sequence[str]) -> bool:
+        cells = [(one, fields[one.column]) for one in self.left_out if one.column < len(fields)]
+        verdicts = [one.read(value) for one, value in cells]
+        return any(isinstance(one, Status) and one is not Status.SUBSCRIBED for one in verdicts)
 
 
 # The rule for a file whose column of statuses is mapped to another field or ignored.
@@ -408,6 +417,8 @@ def _status_column(
         return None  # resubscribed readers keep an old date
     if product is _HOMING and word == "confirmed":
         return None  # readers who left keep this date
+    if product is _HOMING and word == "suppressed":
+        return _StatusColumn(column, name, _HOMING_SUPPRESSIONS.words, may_be_empty=True)
     if product is _HOMING_SUPPRESSIONS and word in ("reason", "since"):
         is_date = word == "since"
         since = Status.BLOCKED if is_date else None  # the reason is at least as grave

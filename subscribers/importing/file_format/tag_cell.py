@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from subscribers.models.reader_groups import LONGEST_TAG
@@ -10,6 +11,8 @@ from subscribers.refusal_sentences import InputRefusal, refuse
 MOST_TAGS_OF_A_ROW = 100
 _LONGEST_CELL = MOST_TAGS_OF_A_ROW * (LONGEST_TAG + 4)  # quotation marks, a comma and a blank
 _DELIMITERS = (";", "|", ",")
+_LINE_BREAKS = re.compile("[\r\n]+")
+_SURROGATES = re.compile("[\ud800-\udfff]")  # a list in JSON can have half of a pair
 
 
 def read_tags(cell: str) -> tuple[str, ...] | InputRefusal:
@@ -17,7 +20,7 @@ def read_tags(cell: str) -> tuple[str, ...] | InputRefusal:
     Return the names of tags in their order, or the reason for a refusal.
 
     A cell is a list in JSON, as listmonk and Homing write it, a line of CSV, as Mailchimp does, or
-    has commas, semicolons or vertical bars between the names.
+    has commas, semicolons, vertical bars or line breaks between the names.
     """
     cell = cell.strip()
     if len(cell) > _LONGEST_CELL:
@@ -27,7 +30,7 @@ def read_tags(cell: str) -> tuple[str, ...] | InputRefusal:
         name = " ".join(text.split())
         if len(name) > LONGEST_TAG:
             return refuse("tag_too_long", length=len(name), longest=LONGEST_TAG)
-        if CONTROL_CHARACTERS.search(name):
+        if CONTROL_CHARACTERS.search(name) or _SURROGATES.search(name):
             return refuse("tag_control_characters")
         if name:
             found.setdefault(name.lower(), name)
@@ -40,12 +43,12 @@ def _names_in(cell: str) -> list[str]:
     if cell.startswith("["):
         try:
             names = json.loads(cell)
-        except ValueError:
+        except (ValueError, RecursionError):
             names = None
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             return names
     # With quotation marks, only commas separate names. Otherwise a name may have a comma.
     found = (one for one in _DELIMITERS if one in cell and '"' not in cell)
     delimiter = next(found, ",")
-    rows = csv.reader([cell], delimiter=delimiter, skipinitialspace=True)
+    rows = csv.reader(_LINE_BREAKS.split(cell), delimiter=delimiter, skipinitialspace=True)
     return [name for row in rows for name in row]

@@ -11,6 +11,7 @@ from subscribers.settings.change_groups import add_field, record_saved
 from subscribers.settings.group_forms import FieldForm, TagForm
 
 _MOST_BYTES = 1024 * 1024
+_MOST_GROUPS = 1_000  # as many tags as an import adds
 
 
 def add_groups_of_export(file: BinaryIO, by: uuid.UUID | None) -> list[str]:
@@ -38,7 +39,15 @@ def _read_list(entries: ZipEntries, name: str) -> list[dict[str, Any]]:
         found = json.loads(entries.read(path, _MOST_BYTES)) if path else []
     except (ValueError, RecursionError):
         return []
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    groups = found[:_MOST_GROUPS] if isinstance(found, list) else []
+    return [_usable(one) for one in groups if isinstance(one, dict)]
+
+
+def _usable(group: dict[str, Any]) -> dict[str, str | bool]:
+    """Keep what a form takes. Half of a pair of surrogates becomes a question mark."""
+    texts = {name: one for name, one in group.items() if isinstance(one, str)}
+    flags = {name: one for name, one in group.items() if isinstance(one, bool)}
+    return {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()} | flags
 
 
 def _add_fields(fields: list[dict[str, Any]], by: uuid.UUID | None) -> list[str]:

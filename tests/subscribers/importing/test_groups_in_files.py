@@ -151,6 +151,9 @@ class TestTags:
             ("York, UK;Blog", ("York, UK", "Blog")),  # Buttondown
             ('["a, b", "c"]', ("a, b", "c")),
             ("[not json", ("[not json",)),
+            ("[" * 5_000, "tag_too_long"),
+            ('["\\ud800"]', "tag_control_characters"),
+            ("Blog\r\nYork, UK\n", ("Blog", "York", "UK")),
             ("a" * 61, "tag_too_long"),
             ("a\x07", "tag_control_characters"),
             (",".join(map(str, range(MOST_TAGS_OF_A_ROW + 1))), "tags_too_long"),

@@ -1,6 +1,7 @@
 """Files of readers in the ZIP files of products."""
 
 import io
+import json
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from django.core.management import CommandError
 
 from subscribers.importing.file_format.files_in_zip import choose_lists
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.models import SubscriberImport
+from subscribers.models import ReaderFieldDefinition, SubscriberImport, Tag
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import FileOf, ImportSubscribers
 from tests.subscribers.factories import the_list
@@ -82,6 +83,24 @@ def test_an_unusable_zip_is_refused_with_one_sentence(
     with pytest.raises(CommandError, match=sentence):
         import_subscribers(file_of(content=content, name="export.zip"))
     assert not SubscriberImport.objects.exists()
+
+
+@pytest.mark.django_db
+def test_groups_of_a_zip_that_are_none_are_left_out(
+    file_of: FileOf, import_subscribers: ImportSubscribers
+) -> None:
+    groups = [{"key": ["a"], "label": "A"}, {"key": "b", "label": "B\ud800"}, {"name": {"c": 1}}]
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("readers.csv", "email\nada@x.org\n")
+        archive.writestr("homing.json", "{}")
+        archive.writestr("fields.json", json.dumps(groups))
+        archive.writestr(
+            "tags.json", json.dumps([*groups, *({"name": f"{n}"} for n in range(999))])
+        )
+    import_subscribers(file_of(content=file.getvalue(), name="export.zip"))
+    assert set(ReaderFieldDefinition.objects.values_list("label", flat=True)) == {"A", "B?"}
+    assert Tag.objects.count() == 1_000 - len(groups)
 
 
 @pytest.mark.django_db(transaction=True)

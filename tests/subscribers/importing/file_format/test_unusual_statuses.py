@@ -84,6 +84,23 @@ def test_an_ignored_status_is_not_consent(import_rows: ImportRows, field: str) -
     assert get_current().state == "pending"
 
 
+@pytest.mark.parametrize(
+    ("header", "cells", "mapped"),
+    [
+        ("status,opt_in", "unsubscribed,yes", ["status=-"]),
+        ("status,active", "unsubscribed,true", ["status=-", "active=status"]),
+        ("unsubscribed_at,opt_in", "2023-03-24,yes", ["unsubscribed_at=since"]),
+        ("left,active", "unsubscribed,true", ["left=-", "active=status"]),
+    ],
+)
+def test_an_ignored_status_outweighs_another_one(
+    import_rows: ImportRows, header: str, cells: str, mapped: list[str]
+) -> None:
+    options = [word for one in mapped for word in ("--map", one)]
+    import_rows(f"{ADA},{cells}", header=f"email,{header}", options=(*CONFIRMED, *options))
+    assert get_current().state == "pending"
+
+
 @pytest.mark.parametrize("row", [f"{ADA},{'x' * 300},unsubscribed", f"{ADA},Ada,unsubscribed,more"])
 def test_a_row_with_a_gone_status_needs_only_an_address(import_rows: ImportRows, row: str) -> None:
     SubscriberFactory(email=ADA)

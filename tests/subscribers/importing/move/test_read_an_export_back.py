@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from django.core.management import call_command
@@ -18,7 +19,7 @@ from subscribers.models import (
 )
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import ImportSubscribers
-from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory
+from tests.subscribers.factories import SOME_DAY, SubscriberFactory, SuppressionFactory, the_list
 from tests.subscribers.importing.import_browser import run_workers, someone, upload
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,6 +38,7 @@ def export(tmp_path: Path) -> Path:
     record_consent(ada.pk, "confirmed", "link", request=1, network="192.0.2.0/24")
     for state in ("pending", "unsubscribed", "bounced", "complained"):
         SubscriberFactory(email=f"{state}@x.org", state=state)
+    SubscriberFactory(email="Shut@x.org")
     SuppressionFactory(address_key="shut@x.org", reason="manual", origin="operator")
     SuppressionFactory(address_key="back@x.org", lifted_at=SOME_DAY)
     path = tmp_path / "all.zip"
@@ -81,6 +83,17 @@ def test_the_command_reads_an_export_back(
     check_that_all_is_here()
     again = import_subscribers(export, "--confirmed", "--consent", "Moved")
     assert again.summary["created"] is False
+
+
+def test_readers_alone_bring_back_nobody_who_is_suppressed(
+    export: Path, tmp_path: Path, import_subscribers: ImportSubscribers
+) -> None:
+    with ZipFile(export) as archive:
+        readers = archive.extract("readers.csv", tmp_path)
+    import_subscribers(Path(readers), "--confirmed", "--consent", "Moved")
+    states = {email: state for email, (_, state) in the_list().items()}
+    assert states == {"ada@x.org": "confirmed", "pending@x.org": "pending"}
+    assert Suppression.objects.get(address_key="shut@x.org").reason == "manual"
 
 
 def test_the_page_reads_an_export_back(export: Path) -> None:
