@@ -1,4 +1,4 @@
-"""The words of a move: why a file was refused, and what became of its issues."""
+"""Sentences about a move: why a file was refused, and what became of its issues."""
 
 from collections.abc import Mapping
 
@@ -29,11 +29,12 @@ _REFUSALS: Mapping[str, Promise] = {
         "This file is too large. The limits are {most} MB, and 64 MB for JSON."
     ),
     "other_format": gettext_lazy(
-        "This is an export of another version of Homing, or an incomplete one. Update both."
+        "This export is incomplete, or another version of Homing wrote it. Update both sites, "
+        "and export again."
     ),
     "unknown": gettext_lazy(
-        "Homing does not know this file. Upload the ZIP file of Substack, Buttondown or "
-        "another Homing, or the JSON file of Ghost."
+        "Homing does not recognise this file. Upload the ZIP file of Substack, Buttondown or "
+        "Homing, or the JSON file of Ghost."
     ),
 }
 

@@ -114,7 +114,11 @@ def _mapping_of(
     for number, (name, read_as, _samples) in enumerate(columns, 1):
         to = posted.get(f"column-{number}", read_as)
         if to not in known:
-            raise ColumnError(_("“{name}” is mapped to something unknown.").format(name=name))
+            raise ColumnError(
+                _("Column “{name}” has an unknown choice. Choose one from its list.").format(
+                    name=name
+                )
+            )
         targets.append(to)
         if to == read_as:
             continue

@@ -59,7 +59,7 @@ def test_an_author_tags_selected_and_found_readers(
     page.get_by_label("Tag to put on or take off").select_option("Birds")
     page.get_by_role("button", name="Continue…").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Put the tag “Birds” on 1 reader?")
-    page.get_by_role("button", name="Put on a tag").click()
+    page.get_by_role("button", name="Put a tag on").click()
     expect(page.get_by_role("status")).to_have_text("Done: 1 reader changed.")
     assert Subscriber.objects.get(tags__contains=[tag.pk]) == other
 
@@ -70,7 +70,7 @@ def test_an_author_tags_selected_and_found_readers(
     page.get_by_label(f"All {AT_ONCE + 10} readers that match").check()
     page.get_by_label("Tag to put on or take off").select_option("Birds")
     page.get_by_role("button", name="Continue…").click()
-    page.get_by_role("button", name="Put on a tag").click()
+    page.get_by_role("button", name="Put a tag on").click()
     expect(page.get_by_role("status")).to_contain_text(f"0 of {AT_ONCE + 10} readers are done.")
     assert run_chunk()  # as a worker does; the page follows
     expect(page.get_by_role("status")).to_have_text(f"Done: {AT_ONCE + 10} readers changed.")

@@ -56,7 +56,7 @@ def test_a_zip_with_one_list_leads_to_its_import(
 ) -> None:
     page = new_page(author, java_script_enabled=False)
     page.goto("/admin/newsletters/move/?from=substack")
-    expect(page.get_by_role("row", name="email_disabled: true")).to_contain_text("never mailed")
+    expect(page.get_by_role("row", name="email_disabled: true")).to_contain_text("not mailed")
     link = page.get_by_role("link", name="Move in past issues")
     expect(link).to_have_attribute("href", "/admin/newsletters/move/issues/")
     name, content = export_of("substack").upload

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Action = ReaderChange.Action
 LABELS: Mapping[str, StrPromise] = {
-    Action.TAG: gettext_lazy("Put on a tag"),
-    Action.UNTAG: gettext_lazy("Take off a tag"),
+    Action.TAG: gettext_lazy("Put a tag on"),
+    Action.UNTAG: gettext_lazy("Take a tag off"),
     Action.UNSUBSCRIBE: gettext_lazy("Unsubscribe"),
     Action.BLOCK: gettext_lazy("Block the addresses"),
     Action.ERASE: gettext_lazy("Erase"),

@@ -19,11 +19,11 @@ REJECTED = "rejected"
 FILE = "file"  # in place of a column: the name of the file is the status
 BECOMES: Mapping[str, StrPromise] = {
     Status.SUBSCRIBED: _("confirmed, if you state that they consented elsewhere"),
-    Status.UNCONFIRMED: _("pending; they get a mail with a link to confirm"),
-    Status.UNSUBSCRIBED: _("unsubscribed; never mailed"),
-    Status.BOUNCED: _("bounced; never mailed"),
-    Status.COMPLAINED: _("complained; never mailed"),
-    Status.BLOCKED: _("blocked; never mailed"),
+    Status.UNCONFIRMED: _("pending; they get a confirmation email"),
+    Status.UNSUBSCRIBED: _("unsubscribed; not mailed"),
+    Status.BOUNCED: _("bounced; not mailed"),
+    Status.COMPLAINED: _("complained; not mailed"),
+    Status.BLOCKED: _("blocked; not mailed"),
     REJECTED: _("left out, and reported"),
 }
 
@@ -51,7 +51,7 @@ PRODUCTS: Sequence[Product] = (
         _("Open your audience, select all contacts and export them. Mailchimp makes a ZIP."),
         _(
             "Upload the ZIP as it is. It has a file for each status. If you unpack it, keep the "
-            "names of the files, because only they tell the status."
+            "names of the files, because only they show the status."
         ),
         (
             (FILE, "subscribed_…", Status.SUBSCRIBED),
@@ -71,7 +71,7 @@ PRODUCTS: Sequence[Product] = (
             ("email_disabled", "false", Status.SUBSCRIBED),
             ("email_disabled", "true", Status.UNSUBSCRIBED),
         ),
-        _("The date of sign-up. The file has no names and no tags. Paying is not brought over."),
+        _("The date of sign-up. The file has no names, tags or paid plans."),
         _("Most readers who unsubscribed."),
         has_past_issues=True,
     ),
@@ -85,7 +85,7 @@ PRODUCTS: Sequence[Product] = (
             ("subscribed_to_emails", "false", Status.UNSUBSCRIBED),
         ),
         _("Names, labels as tags, and the date of sign-up."),
-        _("Which members bounced or complained. Mail to them bounces again, once."),
+        _("Which members bounced or complained. Bounced addresses are mailed once more."),
         has_past_issues=True,
     ),
     Product(
@@ -165,7 +165,7 @@ PRODUCTS: Sequence[Product] = (
         "homing",
         "Homing",
         _("Open Settings, then Download everything, on the site that you leave."),
-        _("Upload the ZIP as it is. Upload it once more for the past issues."),
+        _("Upload the ZIP as it is. For its issues, upload it again under “Move in past issues”."),
         (
             ("state", "confirmed", Status.SUBSCRIBED),
             ("state", "pending", Status.UNCONFIRMED),
@@ -191,6 +191,6 @@ PRODUCTS: Sequence[Product] = (
             ("status", "blocked, suppressed", Status.BLOCKED),
         ),
         _("All columns that you choose."),
-        _("Everyone whom the file does not name. Without a status, you decide for all rows."),
+        _("Readers who are not in your list. Without a status, one decision covers all rows."),
     ),
 )

@@ -25,7 +25,7 @@ State = SubscriberImport.State
 class Command(BaseCommand):
     """Undo an import and print the counts. The last line is JSON."""
 
-    help = _("Take back readers of an import who were not mailed, did not opt in or change.")
+    help = _("Take back the readers of an import who were not mailed, opted in or changed since.")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("id", metavar="ID", type=int, help=_("the number of the import"))

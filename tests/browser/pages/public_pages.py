@@ -40,7 +40,7 @@ def _choose(page: Page) -> None:
     page.get_by_label("Swifts").check()
     page.get_by_label("New name").fill("x" * 200)
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_role("status")).to_have_text("Your choice is saved.")
+    expect(page.get_by_role("status")).to_have_text("Your preferences are saved.")
     expect(page.get_by_label("Swifts")).to_be_checked()
     expect(page.get_by_label("Tides")).not_to_be_checked()
 

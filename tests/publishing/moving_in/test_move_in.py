@@ -304,7 +304,9 @@ def test_a_program_moves_issues_in(author: Any) -> None:
     assert found == [("moved", 1, []), ("not_public", 1, ["X"])]
     refused = program.post("/past-issues/", b"{}", **octets).json()["move"]
     assert run.run_next_move(lambda: False)
-    assert "does not know this file" in program.get(f"/past-issues/{refused}/").json()["refusal"]
+    assert (
+        "does not recognise this file" in program.get(f"/past-issues/{refused}/").json()["refusal"]
+    )
 
 
 def test_only_one_who_publishes_may_move_issues_in(new_author: Callable[..., Any]) -> None:

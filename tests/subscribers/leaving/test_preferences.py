@@ -68,7 +68,7 @@ def test_opening_the_page_changes_nothing(visitor: Client, topics: list[int]) ->
     assert text.count("checkbox") == 2
     assert text.index(f'id="topic{birds}"') < text.index(" checked") > text.index(">Birds<")
     assert f"/unsubscribe/{token_for(reader.pk)}/" in text
-    assert "Your choice is saved" not in text
+    assert "Your preferences are saved" not in text
     assert "<script" not in text
     assert not page.cookies
     assert page.headers["Cache-Control"] == "no-store"
@@ -81,7 +81,7 @@ def test_leaving_and_choosing_topics_is_recorded(visitor: Client, topics: list[i
     birds, fish, donors = topics
     reader, other = SubscriberFactory.create_batch(2, tags=[fish, donors])
     page = choose(visitor, reader, [birds, fish], [birds])
-    assert "Your choice is saved" in page.text
+    assert "Your preferences are saved" in page.text
     assert groups_of(reader) == ([birds, donors], [fish])
     assert acts_of(reader) == [("left topics", "link", "Fish"), ("chose topics", "link", "Birds")]
     # The same choice again changes and records nothing.
