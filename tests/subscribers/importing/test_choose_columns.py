@@ -74,7 +74,7 @@ def test_an_ignored_column_stays_ignored_in_the_next_change(window: WindowOf) ->
     [
         ({"column-1": ""}, "No column is mapped to the email address. Map one."),
         ({"column-2": "email"}, "Two columns are mapped to email. Map one."),
-        ({"column-3": "no such field"}, "“town” is mapped to something unknown."),
+        ({"column-3": "no such field"}, "Column “town” has an unknown choice."),
         ({"column-2": "new"}, "“name” has a meaning in Homing already."),
         ({}, "The columns are as before, so nothing has changed."),
     ],
