@@ -49,6 +49,16 @@ class Migration(migrations.Migration):
                 ),
                 ("finished_at", models.DateTimeField(null=True)),
                 (
+                    "stopped",
+                    models.CharField(
+                        blank=True,
+                        choices=[("author", "By Author"), ("error", "By Error")],
+                        db_default="",
+                        max_length=6,
+                    ),
+                ),
+                ("failures", models.PositiveSmallIntegerField(db_default=0)),
+                (
                     "made_by",
                     models.ForeignKey(
                         db_index=False,
@@ -83,9 +93,19 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(
                         condition=models.Q(
                             models.Q(
-                                ("done__lt", models.F("total")), ("finished_at__isnull", True)
+                                ("done__lt", models.F("total")),
+                                ("finished_at__isnull", True),
+                                ("stopped", ""),
                             ),
-                            models.Q(("done", models.F("total")), ("finished_at__isnull", False)),
+                            models.Q(
+                                ("done", models.F("total")),
+                                ("finished_at__isnull", False),
+                                ("stopped", ""),
+                            ),
+                            models.Q(
+                                ("finished_at__isnull", False),
+                                ("stopped__in", ["author", "error"]),
+                            ),
                             _connector="OR",
                         ),
                         name="a_finished_change_handled_all_readers",

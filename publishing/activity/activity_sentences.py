@@ -274,6 +274,11 @@ def _changed_readers(params: Params) -> ActivitySentence:
     return _said(texts[action], n=digits(n), tag=params["tag"])
 
 
+def _stopped_change(params: Params) -> ActivitySentence:
+    text = _("{who} stopped a change of readers: {changed} of {total} were changed.")
+    return _said(text, changed=digits(params["changed"]), total=digits(params["total"]))
+
+
 def _signed_in(params: Params) -> ActivitySentence:
     text = (
         _("{who} signed in from the network {network}, with a browser that was not used before.")
@@ -307,6 +312,7 @@ _FUNCTIONS: Mapping[str, Callable[[Params], ActivitySentence]] = {
     "download_readers": _downloaded_readers,
     "download_list": _downloaded_list,
     "change_readers": _changed_readers,
+    "stop_change": _stopped_change,
     "import": _imported,
     "sign_in": _signed_in,
     "make_token": _made_token,

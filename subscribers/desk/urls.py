@@ -19,6 +19,7 @@ urlpatterns = [
     path("readers/add/", edit_view.add, name="add"),
     path("readers/change/", change_view.change, name="change"),
     path("readers/changes/<int:change_id>/", change_view.changing, name="changing"),
+    path("readers/changes/<int:change_id>/stop/", change_view.stop, name="stop_change"),
     path("readers/<int:reader>/", show_reader, name="reader"),
     path("readers/<int:reader>/record.json", reader_file, name="reader_file"),
     path("readers/<int:reader>/edit/", edit_view.edit, name="edit"),

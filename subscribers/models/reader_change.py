@@ -24,6 +24,10 @@ class ReaderChange(models.Model):
         BLOCK = "shut-out"
         ERASE = "erase"
 
+    class Stopped(models.TextChoices):
+        BY_AUTHOR = "author"
+        BY_ERROR = "error"
+
     id = models.BigAutoField(primary_key=True)
     # From the form, so a repeated post makes no second change.
     key = models.UUIDField(unique=True)
@@ -44,6 +48,8 @@ class ReaderChange(models.Model):
     )
     created_at = models.DateTimeField(db_default=Now())
     finished_at = models.DateTimeField(null=True)
+    stopped = models.CharField(max_length=6, choices=Stopped, blank=True, db_default="")
+    failures = models.PositiveSmallIntegerField(db_default=0)  # of the next chunk, in a row
 
     class Meta:
         db_table = "reader_change"
@@ -54,9 +60,10 @@ class ReaderChange(models.Model):
                 | Q(action__in=["unsubscribe", "shut-out", "erase"], tag_id__isnull=True),
                 a_change_handles_each_reader_once=Q(done__lte=F("total"), changed__lte=F("done")),
                 a_finished_change_handled_all_readers=Q(
-                    finished_at__isnull=True, done__lt=F("total")
+                    finished_at__isnull=True, done__lt=F("total"), stopped=""
                 )
-                | Q(finished_at__isnull=False, done=F("total")),
+                | Q(finished_at__isnull=False, done=F("total"), stopped="")
+                | Q(finished_at__isnull=False, stopped__in=["author", "error"]),
             )
         ]
 

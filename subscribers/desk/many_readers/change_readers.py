@@ -11,7 +11,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Count, F, Max, QuerySet
 from django.db.models.functions import Now
 
 from subscribers.data_requests.erase import erase
@@ -21,12 +21,13 @@ from subscribers.desk.reader_list import PAGE, matching_readers, time_limit
 from subscribers.leaving.leave import leave
 from subscribers.models import ReaderChange, Subscriber, Tag
 from subscribers.models.consent_record import How
-from subscribers.record_activity import record_readers_activity
+from subscribers.record_activity import record_activity, record_readers_activity
 from subscribers.suppression.manual_suppression import block
 
 Action = ReaderChange.Action
 
 CHOOSE_S = 20  # for all readers of a long list
+MOST_FAILURES = 5
 AT_ONCE = PAGE  # readers that a page can select are changed before the answer
 CHUNKS: Mapping[str, int] = {
     Action.TAG: 1_000,
@@ -45,6 +46,14 @@ _INSERT = """
     ON CONFLICT (key) DO NOTHING
     RETURNING id
 """
+
+
+class ChunkFailedError(Exception):
+    """A chunk failed and was rolled back; the cause says why."""
+
+    def __init__(self, change: int) -> None:
+        super().__init__(f"a chunk of change {change} of readers failed")
+        self.change = change
 
 
 class Selection(NamedTuple):
@@ -94,11 +103,23 @@ def run_at_once(change: ReaderChange) -> None:
 
 
 def run_chunk(change_id: int | None = None) -> bool:
-    """Run the next chunk of a change, or of the oldest open one; False if none is due."""
+    """
+    Run the next chunk of a change, or of the oldest open one; False if none is due.
+
+    A change that fails lets the others pass, and ends after `MOST_FAILURES` in a row.
+    """
+    try:
+        return _run_chunk(change_id)
+    except ChunkFailedError as error:
+        _record_failure(error.change)
+        raise
+
+
+def _run_chunk(change_id: int | None) -> bool:
     with transaction.atomic(), connection.cursor() as cursor:
         due = ReaderChange.objects.select_for_update(skip_locked=True).filter(finished_at=None)
         due = due if change_id is None else due.filter(pk=change_id)
-        change = due.defer("readers").order_by("pk").first()
+        change = due.defer("readers").order_by("failures", "pk").first()
         if change is None:
             return False
         cursor.execute(_IDLE_LIMIT)
@@ -107,12 +128,42 @@ def run_chunk(change_id: int | None = None) -> bool:
             "SELECT readers[%s:%s] FROM reader_change WHERE id = %s", [first, last, change.pk]
         )
         (readers,) = cursor.fetchone()
-        changed = change.changed + _apply(change, readers)
+        try:
+            changed = change.changed + _apply(change, readers)
+        except Exception as error:
+            raise ChunkFailedError(change.pk) from error
         done = change.done + len(readers)
         end = {"finished_at": Now(), "readers": []} if done == change.total else {}
         row = ReaderChange.objects.filter(pk=change.pk)
-        row.update(done=done, changed=changed, **end)
+        row.update(done=done, changed=changed, failures=0, **end)
         return True
+
+
+def _record_failure(change_id: int) -> None:
+    with transaction.atomic():
+        row = ReaderChange.objects.filter(pk=change_id, finished_at=None)
+        row.update(failures=F("failures") + 1)
+        _end(row.filter(failures__gte=MOST_FAILURES), ReaderChange.Stopped.BY_ERROR)
+
+
+@transaction.atomic
+def stop_change(change_id: int, by: UUID) -> bool:
+    """
+    Stop a change before its next chunk; False if it has ended.
+
+    It waits for a running chunk, so the numbers are exact.
+    """
+    row = ReaderChange.objects.filter(pk=change_id, finished_at=None)
+    if not _end(row, ReaderChange.Stopped.BY_AUTHOR):
+        return False
+    change = ReaderChange.objects.defer("readers").get(pk=change_id)
+    numbers = {"changed": change.changed, "total": change.total}
+    record_activity("stop_change", by, Subscriber, name="readers", **numbers)
+    return True
+
+
+def _end(rows: QuerySet[ReaderChange], stopped: str) -> bool:
+    return bool(rows.update(finished_at=Now(), readers=[], stopped=stopped))
 
 
 def is_due() -> bool:

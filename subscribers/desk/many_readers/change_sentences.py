@@ -46,6 +46,14 @@ _EFFECTS: Mapping[str, StrPromise] = {
 }
 
 
+_STOPPED: Mapping[str, StrPromise] = {
+    ReaderChange.Stopped.BY_AUTHOR: gettext_lazy("Stopped."),
+    ReaderChange.Stopped.BY_ERROR: gettext_lazy(
+        "Ended by an error. The log has the reason. Start the change again for the other readers."
+    ),
+}
+
+
 class Question(NamedTuple):
     """The words of a confirmation page."""
 
@@ -78,6 +86,13 @@ def progress_sentence(change: ReaderChange) -> str:
     if change.finished_at is None:
         sentence = _("{done} of {total} readers are done. You can leave this page.")
         return sentence.format(done=digits(change.done), total=digits(change.total))
+    if change.stopped:
+        numbers = ngettext(
+            "{done} of {total} readers were handled, and {n} reader changed.",
+            "{done} of {total} readers were handled, and {n} readers changed.",
+            change.changed,
+        ).format(done=digits(change.done), total=digits(change.total), n=digits(change.changed))
+        return f"{_STOPPED[change.stopped]} {numbers}"
     sentence = ngettext("Done: {n} reader changed.", "Done: {n} readers changed.", change.changed)
     rest = change.total - change.changed
     left = ngettext(

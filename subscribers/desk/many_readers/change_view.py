@@ -7,13 +7,14 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from subscribers.desk.many_readers.change_readers import (
     Selection,
     count_selected,
     run_at_once,
     start_change,
+    stop_change,
 )
 from subscribers.desk.many_readers.change_sentences import progress_sentence, question
 from subscribers.desk.reader_filter import ReaderFilter, read_filter, read_number
@@ -89,6 +90,14 @@ def changing(request: HttpRequest, change_id: int) -> HttpResponse:
     words = question(found.action, found.total, found.tag_name)
     context = {"change": found, "words": words, "sentence": progress_sentence(found)}
     return desk_page(request, "subscribers/desk/changing.html", context)
+
+
+@may_manage_readers
+@require_POST
+def stop(request: HttpRequest, change_id: int) -> HttpResponse:
+    """Stop a change; readers who were changed stay changed."""
+    stop_change(change_id, user_id_of(request))
+    return see_other(reverse("readers:changing", args=[change_id]))
 
 
 def _choice(form: QueryDict) -> _Choice:

@@ -12,11 +12,13 @@ from newsletter_site import wiring
 from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.desk.many_readers import change_readers
 from subscribers.desk.many_readers.change_readers import (
+    ChunkFailedError,
     Selection,
     count_selected,
     run_chunk,
     start_change,
 )
+from subscribers.desk.many_readers.change_sentences import progress_sentence
 from subscribers.desk.many_readers.change_tags import change_tags
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.leaving.leave import leave
@@ -224,8 +226,51 @@ def test_the_page_shows_progress(window: WindowOf, author: Any) -> None:
     assert window.get(f"{READERS}changes/{change.pk + 1}/").status == 404
 
 
+def test_a_running_change_is_stopped_with_exact_numbers(window: WindowOf, author: Any) -> None:
+    SubscriberFactory.create_batch(3)
+    change = start(author, "erase")
+    run_chunk()
+    progress = reverse("readers:changing", args=[change.pk])
+    assert f'action="{progress}stop/"' in window.get(progress).html
+    window.post(f"{progress}stop/")
+    words = window.get(progress).words
+    assert "Stopped. 1 of 3 readers were handled, and 1 reader changed." in words
+    assert not run_chunk()
+    assert Subscriber.objects.count() == 2
+    window.post(f"{progress}stop/")
+    assert [plain_sentence_of(entry) for entry in LogEntry.objects.all()].count(
+        "Edith Marlow stopped a change of readers: 1 of 3 were changed."
+    ) == 1
+
+
+def test_a_failing_change_lets_others_pass_and_ends(author: Any, birds: Tag) -> None:
+    readers = SubscriberFactory.create_batch(2)
+    failing = start(author, "shut-out")
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE suppression ADD CHECK (address_key = 'nobody')")
+    with pytest.raises(ChunkFailedError):
+        run_chunk()
+    start(author, "tag", birds)
+    assert run_chunk()
+    assert tagged(birds) == {reader.pk for reader in readers}
+    for _ in range(change_readers.MOST_FAILURES - 1):
+        with pytest.raises(ChunkFailedError):
+            run_chunk()
+    assert not run_chunk()
+    failing.refresh_from_db()
+    assert (failing.stopped, failing.done, failing.readers) == ("error", 0, [])
+    assert "Ended by an error." in progress_sentence(failing)
+
+
 @pytest.mark.parametrize(
-    "wrong", ["done = 4, changed = 0", "done = 1, changed = 2", "finished_at = now()", "tag_id = 1"]
+    "wrong",
+    [
+        "done = 4, changed = 0",
+        "done = 1, changed = 2",
+        "finished_at = now()",
+        "tag_id = 1",
+        "stopped = 'author'",
+    ],
 )
 def test_the_database_refuses_an_impossible_change(author: Any, wrong: str) -> None:
     SubscriberFactory.create_batch(3)

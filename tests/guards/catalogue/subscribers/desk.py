@@ -36,11 +36,17 @@ a form that is posted twice starts one change
     _INSERT: «ON CONFLICT (key) DO NOTHING»
     test_selected_readers_get_a_tag_once
 a change continues at its checkpoint
-    run_chunk: first, last = «change.done + 1 → 1»,
+    _run_chunk: first, last = «change.done + 1 → 1»,
     test_a_killed_change_continues_at_its_checkpoint
 two workers never run one change
-    run_chunk: ReaderChange.objects.«select_for_update(skip_locked=True).»filter(
+    _run_chunk: ReaderChange.objects.«select_for_update(skip_locked=True).»filter(
     test_two_workers_never_run_one_change
+a failing change lets the others pass
+    _run_chunk: order_by(«"failures", »"pk")
+    test_a_failing_change_lets_others_pass_and_ends
+a stopped change is recorded once
+    stop_change: filter(pk=change_id«, finished_at=None»)
+    test_a_running_change_is_stopped_with_exact_numbers
 a change puts no deleted tag on readers
     change_tags: "added": «lock_tags(added) → [*added]»,
     test_a_tag_deleted_meanwhile_is_put_on_nobody
