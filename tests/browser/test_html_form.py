@@ -10,6 +10,7 @@ from publishing.content.edition_content import Content
 from publishing.models import Draft
 from publishing.publish.html_form import WRITTEN_FIELDS
 from publishing.publish.publish import publish
+from subscribers.models import Subscriber, Tag
 from tests.browser.author_session import (
     ACCEPTED,
     FORM,
@@ -74,6 +75,21 @@ def test_double_click_checks_once_and_publishes_once(form, site, provider, reade
     succeeded(form, f"Succeeded. Postmark accepted {READERS} copies")
     assert copies_of(provider, edition()) == {one.email: 1 for one in readers}
     assert Delivery.objects.filter(outcome="sent").count() == READERS
+
+
+def test_an_issue_goes_to_the_readers_with_a_tag(form, site, provider, readers):
+    tag = Tag.objects.create(name="Birds")
+    birds = [reader.pk for reader in readers[:7]]
+    Subscriber.objects.filter(pk__in=birds).update(tags=[tag.pk])
+    form.reload()
+    write(form)
+    form.get_by_text("Choose readers by tag").click()
+    form.get_by_role("group", name="Only readers").get_by_label("Birds").check()
+    check(form)
+    expect(form.get_by_text("Only readers with any of these tags: “Birds”").first).to_be_visible()
+    publish_to(form, len(birds))
+    assert edition().with_tags == [[tag.pk, "Birds"]]
+    assert set(Delivery.objects.values_list("recipient", flat=True)) == {*birds}
 
 
 def back_to_the_form(page: Page) -> None:
