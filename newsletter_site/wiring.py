@@ -19,7 +19,7 @@ from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.desk.many_readers import change_readers
 from subscribers.importing import expire_uploads, run
-from subscribers.settings import change_groups
+from subscribers.settings import change_fields_and_tags
 from subscribers.signup import expire_unconfirmed
 
 
@@ -39,14 +39,14 @@ def register_hooks() -> None:
         BackgroundTask("the provider's events", *events),
         BackgroundTask("imports", _run_change_or_import, _is_change_or_import_due),
         BackgroundTask("exports and past issues", _run_move_or_export, _is_move_or_export_due),
-        change_groups.REMOVAL_TASK,
+        change_fields_and_tags.REMOVAL_TASK,
         PROVIDER_TASKS,
         START_TASK,
         daily_prune.DAILY_PRUNE,
     ):
         register_background_task(task)
     sent_before_restore.register(start_sent_before_restore)
-    change_groups.register_drafts(drafts.title_with_tag)
+    change_fields_and_tags.register_drafts(drafts.title_with_tag)
     bearer.register_token_lookup(find_caller)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")
 

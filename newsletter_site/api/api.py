@@ -15,7 +15,7 @@ from api.problem import FieldError, ProblemError, ProblemType, problem_response
 from api.strict_parser import StrictParser, refuse_unknown_queries, shorten_name
 from publishing.api import export_calls, past_issue_calls, welcome_calls
 from publishing.api.routing import router as issues
-from subscribers.api import group_calls, import_calls, reader_calls
+from subscribers.api import field_and_tag_calls, import_calls, reader_calls
 
 
 class HomingAPI(NinjaAPI):
@@ -42,8 +42,8 @@ api = HomingAPI(
 api.add_decorator(refuse_unknown_queries, mode="view")
 api.add_router("/issues", issues)
 api.add_router("/readers", reader_calls.router)
-api.add_router("/fields", group_calls.fields)
-api.add_router("/tags", group_calls.tags)
+api.add_router("/fields", field_and_tag_calls.fields)
+api.add_router("/tags", field_and_tag_calls.tags)
 api.add_router("/imports", import_calls.router)
 api.add_router("/exports", export_calls.router)
 api.add_router("/past-issues", past_issue_calls.router)

@@ -30,7 +30,7 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_page import status_sentence
-from subscribers.importing.move.homing_export import add_groups_of_export
+from subscribers.importing.move.homing_export import add_fields_and_tags
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.importing.stored_file import largest_size
 from subscribers.importing.undo.undo_import import start_undo
@@ -90,7 +90,7 @@ def upload_import(
     with uploaded_file(request, filename, CSV) as (file, name):
         try:
             with transaction.atomic():
-                add_groups_of_export(file, get_caller(request).user.pk)
+                add_fields_and_tags(file, get_caller(request).user.pk)
             fields = load_fields()
             mapping = read_mapping(columns, fields)
             digest = hashlib.file_digest(cast("Any", file), "sha256").hexdigest()

@@ -25,8 +25,8 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import Description, ReaderFile
 from subscribers.importing.import_sentences import OTHER_COLUMNS
 from subscribers.models import SubscriberImport
-from subscribers.settings.change_groups import add_field, can_add_field
-from subscribers.settings.group_forms import FieldForm
+from subscribers.settings.change_fields_and_tags import add_field, can_add_field
+from subscribers.settings.field_and_tag_forms import FieldForm
 
 NEW_FIELD = "new"
 

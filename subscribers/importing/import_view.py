@@ -34,7 +34,7 @@ from subscribers.importing.import_page import (
     status_sentence,
     symbol_of,
 )
-from subscribers.importing.move.homing_export import add_groups_of_export
+from subscribers.importing.move.homing_export import add_fields_and_tags
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.importing.undo.undo_import import count_unchanged, start_undo
 from subscribers.importing.undo.undo_sentences import undo_lines, why_not_undone
@@ -79,7 +79,7 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
             open_lists(content, file.name or "a file", stored_file.largest_size()) as lists,
             transaction.atomic(),
         ):
-            groups = add_groups_of_export(content, user_id_of(request))
+            groups = add_fields_and_tags(content, user_id_of(request))
             found = [_store(request, *one) for one in lists]
     except UnreadableFileError as error:
         return _history(request, str(error))

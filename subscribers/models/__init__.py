@@ -5,10 +5,10 @@ from subscribers.models.consent_record import ConsentRecord as ConsentRecord
 from subscribers.models.consent_record import ConsentWording as ConsentWording
 from subscribers.models.data_request import DataRequest as DataRequest
 from subscribers.models.data_request import Erasure as Erasure
+from subscribers.models.fields_and_tags import ReaderFieldDefinition as ReaderFieldDefinition
+from subscribers.models.fields_and_tags import RemovedGroup as RemovedGroup
+from subscribers.models.fields_and_tags import Tag as Tag
 from subscribers.models.reader_change import ReaderChange as ReaderChange
-from subscribers.models.reader_groups import ReaderFieldDefinition as ReaderFieldDefinition
-from subscribers.models.reader_groups import RemovedGroup as RemovedGroup
-from subscribers.models.reader_groups import Tag as Tag
 from subscribers.models.subscriber import ReaderTotal as ReaderTotal
 from subscribers.models.subscriber import Subscriber as Subscriber
 from subscribers.models.subscriber_import import ImportPiece as ImportPiece

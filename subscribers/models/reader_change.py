@@ -7,7 +7,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from subscribers.models.constraints import checks
-from subscribers.models.reader_groups import LONGEST_TAG
+from subscribers.models.fields_and_tags import LONGEST_TAG
 
 
 class ReaderChange(models.Model):

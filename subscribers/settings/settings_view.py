@@ -15,10 +15,10 @@ from delivery.humanise import digits
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.links.see_other import see_other
 from subscribers.models import ReaderFieldDefinition, Tag
-from subscribers.models.reader_groups import MOST_FIELDS
-from subscribers.settings import change_groups
-from subscribers.settings.group_forms import FieldForm, TagForm
-from subscribers.settings.group_sentences import in_use_sentence, limit_sentence
+from subscribers.models.fields_and_tags import MOST_FIELDS
+from subscribers.settings import change_fields_and_tags
+from subscribers.settings.field_and_tag_forms import FieldForm, TagForm
+from subscribers.settings.field_and_tag_sentences import in_use_sentence, limit_sentence
 
 SETTINGS = "readers:settings"
 
@@ -31,7 +31,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
     tags = list(Tag.objects.order_by(Lower("name")))
     # On request, because it reads all readers.
     is_counted = "count" in request.GET
-    counts = change_groups.count_readers_by_group() if is_counted else {}
+    counts = change_fields_and_tags.count_readers() if is_counted else {}
     context = {
         "is_counted": is_counted,
         "fields": [(field, counts.get(("field", field.key), 0)) for field in fields],
@@ -49,7 +49,7 @@ def add_field(request: HttpRequest) -> HttpResponse:
     form = FieldForm(request.POST if request.method == "POST" else None)
     if form.is_bound and form.is_valid():
         field = form.save(commit=False)
-        if change_groups.add_field(field, user_id_of(request)):
+        if change_fields_and_tags.add_field(field, user_id_of(request)):
             sentence = _("You can write {{{{ {key} }}}} in letters now.")
             messages.success(request, sentence.format(key=field.key))
             return see_other(reverse(SETTINGS))
@@ -74,7 +74,7 @@ def edit_field(request: HttpRequest, key: str) -> HttpResponse:
 @require_POST
 def move_field(request: HttpRequest, key: str) -> HttpResponse:
     """Move a field up or down in the order of forms and files."""
-    change_groups.move_field(key, -1 if request.POST.get("to") == "up" else 1)
+    change_fields_and_tags.move_field(key, -1 if request.POST.get("to") == "up" else 1)
     return see_other(reverse(SETTINGS))
 
 
@@ -83,10 +83,10 @@ def move_field(request: HttpRequest, key: str) -> HttpResponse:
 def delete_field(request: HttpRequest, key: str) -> HttpResponse:
     """Ask before a field and its values are deleted; delete them for POST."""
     if request.method == "POST":
-        if change_groups.delete_field(key, user_id_of(request)):
+        if change_fields_and_tags.delete_field(key, user_id_of(request)):
             messages.success(request, _("The field is deleted. Workers remove its values."))
         return see_other(reverse(SETTINGS))
-    field, readers = _field_or_404(key), change_groups.count_readers_with_field(key)
+    field, readers = _field_or_404(key), change_fields_and_tags.count_readers_with_field(key)
     question = ngettext(
         "{n} reader has a value. It is removed. Letters that were sent keep it. Letters that still "
         "use the field show their fallback, and cannot be published until you take it out.",
@@ -116,7 +116,7 @@ def edit_tag(request: HttpRequest, tag: int) -> HttpResponse:
     form = TagForm(request.POST if request.method == "POST" else None, instance=found)
     if _is_saved(request, form):
         return see_other(reverse(SETTINGS))
-    readers = change_groups.count_readers_with_tag(tag)
+    readers = change_fields_and_tags.count_readers_with_tag(tag)
     note = ngettext("{n} reader has this tag.", "{n} readers have this tag.", readers)
     delete = reverse("readers:delete_tag", args=[tag])
     return _form_page(request, form, found.name, delete, note.format(n=digits(readers)))
@@ -128,12 +128,12 @@ def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
     """Ask before a tag is deleted; delete it for POST."""
     if request.method == "POST":
         try:
-            if change_groups.delete_tag(tag, user_id_of(request)):
+            if change_fields_and_tags.delete_tag(tag, user_id_of(request)):
                 messages.success(request, _("The tag is deleted. Workers take it off the readers."))
-        except change_groups.TagInUseError as used:
+        except change_fields_and_tags.TagInUseError as used:
             messages.warning(request, in_use_sentence(used))
         return see_other(reverse(SETTINGS))
-    found, readers = _tag_or_404(tag), change_groups.count_readers_with_tag(tag)
+    found, readers = _tag_or_404(tag), change_fields_and_tags.count_readers_with_tag(tag)
     question = ngettext(
         "It is taken off {n} reader. Issues that were published keep its name.",
         "It is taken off {n} readers. Issues that were published keep its name.",
@@ -146,7 +146,7 @@ def _is_saved(request: HttpRequest, form: FieldForm | TagForm, code: str = "edit
     if not (form.is_bound and form.is_valid()):
         return False
     with transaction.atomic():
-        change_groups.record_saved(code, form.save(), user_id_of(request))
+        change_fields_and_tags.record_saved(code, form.save(), user_id_of(request))
     messages.success(request, _("Saved."))
     return True
 

@@ -5,7 +5,7 @@ import json
 import re
 
 from delivery.control_characters import CONTROL_CHARACTERS
-from subscribers.models.reader_groups import LONGEST_TAG
+from subscribers.models.fields_and_tags import LONGEST_TAG
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 MOST_TAGS_OF_A_ROW = 100

@@ -7,14 +7,14 @@ from typing import Any, BinaryIO
 from subscribers.files.zip_entries import UnusableZipError, ZipEntries
 from subscribers.importing.file_format.files_in_zip import HOMING_MARK, is_zip
 from subscribers.models import ReaderFieldDefinition, Tag
-from subscribers.settings.change_groups import add_field, record_saved
-from subscribers.settings.group_forms import FieldForm, TagForm
+from subscribers.settings.change_fields_and_tags import add_field, record_saved
+from subscribers.settings.field_and_tag_forms import FieldForm, TagForm
 
 _MOST_BYTES = 1024 * 1024
 _MOST_GROUPS = 1_000  # as many tags as an import adds
 
 
-def add_groups_of_export(file: BinaryIO, by: uuid.UUID | None) -> list[str]:
+def add_fields_and_tags(file: BinaryIO, by: uuid.UUID | None) -> list[str]:
     """
     Add the fields and tags of an archive that are new here; return their names.
 

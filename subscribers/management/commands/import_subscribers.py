@@ -23,7 +23,7 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, open_regular_file
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_file import file_name, import_file
-from subscribers.importing.move.homing_export import add_groups_of_export
+from subscribers.importing.move.homing_export import add_fields_and_tags
 from subscribers.importing.rejects_file import HEADER, reject_line
 from subscribers.importing.report_text import rejected_lines, report_lines
 from subscribers.importing.stored_file import largest_size
@@ -98,7 +98,7 @@ class Command(BaseCommand):
                 file = stack.enter_context(open_regular_file(path))
                 if not options["dry_run"]:
                     with transaction.atomic():
-                        add_groups_of_export(file, None)
+                        add_fields_and_tags(file, None)
                 lists = open_lists(file, file_name(path), largest_size())
                 opened = stack.enter_context(lists)
                 if len(opened) > 1:  # refuse an unreadable list before importing another

@@ -22,7 +22,7 @@ from newsletter_site.api.openapi_document import document
 from publishing.models import Export, IssueMove
 from publishing.publish.publish import publish
 from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport, Tag
-from subscribers.models.reader_groups import MOST_FIELDS
+from subscribers.models.fields_and_tags import MOST_FIELDS
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.content_factory import letter
 from tests.publishing.schedule_issue import tomorrow

@@ -90,7 +90,7 @@ def test_the_page_offers_the_file_that_a_worker_wrote(
     assert zipfile.ZipFile(io.BytesIO(content)).testzip() is None
 
 
-def test_only_one_who_manages_readers_may_export(window: WindowOf) -> None:
+def test_an_export_needs_the_permission_for_readers(window: WindowOf) -> None:
     assert window.get(PAGE).status == 403
     assert window.post(PAGE).status == 403
     assert not Export.objects.exists()

@@ -309,7 +309,7 @@ def test_a_program_moves_issues_in(author: Any) -> None:
     )
 
 
-def test_only_one_who_publishes_may_move_issues_in(new_author: Callable[..., Any]) -> None:
+def test_moving_issues_in_needs_the_permission_to_publish(new_author: Callable[..., Any]) -> None:
     writer = WindowOf(new_author("writer", "write_draft"))
     assert writer.get(PAGE).status == writer.post(PAGE).status == 403
 
@@ -330,7 +330,7 @@ def test_another_file_is_refused_with_a_sentence(window: WindowOf, content: byte
     assert "Nothing was moved in." in window.get(PAGE).words
 
 
-def test_moves_need_an_approval_free_newsletter(window: WindowOf) -> None:
+def test_a_move_is_refused_if_publishing_needs_approval(window: WindowOf) -> None:
     Newsletter.objects.update(second_person=True)
     file = io.BytesIO(substack())
     file.name = "a.zip"

@@ -21,7 +21,7 @@ from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft
 from publishing.publish.publish import KeyUsedForOtherContentError, publish
 from subscribers.models import Subscriber, Tag
-from subscribers.settings.change_groups import TagInUseError, delete_tag
+from subscribers.settings.change_fields_and_tags import TagInUseError, delete_tag
 from tests.delivery.edition_factory import Newsroom
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
@@ -70,7 +70,7 @@ def test_tags_choose_the_readers(author: Any, tags: tuple[Tag, Tag]) -> None:
         assert edition.audience == len(readers)
 
 
-def test_a_tag_never_reaches_who_may_not_be_mailed(author: Any, tags: tuple[Tag, Tag]) -> None:
+def test_a_tag_reaches_only_confirmed_readers(author: Any, tags: tuple[Tag, Tag]) -> None:
     Subscriber.objects.filter(name="Ada").update(state="bounced")
     edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((tags[0],))).edition
     assert recipients(edition) == {"bram"}
@@ -88,7 +88,7 @@ def test_the_audience_is_as_it_was_at_publication(author: Any, tags: tuple[Tag, 
 
 
 @pytest.mark.usefixtures("provider")
-def test_who_left_the_topic_before_their_copy_gets_none(author: Any, tags: tuple[Tag, Tag]) -> None:
+def test_a_reader_who_left_the_topic_gets_no_copy(author: Any, tags: tuple[Tag, Tag]) -> None:
     birds, fish = tags
     edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((birds, fish))).edition
     # Ada left her only topic, Bram one of two. An author took both from Cleo.

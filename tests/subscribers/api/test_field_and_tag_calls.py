@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 
 from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.models import ReaderFieldDefinition, Tag
-from subscribers.settings import change_groups
+from subscribers.settings import change_fields_and_tags
 from tests.newsletter_site.api_caller import Program
 from tests.subscribers.factories import SubscriberFactory
 
@@ -19,7 +19,7 @@ def logged() -> list[str]:
 
 
 def remove_all() -> None:
-    while change_groups.remove_chunk():
+    while change_fields_and_tags.remove_chunk():
         pass
 
 
@@ -91,11 +91,11 @@ def test_the_forms_of_the_page_check_calls(
 def test_the_limit_of_fields_and_used_tags_are_refused(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_groups, "MOST_FIELDS", 0)
+    monkeypatch.setattr(change_fields_and_tags, "MOST_FIELDS", 0)
     answer = program.post("/fields/", {"label": "City"})
     assert (answer.status_code, "which is the limit" in answer.json()["detail"]) == (409, True)
     tag = Tag.objects.create(name="Birds")
-    monkeypatch.setattr(change_groups, "_find_draft", [lambda _: "Swifts"])
+    monkeypatch.setattr(change_fields_and_tags, "_find_draft", [lambda _: "Swifts"])
     answer = program.post(f"/tags/{tag.pk}/", method="DELETE")
     assert answer.status_code == 409
     assert "the draft “Swifts” uses it" in answer.json()["detail"]

@@ -23,7 +23,7 @@ from subscribers.desk.many_readers.change_tags import change_tags
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.leaving.leave import leave
 from subscribers.models import ConsentRecord, ReaderChange, Subscriber, Suppression, Tag
-from subscribers.settings.change_groups import delete_tag
+from subscribers.settings.change_fields_and_tags import delete_tag
 from tests.publishing.author_browser import Page, WindowOf
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.subscribers.factories import SubscriberFactory

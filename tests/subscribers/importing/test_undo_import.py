@@ -69,7 +69,7 @@ def test_an_undone_import_leaves_nothing_and_can_be_repeated(
     assert again.summary["import"] != first.summary["import"]
 
 
-def test_readers_with_a_life_of_their_own_stay(import_rows: ImportRows) -> None:
+def test_mailed_opted_in_and_changed_readers_stay(import_rows: ImportRows) -> None:
     names = ("opens", "asks", "leaves", "renamed", "blocked", "erased", "forgotten", "idle")
     printed = import_rows(*[f"{name}@example.org,X" for name in names])
     press(get_current("opens@example.org"))
@@ -151,7 +151,7 @@ def test_a_call_that_starts_first_keeps_its_readers(
 @pytest.mark.parametrize(
     ("outcome", "counts"), [("waiting", {"kept_mailed": 1}), ("withdrawn", {"undone": 1})]
 )
-def test_only_a_withdrawn_copy_of_a_newsletter_is_no_mail(
+def test_withdrawn_copies_do_not_count_as_mailed(
     newsroom: Newsroom, import_rows: ImportRows, outcome: str, counts: dict[str, int]
 ) -> None:
     printed = import_rows("ada@example.org,Ada", options=("--confirmed",))

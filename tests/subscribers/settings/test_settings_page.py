@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from delivery.models import Edition
 from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.models import ReaderFieldDefinition, RemovedGroup, Subscriber, Tag
-from subscribers.settings import change_groups
+from subscribers.settings import change_fields_and_tags
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.importing.import_browser import someone
@@ -31,7 +31,7 @@ def keys() -> list[str]:
 
 
 def remove_all() -> None:
-    while change_groups.remove_chunk():
+    while change_fields_and_tags.remove_chunk():
         pass
 
 
@@ -135,12 +135,12 @@ def test_a_tag_of_a_scheduled_issue_is_not_deleted(window: WindowOf) -> None:
 def test_removal_continues_after_the_last_complete_chunk(
     window: WindowOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(change_groups, "CHUNK", 2)
+    monkeypatch.setattr(change_fields_and_tags, "CHUNK", 2)
     tag = Tag.objects.create(name="Birds")
     for _ in range(3):
         SubscriberFactory(tags=[tag.pk])
     window.post(f"{TAGS}{tag.pk}/delete/")
-    assert change_groups.remove_chunk()
+    assert change_fields_and_tags.remove_chunk()
     assert Subscriber.objects.filter(tags=[]).count() == 2
     remove_all()
     assert Subscriber.objects.filter(tags=[]).count() == 3

@@ -122,13 +122,13 @@ a suppressed address gets nothing
 a reader who left the topics of an issue gets no copy
     NOT_TO_MAIL: OR «(p_tags IS NOT NULL AND subscriber.declined && p_tags AND NOT subscriber.tags
         && p_tags) → false»; ELSIF
-    test_who_left_the_topic_before_their_copy_gets_none
+    test_a_reader_who_left_the_topic_gets_no_copy
 an author's change of tags withdraws nobody
     NOT_TO_MAIL: p_tags IS NOT NULL «AND subscriber.declined && p_tags» AND NOT subscriber.tags
-    test_who_left_the_topic_before_their_copy_gets_none
+    test_a_reader_who_left_the_topic_gets_no_copy
 a reader who left one topic of two gets the copy
     NOT_TO_MAIL: subscriber.declined && p_tags «AND NOT subscriber.tags && p_tags»
-    test_who_left_the_topic_before_their_copy_gets_none
+    test_a_reader_who_left_the_topic_gets_no_copy
 an erased reader gets nothing
     NOT_TO_MAIL: WHERE «subscriber.id IS NULL OR» subscriber.state
     test_delivery_hooks::test_an_unknown_recipient_is_withdrawn

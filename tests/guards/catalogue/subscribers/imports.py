@@ -109,7 +109,7 @@ a reader who confirms during an undo stays
     test_a_reader_who_confirms_during_the_undo_stays
 an enqueued copy of a newsletter counts as mailed
     _MAILED: «kind = 'newsletter' OR» outcome
-    test_only_a_withdrawn_copy_of_a_newsletter_is_no_mail
+    test_withdrawn_copies_do_not_count_as_mailed
 a confirmation whose call has started counts as mailed
     _MAILED: «OR batch.state NOT IN ('ready', 'claimed', 'paused')»
     test_a_confirmation_counts_from_the_start_of_its_call
@@ -118,10 +118,10 @@ readers of dropped copies count as mailed
     test_readers_whose_copies_were_dropped_count_as_mailed
 a reader who signed up themselves stays
     READERS: «OR coalesce(since.asked, false)»
-    test_readers_with_a_life_of_their_own_stay
+    test_mailed_opted_in_and_changed_readers_stay
 a changed reader stays
     READERS: «edited_at IS NOT NULL OR» since
-    test_readers_with_a_life_of_their_own_stay
+    test_mailed_opted_in_and_changed_readers_stay
 the database keeps changed readers from an undo
     sql: DROP TRIGGER subscriber_is_edited ON subscriber
     test_the_database_keeps_changed_readers_from_an_undo

@@ -13,15 +13,15 @@ from api.problem import CHANGE_STATUSES, FieldError, ProblemError, ProblemType, 
 from api.schema import RequestBody, ResponseBody, json_response
 from subscribers.api import scopes
 from subscribers.models import ReaderFieldDefinition, Tag
-from subscribers.models.reader_groups import (
+from subscribers.models.fields_and_tags import (
     LONGEST_DESCRIPTION,
     LONGEST_KEY,
     LONGEST_LABEL,
     LONGEST_TAG,
 )
-from subscribers.settings import change_groups
-from subscribers.settings.group_forms import FieldForm, TagForm
-from subscribers.settings.group_sentences import in_use_sentence, limit_sentence
+from subscribers.settings import change_fields_and_tags
+from subscribers.settings.field_and_tag_forms import FieldForm, TagForm
+from subscribers.settings.field_and_tag_sentences import in_use_sentence, limit_sentence
 
 fields = Router(tags=["Fields of readers"], auth=Bearer(scopes.READERS))
 tags = Router(tags=["Tags"], auth=Bearer(scopes.READERS))
@@ -127,7 +127,7 @@ def add_field(request: HttpRequest, field: Body[NewField]) -> HttpResponse:
         form = FieldForm(field.model_dump())
         _refuse_errors(form)
         added = form.save(commit=False)
-        if not change_groups.add_field(added, get_caller(request).user.pk):
+        if not change_fields_and_tags.add_field(added, get_caller(request).user.pk):
             raise ProblemError(ProblemType.NOT_NOW, limit_sentence())
         url = reverse("api:field", args=[added.key])
         return json_response(_field(added), 201, url=url, created=True)
@@ -174,7 +174,7 @@ def delete_field(request: HttpRequest, key: str) -> HttpResponse:
     """Delete a field. Workers remove its values. Letters that were sent stay."""
 
     def work(_: str) -> HttpResponse:
-        if not change_groups.delete_field(key, get_caller(request).user.pk):
+        if not change_fields_and_tags.delete_field(key, get_caller(request).user.pk):
             raise _no_field()
         return json_response(Deleted(deleted=True))
 
@@ -248,9 +248,9 @@ def delete_tag(request: HttpRequest, tag: int) -> HttpResponse:
 
     def work(_: str) -> HttpResponse:
         try:
-            if not change_groups.delete_tag(tag, get_caller(request).user.pk):
+            if not change_fields_and_tags.delete_tag(tag, get_caller(request).user.pk):
                 raise _no_tag()
-        except change_groups.TagInUseError as used:
+        except change_fields_and_tags.TagInUseError as used:
             raise ProblemError(ProblemType.NOT_NOW, in_use_sentence(used)) from None
         return json_response(Deleted(deleted=True))
 
@@ -268,7 +268,7 @@ def _refuse_errors(form: FieldForm | TagForm) -> None:
 def _saved(request: HttpRequest, form: FieldForm | TagForm, code: str) -> Any:
     _refuse_errors(form)
     saved = form.save()
-    change_groups.record_saved(code, saved, get_caller(request).user.pk)
+    change_fields_and_tags.record_saved(code, saved, get_caller(request).user.pk)
     return saved
 
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from delivery.control_characters import CONTROL_CHARACTERS
 from subscribers.fields.reader_fields import RESERVED_KEYS
 from subscribers.models import ReaderFieldDefinition, RemovedGroup, Tag
-from subscribers.models.reader_groups import LONGEST_KEY
+from subscribers.models.fields_and_tags import LONGEST_KEY
 
 if TYPE_CHECKING:
     _ModelForm = forms.ModelForm[Any]

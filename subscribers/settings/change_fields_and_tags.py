@@ -10,7 +10,7 @@ from django.db.models import Max
 from delivery.models import Edition
 from delivery.tasks.background_tasks import BackgroundTask
 from subscribers.models import ReaderFieldDefinition, RemovedGroup, Subscriber, Tag
-from subscribers.models.reader_groups import MOST_FIELDS
+from subscribers.models.fields_and_tags import MOST_FIELDS
 from subscribers.record_activity import record_activity
 
 CHUNK = 5_000  # readers
@@ -96,7 +96,7 @@ def _number(keys: list[str]) -> None:
         ReaderFieldDefinition.objects.filter(key=key).update(position=number)
 
 
-def count_readers_by_group() -> dict[tuple[str, str], int]:
+def count_readers() -> dict[tuple[str, str], int]:
     """Count the readers of each tag and field, by kind and key. It reads all readers."""
     with connection.cursor() as cursor:
         cursor.execute(_COUNT_READERS)

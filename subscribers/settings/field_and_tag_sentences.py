@@ -3,8 +3,8 @@
 from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
-from subscribers.models.reader_groups import MOST_FIELDS
-from subscribers.settings.change_groups import TagInUseError
+from subscribers.models.fields_and_tags import MOST_FIELDS
+from subscribers.settings.change_fields_and_tags import TagInUseError
 
 
 def limit_sentence() -> str:
