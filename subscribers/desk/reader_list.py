@@ -1,7 +1,7 @@
 """
 The list of readers, newest first.
 
-A search finds any part of an address or field with a trigram index, which needs three characters. A
+A search finds any part of an address or name with a trigram index, which needs three characters. A
 shorter text matches the start of an address. Without the extension pg_trgm a search reads every
 row, which takes about a second for a million.
 """
@@ -28,7 +28,7 @@ SEARCH_S = 3  # the database stops a search after this time
 COUNT_S = 1
 MOST_COUNTED = 10_000  # the page shows “more than 10,000”
 
-# The address and all fields, as the index `subscriber_search` has them.
+# The address and the name, as the index `subscriber_search` has them.
 _SEARCHED = Lower(
     Func(
         *(F(column) for column in ("email", *FIELD_NAMES)),
