@@ -108,7 +108,7 @@ def _readers() -> Iterator[str]:
     names = dict(Tag.objects.values_list("id", "name"))
     yield csv_line(
         # An import would take a column “reader” before “name” for the name.
-        *("email", "name", *keys, "tags", "declined_topics", "state", "suppressed", "source"),
+        *("email", "name", *keys, "tags", "left_topics", "state", "suppressed", "source"),
         *("reader", "import", "signed_up", "confirmed", "unsubscribed", "consent_history"),
     )
     held = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)

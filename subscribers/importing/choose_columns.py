@@ -52,7 +52,7 @@ def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[Colu
     """Return the columns of a file; `chosen` are posted values by name of the control."""
     described = Description.from_json(record.read_as)
     labels = {
-        "": _("Nothing; leave it out"),
+        "": _("Nothing; ignore it"),
         EMAIL: _("Email address"),
         **{field.name: str(field.label) for field in load_fields()},
         STATUS: _("Status"),

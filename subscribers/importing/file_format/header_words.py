@@ -99,7 +99,7 @@ SINCE = (
 )
 OTHERS = {
     "tags": (_TAGS,),
-    "left_topics": (keys("left topics, declined topics"),),
+    "left_topics": (keys("left topics"),),
     "consent": (keys("consent history, consent note, consent source, proof of consent"),),
 }
 

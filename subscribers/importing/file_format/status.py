@@ -133,7 +133,7 @@ _MAILCHIMP_FILES: Mapping[str, Status | InputRefusal] = {
 _RENAMED = refuse("status_of_renamed_file")
 
 _EXPORTS: tuple[tuple[_Product, frozenset[str]], ...] = (
-    (_HOMING, keys("reader, state, declined_topics")),
+    (_HOMING, keys("reader, state, left_topics")),
     (_HOMING_SUPPRESSIONS, keys("email, reason, origin, since")),
     (_SUBSTACK, keys("active_subscription, email_disabled")),
     (_SUBSTACK, keys("stripe_connected_customer_id, email_disabled")),

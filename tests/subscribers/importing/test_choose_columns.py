@@ -28,8 +28,8 @@ def test_columns_are_shown_with_samples_and_a_proposal(window: WindowOf) -> None
     page = window.get(uploaded(window, FILE))
     fields = page.form_with("column-1").fields
     assert [fields[f"column-{n}"] for n in range(1, 6)] == ["email", "name", "city", "", ""]
-    assert "2 other columns, left out" in page.words
-    assert "shoe 7 · 8 Nothing; leave it out" in page.words
+    assert "2 other columns, ignored" in page.words
+    assert "shoe 7 · 8 Nothing; ignore it" in page.words
 
 
 def test_changed_columns_are_checked_and_imported(window: WindowOf) -> None:

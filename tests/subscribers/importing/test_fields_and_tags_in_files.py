@@ -121,7 +121,7 @@ class TestTags:
         assert groups() == {"ada@x.org": ({}, ["Blog"]), "gone@x.org": ({}, [])}
 
     def test_topics_left_elsewhere_stay_left(self, import_rows: ImportRows) -> None:
-        import_rows('ada@x.org,"[""Blog""]","[""Walks""]"', header="email,tags,declined_topics")
+        import_rows('ada@x.org,"[""Blog""]","[""Walks""]"', header="email,tags,left_topics")
         reader = Subscriber.objects.get()
         assert reader.declined == [Tag.objects.get(name="Walks").pk]
         import_rows("ada@x.org,Walks", header="email,tags")

@@ -108,7 +108,7 @@ def test_visitors_cannot_invent_tags(tags: list[int], invented: str) -> None:
     assert get_current().tags == []
 
 
-def test_confirming_leaves_declined_topics_and_deleted_tags_off(tags: list[int]) -> None:
+def test_confirming_leaves_left_topics_and_deleted_tags_off(tags: list[int]) -> None:
     birds, fish, fair = tags
     reader = SubscriberFactory(email=ADA, tags=[fair], declined=[fish])
     signed = sign_tags(tags)

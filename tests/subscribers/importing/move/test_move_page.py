@@ -19,7 +19,7 @@ HEADERS = {
     "beehiiv": "email,{},tier,unsubscribed_at",
     "kit": "email_address,{}",
     "listmonk": "email,uuid,attributes,{}",
-    "homing": "email,reader,declined_topics,{}",
+    "homing": "email,reader,left_topics,{}",
     "list": "email,{}",
 }
 STATED = [
