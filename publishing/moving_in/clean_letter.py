@@ -11,7 +11,7 @@ from delivery.mail.normalise_html import VOID, normalise, parse_attributes, spli
 from publishing.content.draft_content import LONGEST_MARKDOWN
 from publishing.content.markdown import render_markdown
 from publishing.content.public_html import sanitise_html
-from publishing.moving_in.past_issue import Product, Skip, SkipIssueError, Take
+from publishing.moving_in.past_issue import Product, Skip, SkipIssueError, Take, word_of
 from publishing.moving_in.read_export import split_mode
 
 # Elements of the old product that do nothing here, by class.
@@ -97,9 +97,10 @@ def _instead(
     if "image-gallery-embed" in classes:
         found = _data(attributes).get("gallery")
         images = found.get("images") if isinstance(found, dict) else None
-        sources = [one.get("src") for one in images or () if isinstance(one, dict)]
-        return "".join(f"<p>{_image({'src': str(one)}, take)}</p>" for one in sources if one)
-    if "youtube-wrap" in classes and (video := str(_data(attributes).get("videoId") or "")):
+        images = images if isinstance(images, list) else []
+        sources = [word_of(one, "src") for one in images if isinstance(one, dict)]
+        return "".join(f"<p>{_image({'src': one}, take)}</p>" for one in sources if one)
+    if "youtube-wrap" in classes and (video := word_of(_data(attributes), "videoId")):
         address = f"https://www.youtube.com/watch?v={quote(video, safe='')}"
         return f'<p><a href="{address}">{address}</a></p>'
     return None

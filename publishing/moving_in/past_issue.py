@@ -96,14 +96,13 @@ def word_of(row: Mapping[str, Any], name: str) -> str:
 
 def parse_date(text: object) -> datetime | None:
     """Parse a date of an export. Without a zone it is in UTC; None if it is none."""
-    if isinstance(text, int) and not isinstance(text, bool):
-        try:
-            return datetime.fromtimestamp(text / 1000, UTC)
-        except (ValueError, OverflowError, OSError):
-            return None
+    found: datetime | None
     try:
-        found = parse_datetime(str(text or "").strip())
-    except ValueError:
+        if isinstance(text, int) and not isinstance(text, bool):
+            found = datetime.fromtimestamp(text / 1000, UTC)
+        else:
+            found = parse_datetime(str(text or "").strip())
+    except (ValueError, OverflowError, OSError):
         return None
     if found is None:
         return None

@@ -33,9 +33,10 @@ def save_moved_issue(
     )
     issue.pk = own_id or issue.pk
     words = slugify(slug)[:LONGEST_OLD_SLUG].strip("-")
-    old = (
-        (words, f"{words[:LONGEST_SLUG]}-{issue.pk.hex[:8]}") if words else _addresses(issue, title)
-    )
+    near = words[:LONGEST_SLUG] or _addresses(issue, title)[0]
+    # Ids of another Homing may begin alike.
+    last = f"{near[: LONGEST_OLD_SLUG - 33]}-{issue.pk.hex}"
+    old = (words or near, f"{near}-{issue.pk.hex[:8]}", last)
     _save_at_free_address(issue, old)
     return issue
 
@@ -59,7 +60,7 @@ def _addresses(issue: Issue, title: str) -> tuple[str, str]:
     return words, f"{words}-{issue.pk.hex[:8]}"
 
 
-def _save_at_free_address(issue: Issue, addresses: tuple[str, str]) -> None:
+def _save_at_free_address(issue: Issue, addresses: tuple[str, ...]) -> None:
     is_new = issue._state.adding
     for slug in addresses:
         if Issue.objects.filter(slug=slug).exists():

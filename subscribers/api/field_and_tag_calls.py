@@ -128,6 +128,7 @@ def add_field(request: HttpRequest, field: Body[NewField]) -> HttpResponse:
         _refuse_errors(form)
         added = form.save(commit=False)
         if not change_fields_and_tags.add_field(added, get_caller(request).user.pk):
+            _refuse_errors(FieldForm(field.model_dump()))
             raise ProblemError(ProblemType.NOT_NOW, limit_sentence())
         url = reverse("api:field", args=[added.key])
         return json_response(_field(added), 201, url=url, created=True)

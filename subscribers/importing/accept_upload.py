@@ -8,6 +8,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from delivery.control_characters import CONTROL_CHARACTERS
 from subscribers.fields.find_tags import find_or_add_tags
 from subscribers.importing import stored_file
 from subscribers.importing.file_format.read_file import ReaderFile
@@ -39,7 +40,7 @@ def statement(
     Missing tags are added, so this must be called in the transaction that writes the columns."""
     return {
         "confirmed": confirmed,
-        "statement": where if confirmed else "",
+        "statement": CONTROL_CHARACTERS.sub(" ", where).strip() if confirmed else "",
         "imported_by": importer,
         "tags": sorted(set(find_or_add_tags(tags).values())) if tags else [],
         "welcome": welcome and confirmed,

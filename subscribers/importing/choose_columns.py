@@ -83,7 +83,12 @@ def check_again(
     Return the new import, and whether no earlier one read the file like this; None if the columns
     are the same. Raises `ColumnError` and `UnreadableFileError`; then nothing has changed.
     """
+    too_late = ColumnError(_("The file was imported or deleted before. Nothing was changed."))
     with transaction.atomic():
+        # A second post waits for the first.
+        checked = SubscriberImport.objects.select_for_update().filter(pk=record.pk)
+        if not checked.filter(state=SubscriberImport.State.CHECKED).exists():
+            raise too_late
         described = Description.from_json(record.read_as)
         columns = described.columns if described else ()
         mapping = _mapping_of(record, columns, posted, by.pk)
@@ -97,7 +102,7 @@ def check_again(
         if again.pk == record.pk:
             return None
         if not discard(record.pk):
-            raise ColumnError(_("The file was imported or deleted before. Nothing was changed."))
+            raise too_late
         return again, is_new
 
 

@@ -65,11 +65,13 @@ def can_add_field() -> bool:
 
 @transaction.atomic
 def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
-    """Add a field behind the others; False if there are 20. `by` None is not logged."""
+    """Add a field behind the others; False if there are 20, or one with this key.
+
+    `by` None is not logged."""
     with connection.cursor() as cursor:
         cursor.execute(_FIELDS)
     last = ReaderFieldDefinition.objects.aggregate(last=Max("position"))["last"] or 0
-    if not can_add_field():
+    if not can_add_field() or ReaderFieldDefinition.objects.filter(key=field.key).exists():
         return False
     field.position = last + 1
     field.save(force_insert=True)

@@ -53,7 +53,9 @@ def add_field(request: HttpRequest) -> HttpResponse:
             sentence = _("You can write {{{{ {key} }}}} in letters now.")
             messages.success(request, sentence.format(key=field.key))
             return see_other(reverse(SETTINGS))
-        form.add_error(None, limit_sentence())
+        form = FieldForm(request.POST)
+        if form.is_valid():
+            form.add_error(None, limit_sentence())
     return _form_page(request, form, _("Add a field"))
 
 

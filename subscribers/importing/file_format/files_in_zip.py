@@ -18,6 +18,7 @@ _HOMING = ("readers.csv", "suppressions.csv")
 _SUBSTACK_LIST = re.compile(r"email_list\b.*\.csv", re.IGNORECASE)
 _OF_ISSUES = re.compile(r"(posts|emails)\.csv|.*\.(delivers|opens)\.csv", re.IGNORECASE)
 _MOST_NAMED, _LONGEST_NAME = 5, 60
+_MOST_LISTS = 20  # of one product
 
 
 def choose_lists(paths: Sequence[str]) -> list[str]:
@@ -31,7 +32,8 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
     if HOMING_MARK in {path.rpartition("/")[2] for path in paths}:
         return [names[name] for name in _HOMING if name in names]
     for of_product in (MAILCHIMP_EXPORT.match, _SUBSTACK_LIST.fullmatch):
-        if found := [path for path, name in lists.items() if of_product(name)]:
+        found = [path for path, name in lists.items() if of_product(name)]
+        if 0 < len(found) <= _MOST_LISTS:
             # Those who may be mailed come last, so that their report is the last one.
             return sorted(found, key=lambda path: (lists[path].startswith("subscribed"), path))
     found = [path for path, name in lists.items() if not _OF_ISSUES.fullmatch(name)]

@@ -21,6 +21,7 @@ from publishing.editions.versions import default_goes_to
 from publishing.external_checks.open_link import FetchError
 from publishing.models import Issue, IssueMove, IssueMovePiece, UploadedImage
 from publishing.moving_in import run
+from publishing.moving_in.past_issue import parse_date
 from publishing.publish.publish import publish
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
@@ -120,6 +121,25 @@ def test_galleries_and_players_of_substack_become_pictures_and_links(author: Any
     assert web.fetched == [MEDIA]
     assert 'src="/pictures/' in letter_of("swifts-leave")
     assert 'href="https://www.youtube.com/watch?v=a%22b"' in letter_of("swifts-leave")
+
+
+def test_galleries_and_players_that_are_none_are_left_out(author: Any) -> None:
+    sources = [{"src": "\ud800"}, {"src": "https://x.example/\0"}, {"src": 5}, 5]
+    wrong = [
+        ("youtube-wrap", {"videoId": "\ud800"}),
+        ("image-gallery-embed", {"gallery": {"images": 5}}),
+        ("image-gallery-embed", {"gallery": {"images": sources}}),
+    ]
+    letter = "".join(
+        f'<div class="{name}" data-attrs="{escape(json.dumps(data))}"></div>'
+        for name, data in wrong
+    )
+    assert move(substack(f"{letter}<p>End</p>"), author).counts["moved"] == 1
+
+
+@pytest.mark.parametrize("date", [-62_135_596_800_000, 10**30, "0001-01-01T00:00:00Z"])
+def test_an_impossible_date_is_none(date: object) -> None:
+    assert parse_date(date) is None
 
 
 def test_pictures_of_the_zip_need_no_fetch(author: Any) -> None:

@@ -134,6 +134,16 @@ def test_another_archive_is_refused(author: Any, files: dict[str, Any], code: st
     assert move(zipped(files), author).refusal["code"] == code
 
 
+def test_issues_whose_ids_begin_alike_can_want_one_address(author: Any) -> None:
+    keys = [f"12345678-1234-1234-1234-12345678900{n}" for n in range(3)]
+    row = {"public": True, "title": "A", "slug": "a" * 80, "published_at": "2024-01-02T03:04:05Z"}
+    files = {"homing.json": '{"format": 1}'}
+    for key in keys:
+        files[f"issues/{key}/version-1/issue.json"] = json.dumps({**row, "issue": key})
+        files[f"issues/{key}/version-1/letter.txt"] = "A"
+    assert move(zipped({**files}), author).counts == {"moved": 3, "other_address": 2}
+
+
 def test_a_damaged_issue_is_left_out(author: Any) -> None:
     key = "12345678-1234-1234-1234-123456789abc"
     good = {"issue": key, "public": True, "title": "A", "published_at": "2024-01-02T03:04:05Z"}

@@ -10,6 +10,7 @@ from subscribers.models import (
     Tag,
 )
 from tests.publishing.author_browser import WindowOf
+from tests.publishing.second_connection import at_once
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.importing.import_browser import run_workers, someone, upload, uploaded
 
@@ -67,6 +68,23 @@ def test_an_ignored_column_stays_ignored_in_the_next_change(window: WindowOf) ->
         run_workers()
         address = str(answer.answer.headers["Location"])
     assert SubscriberImport.objects.get().mapping == [["column 2", "-"], ["column 4", "tags"]]
+
+
+def test_columns_posted_twice_at_once_are_changed_once(window: WindowOf) -> None:
+    address = uploaded(window, FILE)
+    columns = {**window.get(address).form_with("column-1").fields, "column-3": "new"}
+    first, second = at_once(*[lambda: window.post(f"{address}columns/", **columns)] * 2)
+    assert sorted([first.status, second.status]) == [200, 303]
+    late = first if first.status == 200 else second
+    assert "The file was imported or deleted before. Nothing was changed." in late.words
+    assert SubscriberImport.objects.get().mapping == [["column 3", "town"]]
+    assert ReaderFieldDefinition.objects.count() == 1
+
+
+def test_a_statement_has_no_control_characters(window: WindowOf) -> None:
+    address = uploaded(window, FILE)
+    window.post(f"{address}import/", consent="elsewhere", states_it="yes", where="Fair\0 2026")
+    assert SubscriberImport.objects.get().statement == "Fair  2026"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.models import ReaderFieldDefinition, RemovedGroup, Subscriber, Tag
 from subscribers.settings import change_fields_and_tags
 from tests.publishing.author_browser import WindowOf
+from tests.publishing.second_connection import at_once
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.importing.import_browser import someone
 
@@ -70,6 +71,13 @@ def test_a_bad_key_is_explained(window: WindowOf, label: str, key: str, sentence
     ReaderFieldDefinition.objects.create(key="city", label="City", position=1)
     assert sentence in window.post(f"{FIELDS}add/", label=label, key=key).words
     assert keys() == ["city"]
+
+
+def test_a_field_added_twice_at_once_is_added_once(window: WindowOf) -> None:
+    page = f"{FIELDS}add/"
+    added = at_once(*[lambda: window.post(page, label="Town", key="", fallback="")] * 2)
+    assert sorted(each.status for each in added) == [200, 303]
+    assert keys() == ["town"]
 
 
 def test_a_fallback_cannot_end_its_merge_field(window: WindowOf) -> None:

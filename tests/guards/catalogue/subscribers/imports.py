@@ -192,6 +192,12 @@ a column of statuses is recognised without its name
 a status that the importer ignores is no consent
     layout_of: rule = «SILENT → None»
     test_an_ignored_status_is_not_consent
+an ignored status outweighs another column that says subscribed
+    layout_of: rule = replace(rule, left_out=«tuple(left_out) → ()»)
+    test_an_ignored_status_outweighs_another_one
+a list of readers says who is suppressed
+    _status_column: if «product is _HOMING and word == "suppressed" → False»:
+    test_readers_alone_bring_back_nobody_who_is_suppressed
 an unsubscribed reader needs no valid name
     validate_row: if «row.status is not None and row.status.status.is_gone → False»:
     test_a_row_with_a_gone_status_needs_only_an_address

@@ -46,6 +46,7 @@ def zipped(files: dict[str, str], header: str = "Email Address,LEID,EUID") -> by
         (["xl/workbook.xml"], "file_is_zip"),
         (["posts.csv", "emails.csv"], "file_is_zip"),
         (["a.csv", "b.csv"], "zip_with_several_lists"),
+        ([f"cleaned_export_{n}.csv" for n in range(21)], "zip_with_several_lists"),
     ],
 )
 def test_lists_of_readers_are_chosen_by_name(paths: Any, chosen: Any) -> None:
