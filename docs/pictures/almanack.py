@@ -74,3 +74,8 @@ That is the whole method. It costs a pencil. [All earlier letters]({{ archive_ur
 archive.
 """
 SECOND_DRAFT = ("A moth at the lamp", "It came at ten, and it came for the lamp and not for us.")
+FIELDS = (("town", "Town", "your town"), ("garden", "Garden", "your garden"))
+WELCOME = (
+    "Welcome to the lane, {{ name|reader }}",
+    "Dear {{ name|reader }}, you will hear from me on Thursday.",
+)

@@ -25,6 +25,7 @@ ROOT = FOLDER.parent.parent
 sys.path[:0] = [str(ROOT), str(FOLDER)]
 from almanack import (  # noqa: E402
     AUTHOR,
+    FIELDS,
     LETTER,
     NEWSLETTER,
     PAST,
@@ -34,6 +35,7 @@ from almanack import (  # noqa: E402
     SENDER,
     TITLE,
     TOPICS,
+    WELCOME,
 )
 
 if TYPE_CHECKING:
@@ -232,7 +234,53 @@ def take(services: Services, chromium: Browser, into: Path) -> None:
     picture("sandbox-inbox")
     page.goto(choice_of_topics())
     picture("preferences")
+    take_groups(page, picture, services)
     window.close()
+
+
+def take_groups(page: Page, picture: Callable[..., None], services: Services) -> None:
+    """Take the pages about fields, tags, the welcome letter and moving out."""
+    tag, draft = group_readers(services)
+    page.goto("/admin/newsletters/settings/?count")
+    picture("settings", whole=True)
+    page.goto(f"/admin/newsletters/readers/?tag={tag}&state=confirmed")
+    picture("readers")
+    page.goto(f"/admin/newsletters/readers/change/?do=unsubscribe&scope=found&tag={tag}")
+    picture("many-readers")
+    page.goto(f"/admin/newsletters/drafts/{draft}/check/")
+    page.get_by_text("Passed").wait_for()
+    picture("check-tags", whole=True)
+    page.goto("/admin/newsletters/welcome/")
+    picture("welcome")
+    page.goto("/admin/newsletters/download/")
+    picture("download")
+
+
+def group_readers(services: Services) -> tuple[int, str]:
+    """Add fields and tags with readers, limit the second draft, greet new readers."""
+    from django.db.models import F, Value
+    from django.db.models.functions import Mod
+
+    from publishing.content.edition_content import Content
+    from publishing.models import Draft
+    from publishing.publish.welcome import turn_on
+    from subscribers.models import ReaderFieldDefinition, Subscriber, Tag
+
+    for position, (key, label, fallback) in enumerate(FIELDS, 1):
+        ReaderFieldDefinition.objects.create(
+            key=key, label=label, fallback=fallback, position=position, on_form=position == 1
+        )
+    garden, lane, _hall = Tag.objects.filter(is_topic=True).order_by("id")
+    friends = Tag.objects.create(name="Friends of the museum")
+    readers = Subscriber.objects.annotate(rest=Mod(F("id"), Value(7)))
+    readers.filter(rest__lt=3).update(tags=[lane.pk], fields={"town": "Nether Wick"})
+    readers.filter(rest=3).update(tags=[garden.pk, friends.pk], fields={"town": "Weir"})
+    draft = Draft.objects.get(title=SECOND_DRAFT[0])
+    Draft.objects.filter(pk=draft.pk).update(
+        with_tags=[lane.pk, friends.pk], letter=f"{SECOND_DRAFT[1]} Look for it in {{{{ town }}}}."
+    )
+    turn_on(services.author.pk, Content(WELCOME[0], "", WELCOME[1]))
+    return friends.pk, str(draft.pk)
 
 
 def choice_of_topics() -> str:

@@ -135,6 +135,8 @@ def publication_context(checked: PreflightResult) -> dict[str, Any]:
     """Return the context of the mail and its readers."""
     content, context = checked.context.content, checked.context
     whom, is_mailed = audience_words(checked.draft.goes_to), context.is_mailed
+    if checked.tags_sentence:
+        whom = _("{audience}, limited by their tags").format(audience=whom)
     return {
         "draft": checked.draft,
         "checked": checked,

@@ -65,7 +65,16 @@ def readers(request: HttpRequest) -> HttpResponse:
         request,
         "subscribers/desk/readers.html",
         {
-            "rows": [(one, STATES[one.state], source_words(one)) for one in found],
+            # Own fields have no column, because there may be 20.
+            "rows": [
+                (
+                    one,
+                    [getattr(one, field.name) for field in READER_FIELDS],
+                    STATES[one.state],
+                    source_words(one),
+                )
+                for one in found
+            ],
             "field_labels": [field.label for field in READER_FIELDS],
             "counts": counts,
             "total": sum(counts.values()),

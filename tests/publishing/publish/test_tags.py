@@ -179,6 +179,7 @@ def test_a_draft_goes_to_the_chosen_tags(window: WindowOf, tags: tuple[Tag, Tag]
     )
     sheet = window.get(f"{place}check/").words
     assert sentence in sheet
+    assert "At that time it goes to all confirmed readers, limited by their tags." in sheet
     assert "Not included 2 confirmed, but not chosen by their tags" in sheet
     question = window.get(f"{place}publish/")
     assert "Publish to 1 reader?" in question.words

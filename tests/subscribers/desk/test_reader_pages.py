@@ -73,6 +73,14 @@ def test_the_list_counts_states_and_shows_newest_first(operator: Client) -> None
     assert ">reader" not in asked
 
 
+def test_a_value_of_an_own_field_shifts_no_column(operator: Client) -> None:
+    SubscriberFactory(name="Ada", fields={"city": "Lyon", "plan": "gold"})
+    table = operator.get(READERS).content.decode().split("<table")[1]
+    head, body = table.split("<tbody>")
+    assert head.count("<th ") + head.count("<td ") == body.count("<th ") + body.count("<td")
+    assert "Lyon" not in body
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
