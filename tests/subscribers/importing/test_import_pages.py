@@ -19,6 +19,7 @@ from subscribers.models import (
     Subscriber,
     SubscriberImport,
     Suppression,
+    Tag,
 )
 from tests.publishing.author_browser import Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory, the_list
@@ -354,6 +355,15 @@ def test_a_file_of_unsubscribed_readers_can_be_imported(window: WindowOf) -> Non
     window.post(f"{address}import/", consent="ask")
     run_workers()
     assert Suppression.objects.count() == 2
+
+
+def test_a_file_of_known_readers_puts_tags_on_them(window: WindowOf) -> None:
+    address = uploaded(window, b"email\nknown@example.org\n")
+    assert "Import the tags" in window.get(address).words
+    window.post(f"{address}import/", consent="ask", tags="Fair")
+    run_workers()
+    known = Subscriber.objects.get(email="known@example.org")
+    assert known.tags == [Tag.objects.get(name="Fair").pk]
 
 
 def test_an_import_is_undone_after_a_confirmation(window: WindowOf) -> None:
