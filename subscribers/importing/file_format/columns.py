@@ -226,10 +226,11 @@ def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list
     keys = [key(field) for field in header]
     found: list[tuple[int, str]] = []
     for name, field in mapping:
-        columns = [at for at, word in enumerate(keys) if word and word == key(name)]
+        by_name = [at for at, word in enumerate(keys) if word and word == key(name)]
         number = read_column_number(name)
-        if not columns and number is not None and 0 < number <= width:
-            columns = [number - 1]
+        by_number = [number - 1] if number is not None and 0 < number <= width else []
+        # Spreadsheets name columns “Column3”, and “column 3” is how Homing writes the number.
+        columns = by_number or by_name if name.startswith("column ") else by_name or by_number
         if not columns:
             shown = name[:_SHOWN]
             if not header:

@@ -309,6 +309,13 @@ class TestMapping:
         mapping = (("email_disabled", "status"),)
         assert stated("email,email_disabled", "a@x.org,true", mapping=mapping) == "unsubscribed"
 
+    @pytest.mark.parametrize(("column", "at"), [("column 3", 2), ("Column3", 1), ("column 9", 3)])
+    def test_a_number_as_homing_writes_it_is_no_header(self, column: str, at: int) -> None:
+        records = [(1, ["email", "Column3", "shoe", "Column9"]), (2, ["a@x.org", "1", "2", "3"])]
+        layout = layout_of(records, ((column, "name"),))
+        assert layout is not None
+        assert layout.fields == ((at,),)
+
     def test_another_mapping_is_a_new_import(self, import_rows: ImportRows) -> None:
         rows = ("ada@example.org,Ada,bob@example.org", "cy@example.org,Cy,bob@example.org")
         for options, created in (
