@@ -185,7 +185,7 @@ def layout_of(
         rule = SILENT
     if rule is not None and taken:
         found_statuses = (unmapped or rule_by_values(by_values)).status_columns
-        left_out = [one for one in found_statuses if one.column in taken.difference(statuses)]
+        left_out = [one for one in found_statuses if one.column in taken & not_status]
         rule = replace(rule, left_out=tuple(left_out))
     # A date of sign-up may be a status too. Other columns of statuses are nothing else.
     kept = taken.union({address}, names)
