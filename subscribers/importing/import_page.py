@@ -119,7 +119,9 @@ def _checked_rows(record: SubscriberImport) -> list[str]:
         "{added} of {rows} rows would be added.",
         record.rows,
     )
-    rejected = ngettext("{n} row cannot be read.", "{n} rows cannot be read.", record.rejected)
+    rejected = ngettext(
+        "{n} row would be rejected.", "{n} rows would be rejected.", record.rejected
+    )
     return _counts(record, added, rejected)
 
 

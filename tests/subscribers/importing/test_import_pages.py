@@ -53,7 +53,7 @@ def test_an_upload_shows_the_dry_run_and_changes_nothing(window: WindowOf) -> No
     assert not ConsentRecord.objects.exists()
     assert not Delivery.objects.exists()
     assert (
-        "Dry run: nothing has changed yet. 2 of 6 rows would be added. 1 row cannot be read."
+        "Dry run: nothing has changed yet. 2 of 6 rows would be added. 1 row would be rejected."
         in page.words
     )
     for words in (
@@ -68,7 +68,7 @@ def test_an_upload_shows_the_dry_run_and_changes_nothing(window: WindowOf) -> No
         "Ignored: “Ort”",
         "For example lidia.ramos@weir.example.org, Lídia Ramos",
         "so Homing reads it as Windows-1252, which is common in Western Europe.",
-        "new: this file has not been imported before",
+        "new: this file is not imported",
         "paul@@orchard.example.org The address has more than one @ sign.",
     ):
         assert words in page.words
@@ -338,7 +338,7 @@ def test_the_page_shows_the_product_and_the_statuses(window: WindowOf) -> None:
 def test_the_buttons_count_confirmed_and_pending_readers(window: WindowOf) -> None:
     rows = b"email,status\nada@example.org,pending\n"
     page = window.get(uploaded(window, rows))
-    assert "No reader can be imported as confirmed, because the file marks none" in page.words
+    assert "No new reader can be imported as confirmed, because the file marks none" in page.words
     assert "reader as confirmed" not in page.words
     page = window.get(uploaded(window, rows + b"bob@example.org,active\n"))
     assert "Import as confirmed: 1, as pending: 1" in page.words
