@@ -250,6 +250,7 @@ def settings_and_export(author: Any) -> Pages:
 
     return {
         "settings": Shown(settings),
+        "counted settings": Shown(f"{settings}?count"),
         "a new field": Shown(f"{settings}fields/add/", save_nothing),
         "a field": Shown(f"{settings}fields/city/"),
         "deleting a field": Shown(f"{settings}fields/city/delete/"),
