@@ -16,6 +16,7 @@ from api.bearer import Bearer, get_caller
 from api.idempotent_call import KEY_PARAMETER, require_key, run_call
 from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
+from delivery.models import Newsletter
 from idempotency.fingerprint import FileDigest
 from subscribers.api import scopes
 from subscribers.api.reader_calls import refuse_half_a_statement
@@ -163,6 +164,8 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
         if decision.welcome and not decision.confirmed:
             sentence = "The letter goes to confirmed readers only. Others get it when they confirm."
             raise field_problem("welcome", sentence)
+        if decision.welcome and Newsletter.objects.get_current().welcome_issue is None:
+            raise field_problem("welcome", "No welcome letter is on, so none can be sent.")
 
     def work(_: str) -> HttpResponse:
         caller, record = get_caller(request), _named(import_id)

@@ -183,9 +183,13 @@ def layout_of(
         rule = rule_by_values(free)
     elif rule is None and (status_like & taken or unmapped):
         rule = SILENT
-    if rule is not None and taken:
-        found_statuses = (unmapped or rule_by_values(by_values)).status_columns
-        left_out = [one for one in found_statuses if one.column in taken & not_status]
+    if rule is not None:
+        # Columns that are mapped to something else, or whose header is unknown, raise doubts only.
+        mapped_away = [one for one in (unmapped or rule).status_columns if one.column in taken]
+        like = rule_by_values(by_values).status_columns if not rule.product else ()
+        doubts = {one.column: one for one in (*like, *mapped_away)}
+        read = set(rule.columns) - (taken & not_status)
+        left_out = [one for column, one in doubts.items() if column not in read]
         rule = replace(rule, left_out=tuple(left_out))
     # A date of sign-up may be a status too. Other columns of statuses are nothing else.
     kept = taken.union({address}, names)

@@ -98,6 +98,8 @@ def test_columns_tags_and_the_lists_of_a_zip_are_taken(program: Program) -> None
     assert program.get(place).json()["tags"] == {"Ada": 1, "Bram": 1}
     wrong = program.post(f"{place}import/", {"confirmed": False, "welcome": True})
     assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (400, "welcome")
+    off = {"confirmed": True, "where": "Fair", "welcome": True}
+    assert program.post(f"{place}import/", off).json()["errors"][0]["field"] == "welcome"
     decision = {"confirmed": False, "tags": ["Fair"]}
     assert program.post(f"{place}import/", decision).status_code == 200
     run_workers()

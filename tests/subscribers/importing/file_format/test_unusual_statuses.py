@@ -92,6 +92,7 @@ def test_an_ignored_status_is_not_consent(import_rows: ImportRows, field: str) -
         ("unsubscribed_at,opt_in", "2023-03-24,yes", ["unsubscribed_at=since"]),
         ("left,active", "unsubscribed,true", ["left=-", "active=status"]),
         ("status,active", "unsubscribed,true", ["status=status", "2=name", "active=status"]),
+        ("confirmed,zustand", "yes,unsubscribed", []),  # a header in an unknown language
     ],
 )
 def test_an_ignored_status_outweighs_another_one(
