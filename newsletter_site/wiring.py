@@ -13,7 +13,7 @@ from newsletter_site.tokens.authenticate import find_caller
 from publishing.drafts import drafts
 from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
 from publishing.exporting import run as exports
-from publishing.moving_in import run as moves
+from publishing.past_issues import run as moves
 from subscribers import reader_totals
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders

@@ -11,7 +11,7 @@ from publishing.dashboard.activity_view import log
 from publishing.dashboard.dashboard_view import acknowledge_alarms, issues
 from publishing.exporting.export_view import download_export, export_page
 from publishing.images.images_view import upload_image
-from publishing.moving_in.move_view import move_page
+from publishing.past_issues.move_view import move_page
 from publishing.preflight.preflight_view import check_draft, run_external_checks
 from publishing.progress.outcomes_csv import readers_csv
 from publishing.progress.progress_view import progress, progress_json

@@ -16,8 +16,8 @@ from idempotency.fingerprint import FileDigest
 from publishing.activity.record_activity import record_move
 from publishing.api import scopes
 from publishing.models import IssueMove
-from publishing.moving_in import run
-from publishing.moving_in.report_sentences import refusal_sentence, report_lines
+from publishing.past_issues import run
+from publishing.past_issues.report_sentences import refusal_sentence, report_lines
 from subscribers.api.uploaded_file import FILENAME, upload_parameters, uploaded_file
 
 if TYPE_CHECKING:

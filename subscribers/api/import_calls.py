@@ -31,7 +31,7 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_page import status_sentence
-from subscribers.importing.move.homing_export import add_fields_and_tags
+from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.importing.stored_file import largest_size
 from subscribers.importing.undo.undo_import import start_undo

@@ -34,7 +34,7 @@ from subscribers.importing.import_page import (
     status_sentence,
     symbol_of,
 )
-from subscribers.importing.move.homing_export import add_fields_and_tags
+from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
 from subscribers.importing.rejects_file import reject_lines
 from subscribers.importing.undo.undo_import import count_unchanged, start_undo
 from subscribers.importing.undo.undo_sentences import undo_lines, why_not_undone

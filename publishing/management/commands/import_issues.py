@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from publishing.activity.record_activity import record_move
 from publishing.management.commands.publish import active_author
 from publishing.models import IssueMove
-from publishing.moving_in import run
-from publishing.moving_in.past_issue import UnusableExportError
-from publishing.moving_in.read_export import Export
-from publishing.moving_in.report_sentences import refusal_sentence, report_lines
+from publishing.past_issues import run
+from publishing.past_issues.past_issue import UnusableExportError
+from publishing.past_issues.read_export import Export
+from publishing.past_issues.report_sentences import refusal_sentence, report_lines
 
 
 class Command(BaseCommand):

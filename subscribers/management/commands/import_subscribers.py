@@ -23,7 +23,7 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, open_regular_file
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_file import file_name, import_file
-from subscribers.importing.move.homing_export import add_fields_and_tags
+from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
 from subscribers.importing.rejects_file import HEADER, reject_line
 from subscribers.importing.report_text import rejected_lines, report_lines
 from subscribers.importing.stored_file import largest_size

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from delivery.postmark.provider_events import Bounced
 from publishing.content.edition_content import Content
-from publishing.moving_in.run import run_next_move
+from publishing.past_issues.run import run_next_move
 from publishing.publish.publish import publish
 from subscribers.consent.consent_log import record_consent
 from subscribers.delivery_hooks import RegisteredReaders
@@ -27,7 +27,7 @@ from subscribers.models.consent_record import How
 from subscribers.suppression import manual_suppression
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.browser.web_site import ROOT
-from tests.publishing.moving_in.sample_exports import substack
+from tests.publishing.past_issues.sample_exports import substack
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
 
 DEMO_LIST = ROOT / "publishing" / "demo_material" / "readers.csv"

@@ -11,8 +11,8 @@ from delivery.mail.normalise_html import VOID, normalise, parse_attributes, spli
 from publishing.content.draft_content import LONGEST_MARKDOWN
 from publishing.content.markdown import render_markdown
 from publishing.content.public_html import sanitise_html
-from publishing.moving_in.past_issue import Product, Skip, SkipIssueError, Take, word_of
-from publishing.moving_in.read_export import split_mode
+from publishing.past_issues.past_issue import Product, Skip, SkipIssueError, Take, word_of
+from publishing.past_issues.read_export import split_mode
 
 # Elements of the old product that do nothing here, by class.
 _REMOVED_CLASSES = {

@@ -10,9 +10,9 @@ from publishing.external_checks.open_link import FetchError, LinkOpener
 from publishing.images.image_limits import MOST_BYTES
 from publishing.images.images import address_of, store_image
 from publishing.images.resize_image import UnusableImageError
-from publishing.moving_in.clean_letter import is_pixel
-from publishing.moving_in.past_issue import Product
-from publishing.moving_in.read_export import Export
+from publishing.past_issues.clean_letter import is_pixel
+from publishing.past_issues.past_issue import Product
+from publishing.past_issues.read_export import Export
 from subscribers.files.zip_entries import UnusableZipError
 
 MOST_FETCHED = 5_000

@@ -12,7 +12,7 @@ from django.utils import timezone
 from delivery.models import Edition
 from publishing.models import IssueMove, IssueMovePiece, MovedIssue, UploadedImage
 from tests.publishing.author_browser import WindowOf
-from tests.publishing.moving_in.sample_exports import LETTER, SWIFTS, substack
+from tests.publishing.past_issues.sample_exports import LETTER, SWIFTS, substack
 from tests.subscribers.importing.import_processes import ImportProcess, wait_until_blocked
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]

@@ -10,8 +10,8 @@ from html import escape, unescape
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from publishing.moving_in.own_export import SUMMARY, read_own_issues
-from publishing.moving_in.past_issue import (
+from publishing.past_issues.own_export import SUMMARY, read_own_issues
+from publishing.past_issues.past_issue import (
     LONGEST_LETTER,
     PICTURE_HOSTS,
     PastIssue,

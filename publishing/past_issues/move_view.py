@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods
 
 from publishing.activity.record_activity import record_move
 from publishing.desk_access import desk_page, may_publish, user_id_of
-from publishing.moving_in import run
-from publishing.moving_in.report_sentences import refusal_sentence, report_lines
+from publishing.past_issues import run
+from publishing.past_issues.report_sentences import refusal_sentence, report_lines
 from subscribers.files.bounded_upload import BoundedUpload
 from subscribers.links.see_other import see_other
 

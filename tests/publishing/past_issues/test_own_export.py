@@ -18,8 +18,8 @@ from publishing.models import Issue, UploadedImage
 from publishing.publish.publish import publish
 from subscribers.models import ReaderFieldDefinition
 from tests.publishing.author_browser import WindowOf
-from tests.publishing.moving_in.sample_exports import SWIFTS, substack, zipped
-from tests.publishing.moving_in.test_move_in import letter_of, move
+from tests.publishing.past_issues.sample_exports import SWIFTS, substack, zipped
+from tests.publishing.past_issues.test_move_in import letter_of, move
 from tests.publishing.schedule_issue import tomorrow
 
 pytestmark = pytest.mark.django_db(transaction=True)

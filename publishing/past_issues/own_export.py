@@ -8,7 +8,7 @@ from typing import Any
 from publishing.content.edition_content import LONGEST_TITLE, Content
 from publishing.exporting.archive_files import FORMAT
 from publishing.models import LONGEST_MOVED_KEY
-from publishing.moving_in.past_issue import (
+from publishing.past_issues.past_issue import (
     LONGEST_LETTER,
     PastIssue,
     Skip,

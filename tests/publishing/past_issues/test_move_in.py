@@ -20,12 +20,12 @@ from publishing.content.edition_content import Content
 from publishing.editions.versions import default_goes_to
 from publishing.external_checks.open_link import FetchError
 from publishing.models import Issue, IssueMove, IssueMovePiece, UploadedImage
-from publishing.moving_in import run
-from publishing.moving_in.past_issue import parse_date
+from publishing.past_issues import run
+from publishing.past_issues.past_issue import parse_date
 from publishing.publish.publish import publish
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
-from tests.publishing.moving_in.sample_exports import (
+from tests.publishing.past_issues.sample_exports import (
     LETTER,
     MEDIA,
     RESIZED,

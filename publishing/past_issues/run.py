@@ -23,9 +23,9 @@ from publishing.content.edition_content import Content
 from publishing.external_checks.domain_records import NameServers
 from publishing.external_checks.open_link import LinkOpener
 from publishing.models import IssueMove, IssueMovePiece
-from publishing.moving_in.clean_letter import clean_letter
-from publishing.moving_in.own_export import own_content
-from publishing.moving_in.past_issue import (
+from publishing.past_issues.clean_letter import clean_letter
+from publishing.past_issues.own_export import own_content
+from publishing.past_issues.past_issue import (
     PastIssue,
     Product,
     SkipIssueError,
@@ -33,9 +33,9 @@ from publishing.moving_in.past_issue import (
     UnusableExportError,
     word_of,
 )
-from publishing.moving_in.read_export import Export
-from publishing.moving_in.store_issue import check_content, content_of, is_known, store_issue
-from publishing.moving_in.take_pictures import PictureTaker
+from publishing.past_issues.read_export import Export
+from publishing.past_issues.store_issue import check_content, content_of, is_known, store_issue
+from publishing.past_issues.take_pictures import PictureTaker
 
 logger = logging.getLogger(__name__)
 
