@@ -58,9 +58,15 @@ def record_export(by: uuid.UUID, state: str) -> None:
     logger.info("the list of %s was downloaded", f"{state} readers" if state else "readers")
 
 
-def record_import_activity(code: str, by: uuid.UUID, record: SubscriberImport) -> None:
-    """Record an `upload`, `import`, `undo` or `discard` of a file."""
+def record_import_activity(
+    code: str, by: uuid.UUID, record: SubscriberImport, *, added: int | None = None
+) -> None:
+    """Record an `upload`, `import`, `undo` or `discard` of a file.
+
+    `added` is the number of readers that an import would add."""
     is_stated = code == "import" and record.confirmed
-    params = {"statement": record.statement} if is_stated else {}
+    params: dict[str, Any] = {"statement": record.statement} if is_stated else {}
+    if code == "import" and not is_stated:
+        params["added"] = added
     flag = _FLAGS.get(code, CHANGE)
     record_activity(code, by, record, name=record.filename, flag=flag, **params)

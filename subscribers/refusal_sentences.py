@@ -72,6 +72,7 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     "suppressed_complaint": _("The address is suppressed: its owner marked a letter as spam."),
     "suppressed_unsubscribe": _("The address is suppressed: its owner unsubscribed."),
     "suppressed_manual": _("The address is suppressed: an author or operator blocked it."),
+    "suppressed_by_import": _("The address is suppressed: an earlier import said so."),
     "suppressed_blocked": _("The address is suppressed: another newsletter service blocked it."),
     "erased": _("This reader had their data erased. Only they can sign up again."),
     "confirmed_here": _(

@@ -245,6 +245,8 @@ def _imported(params: Params) -> ActivitySentence:
     if "statement" in params:
         text = _("{who} imported {thing}. How the readers consented: {statement}")
         return _said(text, statement=params["statement"])
+    if params.get("added") == 0:
+        return _said(_("{who} imported {thing}. It adds no readers."))
     return _said(_("{who} imported {thing}. Each reader is asked to confirm."))
 
 

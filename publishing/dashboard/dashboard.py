@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -172,7 +172,8 @@ def _todo_of_sending(viewer: Viewer, statuses: Sequence[EditionStatus]) -> TodoL
 def _todo_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bool) -> TodoList:
     todo = TodoList()
     if viewer.manages:
-        checked = SubscriberImport.objects.filter(state=SubscriberImport.State.CHECKED)
+        brings = Q(added__gt=0) | Q(known__gt=0) | Q(skipped__gt=0)
+        checked = SubscriberImport.objects.filter(brings, state=SubscriberImport.State.CHECKED)
         shown = [
             {"record": one, "sentence": status_sentence(one)}
             for one in checked.order_by("pk")[:SHOWN]

@@ -22,12 +22,14 @@ from publishing.models import Draft, Issue, MovedIssue, UploadedImage
 from publishing.progress.edition_progress import counts_of
 from publishing.progress.outcomes_csv import copies_csv
 from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
+from subscribers.consent import consent_details
 from subscribers.desk.readers_csv import tags_as_json
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
 from subscribers.models import (
     ConsentRecord,
     ConsentWording,
+    ReaderFieldDefinition,
     Subscriber,
     SubscriberImport,
     Suppression,
@@ -75,7 +77,8 @@ def archive_files() -> Iterator[ArchiveFile]:
     yield counted("lifted-suppressions.csv", _suppressions(lifted=True))
     yield counted("imports.csv", _imports())
     yield _json("consent-wordings.json", {w.pk: w.text for w in ConsentWording.objects.all()})
-    yield _json("fields.json", [_field(each) for each in load_own_fields()])
+    fields = ReaderFieldDefinition.objects.order_by("position")
+    yield _json("fields.json", [model_to_dict(one) for one in fields])
     yield _json("tags.json", [model_to_dict(tag) for tag in Tag.objects.order_by("id")])
     yield _json("newsletter.json", model_to_dict(Newsletter.objects.get_current()))
     keys = dict(MovedIssue.objects.values_list("issue_id", "key"))
@@ -128,14 +131,18 @@ def _readers() -> Iterator[str]:
 def _newest_consent() -> ArraySubquery:
     """Select what an import of this archive notes about a reader's consent."""
     records = ConsentRecord.objects.filter(subscriber_id=OuterRef("pk")).order_by("-id")
-    columns = {name: name for name in ("at", "act", "how", "network")}
+    columns = {name: name for name in ("at", "act", "how", "network", "detail")}
     return ArraySubquery(records.values(record=JSONObject(**columns))[:HISTORY])
 
 
 def _note(records: Sequence[Mapping[str, str]]) -> str:
-    """Write records in a line, the oldest first: “2026-03-12 confirmed link”."""
-    notes = [[one["at"][:10], one["act"], one["how"], one["network"]] for one in records]
-    return "; ".join(" ".join(filter(None, note)) for note in reversed(notes))
+    """Write records in a line, the newest first: “2026-03-12 confirmed link”."""
+    notes = []
+    for one in records:
+        words = (one["at"][:10], one["act"], one["how"], one["network"])
+        detail = consent_details.sentence_of(one["detail"])
+        notes.append(" ".join(filter(None, (*words, f"({detail})" if detail else ""))))
+    return "; ".join(notes)
 
 
 def _consent() -> Iterator[str]:
@@ -204,10 +211,6 @@ def _deliveries(edition: Edition, held_until: datetime | None) -> Iterator[str]:
         yield from copies_csv(every_copy(edition.pk, ALL), held_until, edition.merge_fields)
     except CopiesDroppedError as error:
         yield csv_line(str(error))
-
-
-def _field(field: Any) -> dict[str, Any]:
-    return {"key": field.name, "label": str(field.label), "fallback": field.fallback}
 
 
 def _by_id(rows: QuerySet[Row]) -> Iterator[Row]:

@@ -179,8 +179,8 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
         if not accept_upload.start_import(import_id, stated):
             sentence = f"Only a checked file can be imported. {status_sentence(record)}"
             raise ProblemError(ProblemType.NOT_NOW, sentence)
-        record = _named(import_id)
-        record_import_activity("import", caller.user.pk, record)
+        added, record = record.added, _named(import_id)
+        record_import_activity("import", caller.user.pk, record, added=added)
         return json_response(
             Import(**_import_fields(record)), url=reverse("api:import", args=[import_id])
         )

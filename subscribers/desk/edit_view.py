@@ -114,5 +114,5 @@ def correct(request: HttpRequest, reader: int) -> HttpResponse:
 
 def _added_sentence(reader: Subscriber) -> str:
     if reader.state == Subscriber.State.CONFIRMED:
-        return _("Added. The reader gets every letter from now on.")
+        return _("Added. The reader gets letters from now on.")
     return _("Added. Homing sends a confirmation email. Letters follow once the reader confirms.")

@@ -24,7 +24,7 @@ _SENTENCES: Mapping[str, StrPromise] = {
     State.PENDING: gettext_lazy(
         "Not confirmed yet. The reader gets no letters until they confirm by email."
     ),
-    State.CONFIRMED: gettext_lazy("Confirmed. The reader gets every letter."),
+    State.CONFIRMED: gettext_lazy("Confirmed. The reader gets letters."),
     State.UNSUBSCRIBED: gettext_lazy(
         "Unsubscribed. The reader gets no letters. Only they can resubscribe."
     ),

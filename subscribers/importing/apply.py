@@ -105,7 +105,9 @@ SKIP_UNMAILABLE = """
               CASE WHEN subscriber.state IN ('unsubscribed', 'bounced', 'complained')
                    THEN 'reader_' || subscriber.state
                    WHEN suppression.origin = 'import' AND suppression.reason = 'manual'
-                   THEN 'suppressed_blocked' ELSE 'suppressed_' || suppression.reason END
+                   THEN 'suppressed_blocked'
+                   WHEN suppression.origin = 'import' THEN 'suppressed_by_import'
+                   ELSE 'suppressed_' || suppression.reason END
     )
     INSERT INTO import_skipped SELECT * FROM gone
 """

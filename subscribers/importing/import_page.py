@@ -45,6 +45,7 @@ SYMBOLS: Mapping[str, tuple[str, str]] = {
     State.WAITING: ("waiting", ""),
 }
 # Short forms of the sentences in refusal_sentences.py, by code.
+FILE_REASON = "file_"
 SKIPPED_IN_SHORT: Mapping[str, StrPromise] = {
     "reader_unsubscribed": gettext_lazy("unsubscribed: {n}"),
     "reader_bounced": gettext_lazy("bounced: {n}"),
@@ -53,6 +54,7 @@ SKIPPED_IN_SHORT: Mapping[str, StrPromise] = {
     "suppressed_complaint": gettext_lazy("suppressed after a complaint: {n}"),
     "suppressed_unsubscribe": gettext_lazy("unsubscribed on the mail provider’s page: {n}"),
     "suppressed_manual": gettext_lazy("blocked by an author or operator: {n}"),
+    "suppressed_by_import": gettext_lazy("suppressed by an earlier import: {n}"),
     "suppressed_blocked": gettext_lazy("blocked by another newsletter service: {n}"),
     "erased": gettext_lazy("erased: {n}"),
     "confirmed_here": gettext_lazy(
@@ -122,7 +124,10 @@ def _checked_rows(record: SubscriberImport) -> list[str]:
     rejected = ngettext(
         "{n} row would be rejected.", "{n} rows would be rejected.", record.rejected
     )
-    return _counts(record, added, rejected)
+    suppressed = ngettext(
+        "{n} address would be suppressed.", "{n} addresses would be suppressed.", _gone(record)
+    )
+    return _counts(record, added, suppressed, rejected)
 
 
 def _imported_rows(record: SubscriberImport) -> list[str]:
@@ -130,14 +135,23 @@ def _imported_rows(record: SubscriberImport) -> list[str]:
         "{added} of {rows} row was added.", "{added} of {rows} rows were added.", record.rows
     )
     rejected = ngettext("{n} row was rejected.", "{n} rows were rejected.", record.rejected)
-    return _counts(record, added, rejected)
+    suppressed = ngettext(
+        "{n} address was suppressed.", "{n} addresses were suppressed.", _gone(record)
+    )
+    return _counts(record, added, suppressed, rejected)
 
 
-def _counts(record: SubscriberImport, added: str, rejected: str) -> list[str]:
-    sentence = added.format(added=digits(record.added), rows=digits(record.rows))
-    if not record.rejected:
-        return [sentence]
-    return [sentence, rejected.format(n=digits(record.rejected))]
+def _counts(record: SubscriberImport, added: str, suppressed: str, rejected: str) -> list[str]:
+    found = [added.format(added=digits(record.added), rows=digits(record.rows))]
+    for sentence, count in ((suppressed, _gone(record)), (rejected, record.rejected)):
+        found += [sentence.format(n=digits(count))] if count else []
+    return found
+
+
+def _gone(record: SubscriberImport) -> int:
+    """Count the rows that suppress an address."""
+    because = record.skipped_because.items()
+    return sum(count for code, count in because if code.startswith(FILE_REASON))
 
 
 def _rows_before_refusal(record: SubscriberImport) -> list[str]:

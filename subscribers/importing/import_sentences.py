@@ -80,8 +80,19 @@ def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
         "unused": unused_sentence(read_as),
         "examples": read_as.examples,
         "encoding_warning": str(ENCODING_WARNINGS.get(read_as.encoding_warning, "")),
-        "hidden": str(HIDDEN.get(read_as.hidden, "")),
+        "hidden": " ".join(filter(None, (str(HIDDEN.get(read_as.hidden, "")), _doubts(read_as)))),
     }
+
+
+def _doubts(read_as: Description) -> str:
+    """Warn about statuses that are not read; empty if all are."""
+    if not read_as.doubts:
+        return ""
+    sentence = _(
+        "{columns} has statuses that are not read. A reader who is not subscribed there is added "
+        "as pending and asked to confirm."
+    )
+    return sentence.format(columns=", ".join(map(_column, read_as.doubts)))
 
 
 def format_sentence(read_as: Description) -> str:
@@ -98,7 +109,7 @@ def columns_sentence(read_as: Description) -> str:
     parts = [_("Address: {column}").format(column=_column(read_as.address_column))]
     if NAME.name not in {name for name, columns in read_as.field_columns.items() if columns}:
         parts.append(_("Name: none"))
-    labels = {NAME.name: NAME.label, **OTHER_COLUMNS}
+    labels = {**read_as.field_labels, NAME.name: NAME.label, **OTHER_COLUMNS}
     for name, columns in (*read_as.field_columns.items(), *read_as.other_columns.items()):
         if columns:
             parts.append(f"{labels.get(name, name)}: {', '.join(map(_column, columns))}")

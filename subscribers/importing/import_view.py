@@ -144,7 +144,8 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
             welcome=bool(request.POST.get("welcome")),
         )
         if accept_upload.start_import(import_id, stated):
-            record_import_activity("import", user_id_of(request), _import_or_404(import_id))
+            started = _import_or_404(import_id)
+            record_import_activity("import", user_id_of(request), started, added=record.added)
     return see_other(reverse("readers:import", args=[import_id]))
 
 

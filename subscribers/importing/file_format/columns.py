@@ -39,6 +39,7 @@ Mapping = tuple[tuple[str, str], ...]
 Fields = Sequence[ReaderField]  # the name first, then the author's own
 EMAIL, STATUS, IGNORED = "email", "status", "-"
 TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "consent")
+_SINCE_AT = OTHERS.index(SINCE)
 
 
 class Layout(NamedTuple):
@@ -51,13 +52,18 @@ class Layout(NamedTuple):
     fields: tuple[tuple[int, ...], ...]
     status: StatusRule | None = None
     others: tuple[tuple[int, ...], ...] = ()  # of `OTHERS`; empty if the file has none of them
+    day_first: bool | None = None  # in dates of sign-up
 
     def others_in(self, row: Sequence[str]) -> tuple[str, ...]:
-        """Return the first cell with a value for each of `OTHERS`."""
-        return tuple(
+        """Return the first cell with a value for each of `OTHERS`; a date in ISO 8601."""
+        cells = [
             next((row[at] for at in columns if at < len(row) and row[at].strip()), "")
             for columns in self.others
-        )
+        ]
+        if cells and cells[_SINCE_AT]:
+            since = status.read_date(cells[_SINCE_AT], day_first=self.day_first)
+            cells[_SINCE_AT] = since.isoformat() if since else ""
+        return tuple(cells)
 
     def values_in(self, row: Sequence[str]) -> tuple[str, ...]:
         return tuple(
@@ -213,6 +219,7 @@ def layout_of(
         tuple(found[field.name] for field in fields),
         rule,
         tuple(tuple(others[other]) for other in OTHERS) if any(others.values()) else (),
+        status.is_day_first(value for at in others[SINCE] for value in _values(sample, at)),
     )
 
 

@@ -12,9 +12,9 @@ from subscribers.importing.file_format.status import MAILCHIMP_EXPORT
 
 _ZIP = b"PK\x03\x04"
 _LISTS = (".csv", ".tsv", ".txt")
-# The readers of a Homing come before the addresses that must not be mailed.
+# The addresses that must not be mailed come first.
 HOMING_MARK = "homing.json"
-_HOMING = ("readers.csv", "suppressions.csv")
+_HOMING = ("suppressions.csv", "readers.csv")
 _SUBSTACK_LIST = re.compile(r"email_list\b.*\.csv", re.IGNORECASE)
 _OF_ISSUES = re.compile(r"(posts|emails)\.csv|.*\.(delivers|opens)\.csv", re.IGNORECASE)
 _MOST_NAMED, _LONGEST_NAME = 5, 60

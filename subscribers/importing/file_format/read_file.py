@@ -78,6 +78,8 @@ class Description:
     status_columns: Sequence[str] = ()
     hidden: str = ""
     other_columns: Map[str, Sequence[str]] = field(default_factory=dict)
+    doubts: Sequence[str] = ()  # columns of statuses that are not read as statuses
+    field_labels: Map[str, str] = field(default_factory=dict)
     # The first columns: the name, what it is read as (empty for nothing), and some of its values.
     columns: Sequence[tuple[str, str, Sequence[str]]] = ()
 
@@ -278,6 +280,10 @@ class ReaderFile:
                 if columns
             },
             columns=self._columns(layout, below),
+            doubts=[
+                _column_name(layout, one.column) for one in (status.left_out if status else ())
+            ],
+            field_labels={one.name: str(one.label) for one in self.fields},
         )
 
     def _columns(

@@ -5,7 +5,7 @@ The gravest status counts. A row without a status is unconfirmed, because silenc
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -199,6 +199,7 @@ _TIME = re.compile(
 )
 _UNREADABLE_DATE = datetime(9999, 12, 31, tzinfo=UTC)
 _NO_DATE = re.compile(r"000[01]-.*|-|null|none", re.I)
+MONTHS = 12
 _SHOWN = 60  # characters of an unknown value
 
 
@@ -288,31 +289,52 @@ def _left_at(gravest: Status, found: Sequence[tuple[Verdict, str]]) -> datetime 
     return max(dates)[1] if dates else None
 
 
-def read_date(value: str) -> datetime | None:
-    """Return the date in a cell as `_date_in` does; None if there is none."""
-    found = None if _NO_DATE.fullmatch(value.strip()) else _date_in(value)
-    return None if found == _UNREADABLE_DATE else found
+def read_date(value: str, *, day_first: bool | None = None) -> datetime | None:
+    """
+    Return the one date that a cell can mean, in UTC; None if there is not one.
+
+    `day_first` tells 3/4 from 4/3. A reader's date of sign-up must not be a guess.
+    """
+    if _NO_DATE.fullmatch(value.strip()):
+        return None
+    found = set(_dates_in(value, day_first))
+    return found.pop() if len(found) == 1 else None
+
+
+def is_day_first(values: Iterable[str]) -> bool | None:
+    """Whether dates such as 13/4/2023 have the day first; None if no value shows it."""
+    for value in values:
+        date = _DATE.match(value.strip())
+        if date is not None and not date[1] and date[5] != ".":
+            first, second = int(date[4]), int(date[6])
+            if (first > MONTHS) != (second > MONTHS):
+                return first > MONTHS
+    return None
 
 
 def _date_in(value: str) -> datetime | None:
-    """Parse the date at the start of a value, in UTC unless it names an offset.
+    """Return the latest date that a value can mean; None if it begins with no date."""
+    if _DATE.match(value.strip()) is None:
+        return None
+    return max(_dates_in(value), default=_UNREADABLE_DATE)
 
-    If day and month are ambiguous, return the later date.
-    """
+
+def _dates_in(value: str, day_first: bool | None = None) -> list[datetime]:
+    """Return what the date at the start of a value can mean, in UTC by default."""
     value = value.strip()
     date = _DATE.match(value)
-    if date is None:
-        return None
-    time = _TIME.fullmatch(value, date.end())
+    time = _TIME.fullmatch(value, date.end()) if date else None
+    if date is None or time is None:
+        return []
     year, month, day, first, separator, second, short_year = date.groups()
     readings = [(year, month, day)]
     if not year:
         year = f"20{short_year}" if len(short_year) == 2 else short_year
-        readings = [(year, second, first)]
-        if separator != ".":
-            readings.append((year, first, second))
-    found = [at for reading in readings if time and (at := _moment(reading, time)) is not None]
-    return max(found, default=_UNREADABLE_DATE)
+        by_order = {True: (year, second, first), False: (year, first, second)}
+        readings = [by_order[order] for order in (True, False) if day_first in (order, None)]
+        if separator == ".":
+            readings = [by_order[True]]
+    return [at for reading in readings if (at := _moment(reading, time)) is not None]
 
 
 def _moment(date: tuple[str, str, str], time: re.Match[str]) -> datetime | None:

@@ -11,7 +11,7 @@ from subscribers.fields.reader_values import read_value
 from subscribers.importing.file_format.columns import Fields
 from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.records import BadRow, excerpt
-from subscribers.importing.file_format.status import RowStatus, read_date
+from subscribers.importing.file_format.status import RowStatus
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.models import RejectedRow
 from subscribers.refusal_sentences import InputRefusal, refuse
@@ -79,7 +79,10 @@ def _with_others(reader: Candidate, others: tuple[str, ...]) -> Candidate | Reje
         return excluded(reader.line, reader.email, left)
     consent = CONTROL_CHARACTERS.sub(" ", _unguarded(consent)).strip()[:LONGEST_CONSENT]
     return reader._replace(
-        tags=tags, left_topics=left, since=read_date(since), consent=" ".join(consent.split())
+        tags=tags,
+        left_topics=left,
+        since=datetime.fromisoformat(since) if since else None,
+        consent=" ".join(consent.split()),
     )
 
 

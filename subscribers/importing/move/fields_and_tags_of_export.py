@@ -54,7 +54,9 @@ def _add_fields(fields: list[dict[str, Any]], by: uuid.UUID | None) -> list[str]
     known = set(ReaderFieldDefinition.objects.values_list("key", flat=True))
     added = []
     for one in fields:
-        form = FieldForm({name: one.get(name, "") for name in ("key", "label", "fallback")})
+        form = FieldForm(
+            {name: one.get(name, "") for name in ("key", "label", "fallback", "on_form")}
+        )
         if one.get("key") not in known and form.is_valid():
             field = form.save(commit=False)
             if add_field(field, by):

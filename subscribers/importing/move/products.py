@@ -59,7 +59,10 @@ PRODUCTS: Sequence[Product] = (
             (FILE, "cleaned_…", Status.BOUNCED),
             (FILE, "nonsubscribed_…, sms_only_…", REJECTED),
         ),
-        _("Names, tags, the date of confirmation or sign-up, and other columns as fields."),
+        _(
+            "Names, tags, the date of confirmation or sign-up, and other columns if you choose a "
+            "field for them."
+        ),
         _("Contacts who are not confirmed yet or were archived."),
     ),
     Product(
@@ -125,7 +128,7 @@ PRODUCTS: Sequence[Product] = (
             ("status", "inactive", Status.UNSUBSCRIBED),
             ("status", "invalid", Status.BOUNCED),
         ),
-        _("Names, tags, the date of sign-up, and your own columns as fields."),
+        _("Names, tags, the date of sign-up, and your own columns if you choose a field for them."),
         _("Nobody, as far as we know. A date in unsubscribed_at counts more than the status."),
     ),
     Product(
@@ -143,7 +146,10 @@ PRODUCTS: Sequence[Product] = (
             ("state", "bounced", Status.BOUNCED),
             ("state", "complained", Status.COMPLAINED),
         ),
-        _("First names, tags, the date of sign-up, and your own columns as fields."),
+        _(
+            "First names, tags, the date of sign-up, and your own columns if you choose a field "
+            "for them."
+        ),
         _("Everyone in a state that you did not select. Without states, all readers are pending."),
     ),
     Product(

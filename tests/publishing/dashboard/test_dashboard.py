@@ -215,9 +215,10 @@ def test_the_headline_counts_all_things_to_do(
     for number in range(7):
         Draft.objects.create(title=f"Moth {number}", letter="Dear all")
     Draft.objects.create(title="One of one's own", letter="Dear all", saved_by=window.author)
-    SubscriberImportFactory(
-        state="checked", confirmed=False, finished_at=None, checked_at=timezone.now()
-    )
+    checked = {"state": "checked", "confirmed": False, "finished_at": None}
+    # Nothing can be imported from the second one.
+    SubscriberImportFactory(**checked, checked_at=timezone.now(), rows=1, added=1)
+    SubscriberImportFactory(**checked, checked_at=timezone.now(), rows=1, rejected=1)
     for title in ("Herons", "Swifts"):
         edition = publish_one(title)
         for about in "12":

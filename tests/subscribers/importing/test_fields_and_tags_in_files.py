@@ -51,7 +51,7 @@ class TestFields:
     ) -> None:
         printed = import_rows("ada@x.org, York ", "bob@x.org,", header=f"email,{header}")
         assert groups() == {"ada@x.org": ({"city": "York"}, []), "bob@x.org": ({}, [])}
-        assert f"city: “{header.strip()}”" in printed.text
+        assert f"Home town: “{header.strip()}”" in printed.text
 
     def test_a_mapped_column_needs_no_header(
         self, import_rows: ImportRows, city: ReaderFieldDefinition
@@ -186,6 +186,23 @@ class TestSignUpDates:
             "Consent given elsewhere, stated by an operator on the command line: Signed list; "
             "Signed up there on 2021-03-04, according to the file"
         )
+
+    @pytest.mark.parametrize(
+        ("others", "since"),
+        [
+            (["13/04/2023"], "2023-01-10"),
+            (["04/13/2023"], "2023-10-01"),
+            (["4.5.2023"], None),
+        ],
+    )
+    def test_day_and_month_are_read_alike_in_all_rows(
+        self, import_rows: ImportRows, others: list[str], since: str | None
+    ) -> None:
+        rows = [f"reader{row}@x.org,{date}" for row, date in enumerate(others)]
+        import_rows("ada@x.org,10/01/2023", *rows, header="email,joined", options=CONFIRMED)
+        record = ConsentRecord.objects.get(subscriber_id=Subscriber.objects.get(email="ada@x.org"))
+        assert ("Signed up there on" in record.detail) is (since is not None)
+        assert since is None or since in record.detail
 
     def test_a_note_on_consent_is_on_record(self, import_rows: ImportRows) -> None:
         import_rows(

@@ -40,7 +40,7 @@ def zipped(files: dict[str, str], header: str = "Email Address,LEID,EUID") -> by
             ["x/posts.csv", "x/posts/1.delivers.csv", "x/email_list.swifts.csv"],
             ["x/email_list.swifts.csv"],
         ),
-        (["homing.json", "suppressions.csv", "readers.csv", "consent.csv"], ["readers.csv"]),
+        (["homing.json", "readers.csv", "suppressions.csv", "consent.csv"], ["suppressions.csv"]),
         (["README.txt", "members.csv"], ["members.csv"]),
         (["posts.csv", "list.TXT"], ["list.TXT"]),
         (["xl/workbook.xml"], "file_is_zip"),

@@ -34,7 +34,7 @@ def export(tmp_path: Path) -> Path:
     ada = SubscriberFactory(
         email="ada@x.org", name="=Ada", fields={"city": "York, UK"}, tags=[vip], declined=[walks]
     )
-    record_consent(ada.pk, "asked", "form", request=1)
+    record_consent(ada.pk, "asked", "form", request=1, detail="On paper")
     record_consent(ada.pk, "confirmed", "link", request=1, network="192.0.2.0/24")
     for state in ("pending", "unsubscribed", "bounced", "complained"):
         SubscriberFactory(email=f"{state}@x.org", state=state)
@@ -62,7 +62,9 @@ def check_that_all_is_here() -> None:
     assert ada.confirmed_at == SOME_DAY
     detail = ConsentRecord.objects.get(subscriber=ada).detail
     day = r"\d{4}-\d\d-\d\d"
-    assert re.search(rf"; {day} asked form; {day} confirmed link 192\.0\.2\.0/24$", detail)
+    assert re.search(
+        rf"; {day} confirmed link 192\.0\.2\.0/24; {day} asked form \(On paper\)$", detail
+    )
     assert Subscriber.objects.get(email="pending@x.org").state == "pending"
     assert Subscriber.objects.count() == 2
     suppressed = dict(Suppression.objects.values_list("address_key", "reason"))
