@@ -288,7 +288,7 @@ def test_the_page_takes_an_export_and_shows_the_report(window: WindowOf) -> None
     export = io.BytesIO(substack("<p>Hi</p>", {"post_id": "7.x", "audience": "only_paid"}))
     export.name = "substack.zip"
     assert window.post(PAGE, file=export).status == 303
-    assert "queued for a worker" in window.get(PAGE).words
+    assert "waiting for a worker" in window.get(PAGE).words
     assert run.run_next_move(lambda: False)
     words = window.get(PAGE).words
     assert "1 issue was moved in." in words

@@ -217,8 +217,11 @@ a Mailchimp reader who reported spam has complained
     _status_column: if «product.name == _MAILCHIMP and word.startswith("unsubreason") → False»:
     test_all_readers_arrive_with_status_tags_and_date[mailchimp]
 an empty date of sign-up is not the year 1
-    read_date: None if «_NO_DATE.fullmatch(value.strip()) → False»
+    read_date: if «_NO_DATE.fullmatch(value.strip()) → False»:
     test_a_date_is_on_record
+a date of sign-up with two readings is left out
+    read_date: return found.pop() if «len(found) == 1 → found» else None
+    test_day_and_month_are_read_alike_in_all_rows
 a reader unconfirmed in the file is asked, whatever is stated
     ADD: %(confirmed)s «AND status IS DISTINCT FROM 'unconfirmed'») AS _
     test_only_unconfirmed_readers_are_asked
@@ -346,9 +349,8 @@ users without permission for readers cannot discard a file
     discard_import: «@may_manage_readers» @require_POST def discard_import(
     test_each_page_is_open_only_to_its_groups[readers:discard]
 the admin's log has the user who imported
-    decide_import: «record_import_activity("import", user_id_of(request),
-        _import_or_404(import_id)) →
-        pass»
+    decide_import: «record_import_activity("import", user_id_of(request), started,
+        added=record.added) → pass»
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
 
 # --- Unused files ---
