@@ -301,6 +301,7 @@ def test_failed_search_by_key_proves_nothing(newsroom: Newsroom) -> None:
     newsroom.step()
     (asked,) = [batch for batch in newsroom.batches(edition) if batch.unknown]
     assert (asked.lookups, asked.deferrals) == (0, 1)
+    assert asked.reason.code != ReasonCode.NOT_FOUND_YET
 
 
 @pytest.mark.parametrize("counted", [True, False], ids=["counted", "not counted"])

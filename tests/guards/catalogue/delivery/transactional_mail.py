@@ -19,7 +19,7 @@ a sign-up's mail goes before every newsletter
     AHEAD_OF_ALL: AHEAD_OF_ALL = «0 → 1_000_000»
     test_confirmations_go_before_a_huge_newsletter
 an import's mails alternate with a newsletter
-    request_mail: «place if ahead else place + → 0 if ahead else 0 *» number
+    _insert_copies: «place if ahead else place + → 0 if ahead else 0 *» number
     test_imported_requests_alternate_with_a_letter
 mail requeued for a held-back edition starts no call
     start: if «control != "running" → False»:

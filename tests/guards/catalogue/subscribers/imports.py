@@ -82,7 +82,7 @@ the database itself holds: one import per content
     sql: DROP INDEX one_import_per_content
     test_the_same_content_is_imported_once
 the same content again leads to the first import
-    import_file: ().filter(content_hash=file.import_hash«→ , filename=path.name»).first()
+    import_file: ().filter(content_hash=file.import_hash«→ , filename=name»).first()
     test_the_same_content_returns_the_first_report
 a finished import does not start again
     start_import: filter(pk=import_id«, state__in=from_states»).update(
@@ -205,7 +205,7 @@ a row with too many columns still counts as unsubscribed
     ReaderFile.rows: if «isinstance(row_status, RowStatus) and row_status.status.is_gone → False»:
     test_a_row_with_a_gone_status_needs_only_an_address
 an unreadable date does not keep a reader subscribed
-    _date_in: return max(found, default=«_UNREADABLE_DATE → None»)
+    _date_in: return max(_dates_in(value), default=«_UNREADABLE_DATE → None»)
     test_a_date_is_read_in_many_forms
 a renamed Mailchimp file is no consent
     _product_of: silence=_RENAMED if is_dated else Status.«UNCONFIRMED → SUBSCRIBED»
