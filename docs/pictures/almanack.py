@@ -79,3 +79,11 @@ WELCOME = (
     "Welcome to the lane, {{ name|reader }}",
     "Dear {{ name|reader }}, you will hear from me on Thursday.",
 )
+# As Beehiiv exports readers.
+ELSEWHERE = (
+    "email,status,created_at,tier,unsubscribed_at,tags,Home town\n"
+    "alma.weir@orchard.example.org,active,2021-03-04T08:30:00Z,free,,Friends,Nether Wick\n"
+    "bede.lock@orchard.example.org,active,2022-06-12T17:05:00Z,free,,,Weir\n"
+    "cora.mill@orchard.example.org,inactive,2020-11-20T12:00:00Z,free,2023-01-09T07:45:00Z,,Weir\n"
+    "dov.barge@orchard.example.org,pending,2023-02-02T19:20:00Z,free,,Friends,\n"
+)

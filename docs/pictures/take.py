@@ -25,6 +25,7 @@ ROOT = FOLDER.parent.parent
 sys.path[:0] = [str(ROOT), str(FOLDER)]
 from almanack import (  # noqa: E402
     AUTHOR,
+    ELSEWHERE,
     FIELDS,
     LETTER,
     NEWSLETTER,
@@ -239,7 +240,7 @@ def take(services: Services, chromium: Browser, into: Path) -> None:
 
 
 def take_groups(page: Page, picture: Callable[..., None], services: Services) -> None:
-    """Take the pages about fields, tags, the welcome letter and moving out."""
+    """Take the pages about groups, the welcome letter, and moving out and in."""
     tag, draft = group_readers(services)
     page.goto("/admin/newsletters/settings/?count")
     picture("settings", whole=True)
@@ -254,6 +255,14 @@ def take_groups(page: Page, picture: Callable[..., None], services: Services) ->
     picture("welcome")
     page.goto("/admin/newsletters/download/")
     picture("download")
+    page.goto("/admin/newsletters/move/?from=beehiiv")
+    picture("move", whole=True)
+    page.get_by_label("Exported file").set_input_files(
+        {"name": "readers.csv", "mimeType": "text/csv", "buffer": ELSEWHERE.encode()}
+    )
+    page.get_by_role("button", name="Upload and check").click()
+    page.get_by_role("heading", name="Columns").wait_for()
+    picture("import-check", whole=True)
 
 
 def group_readers(services: Services) -> tuple[int, str]:

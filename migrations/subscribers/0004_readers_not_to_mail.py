@@ -36,7 +36,7 @@ BEGIN
                OR EXISTS (SELECT FROM suppression
                           WHERE address_key = subscriber.email_key AND lifted_at IS NULL
                           OFFSET 0)
-               OR (p_tags IS NOT NULL AND subscriber.declined && p_tags
+               OR (p_tags IS NOT NULL AND subscriber.left_topics && p_tags
                    AND NOT subscriber.tags && p_tags);
     ELSIF p_kind <> 'test' THEN
         RETURN QUERY

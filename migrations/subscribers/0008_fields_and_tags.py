@@ -17,13 +17,13 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 ALTER TABLE subscriber ADD CONSTRAINT the_fields_of_a_subscriber_are_sound
     CHECK (fields = '{}' OR reader_fields_are_sound(fields)) NOT VALID;
-ALTER TABLE subscriber ADD CONSTRAINT a_declined_topic_is_no_tag
-    CHECK (NOT tags && declined) NOT VALID;
+ALTER TABLE subscriber ADD CONSTRAINT a_left_topic_is_no_tag
+    CHECK (NOT tags && left_topics) NOT VALID;
 
-CREATE FUNCTION tags_with(tags integer[], declined integer[], added integer[]) RETURNS integer[]
+CREATE FUNCTION tags_with(tags integer[], left_topics integer[], added integer[]) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(array_agg(DISTINCT tag ORDER BY tag), '{}')
-    FROM unnest(tags || added) AS tag WHERE tag <> ALL (declined)
+    FROM unnest(tags || added) AS tag WHERE tag <> ALL (left_topics)
 $$;
 CREATE FUNCTION tags_without(tags integer[], removed integer[]) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -33,7 +33,7 @@ $$;
 """
 UNDO = """
 ALTER TABLE subscriber DROP CONSTRAINT the_fields_of_a_subscriber_are_sound,
-                       DROP CONSTRAINT a_declined_topic_is_no_tag;
+                       DROP CONSTRAINT a_left_topic_is_no_tag;
 DROP FUNCTION reader_fields_are_sound, tags_with, tags_without;
 """
 
@@ -46,7 +46,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name="subscriber",
-            name="declined",
+            name="left_topics",
             field=django.contrib.postgres.fields.ArrayField(
                 base_field=models.IntegerField(), db_default=[], default=list, size=None
             ),

@@ -3,7 +3,7 @@
 from django.db import migrations, models
 
 # Nothing but a change of these columns moves the time, and nothing clears it.
-EDITED = ("email", "name", "fields", "tags", "declined", "state", "edited_at")
+EDITED = ("email", "name", "fields", "tags", "left_topics", "state", "edited_at")
 TRIGGER = f"""
 CREATE FUNCTION subscriber_is_edited() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name="RemovedGroup",
+            name="DeletedFieldOrTag",
             fields=[
                 ("id", models.BigAutoField(primary_key=True, serialize=False)),
                 (
@@ -21,10 +21,12 @@ class Migration(migrations.Migration):
                 ("after", models.BigIntegerField(db_default=0, default=0)),
             ],
             options={
-                "db_table": "removed_group",
+                "db_table": "deleted_field_or_tag",
                 "default_permissions": (),
                 "constraints": [
-                    models.UniqueConstraint(fields=("kind", "key"), name="a_group_is_removed_once")
+                    models.UniqueConstraint(
+                        fields=("kind", "key"), name="a_field_or_tag_is_deleted_once"
+                    )
                 ],
             },
         ),

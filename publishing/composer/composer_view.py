@@ -208,7 +208,7 @@ def composer_page(
             "with_tags": fields.with_tags,
             "without_tags": fields.without_tags,
             "goes_to": fields.goes_to,
-            "choices": audience_choices(plan, everyone),
+            "choices": audience_choices(plan),
             "sender": settings.FROM_EMAIL,
             "merge_fields": _offered_fields(),
             "previews": PREVIEWS,

@@ -271,17 +271,17 @@ class AudienceChoice:
     hint: str = ""
 
 
-def audience_choices(plan: VersionPlan | None, everyone: int) -> list[AudienceChoice]:
+def audience_choices(plan: VersionPlan | None) -> list[AudienceChoice]:
     """Return the audiences that this version can have.
 
     Without a plan, those of a new issue.
     """
-    to_everyone = AudienceChoice(
-        EVERYONE,
-        ngettext(
-            "Everyone: {n} confirmed reader", "Everyone: {n} confirmed readers", everyone
-        ).format(n=digits(everyone)),
-    )
+    to_everyone = AudienceChoice(EVERYONE, _("Everyone"))
+    if plan is not None:
+        counted = ngettext(
+            "Everyone: {n} confirmed reader", "Everyone: {n} confirmed readers", plan.everyone
+        )
+        to_everyone = replace(to_everyone, label=counted.format(n=digits(plan.everyone)))
     to_nobody = AudienceChoice(
         NOBODY,
         _("Nobody: archive only"),

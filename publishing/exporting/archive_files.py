@@ -102,7 +102,7 @@ def _readme() -> str:
         "letters and deliveries, drafts and pictures.\n\nTimes are in UTC. In CSV files, a cell "
         "that starts like a formula has an apostrophe before it. homing.json is written last and "
         "has the number of rows of each file, so an archive without it is incomplete.\n\nAnother "
-        "Homing reads this archive on its page “Move from …”.\n"
+        "Homing reads this archive on its page “Move from another service”.\n"
     )
 
 
@@ -121,7 +121,7 @@ def _readers() -> Iterator[str]:
     for reader in _by_id(readers):
         yield csv_line(
             *(reader.email, reader.name, *(reader.fields.get(key, "") for key in keys)),
-            *(tags_as_json(reader.tags, names), tags_as_json(reader.declined, names)),
+            *(tags_as_json(reader.tags, names), tags_as_json(reader.left_topics, names)),
             *(reader.state, reader.suppressed or "", reader.source),
             *(reader.pk, reader.subscriber_import_id or "", _time(reader.created_at)),
             *(_time(reader.confirmed_at), _time(reader.unsubscribed_at), _note(reader.history)),

@@ -164,7 +164,7 @@ def _form_context(request: HttpRequest, form: HtmlForm, key: str) -> dict[str, A
         "writer": sign_writer(request.user),
         "plan": plan,
         "plan_title": plain_title(plan.newest) if plan else "",
-        "choices": audience_choices(plan, plan.everyone) if plan else [],
+        "choices": audience_choices(plan) if plan else [],
         "readers": readers_now(goes_to, choice_of(*tags), plan, everyone),
         "all_tags": tags_by_name(),
         **dict(zip(TAG_FIELDS, tags, strict=True)),

@@ -89,35 +89,34 @@ def upload_import(
     """
     require_key(request)  # before reading a large file
     with uploaded_file(request, filename, CSV) as (file, name):
-        try:
-            with transaction.atomic():
-                add_fields_and_tags(file, get_caller(request).user.pk)
+
+        def work(_: str) -> HttpResponse:
+            caller = get_caller(request)
+            add_fields_and_tags(file, caller.user.pk)
             fields = load_fields()
             mapping = read_mapping(columns, fields)
-            digest = hashlib.file_digest(cast("Any", file), "sha256").hexdigest()
             with ExitStack() as stack:
                 lists = [
                     (stack.enter_context(ReaderFile(content, one, mapping, fields)), content, one)
                     for content, one in stack.enter_context(open_lists(file, name, largest_size()))
                 ]
+                found = [accept_upload.store_for_check(*one, caller.user) for one in lists]
+            for each, is_new in found:
+                if is_new:
+                    record_import_activity("upload", caller.user.pk, each)
+            (record, created), *others = found
+            more = [each.pk for each, _ in others]
+            return json_response(
+                ImportReceived(**_import_fields(record), created=created, more=more),
+                201 if created else 200,
+                url=reverse("api:import", args=[record.pk]),
+                created=created,
+            )
 
-                def work(_: str) -> HttpResponse:
-                    caller = get_caller(request)
-                    found = [accept_upload.store_for_check(*one, caller.user) for one in lists]
-                    for each, is_new in found:
-                        if is_new:
-                            record_import_activity("upload", caller.user.pk, each)
-                    (record, created), *others = found
-                    more = [each.pk for each, _ in others]
-                    return json_response(
-                        ImportReceived(**_import_fields(record), created=created, more=more),
-                        201 if created else 200,
-                        url=reverse("api:import", args=[record.pk]),
-                        created=created,
-                    )
-
-                uploaded = FileDigest("\n".join((name, *columns)), digest)
-                return run_call(request, None, work, files=[uploaded])
+        digest = hashlib.file_digest(cast("Any", file), "sha256").hexdigest()
+        try:
+            uploaded = FileDigest("\n".join((name, *columns)), digest)
+            return run_call(request, None, work, files=[uploaded])
         except UnreadableFileError as error:
             raise field_problem("file", str(error)) from None
 

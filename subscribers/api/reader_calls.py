@@ -15,7 +15,7 @@ from api.schema import BEFORE, LIMIT, DecimalInt, IsoDay, json_response
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.api import scopes, shapes
 from subscribers.api.reader_bodies import address_of, reader_responses, tag_ids_of, values_of
-from subscribers.api.shapes import NewReader, Reader, ReaderAdded, State
+from subscribers.api.shapes import NewReader, Reader, ReaderAdded, ReaderMoved, State
 from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.desk import add_reader as adding
 from subscribers.desk import edit_reader as editing
@@ -24,8 +24,12 @@ from subscribers.desk.reader_actions import ACTIONS
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import SearchTookTooLongError, load_page
 from subscribers.models import Subscriber
-from subscribers.record_activity import record_reader_activity, record_readers_activity
-from subscribers.refusal_sentences import sentence_of
+from subscribers.record_activity import (
+    record_corrected_address,
+    record_reader_activity,
+    record_readers_activity,
+)
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 router = Router(tags=["Readers"], auth=Bearer(scopes.READERS))
 
@@ -70,7 +74,7 @@ def list_readers(
     response={200: Reader, **problem_responses(404, 413, 415)},
     summary="Look a reader up by address",
 )
-def look_up_reader(request: HttpRequest, whom: Body[shapes.ReaderLookup]) -> Reader:
+def look_up_reader(request: HttpRequest, whom: Body[shapes.AddressBody]) -> Reader:
     """Return the reader with this address. It changes nothing, so it needs no key."""
     key = address_of(whom.address).lower()
     reader = Subscriber.objects.select_related("subscriber_import").filter(email_key=key).first()
@@ -166,7 +170,7 @@ def edit_reader(
         found = _named(reader)
         values, tags = values_of(flat, changes.fields), None
         if changes.tags is not None:
-            tags = tag_ids_of(changes.tags, left=found.declined)
+            tags = tag_ids_of(changes.tags, left=found.left_topics)
         done = editing.edit_reader(reader, values, tags) == "saved"
         if done:
             record_reader_activity("edit", get_caller(request).user.pk, reader)
@@ -211,6 +215,33 @@ def export_reader(request: HttpRequest, reader: int) -> HttpResponse:
         raise _nobody()
     record_reader_activity("download_data", get_caller(request).user.pk, reader)
     return HttpResponse(data.as_json(), content_type="application/json")
+
+
+@router.post(
+    "/{int:reader}/new-address/",
+    response={201: ReaderMoved, **problem_responses(404, *CHANGE_STATUSES)},
+    summary="Correct the address of a reader",
+    openapi_extra=KEY_PARAMETER,
+)
+def correct_address(
+    request: HttpRequest, reader: int, new: Body[shapes.AddressBody]
+) -> HttpResponse:
+    """
+    Make a new, pending reader at another address, who gets a confirmation mail.
+
+    The old reader is unsubscribed. Readers who unsubscribed or complained cannot be moved.
+    """
+
+    def work(_: str) -> HttpResponse:
+        _named(reader)
+        moved = adding.correct_address(reader, address_of(new.address))
+        if isinstance(moved, InputRefusal):
+            raise ProblemError(ProblemType.NOT_NOW, sentence_of(moved))
+        record_corrected_address(get_caller(request).user.pk, reader, moved.pk)
+        url = reverse("api:reader", args=[moved.pk])
+        return json_response(ReaderMoved(reader=moved.pk), 201, url=url, created=True)
+
+    return run_call(request, new, work)
 
 
 @router.post(

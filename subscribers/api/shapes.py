@@ -59,8 +59,8 @@ else:
     )
 
 
-class ReaderLookup(RequestBody):
-    """The address to look up. It is in the body, because logs contain URLs."""
+class AddressBody(RequestBody):
+    """An address. It is in the body, because logs contain URLs."""
 
     address: str = Field(min_length=1, max_length=LONGEST_ADDRESS, examples=[ADDRESS])
 
@@ -132,6 +132,12 @@ class ReaderAdded(ResponseBody):
     reader: int | None = Field(examples=[17], description="Their number, if they are on the list.")
     state: State | None
     reason: str = Field(description="The reason for skipping them; empty if they were not skipped.")
+
+
+class ReaderMoved(ResponseBody):
+    """The reader at the new address, which a saved answer must not contain."""
+
+    reader: int = Field(examples=[18])
 
 
 class ReaderActedOn(ResponseBody):

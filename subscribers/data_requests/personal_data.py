@@ -52,7 +52,7 @@ class PersonalData:
     field_labels: Mapping[str, str]
     topics: Sequence[str]
     tags: Sequence[str]
-    declined: Sequence[str]
+    left_topics: Sequence[str]
     state: str
     since: datetime
     known_since: datetime
@@ -96,7 +96,7 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
     dropped = Edition.objects.filter(
         deliveries_dropped_at__isnull=False, published_at__gte=reader.created_at
     )
-    topics, tags, declined = _load_tags(reader)
+    topics, tags, left_topics = _load_tags(reader)
     return PersonalData(
         id=reader.pk,
         address=reader.email,
@@ -105,7 +105,7 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
         field_labels={field.name: str(field.label) for field in load_own_fields()},
         topics=topics,
         tags=tags,
-        declined=declined,
+        left_topics=left_topics,
         state=reader.state,
         since=reader.since,
         known_since=reader.created_at,
@@ -143,14 +143,14 @@ def _columns(row: Subscriber | ConsentRecord) -> dict[str, str]:
 
 def _load_tags(reader: Subscriber) -> tuple[list[str], list[str], list[str]]:
     """Load the names: topics and other tags of the reader, and topics that they left."""
-    tags = Tag.objects.filter(id__in=[*reader.tags, *reader.declined]).order_by("name")
+    tags = Tag.objects.filter(id__in=[*reader.tags, *reader.left_topics]).order_by("name")
     topics: list[str] = []
     others: list[str] = []
-    declined: list[str] = []
+    left_topics: list[str] = []
     for tag in tags:
-        names = declined if tag.pk in reader.declined else topics if tag.is_topic else others
+        names = left_topics if tag.pk in reader.left_topics else topics if tag.is_topic else others
         names.append(tag.name)
-    return topics, others, declined
+    return topics, others, left_topics
 
 
 def _load_consent(reader: Subscriber) -> list[Entry]:

@@ -100,7 +100,7 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
     fields += [(data.field_labels.get(key, key), value) for key, value in data.fields.items()]
     groups = (
         (_("Topics"), data.topics),
-        (_("Topics left"), data.declined),
+        (_("Topics left"), data.left_topics),
         (_("Tags"), data.tags),
     )
     return {

@@ -25,10 +25,10 @@ GONE = (Subscriber.State.UNSUBSCRIBED, Subscriber.State.BOUNCED, Subscriber.Stat
 
 # Not create(): a unique violation would log the address on the server.
 INSERT = f"""
-    INSERT INTO subscriber (email, {FIELD_COLUMNS}, fields, tags, declined, state, source,
+    INSERT INTO subscriber (email, {FIELD_COLUMNS}, fields, tags, left_topics, state, source,
                             confirmed_at)
     SELECT %(email)s, {", ".join(f"%({name})s" for name in FIELD_NAMES)}, %(fields)s,
-           tags_with('{{}}', %(declined)s, %(tags)s), %(declined)s, %(state)s, %(source)s,
+           tags_with('{{}}', %(left_topics)s, %(tags)s), %(left_topics)s, %(state)s, %(source)s,
            CASE WHEN %(state)s = 'confirmed' THEN statement_timestamp() END
     ON CONFLICT (email_key) DO NOTHING
     RETURNING id
@@ -97,7 +97,7 @@ def correct_address(subscriber_id: int, address: str) -> Subscriber | InputRefus
         known = Subscriber.objects.filter(email_key=key).first()
         if reason := skip_reason(known, key):
             return reason
-        values, groups = old.values_of_fields, {"tags": old.tags, "declined": old.declined}
+        values, groups = old.values_of_fields, {"tags": old.tags, "left_topics": old.left_topics}
         state, source = Subscriber.State.PENDING, Source.DESK
         if known is not None:
             return refuse("address_known")
@@ -134,11 +134,11 @@ def _insert(
     state: str,
     source: str,
     tags: Sequence[int],
-    declined: Sequence[int] = (),
+    left_topics: Sequence[int] = (),
 ) -> Subscriber | None:
     """Insert the row; None if another transaction added the reader meanwhile."""
     columns = columns_of({**dict.fromkeys(FIELD_NAMES, ""), **values})
-    columns |= {"fields": Jsonb(columns["fields"]), "tags": [*tags], "declined": [*declined]}
+    columns |= {"fields": Jsonb(columns["fields"]), "tags": [*tags], "left_topics": [*left_topics]}
     with connection.cursor() as cursor:
         cursor.execute(INSERT, {**columns, "email": address, "state": state, "source": source})
         row = cursor.fetchone()

@@ -37,7 +37,7 @@ def edit_reader(
             return "gone"
         if seen not in (None, last_edit(reader)):
             return "changed_meanwhile"
-        chosen = reader.tags if tags is None else lock_tags({*tags} - {*reader.declined})
+        chosen = reader.tags if tags is None else lock_tags({*tags} - {*reader.left_topics})
         columns = {**columns_of({**reader.values_of_fields, **values}), "tags": chosen}
         if all(getattr(reader, name) == value for name, value in columns.items()):
             return "unchanged"

@@ -15,7 +15,7 @@ from subscribers.desk.reader_form import AddForm, AddressForm, EditForm
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.links.see_other import see_other
 from subscribers.models import Subscriber
-from subscribers.record_activity import record_reader_activity
+from subscribers.record_activity import record_corrected_address, record_reader_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 
@@ -95,9 +95,7 @@ def correct(request: HttpRequest, reader: int) -> HttpResponse:
         with transaction.atomic():
             moved = correct_address(reader, form.cleaned_data["email"])
             if not isinstance(moved, InputRefusal):
-                by = user_id_of(request)
-                record_reader_activity("correct_address", by, reader, other=moved.pk)
-                record_reader_activity("add", by, moved.pk)
+                record_corrected_address(user_id_of(request), reader, moved.pk)
         if not isinstance(moved, InputRefusal):
             messages.success(
                 request,

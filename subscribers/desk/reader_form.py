@@ -42,8 +42,8 @@ class EditForm(forms.Form):
             self.fields[field.name] = ReaderValueField(field)
             self.fields[field.name].widget.attrs["autocomplete"] = "off"
         tags = list(Tag.objects.order_by(Lower("name")))
-        declined = set(reader.declined if reader else ())
-        self.left_topics = [tag for tag in tags if tag.pk in declined]
+        left = set(reader.left_topics if reader else ())
+        self.left_topics = [tag for tag in tags if tag.pk in left]
         self.fields["tags"] = forms.TypedMultipleChoiceField(
             choices=[(tag.pk, tag.name) for tag in tags],
             coerce=int,
@@ -52,7 +52,7 @@ class EditForm(forms.Form):
             widget=forms.CheckboxSelectMultiple,
         )
         # A reader may leave a topic while the form is open, so it stays a valid choice.
-        shown_tags = [(tag.pk, tag.name) for tag in tags if tag.pk not in declined]
+        shown_tags = [(tag.pk, tag.name) for tag in tags if tag.pk not in left]
         self.fields["tags"].widget.choices = shown_tags
 
     @property

@@ -41,7 +41,7 @@ CREATE_CANDIDATES = """
         name varchar NOT NULL,
         fields jsonb NOT NULL,
         tags integer[] NOT NULL,
-        declined integer[] NOT NULL,
+        left_topics integer[] NOT NULL,
         consent varchar NOT NULL,
         email_key varchar COLLATE "C" GENERATED ALWAYS AS (lower(email)) STORED,
         has_left boolean GENERATED ALWAYS AS (status NOT IN ('subscribed', 'unconfirmed')) STORED
@@ -63,10 +63,10 @@ INSERT_CANDIDATES = """
     INSERT INTO import_candidate
     SELECT line, email, status, left_at,
            CASE WHEN since <= statement_timestamp() THEN since END, name, fields::jsonb,
-           tags::integer[], declined::integer[], consent
+           tags::integer[], left_topics::integer[], consent
       FROM unnest(%s::integer[], %s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[],
                   %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
-           AS given (line, email, status, left_at, since, name, fields, tags, declined, consent)
+           AS given (line, email, status, left_at, since, name, fields, tags, left_topics, consent)
 """
 
 # PostgreSQL finds a temporary table before the permanent one with the same name.
@@ -206,9 +206,9 @@ SKIPPED = "SELECT line, email, why FROM import_skipped ORDER BY line"
 ADD = """
     WITH added AS (
         INSERT INTO subscriber
-               (email, name, fields, tags, declined, state, source, subscriber_import_id,
+               (email, name, fields, tags, left_topics, state, source, subscriber_import_id,
                 confirmed_at, requests)
-        SELECT email, name, fields, tags_with('{}', declined, tags || %(tags)s), declined,
+        SELECT email, name, fields, tags_with('{}', left_topics, tags || %(tags)s), left_topics,
                CASE WHEN confirms THEN 'confirmed' ELSE 'pending' END,
                'import', %(import_id)s,
                CASE WHEN confirms THEN coalesce(since, statement_timestamp()) END,
@@ -244,11 +244,11 @@ LOCK_KNOWN = """
     ) AS locked
 """
 TAG_KNOWN = """
-    UPDATE subscriber SET tags = tags_with(subscriber.tags, subscriber.declined, added)
+    UPDATE subscriber SET tags = tags_with(subscriber.tags, subscriber.left_topics, added)
       FROM import_candidate CROSS JOIN LATERAL (SELECT import_candidate.tags || %s) AS _ (added)
      WHERE subscriber.email_key = import_candidate.email_key
        AND import_candidate.email NOT IN (SELECT email FROM import_added)
-       AND tags_with(subscriber.tags, subscriber.declined, added) <> subscriber.tags
+       AND tags_with(subscriber.tags, subscriber.left_topics, added) <> subscriber.tags
 """
 TO_BE_ASKED = "SELECT id, email FROM import_added WHERE state = 'pending' ORDER BY id"
 

@@ -92,7 +92,9 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     if len(found) == 1:
         return see_other(reverse("readers:import", args=[found[0][0].pk]))
     names = get_text_list([record.filename for record, _ in found], _("and"))
-    sentence = _("The ZIP file has several lists: {names}. Open each below and import it.")
+    sentence = _(
+        "The ZIP file has several lists: {names}. Open each below, and import or discard it."
+    )
     messages.success(request, sentence.format(names=names))
     return see_other(reverse("readers:imports"))
 

@@ -6,16 +6,16 @@ from typing import Any
 from django.db import connection
 
 # One statement, so that the record says what changed when two windows save at once. A topic that
-# the reader never had is not declined. Names are as at that time, for the record.
+# the reader never had is not one that they left. Names are as at that time, for the record.
 CHOOSE = """
     WITH reader AS (
-        SELECT id, name, tags, declined, tags_without(%(chosen)s, tags) AS joined,
+        SELECT id, name, tags, left_topics, tags_without(%(chosen)s, tags) AS joined,
                tags_without(tags, tags_without(tags, %(others)s)) AS abandoned
           FROM subscriber WHERE id = %(reader)s AND unsubscribed_at IS NULL FOR UPDATE
     ), changed AS (
         UPDATE subscriber
            SET tags = tags_with(tags_without(reader.tags, abandoned), '{}', joined),
-               declined = tags_with(tags_without(reader.declined, joined), '{}', abandoned),
+               left_topics = tags_with(tags_without(reader.left_topics, joined), '{}', abandoned),
                name = coalesce(nullif(%(name)s, ''), reader.name)
           FROM reader
          WHERE subscriber.id = reader.id

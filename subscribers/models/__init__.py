@@ -5,8 +5,8 @@ from subscribers.models.consent_record import ConsentRecord as ConsentRecord
 from subscribers.models.consent_record import ConsentWording as ConsentWording
 from subscribers.models.data_request import DataRequest as DataRequest
 from subscribers.models.data_request import Erasure as Erasure
+from subscribers.models.fields_and_tags import DeletedFieldOrTag as DeletedFieldOrTag
 from subscribers.models.fields_and_tags import ReaderFieldDefinition as ReaderFieldDefinition
-from subscribers.models.fields_and_tags import RemovedGroup as RemovedGroup
 from subscribers.models.fields_and_tags import Tag as Tag
 from subscribers.models.reader_change import ReaderChange as ReaderChange
 from subscribers.models.subscriber import ReaderTotal as ReaderTotal

@@ -67,7 +67,7 @@ class Tag(models.Model):
         return self.name
 
 
-class RemovedGroup(models.Model):
+class DeletedFieldOrTag(models.Model):
     """A deleted field or tag that workers remove from readers.
 
     `after` is the checkpoint."""
@@ -82,8 +82,8 @@ class RemovedGroup(models.Model):
     after = models.BigIntegerField(default=0, db_default=0)  # the last reader who was handled
 
     class Meta:
-        db_table = "removed_group"
+        db_table = "deleted_field_or_tag"
         default_permissions = ()
         constraints = [
-            models.UniqueConstraint(name="a_group_is_removed_once", fields=["kind", "key"])
+            models.UniqueConstraint(name="a_field_or_tag_is_deleted_once", fields=["kind", "key"])
         ]

@@ -48,7 +48,7 @@ class Subscriber(ReaderColumns):
     # Sorted ids of tags, without an index: one scan answers any number of them.
     tags = ArrayField(models.IntegerField(), default=list, db_default=[])
     # Topics that the reader left. Only their own choice puts them on again.
-    declined = ArrayField(models.IntegerField(), default=list, db_default=[])
+    left_topics = ArrayField(models.IntegerField(), default=list, db_default=[])
     state = models.CharField(max_length=12, choices=State, default=State.PENDING)
     source = models.CharField(max_length=10, choices=Source, default=Source.SIGN_UP)
     # Not indexed: searches are rare, and an index would slow down every import.

@@ -9,7 +9,7 @@ from django.db.models import Max
 
 from delivery.models import Edition
 from delivery.tasks.background_tasks import BackgroundTask
-from subscribers.models import ReaderFieldDefinition, RemovedGroup, Subscriber, Tag
+from subscribers.models import DeletedFieldOrTag, ReaderFieldDefinition, Subscriber, Tag
 from subscribers.models.fields_and_tags import MOST_FIELDS
 from subscribers.record_activity import record_activity
 
@@ -32,8 +32,8 @@ _REMOVE_FIELD = _REMOVE.format(
 )
 _REMOVE_TAG = _REMOVE.format(
     change="tags = array_remove(tags, %(key)s::integer), "
-    "declined = array_remove(declined, %(key)s::integer)",
-    has_it="%(key)s::integer = ANY (tags || declined)",
+    "left_topics = array_remove(left_topics, %(key)s::integer)",
+    has_it="%(key)s::integer = ANY (tags || left_topics)",
 )
 # Two scans are faster than one with a subquery for each reader.
 _COUNT_READERS = """
@@ -123,7 +123,7 @@ def delete_field(key: str, by: uuid.UUID) -> bool:
     if not ReaderFieldDefinition.objects.filter(key=key).delete()[0]:
         return False
     _number(list(ReaderFieldDefinition.objects.order_by("position").values_list("key", flat=True)))
-    RemovedGroup.objects.create(kind=RemovedGroup.Kind.FIELD, key=key)
+    DeletedFieldOrTag.objects.create(kind=DeletedFieldOrTag.Kind.FIELD, key=key)
     name = f"field {key}"
     record_activity("delete", by, ReaderFieldDefinition, name=name, flag=DELETION)
     return True
@@ -144,7 +144,7 @@ def delete_tag(tag: int, by: uuid.UUID) -> bool:
     if title := _find_draft[0](tag):
         raise TagInUseError(title, is_draft=True)
     found.delete()
-    RemovedGroup.objects.create(kind=RemovedGroup.Kind.TAG, key=str(tag))
+    DeletedFieldOrTag.objects.create(kind=DeletedFieldOrTag.Kind.TAG, key=str(tag))
     record_activity("delete", by, Tag, name=f"tag {found.name}", flag=DELETION)
     return True
 
@@ -159,11 +159,11 @@ def record_saved(code: str, thing: ReaderFieldDefinition | Tag, by: uuid.UUID) -
 def remove_chunk(is_stopping: Callable[[], bool] = lambda: False) -> bool:
     """Remove a deleted field or tag from the next readers; False if nothing is left."""
     with transaction.atomic(), connection.cursor() as cursor:
-        rows = RemovedGroup.objects.select_for_update(skip_locked=True).order_by("pk")
+        rows = DeletedFieldOrTag.objects.select_for_update(skip_locked=True).order_by("pk")
         removed = rows.first()
         if removed is None:
             return False
-        is_field = removed.kind == RemovedGroup.Kind.FIELD
+        is_field = removed.kind == DeletedFieldOrTag.Kind.FIELD
         cursor.execute(
             _REMOVE_FIELD if is_field else _REMOVE_TAG,
             {"key": removed.key, "after": removed.after, "limit": CHUNK},
@@ -177,4 +177,6 @@ def remove_chunk(is_stopping: Callable[[], bool] = lambda: False) -> bool:
     return True
 
 
-REMOVAL_TASK = BackgroundTask("deleted fields and tags", remove_chunk, RemovedGroup.objects.exists)
+REMOVAL_TASK = BackgroundTask(
+    "deleted fields and tags", remove_chunk, DeletedFieldOrTag.objects.exists
+)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from subscribers.fields.reader_fields import RESERVED_KEYS
-from subscribers.models import ReaderFieldDefinition, RemovedGroup, Tag
+from subscribers.models import DeletedFieldOrTag, ReaderFieldDefinition, Tag
 from subscribers.models.fields_and_tags import LONGEST_KEY
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class FieldForm(_OneLineForm):
             )
         if ReaderFieldDefinition.objects.filter(key=key).exists():
             raise forms.ValidationError(_("There is a field “{key}” already.").format(key=key))
-        if RemovedGroup.objects.filter(kind=RemovedGroup.Kind.FIELD, key=key).exists():
+        if DeletedFieldOrTag.objects.filter(kind=DeletedFieldOrTag.Kind.FIELD, key=key).exists():
             raise forms.ValidationError(
                 _("The values of a deleted field “{key}” are still being removed. Wait.").format(
                     key=key

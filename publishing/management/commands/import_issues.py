@@ -11,12 +11,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from publishing.activity.record_activity import record_move
-from publishing.management.commands.publish import active_author
 from publishing.models import IssueMove
 from publishing.past_issues import run
 from publishing.past_issues.past_issue import UnusableExportError
 from publishing.past_issues.read_export import Export
 from publishing.past_issues.report_sentences import refusal_sentence, report_lines
+from subscribers.management.author_option import active_author
 
 
 class Command(BaseCommand):

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -41,6 +40,7 @@ from publishing.scheduling.local_time import (
 )
 from subscribers.fields.find_tags import UnknownTagError, find_tags
 from subscribers.fields.reader_fields import load_own_fields
+from subscribers.management.author_option import active_author, decoded_option
 
 # A UTF-8 character has at most 4 bytes.
 LARGEST_FILE = 4 * LONGEST_PART
@@ -258,19 +258,6 @@ def read_utf8(path: Path | None) -> str:
         ) from None
 
 
-def decoded_option(option: str, given: str) -> str:
-    """Return an option's text. Bytes that are not UTF-8 arrive as unpaired surrogates."""
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        raise CommandError(
-            _("{option} is {value}, which is not UTF-8. Use UTF-8.").format(
-                option=option, value=ascii(given)
-            )
-        ) from None
-    return given
-
-
 def _key(given: str | None) -> str:
     if given is None:
         return uuid.uuid4().hex
@@ -319,27 +306,6 @@ def _moment(options: dict[str, Any], *, is_known: bool) -> ScheduledTime | None:
                 " ".join((refused.sentence, _("Add --first or --second.")))
             ) from None
         raise CommandError(refused.sentence) from None
-
-
-def active_author(username: str | None) -> uuid.UUID:
-    users = get_user_model().objects.filter(is_active=True)
-    if username is not None:
-        author = users.filter(username=decoded_option("--author", username)).first()
-        if author is None:
-            raise CommandError(
-                _("There is no active author with the user name “{username}”.").format(
-                    username=username
-                )
-            )
-        return author.pk
-    superusers = list(users.filter(is_superuser=True)[:2])
-    if len(superusers) != 1:
-        if not superusers:
-            raise CommandError(_("There is no superuser. Name the author with --author USERNAME."))
-        raise CommandError(
-            _("There is more than one superuser. Name the author with --author USERNAME.")
-        )
-    return superusers[0].pk
 
 
 def _scheduled_sentence(edition: Edition) -> str:

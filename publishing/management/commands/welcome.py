@@ -14,10 +14,11 @@ from django.utils.translation import gettext_noop
 from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import Content, find_problems
 from publishing.editions.welcome_letter import welcome_letter
-from publishing.management.commands.publish import active_author, decoded_option, read_utf8
+from publishing.management.commands.publish import read_utf8
 from publishing.publish.welcome import count_sent, turn_off, turn_on
 from publishing.test_letters.test_letters import TooManyTestsError, send_test
 from subscribers.fields.reader_fields import load_own_fields
+from subscribers.management.author_option import active_author, decoded_option
 
 
 class Command(BaseCommand):

@@ -1,4 +1,4 @@
-"""The page “Move from …”: what to export from another product, and the upload."""
+"""The page about moving readers in from another service."""
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _

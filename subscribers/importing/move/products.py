@@ -164,7 +164,7 @@ PRODUCTS: Sequence[Product] = (
         _("Names and the date of sign-up."),
         _(
             "Who confirmed or unsubscribed from a list, and bounces. “enabled” says nothing about "
-            "a list, so these readers are asked to confirm."
+            "a list, so these readers are asked to confirm. Attributes come as one text in JSON."
         ),
     ),
     Product(

@@ -178,7 +178,7 @@ def readers(author: Any) -> Pages:
     readers, imports = _readers(author), _imports(author)
     birds = Tag.objects.create(name="Birds", is_topic=True).pk
     ReaderFieldDefinition.objects.create(key="city", label="City", position=1)
-    Subscriber.objects.filter(pk=readers["pending"].pk).update(declined=[birds])
+    Subscriber.objects.filter(pk=readers["pending"].pk).update(left_topics=[birds])
     pending, change = f"{READERS}{readers['pending'].pk}/", f"{READERS}change/?scope=found"
     number, _ = count_selected(Selection(ReaderFilter()))
     tag, everybody = Tag.objects.get(pk=birds), Selection(ReaderFilter())

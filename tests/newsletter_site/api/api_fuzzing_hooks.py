@@ -48,6 +48,8 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
     if number is not None and case.operation.path.endswith("/reschedule/"):
         in_a_week = datetime.now(UTC) + timedelta(days=7, minutes=number)
         case.body = {"at": f"{in_a_week:%Y-%m-%dT%H:%M}", "zone": "UTC"}
+    if number is not None and case.operation.path.endswith("/new-address/"):
+        case.body = {"address": f"reader.{number}@orchard.example.org"}
     number = _counted(case, ParameterLocation.HEADER)
     if number is not None and KEY in case.headers:
         text = f"{case.operation.label} {number}"

@@ -92,8 +92,8 @@ def test_a_reader_who_left_the_topic_gets_no_copy(author: Any, tags: tuple[Tag, 
     birds, fish = tags
     edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((birds, fish))).edition
     # Ada left her only topic, Bram one of two. An author took both from Cleo.
-    Subscriber.objects.filter(name="Ada").update(tags=[], declined=[birds.pk])
-    Subscriber.objects.filter(name="Bram").update(tags=[fish.pk], declined=[birds.pk])
+    Subscriber.objects.filter(name="Ada").update(tags=[], left_topics=[birds.pk])
+    Subscriber.objects.filter(name="Bram").update(tags=[fish.pk], left_topics=[birds.pk])
     Subscriber.objects.filter(name="Cleo").update(tags=[])
     newsroom = Newsroom()
     newsroom.deliver_all()

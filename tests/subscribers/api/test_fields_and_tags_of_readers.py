@@ -57,7 +57,7 @@ def test_a_reader_is_added_and_edited_with_fields_and_tags(program: Program, bir
 def test_an_invalid_edit_names_the_field(
     program: Program, birds: int, changes: dict[str, Any], field: str
 ) -> None:
-    reader = SubscriberFactory(declined=[birds])
+    reader = SubscriberFactory(left_topics=[birds])
     answer = program.patch(f"/readers/{reader.pk}/", changes)
     assert answer.status_code == 400, answer.content
     assert [error["field"] for error in answer.json()["errors"]] == [field]
@@ -67,7 +67,7 @@ def test_an_invalid_edit_names_the_field(
 
 def test_tags_of_many_readers_change_in_one_call(program: Program, birds: int) -> None:
     fish = Tag.objects.get(name="Fish").pk
-    plain, left = SubscriberFactory(tags=[fish]), SubscriberFactory(declined=[birds])
+    plain, left = SubscriberFactory(tags=[fish]), SubscriberFactory(left_topics=[birds])
     body = {"readers": [plain.pk, left.pk, 4711], "add": ["Birds"], "remove": ["Fish"]}
     assert program.post("/readers/tags/", body).json() == {"changed": 1}
     assert Subscriber.objects.get(pk=plain.pk).tags == [birds]

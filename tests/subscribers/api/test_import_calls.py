@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from publishing.activity.activity_sentences import plain_sentence_of
-from subscribers.models import Subscriber, SubscriberImport
+from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport
 from tests.newsletter_site.api_caller import API, Program
 from tests.subscribers.importing.file_format.test_files_in_zip import MAILCHIMP, zipped
 from tests.subscribers.importing.import_browser import run_workers
@@ -79,6 +79,15 @@ def test_a_repeated_call_imports_nothing_more(program: Program) -> None:
     assert other.status_code == 422
     assert other.json()["made"] == first.headers["Location"]
     assert SubscriberImport.objects.count() == 1
+
+
+def test_a_repeated_call_needs_no_field_that_it_named(program: Program) -> None:
+    ReaderFieldDefinition.objects.create(key="town", label="Town", position=1)
+    address = "/imports/?filename=list.csv&map=name%3Dtown"
+    first = program.post(address, LIST, key="k", content_type="text/csv")
+    ReaderFieldDefinition.objects.all().delete()
+    again = program.post(address, LIST, key="k", content_type="text/csv")
+    assert (first.status_code, again.content) == (201, first.content)
 
 
 def test_same_content_with_another_key_returns_the_same_import(program: Program) -> None:

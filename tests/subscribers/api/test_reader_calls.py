@@ -161,6 +161,18 @@ def test_a_program_can_perform_desk_actions_once(program: Program) -> None:
     assert lines.count(f"Edith Marlow unsubscribed subscriber {reader.pk}.") == 1
 
 
+def test_a_program_corrects_an_address_once(program: Program) -> None:
+    place = f"/readers/{SubscriberFactory(email='adda@x.org').pk}/new-address/"
+    first = program.post(place, {"address": ADA}, key="k")
+    again = program.post(place, {"address": ADA}, key="k")
+    assert (first.status_code, again.content) == (201, first.content)
+    readers = Subscriber.objects.order_by("id").values_list("email", "state")
+    assert [*readers] == [("adda@x.org", "unsubscribed"), (ADA, "pending")]
+    assert mails() == 1
+    refused = program.post(place, {"address": "new@x.org"})
+    assert (refused.status_code, mails()) == (409, 1)
+
+
 def test_saved_answers_contain_nothing_about_an_erased_reader(program: Program) -> None:
     program.post("/readers/", {"address": ADA, "name": "Ada"}, key="a")
     reader = Subscriber.objects.get()

@@ -71,7 +71,7 @@ def tagged(tag: Tag) -> set[int]:
 
 
 def test_selected_readers_get_a_tag_once(window: WindowOf, birds: Tag) -> None:
-    first, left, _other = (SubscriberFactory(declined=own) for own in ([], [birds.pk], []))
+    first, left, _other = (SubscriberFactory(left_topics=own) for own in ([], [birds.pk], []))
     query = f"do=tag&which={birds.pk}&reader={first.pk}&reader={left.pk}"
     page = window.get(f"{CHANGE}?{query}")
     assert "Put the tag “Birds” on 2 readers?" in page.words
@@ -188,7 +188,7 @@ def test_a_topic_left_meanwhile_stays_off(author: Any, birds: Tag) -> None:
     reader = SubscriberFactory()
     start(author, "tag", birds)
     with transaction.atomic():
-        Subscriber.objects.filter(pk=reader.pk).update(declined=[birds.pk])
+        Subscriber.objects.filter(pk=reader.pk).update(left_topics=[birds.pk])
         chunk = beside(run_chunk)
         wait_until_somebody_waits(chunk)
     assert chunk.result(PATIENCE_S) is True

@@ -106,7 +106,7 @@ def test_an_edit_changes_fields_and_tags(window: WindowOf, birds: int) -> None:
 
 
 def test_a_left_topic_cannot_be_put_on(window: WindowOf, birds: int) -> None:
-    reader = SubscriberFactory(email=ADA, declined=[birds])
+    reader = SubscriberFactory(email=ADA, left_topics=[birds])
     url = f"{READERS}{reader.pk}/edit/"
     page = window.get(url)
     assert "“Birds”: left by the reader." in page.words
@@ -127,11 +127,11 @@ def test_an_edit_overwrites_no_later_change(window: WindowOf) -> None:
 
 @pytest.mark.parametrize("state", ["confirmed", "pending", "bounced"])
 def test_a_corrected_address_must_confirm_again(window: WindowOf, birds: int, state: str) -> None:
-    old = SubscriberFactory(email=ADA, state=state, fields={"city": "Lyon"}, declined=[birds])
+    old = SubscriberFactory(email=ADA, state=state, fields={"city": "Lyon"}, left_topics=[birds])
     page = window.post(f"{READERS}{old.pk}/address/", email=GRACE)
     new = Subscriber.objects.get(email_key=GRACE)
     assert page.answer.headers["Location"] == f"{READERS}{new.pk}/"
-    assert (new.state, new.fields, new.declined) == ("pending", {"city": "Lyon"}, [birds])
+    assert (new.state, new.fields, new.left_topics) == ("pending", {"city": "Lyon"}, [birds])
     assert (ada().state, mails()) == ("unsubscribed", 1)
     held = load_personal_data(new.pk)
     assert held is not None

@@ -115,7 +115,7 @@ class TestTags:
         self, import_rows: ImportRows
     ) -> None:
         left = Tag.objects.create(name="Walks", is_topic=True)
-        SubscriberFactory(email="ada@x.org", declined=[left.pk])
+        SubscriberFactory(email="ada@x.org", left_topics=[left.pk])
         SubscriberFactory(email="gone@x.org", state="unsubscribed")
         import_rows("ada@x.org,Walks|Blog", "gone@x.org,Blog", header="email,tags")
         assert groups() == {"ada@x.org": ({}, ["Blog"]), "gone@x.org": ({}, [])}
@@ -123,7 +123,7 @@ class TestTags:
     def test_topics_left_elsewhere_stay_left(self, import_rows: ImportRows) -> None:
         import_rows('ada@x.org,"[""Blog""]","[""Walks""]"', header="email,tags,left_topics")
         reader = Subscriber.objects.get()
-        assert reader.declined == [Tag.objects.get(name="Walks").pk]
+        assert reader.left_topics == [Tag.objects.get(name="Walks").pk]
         import_rows("ada@x.org,Walks", header="email,tags")
         assert groups()["ada@x.org"] == ({}, ["Blog"])
 

@@ -47,7 +47,7 @@ def choose(visitor: Client, reader: Subscriber, shown: list[int], chosen: list[i
 
 def groups_of(reader: Subscriber) -> tuple[list[int], list[int]]:
     reader.refresh_from_db()
-    return reader.tags, reader.declined
+    return reader.tags, reader.left_topics
 
 
 def acts_of(reader: Subscriber) -> list[tuple[str, str, str]]:
@@ -129,8 +129,8 @@ def test_a_new_name_replaces_the_old_one_without_showing_it(
 
 
 def test_only_the_reader_puts_a_left_topic_on_again(topics: list[int]) -> None:
-    reader = SubscriberFactory(declined=topics[:1])
-    with pytest.raises(IntegrityError, match="a_declined_topic_is_no_tag"), transaction.atomic():
+    reader = SubscriberFactory(left_topics=topics[:1])
+    with pytest.raises(IntegrityError, match="a_left_topic_is_no_tag"), transaction.atomic():
         Subscriber.objects.filter(pk=reader.pk).update(tags=topics[:1])
 
 
@@ -178,11 +178,11 @@ def test_personal_data_has_fields_topics_and_tags(visitor: Client, topics: list[
     data = load_personal_data(reader.pk)
     assert data is not None
     stored = json.loads(data.as_json())
-    assert {key: stored[key] for key in ("fields", "topics", "tags", "declined")} == {
+    assert {key: stored[key] for key in ("fields", "topics", "tags", "left_topics")} == {
         "fields": {"city": "Graz"},
         "topics": ["Birds"],
         "tags": ["Donors"],
-        "declined": ["Fish"],
+        "left_topics": ["Fish"],
     }
     words = describe(data, to_reader=True)
     assert words["fields"][-1] == ("city", "Graz")

@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 from delivery.models import Edition
 from publishing.activity.activity_sentences import plain_sentence_of
-from subscribers.models import ReaderFieldDefinition, RemovedGroup, Subscriber, Tag
+from subscribers.models import DeletedFieldOrTag, ReaderFieldDefinition, Subscriber, Tag
 from subscribers.settings import change_fields_and_tags
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.second_connection import at_once
@@ -53,7 +53,7 @@ def test_a_field_is_added_edited_moved_and_deleted(window: WindowOf) -> None:
     remove_all()
     reader.refresh_from_db()
     assert (keys(), reader.fields) == (["home_town"], {"home_town": "Łódź"})
-    assert not RemovedGroup.objects.exists()
+    assert not DeletedFieldOrTag.objects.exists()
     logged = [plain_sentence_of(entry) for entry in LogEntry.objects.order_by("pk")]
     assert logged[-1].endswith("deleted field plan.")
 
@@ -111,14 +111,14 @@ def test_a_tag_is_added_renamed_and_deleted(window: WindowOf) -> None:
     assert (tag.name, tag.is_topic) == ("Birds and fish", True)
     assert "There is a tag" in window.post(f"{TAGS}add/", name="BIRDS and fish").words
     window.post(f"{TAGS}{tag.pk}/", name="Birds")
-    having, left = SubscriberFactory(tags=[tag.pk]), SubscriberFactory(declined=[tag.pk])
+    having, left = SubscriberFactory(tags=[tag.pk]), SubscriberFactory(left_topics=[tag.pk])
     assert "1 reader has this tag." in window.get(f"{TAGS}{tag.pk}/").words
     window.post(f"{TAGS}{tag.pk}/delete/")
     remove_all()
     assert not Tag.objects.exists()
     for reader in (having, left):
         reader.refresh_from_db()
-        assert (reader.tags, reader.declined) == ([], [])
+        assert (reader.tags, reader.left_topics) == ([], [])
 
 
 def test_a_tag_of_a_scheduled_issue_is_not_deleted(window: WindowOf) -> None:

@@ -110,11 +110,11 @@ def test_visitors_cannot_invent_tags(tags: list[int], invented: str) -> None:
 
 def test_confirming_leaves_left_topics_and_deleted_tags_off(tags: list[int]) -> None:
     birds, fish, fair = tags
-    reader = SubscriberFactory(email=ADA, tags=[fair], declined=[fish])
+    reader = SubscriberFactory(email=ADA, tags=[fair], left_topics=[fish])
     signed = sign_tags(tags)
     Tag.objects.filter(pk=fair).delete()
     sign_up(tags=sign_tags([*tags, 999]))
     press(reader)
     assert sign_tags(reversed(tags)) == signed
     after = get_current()
-    assert (after.tags, after.declined) == ([birds, fair], [fish])
+    assert (after.tags, after.left_topics) == ([birds, fair], [fish])

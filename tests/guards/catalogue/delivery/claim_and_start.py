@@ -120,14 +120,14 @@ a suppressed address gets nothing
     NOT_TO_MAIL: subscriber.email_key AND «lifted_at IS NULL → false» OFFSET 0) OR (p_tags
     test_a_suppressed_address_is_suppressed_unless_unsubscribed
 a reader who left the topics of an issue gets no copy
-    NOT_TO_MAIL: OR «(p_tags IS NOT NULL AND subscriber.declined && p_tags AND NOT subscriber.tags
-        && p_tags) → false»; ELSIF
+    NOT_TO_MAIL: OR «(p_tags IS NOT NULL AND subscriber.left_topics && p_tags AND NOT
+        subscriber.tags && p_tags) → false»; ELSIF
     test_a_reader_who_left_the_topic_gets_no_copy
 an author's change of tags withdraws nobody
-    NOT_TO_MAIL: p_tags IS NOT NULL «AND subscriber.declined && p_tags» AND NOT subscriber.tags
+    NOT_TO_MAIL: p_tags IS NOT NULL «AND subscriber.left_topics && p_tags» AND NOT subscriber.tags
     test_a_reader_who_left_the_topic_gets_no_copy
 a reader who left one topic of two gets the copy
-    NOT_TO_MAIL: subscriber.declined && p_tags «AND NOT subscriber.tags && p_tags»
+    NOT_TO_MAIL: subscriber.left_topics && p_tags «AND NOT subscriber.tags && p_tags»
     test_a_reader_who_left_the_topic_gets_no_copy
 an erased reader gets nothing
     NOT_TO_MAIL: WHERE «subscriber.id IS NULL OR» subscriber.state

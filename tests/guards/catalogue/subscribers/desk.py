@@ -19,7 +19,7 @@ a correction goes to no suppressed address
     correct_address: if «reason := skip_reason(known, key) → reason := None»:
     test_an_address_in_use_or_suppressed_is_refused
 an edit keeps the topics off that a reader left
-    edit_reader: lock_tags({*tags} «- {*reader.declined}»)
+    edit_reader: lock_tags({*tags} «- {*reader.left_topics}»)
     test_a_left_topic_cannot_be_put_on
 an edit overwrites no change that its author has not seen
     edit_reader: if «seen not in (None, last_edit(reader)) → False»:
@@ -51,7 +51,7 @@ a change puts no deleted tag on readers
     change_tags: "added": «lock_tags(added) → [*added]»,
     test_a_tag_deleted_meanwhile_is_put_on_nobody
 a change puts no topic on a reader who left it
-    change_tags: tags_without(tags_with(tags, «declined → '{{}}'»,
+    change_tags: tags_without(tags_with(tags, «left_topics → '{{}}'»,
     test_selected_readers_get_a_tag_once
     test_a_topic_left_meanwhile_stays_off
 """)

@@ -253,10 +253,10 @@ a reader who unsubscribed after confirming here is unsubscribed
     SKIP_GONE: coalesce(«candidate.left_at → NULL::timestamptz», '-infinity')
     test_an_opted_in_reader_stays_unless_they_left_later
 an import puts no topic on a known reader who left it
-    TAG_KNOWN: SET tags = tags_with(subscriber.tags, «subscriber.declined → '{}'», added)
+    TAG_KNOWN: SET tags = tags_with(subscriber.tags, «subscriber.left_topics → '{}'», added)
     test_known_readers_get_tags_but_no_topic_that_they_left
 a topic that a reader left elsewhere stays left
-    ADD: tags_with('{}', declined, tags || %(tags)s), «declined → '{}'»
+    ADD: tags_with('{}', left_topics, tags || %(tags)s), «left_topics → '{}'»
     test_topics_left_elsewhere_stay_left
 a check adds no tags
     _insert_candidates: if names «and record.state != State.CHECKING»

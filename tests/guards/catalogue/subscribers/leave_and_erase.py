@@ -10,8 +10,8 @@ an unsubscribe is applied and recorded once
 GET changes no topics
     preferences: elif «request.method == "POST" → True»
     test_opening_the_page_changes_nothing
-a topic that the reader leaves is declined
-    CHOOSE: tags_with(tags_without(reader.declined, joined), '{}', «abandoned → '{}'»)
+a topic that the reader leaves stays left
+    CHOOSE: tags_with(tags_without(reader.left_topics, joined), '{}', «abandoned → '{}'»)
     test_leaving_and_choosing_topics_is_recorded
 readers choose topics only, not other tags
     preferences: request.POST.getlist("shown")) «& {topic.pk for topic in topics}»

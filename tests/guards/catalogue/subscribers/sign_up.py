@@ -111,7 +111,7 @@ visitors cannot invent the tags of a form
 
 # --- Confirming ---
 a form puts on no topic that the reader has left
-    _make_a_reader: tags=Func("tags", «"declined" → Value([], _TAGS)»,
+    _make_a_reader: tags=Func("tags", «"left_topics" → Value([], _TAGS)»,
     test_confirming_leaves_left_topics_and_deleted_tags_off
 GET confirms nobody
     confirm: if «request.method != "POST" → False»: return link_page

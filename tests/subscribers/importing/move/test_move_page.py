@@ -1,4 +1,4 @@
-"""The page “Move from …”, and that what it says about statuses is true."""
+"""The page about moving in, and that what it says about statuses is true."""
 
 import io
 

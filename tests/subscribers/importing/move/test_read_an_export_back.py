@@ -32,7 +32,7 @@ def export(tmp_path: Path) -> Path:
     vip = Tag.objects.create(name="VIP, old").pk
     walks = Tag.objects.create(name="Walks", is_topic=True, description="On Sundays").pk
     ada = SubscriberFactory(
-        email="ada@x.org", name="=Ada", fields={"city": "York, UK"}, tags=[vip], declined=[walks]
+        email="ada@x.org", name="=Ada", fields={"city": "York, UK"}, tags=[vip], left_topics=[walks]
     )
     record_consent(ada.pk, "asked", "form", request=1, detail="On paper")
     record_consent(ada.pk, "confirmed", "link", request=1, network="192.0.2.0/24")
@@ -58,7 +58,7 @@ def check_that_all_is_here() -> None:
     assert (tags["Walks"].is_topic, tags["Walks"].description) == (True, "On Sundays")
     ada = Subscriber.objects.get(email="ada@x.org")
     assert (ada.state, ada.name, ada.fields) == ("confirmed", "=Ada", {"city": "York, UK"})
-    assert (ada.tags, ada.declined) == ([tags["VIP, old"].pk], [tags["Walks"].pk])
+    assert (ada.tags, ada.left_topics) == ([tags["VIP, old"].pk], [tags["Walks"].pk])
     assert ada.confirmed_at == SOME_DAY
     detail = ConsentRecord.objects.get(subscriber=ada).detail
     day = r"\d{4}-\d\d-\d\d"

@@ -1,0 +1,216 @@
+"""Fields and tags as bodies and answers of API calls, and of commands."""
+
+import uuid
+from typing import Any
+
+from django.db.models.functions import Lower
+from ninja import Field
+
+from api.problem import FieldError, ProblemError, ProblemType
+from api.schema import RequestBody, ResponseBody
+from subscribers.models import ReaderFieldDefinition, Tag
+from subscribers.models.fields_and_tags import (
+    LONGEST_DESCRIPTION,
+    LONGEST_KEY,
+    LONGEST_LABEL,
+    LONGEST_TAG,
+)
+from subscribers.settings import change_fields_and_tags
+from subscribers.settings.field_and_tag_forms import FieldForm, TagForm
+from subscribers.settings.field_and_tag_sentences import in_use_sentence, limit_sentence
+
+
+# The forms of the settings page check the lengths, so that their sentences are the same.
+def _at_most(length: int, example: str, default: str | None = "", words: str = "") -> Any:
+    return Field(
+        default=default,
+        examples=[example],
+        description=words or None,
+        json_schema_extra={"maxLength": length},
+    )
+
+
+class NewField(RequestBody):
+    """A field to add behind the others."""
+
+    label: str = _at_most(LONGEST_LABEL, "City", ..., "What readers see on the form.")  # type: ignore[arg-type]
+    key: str = _at_most(LONGEST_KEY, "city", words="The merge field; by default from the label.")
+    fallback: str = _at_most(256, "your town", words="What readers without a value see.")
+    on_form: bool = Field(default=False, description="Whether the sign-up form asks for it.")
+
+
+class FieldEdit(RequestBody):
+    """Changes of a field. Values that are left out or null stay as they are."""
+
+    label: str | None = _at_most(LONGEST_LABEL, "Home town", None)
+    fallback: str | None = _at_most(256, "your town", None)
+    on_form: bool | None = Field(default=None, examples=[True])
+
+
+class OwnField(ResponseBody):
+    """A field of the author's own."""
+
+    key: str = Field(examples=["city"])
+    label: str = Field(examples=["City"])
+    fallback: str = Field(examples=["your town"])
+    on_form: bool
+
+
+class OwnFields(ResponseBody):
+    """The author's own fields, in the order of forms and files."""
+
+    fields: list[OwnField]
+
+
+class NewTag(RequestBody):
+    """A tag to add."""
+
+    name: str = _at_most(LONGEST_TAG, "Birds", ...)  # type: ignore[arg-type]
+    is_topic: bool = Field(default=False, description="Whether readers see it and can choose it.")
+    description: str = _at_most(LONGEST_DESCRIPTION, "Every Monday", words="For readers.")
+
+
+class TagEdit(RequestBody):
+    """Changes of a tag. Values that are left out or null stay as they are."""
+
+    name: str | None = _at_most(LONGEST_TAG, "Birds and fish", None)
+    is_topic: bool | None = Field(default=None, examples=[True])
+    description: str | None = _at_most(LONGEST_DESCRIPTION, "Every Monday", None)
+
+
+class OneTag(ResponseBody):
+    """A tag, which is a topic if readers see it and can choose it."""
+
+    tag: int = Field(examples=[3], description="Its number.")
+    name: str = Field(examples=["Birds"])
+    is_topic: bool
+    description: str = Field(examples=["Every Monday"])
+
+
+class AllTags(ResponseBody):
+    """The tags in alphabetical order."""
+
+    tags: list[OneTag]
+
+
+class Deleted(ResponseBody):
+    """A deleted field or tag. Workers remove it from the readers."""
+
+    deleted: bool
+
+
+def all_fields() -> OwnFields:
+    """List the author's own fields."""
+    return OwnFields(
+        fields=[_field(each) for each in ReaderFieldDefinition.objects.order_by("position")]
+    )
+
+
+def one_field(key: str) -> OwnField:
+    """Return the field with this key, or raise `ProblemError`."""
+    return _field(_named_field(key))
+
+
+def add_field(new: NewField, by: uuid.UUID) -> OwnField:
+    """Add a field, or raise `ProblemError`."""
+    form = FieldForm(new.model_dump())
+    _refuse_errors(form)
+    added = form.save(commit=False)
+    if not change_fields_and_tags.add_field(added, by):
+        _refuse_errors(FieldForm(new.model_dump()))
+        raise ProblemError(ProblemType.NOT_NOW, limit_sentence())
+    return _field(added)
+
+
+def edit_field(key: str, changes: FieldEdit, by: uuid.UUID) -> OwnField:
+    """Write the given values of a field, or raise `ProblemError`."""
+    field = _named_field(key)
+    now = _field(field).model_dump(exclude={"key"})
+    form = FieldForm(now | changes.model_dump(exclude_none=True), field)
+    return _field(_saved(form, "edit", by))
+
+
+def delete_field(key: str, by: uuid.UUID) -> Deleted:
+    """Delete a field, or raise `ProblemError`."""
+    if not change_fields_and_tags.delete_field(key, by):
+        raise _no_field()
+    return Deleted(deleted=True)
+
+
+def all_tags() -> AllTags:
+    """List the tags."""
+    return AllTags(tags=[_tag(each) for each in Tag.objects.order_by(Lower("name"))])
+
+
+def one_tag(tag: int) -> OneTag:
+    """Return the tag with this number, or raise `ProblemError`."""
+    return _tag(_named_tag(tag))
+
+
+def add_tag(new: NewTag, by: uuid.UUID) -> OneTag:
+    """Add a tag, or raise `ProblemError`."""
+    return _tag(_saved(TagForm(new.model_dump()), "add", by))
+
+
+def edit_tag(tag: int, changes: TagEdit, by: uuid.UUID) -> OneTag:
+    """Write the given values of a tag, or raise `ProblemError`."""
+    found = _named_tag(tag)
+    now = _tag(found).model_dump(exclude={"tag"})
+    return _tag(_saved(TagForm(now | changes.model_dump(exclude_none=True), found), "edit", by))
+
+
+def delete_tag(tag: int, by: uuid.UUID) -> Deleted:
+    """Delete a tag, or raise `ProblemError`, also if an issue needs the tag."""
+    try:
+        if not change_fields_and_tags.delete_tag(tag, by):
+            raise _no_tag()
+    except change_fields_and_tags.TagInUseError as used:
+        raise ProblemError(ProblemType.NOT_NOW, in_use_sentence(used)) from None
+    return Deleted(deleted=True)
+
+
+def _refuse_errors(form: FieldForm | TagForm) -> None:
+    """Raise `ProblemError` with the sentences of the form."""
+    errors = [FieldError(name, str(text)) for name, found in form.errors.items() for text in found]
+    if errors:
+        detail = f"“{errors[0].field}”: {errors[0].detail}"
+        raise ProblemError(ProblemType.NOT_VALID, detail, errors=errors)
+
+
+def _saved(form: FieldForm | TagForm, code: str, by: uuid.UUID) -> Any:
+    _refuse_errors(form)
+    saved = form.save()
+    change_fields_and_tags.record_saved(code, saved, by)
+    return saved
+
+
+def _field(field: ReaderFieldDefinition) -> OwnField:
+    return OwnField(
+        key=field.key, label=field.label, fallback=field.fallback, on_form=field.on_form
+    )
+
+
+def _tag(tag: Tag) -> OneTag:
+    return OneTag(tag=tag.pk, name=tag.name, is_topic=tag.is_topic, description=tag.description)
+
+
+def _named_field(key: str) -> ReaderFieldDefinition:
+    field = ReaderFieldDefinition.objects.filter(key=key).first()
+    if field is None:
+        raise _no_field()
+    return field
+
+
+def _named_tag(tag: int) -> Tag:
+    found = Tag.objects.filter(pk=tag).first()
+    if found is None:
+        raise _no_tag()
+    return found
+
+
+def _no_field() -> ProblemError:
+    return ProblemError(ProblemType.NOT_FOUND, "There is no field with this key.")
+
+
+def _no_tag() -> ProblemError:
+    return ProblemError(ProblemType.NOT_FOUND, "There is no tag with this number.")

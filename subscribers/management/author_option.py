@@ -1,0 +1,51 @@
+"""The option `--author` of commands, and texts of options in UTF-8."""
+
+import uuid
+from argparse import ArgumentParser
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import CommandError
+from django.utils.translation import gettext as _
+
+
+def add_author_option(parser: ArgumentParser) -> None:
+    """Add the option; `active_author` reads it."""
+    whom = _("the user name for the activity log (default: the only superuser)")
+    parser.add_argument("--author", metavar="USERNAME", help=whom)
+
+
+def active_author(username: str | None) -> uuid.UUID:
+    """Return the id of the named author; without a name, of the only superuser.
+
+    Raises `CommandError`."""
+    users = get_user_model().objects.filter(is_active=True)
+    if username is not None:
+        author = users.filter(username=decoded_option("--author", username)).first()
+        if author is None:
+            raise CommandError(
+                _("There is no active author with the user name “{username}”.").format(
+                    username=username
+                )
+            )
+        return author.pk
+    superusers = list(users.filter(is_superuser=True)[:2])
+    if len(superusers) != 1:
+        if not superusers:
+            raise CommandError(_("There is no superuser. Name the author with --author USERNAME."))
+        raise CommandError(
+            _("There is more than one superuser. Name the author with --author USERNAME.")
+        )
+    return superusers[0].pk
+
+
+def decoded_option(option: str, given: str) -> str:
+    """Return an option's text. Bytes that are not UTF-8 arrive as unpaired surrogates."""
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise CommandError(
+            _("{option} is {value}, which is not UTF-8. Use UTF-8.").format(
+                option=option, value=ascii(given)
+            )
+        ) from None
+    return given

@@ -1,0 +1,109 @@
+"""`manage.py readers ADDRESS`: show, add, edit or move one reader."""
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from api.problem import ProblemError
+from delivery.reader_fields import FIELD_NAMES
+from subscribers.api.reader_bodies import address_of, reader_responses, tag_ids_of, values_of
+from subscribers.desk.add_reader import add_reader, correct_address
+from subscribers.desk.edit_reader import edit_reader
+from subscribers.desk.edit_view import name_of_user
+from subscribers.management.author_option import active_author, add_author_option, decoded_option
+from subscribers.models import Subscriber
+from subscribers.record_activity import record_corrected_address, record_reader_activity
+from subscribers.refusal_sentences import InputRefusal, sentence_of
+
+
+class Command(BaseCommand):
+    """Print a reader after the change. The last line is JSON."""
+
+    help = _("Show a reader, add one, edit the fields and tags, or correct the address.")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("address", metavar="ADDRESS", help=_("the reader’s address"))
+        what = parser.add_mutually_exclusive_group()
+        add_help = _("add the reader, who gets an email with a link to confirm")
+        what.add_argument("--add", action="store_true", help=add_help)
+        move_help = _("correct the address; the new one gets an email with a link to confirm")
+        what.add_argument("--new-address", metavar="ADDRESS", help=move_help)
+        consent_help = _("with --add: where and how they consented; then they get no such email")
+        parser.add_argument("--consent", metavar="TEXT", default="", help=consent_help)
+        parser.add_argument(
+            "--field",
+            metavar="KEY=VALUE",
+            action="append",
+            default=[],
+            help=_("set a field, or the name with name=VALUE; repeatable"),
+        )
+        for option, words in (("--tag", _("put this tag on")), ("--untag", _("take it off"))):
+            parser.add_argument(option, metavar="TAG", action="append", default=[], help=words)
+        add_author_option(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            with transaction.atomic():
+                reader = self._change(options)
+        except ProblemError as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(reader_responses([reader])[0].model_dump_json())
+
+    def _change(self, options: dict[str, Any]) -> Subscriber:
+        address, values = address_of(options["address"]), _values(options["field"])
+        added, removed = tag_ids_of(options["tag"]), tag_ids_of(options["untag"])
+        if options["add"]:
+            return _add(address, values, added, options)
+        reader = Subscriber.objects.filter(email_key=address.lower()).first()
+        if reader is None:
+            raise CommandError(_("No reader has this address."))
+        if options["new_address"]:
+            by = active_author(options["author"])
+            moved = correct_address(reader.pk, address_of(options["new_address"]))
+            if isinstance(moved, InputRefusal):
+                raise CommandError(sentence_of(moved))
+            record_corrected_address(by, reader.pk, moved.pk)
+            return moved
+        if values or added or removed:
+            by = active_author(options["author"])
+            tag_ids_of(options["tag"], left=reader.left_topics)
+            if edit_reader(reader.pk, values, [*{*reader.tags, *added} - {*removed}]) == "saved":
+                record_reader_activity("edit", by, reader.pk)
+            reader.refresh_from_db()
+        return reader
+
+
+def _add(
+    address: str, values: dict[str, str], tags: Sequence[int], options: dict[str, Any]
+) -> Subscriber:
+    by = active_author(options["author"])
+    result = add_reader(
+        address,
+        values,
+        stated_by=name_of_user(get_user_model().objects.get(pk=by)),
+        consent=" ".join(options["consent"].split()),
+        tags=tags,
+        source=Subscriber.Source.DESK,
+    )
+    if result.reader is None or result.result != "added":
+        known = _("This reader is already on the list. Nothing changed.")
+        raise CommandError(sentence_of(result.reason) if result.reason else known)
+    record_reader_activity("add", by, result.reader.pk)
+    return result.reader
+
+
+def _values(pairs: Sequence[str]) -> dict[str, str]:
+    """Read KEY=VALUE pairs, or raise `CommandError` or `ProblemError`."""
+    given: dict[str, str] = {}
+    for pair in pairs:
+        key, is_pair, value = decoded_option("--field", pair).partition("=")
+        if not is_pair:
+            raise CommandError(_("{pair} is not KEY=VALUE, such as city=York.").format(pair=pair))
+        given[key.strip()] = value
+    flat = {key: value for key, value in given.items() if key in FIELD_NAMES}
+    return values_of(flat, {key: given[key] for key in given if key not in flat})

@@ -1,0 +1,50 @@
+"""`manage.py tags`: list, add, edit and delete tags."""
+
+from argparse import ArgumentParser, BooleanOptionalAction
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils.translation import gettext as _
+
+from api.problem import ProblemError
+from subscribers.api import field_and_tag_bodies as bodies
+from subscribers.api.reader_bodies import tag_ids_of
+from subscribers.management.author_option import active_author, add_author_option
+
+
+class Command(BaseCommand):
+    """List the tags, or change one. The last line is JSON."""
+
+    help = _("List the tags of readers, or add, edit or delete one.")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        what = parser.add_mutually_exclusive_group()
+        what.add_argument("--add", metavar="NAME", help=_("add a tag"))
+        what.add_argument("--edit", metavar="NAME", help=_("change the given values of a tag"))
+        what.add_argument("--delete", metavar="NAME", help=_("delete a tag of all readers"))
+        parser.add_argument("--name", help=_("with --edit: a new name"))
+        topic_help = _("let readers see and choose it, as a topic")
+        parser.add_argument("--topic", action=BooleanOptionalAction, help=topic_help)
+        parser.add_argument("--description", help=_("what readers see beside a topic"))
+        add_author_option(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        given = {"is_topic": options["topic"], "description": options["description"]}
+        given = {name: value for name, value in given.items() if value is not None}
+        answer: bodies.OneTag | bodies.AllTags | bodies.Deleted
+        try:
+            if options["add"] is not None:
+                tag = bodies.NewTag(name=options["add"], **given)
+                answer = bodies.add_tag(tag, active_author(options["author"]))
+            elif options["edit"] is not None:
+                [number] = tag_ids_of([options["edit"]])
+                changes = bodies.TagEdit(name=options["name"], **given)
+                answer = bodies.edit_tag(number, changes, active_author(options["author"]))
+            elif options["delete"] is not None:
+                [number] = tag_ids_of([options["delete"]])
+                answer = bodies.delete_tag(number, active_author(options["author"]))
+            else:
+                answer = bodies.all_tags()
+        except ProblemError as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(answer.model_dump_json())
