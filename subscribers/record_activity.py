@@ -59,7 +59,7 @@ def record_readers_activity(action: str, by: uuid.UUID, *, readers: int, tag: st
 
 
 def record_export(by: uuid.UUID, state: str) -> None:
-    """Record the download of all readers, or of those in one state."""
+    """Record the download of all readers, those in one state, or suppressed addresses."""
     record_activity("download_list", by, Subscriber, name="the list", state=state)
     logger.info("the list of %s was downloaded", f"{state} readers" if state else "readers")
 

@@ -234,6 +234,8 @@ def _downloaded_list(params: Params) -> ActivitySentence:
     state = params["state"]
     if not state:
         return _said(_("{who} downloaded the list of readers as CSV."))
+    if state == "suppressed":
+        return _said(_("{who} downloaded the suppressed addresses as CSV."))
     label = STATES.get(state)
     return _said(
         _("{who} downloaded the list of readers with the state “{state}” as CSV."),

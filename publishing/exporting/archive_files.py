@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Model, OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.forms.models import model_to_dict
 from django.utils.translation import gettext as _
@@ -23,7 +23,8 @@ from publishing.progress.edition_progress import counts_of
 from publishing.progress.outcomes_csv import copies_csv
 from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
 from subscribers.consent import consent_details
-from subscribers.desk.readers_csv import tags_as_json
+from subscribers.desk.reader_list import CHUNK, rows_by_id
+from subscribers.desk.readers_csv import suppression_lines, tags_as_json
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
 from subscribers.models import (
@@ -37,10 +38,8 @@ from subscribers.models import (
 )
 
 FORMAT = 1
-CHUNK = 2_000  # rows in memory
 HISTORY = 10  # records of a reader's consent
 DRAFT_COLUMNS = ("title", "preheader", "format", "letter", "text", "saved_at")
-Row = TypeVar("Row", bound=Model)
 
 EDITION_COLUMNS = (
     *("version", "title", "preheader", "scheduled_for", "audience", "goes_to"),
@@ -73,8 +72,8 @@ def archive_files() -> Iterator[ArchiveFile]:
     yield counted("readers.csv", _readers())
     yield counted("consent.csv", _consent())
     # An import of the first file suppresses all its addresses.
-    yield counted("suppressions.csv", _suppressions(lifted=False))
-    yield counted("lifted-suppressions.csv", _suppressions(lifted=True))
+    yield counted("suppressions.csv", suppression_lines(lifted=False))
+    yield counted("lifted-suppressions.csv", suppression_lines(lifted=True))
     yield counted("imports.csv", _imports())
     yield _json("consent-wordings.json", {w.pk: w.text for w in ConsentWording.objects.all()})
     fields = ReaderFieldDefinition.objects.order_by("position")
@@ -84,7 +83,7 @@ def archive_files() -> Iterator[ArchiveFile]:
     keys = dict(MovedIssue.objects.values_list("issue_id", "key"))
     for issue in Issue.objects.order_by("created_at", "id").iterator(CHUNK):
         yield from _issue(issue, keys.get(issue.pk), counted)
-    for draft in _by_id(Draft.objects.filter(edition=None)):
+    for draft in rows_by_id(Draft.objects.filter(edition=None)):
         columns = {name: getattr(draft, name) for name in DRAFT_COLUMNS}
         yield _json(f"drafts/{draft.pk}.json", columns)
     for image in UploadedImage.objects.defer("content").order_by("id"):
@@ -118,7 +117,7 @@ def _readers() -> Iterator[str]:
     readers: QuerySet[Any] = Subscriber.objects.annotate(
         history=_newest_consent(), suppressed=Subquery(held.values("reason"))
     )
-    for reader in _by_id(readers):
+    for reader in rows_by_id(readers):
         yield csv_line(
             *(reader.email, reader.name, *(reader.fields.get(key, "") for key in keys)),
             *(tags_as_json(reader.tags, names), tags_as_json(reader.left_topics, names)),
@@ -150,7 +149,7 @@ def _consent() -> Iterator[str]:
         *("record", "reader", "act", "how", "at", "network", "wording", "import", "request"),
         *("detail", "name", "fields"),
     )
-    for record in _by_id(ConsentRecord.objects.all()):
+    for record in rows_by_id(ConsentRecord.objects.all()):
         yield csv_line(
             *(record.pk, record.subscriber_id, record.act, record.how, _time(record.at)),
             *(record.network, record.wording_id or "", record.subscriber_import_id or ""),
@@ -158,16 +157,10 @@ def _consent() -> Iterator[str]:
         )
 
 
-def _suppressions(*, lifted: bool) -> Iterator[str]:
-    yield csv_line("email", "reason", "origin", "since", "lifted")
-    for one in _by_id(Suppression.objects.filter(lifted_at__isnull=not lifted)):
-        yield csv_line(one.address_key, one.reason, one.origin, _time(one.at), _time(one.lifted_at))
-
-
 def _imports() -> Iterator[str]:
     counts = ("rows", "added", "known", "duplicates", "skipped", "rejected")
     yield csv_line("import", "file", "state", "statement", *counts, "started", "finished")
-    for record in _by_id(SubscriberImport.objects.all()):
+    for record in rows_by_id(SubscriberImport.objects.all()):
         yield csv_line(
             *(record.pk, record.filename, record.state, record.statement),
             *record.counts.values(),
@@ -211,18 +204,6 @@ def _deliveries(edition: Edition, held_until: datetime | None) -> Iterator[str]:
         yield from copies_csv(every_copy(edition.pk, ALL), held_until, edition.merge_fields)
     except CopiesDroppedError as error:
         yield csv_line(str(error))
-
-
-def _by_id(rows: QuerySet[Row]) -> Iterator[Row]:
-    """Iterate in the order of the ids, without a transaction that stays open."""
-    last = None
-    while True:
-        page = rows.order_by("pk")
-        found = list((page if last is None else page.filter(pk__gt=last))[:CHUNK])
-        yield from found
-        if len(found) < CHUNK:
-            return
-        last = found[-1].pk
 
 
 def _json(path: str, value: Any) -> ArchiveFile:

@@ -9,10 +9,10 @@ row, which takes about a second for a million.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from django.db import OperationalError, connection, transaction
-from django.db.models import F, Func, Q, QuerySet, TextField, Value
+from django.db.models import F, Func, Model, Q, QuerySet, TextField, Value
 from django.db.models.functions import Lower
 from psycopg.errors import QueryCanceled
 
@@ -23,7 +23,7 @@ from subscribers.models import Subscriber, Suppression
 from subscribers.reader_totals import counts_by_state
 
 PAGE = 50
-CHUNK = 2000
+CHUNK = 2_000  # rows in memory
 SEARCH_S = 3  # the database stops a search after this time
 COUNT_S = 1
 MOST_COUNTED = 10_000  # the page shows “more than 10,000”
@@ -37,6 +37,8 @@ _SEARCHED = Lower(
         output_field=TextField(),
     )
 )
+
+Row = TypeVar("Row", bound=Model)
 
 
 class SearchTookTooLongError(Exception):
@@ -95,11 +97,15 @@ def time_limit(seconds: int) -> Iterator[None]:
 
 def iter_readers(chosen: ReaderFilter) -> Iterator[Subscriber]:
     """Iterate over the matching readers, oldest first, in constant memory."""
-    last = 0
-    found = matching_readers(chosen).select_related("subscriber_import").order_by("id")
-    while chunk := list(found.filter(id__gt=last)[:CHUNK]):
+    return rows_by_id(matching_readers(chosen).select_related("subscriber_import"))
+
+
+def rows_by_id(rows: QuerySet[Row]) -> Iterator[Row]:
+    """Iterate in the order of the ids, without a transaction that stays open."""
+    page = rows = rows.order_by("pk")
+    while chunk := list(page[:CHUNK]):
         yield from chunk
-        last = chunk[-1].pk
+        page = rows.filter(pk__gt=chunk[-1].pk)
 
 
 def find_suppression(chosen: ReaderFilter) -> Suppression | None:

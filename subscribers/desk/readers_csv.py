@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from delivery.reader_fields import FIELD_NAMES
+from subscribers.desk.reader_list import rows_by_id
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
-from subscribers.models import Subscriber, Tag
+from subscribers.models import Subscriber, Suppression, Tag
 
 HEADER = ("email", *FIELD_NAMES, "state", "since", "signed_up", "confirmed", "unsubscribed")
 
@@ -30,6 +31,13 @@ def csv_lines(readers: Iterable[Subscriber]) -> Iterator[str]:
             tags_as_json(reader.tags, names),
             *(reader.fields.get(key, "") for key in keys),
         )
+
+
+def suppression_lines(*, lifted: bool = False) -> Iterator[str]:
+    """Write the addresses that must not be mailed, whether a reader has them or not."""
+    yield csv_line("email", "reason", "origin", "since", "lifted")
+    for one in rows_by_id(Suppression.objects.filter(lifted_at__isnull=not lifted)):
+        yield csv_line(one.address_key, one.reason, one.origin, _time(one.at), _time(one.lifted_at))
 
 
 def tags_as_json(tags: Iterable[int], names: Mapping[int, str]) -> str:

@@ -19,7 +19,7 @@ from subscribers.desk import reader_list
 from subscribers.desk.many_readers.change_sentences import LABELS
 from subscribers.desk.reader_filter import OF_IMPORT, ReaderFilter, read_filter, read_number
 from subscribers.desk.reader_list import ReaderCount, SearchTookTooLongError
-from subscribers.desk.readers_csv import csv_lines
+from subscribers.desk.readers_csv import csv_lines, suppression_lines
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.fields.topics import read_tag_ids
 from subscribers.files.safe_csv import csv_download
@@ -105,6 +105,14 @@ def readers_file(request: HttpRequest) -> StreamingHttpResponse:
     record_export(user_id_of(request), chosen.state)
     name = f"readers-{chosen.state}" if chosen.state else "readers"
     return csv_download(csv_lines(reader_list.iter_readers(chosen)), f"{name}.csv")
+
+
+@may_manage_readers
+@require_safe
+def suppressed_file(request: HttpRequest) -> StreamingHttpResponse:
+    """Stream all suppressed addresses, of readers and others, as a CSV file."""
+    record_export(user_id_of(request), "suppressed")
+    return csv_download(suppression_lines(), "suppressed addresses.csv")
 
 
 @may_manage_readers

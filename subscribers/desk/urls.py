@@ -5,7 +5,7 @@ from django.urls import path
 from subscribers.desk import edit_view
 from subscribers.desk.many_readers import change_view
 from subscribers.desk.reader_view import act_on_reader, reader_file, show_reader
-from subscribers.desk.readers_view import embed_form, readers, readers_file
+from subscribers.desk.readers_view import embed_form, readers, readers_file, suppressed_file
 from subscribers.importing import import_view
 from subscribers.importing.move.move_view import move_page
 from subscribers.settings import settings_view
@@ -15,6 +15,7 @@ app_name = "readers"
 urlpatterns = [
     path("readers/", readers, name="list"),
     path("readers/readers.csv", readers_file, name="file"),
+    path("readers/suppressed.csv", suppressed_file, name="suppressed_file"),
     path("readers/form/", embed_form, name="embed_form"),
     path("readers/add/", edit_view.add, name="add"),
     path("readers/change/", change_view.change, name="change"),

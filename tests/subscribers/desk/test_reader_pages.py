@@ -15,6 +15,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import OperationalError, connection, connections
 from django.test import Client
+from django.utils import timezone
 
 from delivery.models import SuppressionChange
 from publishing.activity.activity_sentences import plain_sentence_of
@@ -215,6 +216,15 @@ def download(client: Client, **looked: str) -> list[dict[str, str]]:
     assert answer.headers["Content-Disposition"].startswith("attachment;")
     assert answer.headers["Cache-Control"] == "no-store"
     return rows_in(b"".join(answer.streaming_content).decode())  # type: ignore[attr-defined]
+
+
+def test_the_suppressed_addresses_come_as_a_file(operator: Client) -> None:
+    SuppressionFactory(address_key="gone@posthouse.example.org", reason="bounce")
+    SuppressionFactory(address_key="back@posthouse.example.org", lifted_at=timezone.now())
+    answer = operator.get(f"{READERS}suppressed.csv")
+    [row] = rows_in(b"".join(answer.streaming_content).decode())  # type: ignore[attr-defined]
+    assert (row["email"], row["reason"]) == ("gone@posthouse.example.org", "bounce")
+    assert "suppressed.csv" in operator.get(READERS).content.decode()
 
 
 def test_the_file_contains_all_matching_readers(operator: Client) -> None:
