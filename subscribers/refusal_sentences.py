@@ -65,7 +65,7 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     ),
     "topic_left": _("The reader left the topic “{tag}”. Only they can choose it again."),
     # A reader whom imports, authors and the API refuse to add
-    "reader_unsubscribed": _("This reader unsubscribed. An import cannot resubscribe them."),
+    "reader_unsubscribed": _("This reader unsubscribed. Only they can resubscribe."),
     "reader_bounced": _("Mail to this reader bounced."),
     "reader_complained": _("This reader marked a letter as spam."),
     "suppressed_bounce": _("The address is suppressed: mail to it bounced."),
@@ -79,12 +79,10 @@ SENTENCES: Mapping[str, StrPromise | str] = {
         "The file says that this reader must not be mailed, but they confirmed here. They stay "
         "subscribed."
     ),
-    "file_unsubscribed": _(
-        "The file says “unsubscribed”. The address is suppressed and never mailed."
-    ),
-    "file_bounced": _("The file says “bounced”. The address is suppressed and never mailed."),
-    "file_complained": _("The file says “complained”. The address is suppressed and never mailed."),
-    "file_blocked": _("The file says “blocked”. The address is suppressed and never mailed."),
+    "file_unsubscribed": _("The file says “unsubscribed”. The address is suppressed."),
+    "file_bounced": _("The file says “bounced”. The address is suppressed."),
+    "file_complained": _("The file says “complained”. The address is suppressed."),
+    "file_blocked": _("The file says “blocked”. The address is suppressed."),
     # A row of a file (importing/file_format/)
     "line_too_long": _("The line is longer than {longest} characters."),
     "line_with_nul": _("The line contains a zero byte (NUL), which is not text."),

@@ -69,7 +69,7 @@ def run(rows: int) -> None:
         undo = ("undo_import", str(first["import"]))
         _kill(site, *undo)
         done = site.one("SELECT undone FROM subscriber_import")
-        print(f"  killed after {done:,} readers were taken back")
+        print(f"  killed after {done:,} readers were removed")
         undone = _shown("undo, continued", run_step(site, "manage.py", *undo))
         assert undone["undone"] == undone["added"] == rows - left, undone
         assert site.one("SELECT count(*) FROM subscriber") == 0

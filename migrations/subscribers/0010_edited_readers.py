@@ -15,7 +15,7 @@ CREATE TRIGGER subscriber_is_edited BEFORE UPDATE ON subscriber FOR EACH ROW
           IS DISTINCT FROM ({", ".join(f"NEW.{name}" for name in EDITED)}))
     EXECUTE FUNCTION subscriber_is_edited();
 """
-# An undo takes back readers of its import who never opted in and were never changed.
+# An undo removes readers of its import who never opted in and were never changed.
 STAYS = """
 CREATE OR REPLACE FUNCTION subscriber_stays() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

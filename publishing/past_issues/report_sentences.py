@@ -21,7 +21,7 @@ _REFUSALS: Mapping[str, Promise] = {
     "site_invalid": gettext_lazy("Write your site's address like this: https://news.example.org."),
     "site_missing": gettext_lazy(
         "This is an export of Ghost. Upload it again together with your site's address, because "
-        "its pictures are there."
+        "its images are there."
     ),
     "empty": gettext_lazy("This export has no issues."),
     "too_many": gettext_lazy("This export has more than 20,000 issues. Split it."),
@@ -86,8 +86,8 @@ def _count_sentence(code: str, n: int) -> str:
             n,
         ),
         "picture_kept": ngettext(
-            "{n} picture could not be copied. It keeps its old address and may vanish there.",
-            "{n} pictures could not be copied. They keep their old addresses and may vanish there.",
+            "{n} image could not be copied. It keeps its old address and may vanish there.",
+            "{n} images could not be copied. They keep their old addresses and may vanish there.",
             n,
         ),
         "player_left_out": ngettext(

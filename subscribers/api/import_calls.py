@@ -83,9 +83,9 @@ def upload_import(
     """
     Upload a file, as the body or as `file` of a form.
 
-    It is a CSV file or, in a form, a product's ZIP file. A worker checks it in the background: a
-    dry run that changes nothing. The same content again returns its earlier import, unless `map`
-    reads its columns in another way.
+    It is a CSV file or, in a form, the ZIP file of another service. A worker checks it in the
+    background: a dry run that changes nothing. The same content again returns its earlier import,
+    unless `map` reads its columns in another way.
     """
     require_key(request)  # before reading a large file
     with uploaded_file(request, filename, CSV) as (file, name):
@@ -195,7 +195,7 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
 )
 def undo_import(request: HttpRequest, import_id: int) -> HttpResponse:
     """
-    Take back added readers who were neither mailed nor changed and did not opt in.
+    Remove added readers who were neither mailed nor changed and did not opt in.
 
     A worker does it in the background. The same file can be imported again afterwards.
     """

@@ -48,7 +48,7 @@ STATUSES: Mapping[Status, StrPromise] = {
     Status.UNCONFIRMED: gettext_lazy("Not confirmed, added as pending: {n}"),
     Status.UNSUBSCRIBED: gettext_lazy("Unsubscribed, suppressed: {n}"),
     Status.BOUNCED: gettext_lazy("Bounced, suppressed: {n}"),
-    Status.COMPLAINED: gettext_lazy("Complained, suppressed: {n}"),
+    Status.COMPLAINED: gettext_lazy("Marked as spam, suppressed: {n}"),
     Status.BLOCKED: gettext_lazy("Blocked, suppressed: {n}"),
 }
 OTHER_COLUMNS: Mapping[str, StrPromise] = {

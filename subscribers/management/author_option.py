@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 def add_author_option(parser: ArgumentParser) -> None:
     """Add the option; `active_author` reads it."""
-    whom = _("the user name for the activity log (default: the only superuser)")
+    whom = _("the author’s user name (default: the only superuser)")
     parser.add_argument("--author", metavar="USERNAME", help=whom)
 
 

@@ -30,7 +30,7 @@ class State(models.TextChoices):
     UNDONE = "undone", "undone"
 
 
-# The same content is new again: the content was deleted, or its readers were taken back.
+# The same content is new again: the content was deleted, or its readers were removed.
 WITHOUT_CONTENT = (State.EXPIRED, State.UNDONE)
 # A worker has claimed it or will claim it.
 RUNNING = (State.CHECKING, State.WAITING, State.RUNNING, State.UNDOING)

@@ -78,20 +78,22 @@ class FieldForm(_OneLineForm):
         if not re.fullmatch("[a-z][a-z0-9_]*", key):
             raise forms.ValidationError(
                 _(
-                    "“{key}” cannot be a merge field. Use a to z, 0 to 9 and _, a letter first."
+                    "“{key}” cannot be a merge field. Begin with a letter, and use only a to z, 0 "
+                    "to 9 and _."
                 ).format(key=key)
             )
         if key in RESERVED_KEYS:
             raise forms.ValidationError(
-                _("“{key}” has a meaning in Homing already. Choose another word.").format(key=key)
+                _("Homing uses “{key}” already. Choose another word.").format(key=key)
             )
         if ReaderFieldDefinition.objects.filter(key=key).exists():
             raise forms.ValidationError(_("There is a field “{key}” already.").format(key=key))
         if DeletedFieldOrTag.objects.filter(kind=DeletedFieldOrTag.Kind.FIELD, key=key).exists():
             raise forms.ValidationError(
-                _("The values of a deleted field “{key}” are still being removed. Wait.").format(
-                    key=key
-                )
+                _(
+                    "The values of a deleted field “{key}” are still being removed. Try again "
+                    "later."
+                ).format(key=key)
             )
         return key
 

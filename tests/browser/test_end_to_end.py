@@ -391,10 +391,10 @@ def test_list_is_imported_and_undone_without_scripts(plain, site):
     plain.goto(IMPORTS)
     plain.get_by_role("link", name="village-fair.csv").click()
     plain.get_by_role("link", name="Undo this import").click()
-    expect(plain.get_by_text("The import added 4 readers. At most 4 are taken")).to_be_visible()
+    expect(plain.get_by_text("The import added 4 readers. At most 4 are removed")).to_be_visible()
     with site.worker():
         plain.get_by_role("button", name="Undo this import").click()
-        expect(plain.get_by_text("Undone. 4 of 4 added readers were taken back.")).to_be_visible()
+        expect(plain.get_by_text("Undone. 4 of 4 added readers were removed.")).to_be_visible()
     assert not Subscriber.objects.filter(state="confirmed").exists()
 
 

@@ -75,7 +75,7 @@ def test_stated_consent_is_recorded() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["fields", "--add", "Name"], "has a meaning in Homing already"),
+        (["fields", "--add", "Name"], "already. Choose another word"),
         (["fields", "--edit", "city"], "There is no field with this key."),
         (["tags", "--delete", "Fair"], "There is no tag “Fair”"),
         (["readers", "ada@", "--add"], "There must be something after the @"),

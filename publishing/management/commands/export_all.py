@@ -18,7 +18,7 @@ from subscribers.files.atomic_file import atomic_binary_file
 class Command(BaseCommand):
     """Write a ZIP file that appears only when it is complete."""
 
-    help = _("Write readers, consent, issues, deliveries and pictures to a ZIP file.")
+    help = _("Write readers, consent, issues, deliveries and images to a ZIP file.")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE.zip", type=Path)

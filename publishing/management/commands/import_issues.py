@@ -1,4 +1,4 @@
-"""`manage.py import_issues FILE`: move in the past issues of another product."""
+"""`manage.py import_issues FILE`: move in the past issues of another service."""
 
 import json
 from argparse import ArgumentParser
@@ -16,7 +16,7 @@ from publishing.past_issues import run
 from publishing.past_issues.past_issue import UnusableExportError
 from publishing.past_issues.read_export import Export
 from publishing.past_issues.report_sentences import refusal_sentence, report_lines
-from subscribers.management.author_option import active_author
+from subscribers.management.author_option import active_author, add_author_option
 
 
 class Command(BaseCommand):
@@ -25,12 +25,13 @@ class Command(BaseCommand):
     help = _("Move in past issues of Substack, Ghost, Buttondown or Homing. None is mailed.")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", metavar="FILE", type=Path)
+        file_help = _("the ZIP file, or the JSON file of Ghost")
+        parser.add_argument("file", metavar="FILE", type=Path, help=file_help)
         parser.add_argument("--site", default="", help=_("the address of your Ghost site"))
+        add_author_option(parser)
         parser.add_argument(
-            "--author", help=_("the author's user name (default: the only superuser)")
+            "--dry-run", action="store_true", help=_("report what would happen; change nothing")
         )
-        parser.add_argument("--dry-run", action="store_true", help=_("only report the result"))
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
@@ -40,7 +41,7 @@ class Command(BaseCommand):
                     move = _examine(Export(file, run.site_address(options["site"])), path.name)
                 else:
                     author = active_author(options["author"])
-                    # One that was killed is continued first, and then all of it is known.
+                    # Continue a killed move first. Then its issues are known.
                     run.run_next_move(lambda: False)
                     with transaction.atomic():
                         move = run.request_move(file, path.name, options["site"], author)
@@ -57,7 +58,7 @@ class Command(BaseCommand):
         if move.refusal:
             raise CommandError(refusal_sentence(**move.refusal))
         if move.is_running:
-            self.stderr.write(_("A worker moves in the issues. Its page shows the progress."))
+            self.stderr.write(_("A worker moves in the issues. “Move in past issues” shows them."))
         for _code, sentence, titles in report_lines(move):
             self.stdout.write(sentence)
             for title in titles:

@@ -40,7 +40,7 @@ from publishing.scheduling.local_time import (
 )
 from subscribers.fields.find_tags import UnknownTagError, find_tags
 from subscribers.fields.reader_fields import load_own_fields
-from subscribers.management.author_option import active_author, decoded_option
+from subscribers.management.author_option import active_author, add_author_option, decoded_option
 
 # A UTF-8 character has at most 4 bytes.
 LARGEST_FILE = 4 * LONGEST_PART
@@ -97,9 +97,7 @@ class Command(VersionedCommand):
             action="store_true",
             help=_("hide the issue from the archive, the feed and search engines; keep its page"),
         )
-        parser.add_argument(
-            "--author", help=_("the author's user name (default: the only superuser)")
-        )
+        add_author_option(parser)
         parser.add_argument(
             "--idempotency-key",
             help=_("a repetition with the same key publishes nothing (default: a new key)"),

@@ -1,4 +1,4 @@
-"""The command `welcome`: the letter to each reader who opts in."""
+"""`manage.py welcome`: turn the welcome letter on or off, or show it."""
 
 import json
 from argparse import ArgumentParser
@@ -18,7 +18,7 @@ from publishing.management.commands.publish import read_utf8
 from publishing.publish.welcome import count_sent, turn_off, turn_on
 from publishing.test_letters.test_letters import TooManyTestsError, send_test
 from subscribers.fields.reader_fields import load_own_fields
-from subscribers.management.author_option import active_author, decoded_option
+from subscribers.management.author_option import active_author, add_author_option, decoded_option
 
 
 class Command(BaseCommand):
@@ -30,18 +30,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         what = parser.add_mutually_exclusive_group()
         what.add_argument(
-            "--on", action="store_true", help=_("send this letter, instead of any other")
+            "--on", action="store_true", help=_("turn this letter on, instead of any other")
         )
-        what.add_argument("--off", action="store_true", help=_("send none"))
+        what.add_argument("--off", action="store_true", help=_("turn the letter off"))
         what.add_argument(
             "--test", metavar="ADDRESS", help=_("send one test of this letter; change nothing")
         )
         parser.add_argument("--title", default="", help=_("the title, which becomes the subject"))
         parser.add_argument("--html-file", type=Path, help=_("the HTML, in UTF-8"))
         parser.add_argument("--text-file", type=Path, help=_("the plain text, in UTF-8"))
-        parser.add_argument(
-            "--author", help=_("the author's user name (default: the only superuser)")
-        )
+        add_author_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         result: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What authors must know about the exports of each product, in words.
+"""What authors must know about the exports of each service, in words.
 
 The formats are described in docs/importing.md."""
 
@@ -22,15 +22,15 @@ BECOMES: Mapping[str, StrPromise] = {
     Status.UNCONFIRMED: _("pending; they get a confirmation email"),
     Status.UNSUBSCRIBED: _("unsubscribed; not mailed"),
     Status.BOUNCED: _("bounced; not mailed"),
-    Status.COMPLAINED: _("complained; not mailed"),
-    Status.BLOCKED: _("blocked; not mailed"),
+    Status.COMPLAINED: _("marked as spam; not mailed"),
+    Status.BLOCKED: _("suppressed; not mailed"),
     REJECTED: _("left out, and reported"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product that authors leave.
+    """A newsletter service that authors leave.
 
     `statuses` has a column, its values and what they become."""
 
@@ -48,10 +48,10 @@ PRODUCTS: Sequence[Product] = (
     Product(
         "mailchimp",
         "Mailchimp",
-        _("Open your audience, select all contacts and export them. Mailchimp makes a ZIP."),
+        _("Open your audience, select all contacts and export them. Mailchimp makes a ZIP file."),
         _(
-            "Upload the ZIP as it is. It has a file for each status. If you unpack it, keep the "
-            "names of the files, because only they show the status."
+            "Upload the ZIP file as it is. It has one list for each status. If you unpack it, keep "
+            "the names of the lists, because only they show the status."
         ),
         (
             (FILE, "subscribed_…", Status.SUBSCRIBED),
@@ -68,8 +68,8 @@ PRODUCTS: Sequence[Product] = (
     Product(
         "substack",
         "Substack",
-        _("Open Settings, then Exports, and make a new export. Substack gives you a ZIP."),
-        _("Upload the ZIP as it is. Homing takes the file email_list… from it."),
+        _("Open Settings, then Exports, and make a new export. Substack makes a ZIP file."),
+        _("Upload the ZIP file as it is. Homing reads email_list… in it."),
         (
             ("email_disabled", "false", Status.SUBSCRIBED),
             ("email_disabled", "true", Status.UNSUBSCRIBED),
@@ -88,14 +88,14 @@ PRODUCTS: Sequence[Product] = (
             ("subscribed_to_emails", "false", Status.UNSUBSCRIBED),
         ),
         _("Names, labels as tags, and the date of sign-up."),
-        _("Which members bounced or complained. Bounced addresses are mailed once more."),
+        _("Which members bounced or complained. Homing mails bounced addresses once more."),
         has_past_issues=True,
     ),
     Product(
         "buttondown",
         "Buttondown",
         _("Open Settings, then Exports, and export your subscribers."),
-        _("Upload the CSV file or the ZIP."),
+        _("Upload the CSV file or the ZIP file."),
         (
             (
                 "subscriber_type",
@@ -171,7 +171,10 @@ PRODUCTS: Sequence[Product] = (
         "homing",
         "Homing",
         _("Open Settings, then Download everything, on the site that you leave."),
-        _("Upload the ZIP as it is. For its issues, upload it again under “Move in past issues”."),
+        _(
+            "Upload the ZIP file as it is. For its issues, upload it again under “Move in past "
+            "issues”."
+        ),
         (
             ("state", "confirmed", Status.SUBSCRIBED),
             ("state", "pending", Status.UNCONFIRMED),

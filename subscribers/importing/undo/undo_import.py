@@ -1,5 +1,5 @@
 """
-Undo of an import: take back added readers who were neither mailed nor changed.
+Undo of an import: remove added readers who were neither mailed nor changed.
 
 It runs under the lease of imports, one range of ids at a time. Each chunk writes its checkpoint.
 """

@@ -18,7 +18,7 @@ State = SubscriberImport.State
 
 # The counts of `SubscriberImport.undo_counts`, each with its note.
 RESULTS: Mapping[str, tuple[StrPromise, StrPromise]] = {
-    "undone": (gettext_lazy("Taken back"), gettext_lazy("no longer on the list")),
+    "undone": (gettext_lazy("Removed"), gettext_lazy("no longer on the list")),
     "kept_mailed": (gettext_lazy("Kept: mailed"), gettext_lazy("an email was sent or queued")),
     "kept_opted_in": (
         gettext_lazy("Kept: opted in"),
@@ -39,12 +39,12 @@ def undo_lines(record: SubscriberImport) -> Iterator[tuple[str, int, str]]:
 def undo_sentence(record: SubscriberImport) -> str:
     """Describe an undo that runs or has ended."""
     if record.state == State.UNDOING:
-        return _(
-            "The import is being undone. Readers taken back so far: {n}, kept: {kept}."
-        ).format(n=digits(record.undone), kept=digits(record.kept))
+        return _("The import is being undone. Readers removed so far: {n}, kept: {kept}.").format(
+            n=digits(record.undone), kept=digits(record.kept)
+        )
     undone = ngettext(
-        "Undone. {undone} of {added} added reader was taken back.",
-        "Undone. {undone} of {added} added readers were taken back.",
+        "Undone. {undone} of {added} added reader was removed.",
+        "Undone. {undone} of {added} added readers were removed.",
         record.added,
     ).format(undone=digits(record.undone), added=digits(record.added))
     kept = ngettext("{n} stays on the list.", "{n} stay on the list.", record.kept)

@@ -19,12 +19,16 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--add", metavar="LABEL", help=_("add a field with this label"))
-        what.add_argument("--edit", metavar="KEY", help=_("change the given values of a field"))
-        what.add_argument("--delete", metavar="KEY", help=_("delete a field of all readers"))
-        parser.add_argument("--key", default="", help=_("its merge field (default: the label)"))
+        what.add_argument("--edit", metavar="KEY", help=_("change a field with the options below"))
+        what.add_argument("--delete", metavar="KEY", help=_("delete a field and its values"))
+        parser.add_argument(
+            "--key",
+            default="",
+            help=_("with --add: the merge field (default: made from the label)"),
+        )
         parser.add_argument("--label", help=_("with --edit: a new label"))
         parser.add_argument("--fallback", help=_("what readers without a value see"))
-        form_help = _("ask for it on the sign-up form")
+        form_help = _("ask for the field on the sign-up form")
         parser.add_argument("--on-form", action=BooleanOptionalAction, help=form_help)
         add_author_option(parser)
 

@@ -41,13 +41,18 @@ ROWS_BETWEEN_PLAIN_LINES = 100_000
 class Command(BaseCommand):
     """Import a file and print the report. The last line is JSON."""
 
-    help = _("Import readers from a CSV file, or from the ZIP file that a product exports.")
+    help = _("Import readers from a CSV file, or from the ZIP file of another service.")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "file", metavar="FILE", type=Path, help=_("a CSV file or a product’s ZIP file")
+            "file",
+            metavar="FILE",
+            type=Path,
+            help=_("a CSV file or the ZIP file of another service"),
         )
-        parser.add_argument("--dry-run", action="store_true", help=_("only report the result"))
+        parser.add_argument(
+            "--dry-run", action="store_true", help=_("report what would happen; change nothing")
+        )
         confirmed_help = _("state that these readers gave their consent elsewhere; it is recorded")
         parser.add_argument("--confirmed", action="store_true", help=confirmed_help)
         consent_help = _("with --confirmed: where and how they gave it, for the record")

@@ -29,11 +29,13 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("address", metavar="ADDRESS", help=_("the reader’s address"))
         what = parser.add_mutually_exclusive_group()
-        add_help = _("add the reader, who gets an email with a link to confirm")
+        add_help = _("add the reader; Homing sends them a link to confirm")
         what.add_argument("--add", action="store_true", help=add_help)
-        move_help = _("correct the address; the new one gets an email with a link to confirm")
+        move_help = _("correct the address; Homing sends a link to confirm to the new one")
         what.add_argument("--new-address", metavar="ADDRESS", help=move_help)
-        consent_help = _("with --add: where and how they consented; then they get no such email")
+        consent_help = _(
+            "with --add: where and how they consented; then Homing sends no such email"
+        )
         parser.add_argument("--consent", metavar="TEXT", default="", help=consent_help)
         parser.add_argument(
             "--field",
@@ -42,7 +44,7 @@ class Command(BaseCommand):
             default=[],
             help=_("set a field, or the name with name=VALUE; repeatable"),
         )
-        for option, words in (("--tag", _("put this tag on")), ("--untag", _("take it off"))):
+        for option, words in (("--tag", _("put this tag on")), ("--untag", _("take this tag off"))):
             parser.add_argument(option, metavar="TAG", action="append", default=[], help=words)
         add_author_option(parser)
 

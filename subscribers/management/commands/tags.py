@@ -20,12 +20,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         what = parser.add_mutually_exclusive_group()
         what.add_argument("--add", metavar="NAME", help=_("add a tag"))
-        what.add_argument("--edit", metavar="NAME", help=_("change the given values of a tag"))
-        what.add_argument("--delete", metavar="NAME", help=_("delete a tag of all readers"))
+        what.add_argument("--edit", metavar="NAME", help=_("change a tag with the options below"))
+        what.add_argument(
+            "--delete", metavar="NAME", help=_("delete a tag and take it off all readers")
+        )
         parser.add_argument("--name", help=_("with --edit: a new name"))
-        topic_help = _("let readers see and choose it, as a topic")
+        topic_help = _("make the tag a topic, which readers see and choose")
         parser.add_argument("--topic", action=BooleanOptionalAction, help=topic_help)
-        parser.add_argument("--description", help=_("what readers see beside a topic"))
+        parser.add_argument("--description", help=_("the text that readers see beside a topic"))
         add_author_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -25,7 +25,10 @@ State = SubscriberImport.State
 class Command(BaseCommand):
     """Undo an import and print the counts. The last line is JSON."""
 
-    help = _("Take back the readers of an import who were not mailed, opted in or changed since.")
+    help = _(
+        "Remove the readers that an import added, unless they were mailed, opted in or changed "
+        "since."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("id", metavar="ID", type=int, help=_("the number of the import"))

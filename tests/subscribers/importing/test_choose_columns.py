@@ -93,7 +93,7 @@ def test_a_statement_has_no_control_characters(window: WindowOf) -> None:
         ({"column-1": ""}, "No column is mapped to the email address. Map one."),
         ({"column-2": "email"}, "Two columns are mapped to email. Map one."),
         ({"column-3": "no such field"}, "Column “town” has an unknown choice."),
-        ({"column-2": "new"}, "“name” has a meaning in Homing already."),
+        ({"column-2": "new"}, "Homing uses “name” already."),
         ({}, "The columns are as before, so nothing has changed."),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_known_reader_is_counted_and_unchanged(import_rows: ImportRows, state:
 @pytest.mark.parametrize(
     ("state", "reason"),
     [
-        ("unsubscribed", "This reader unsubscribed. An import cannot resubscribe them."),
+        ("unsubscribed", "This reader unsubscribed. Only they can resubscribe."),
         ("bounced", "Mail to this reader bounced."),
         ("complained", "This reader marked a letter as spam."),
     ],

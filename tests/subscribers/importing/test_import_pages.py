@@ -320,7 +320,7 @@ def test_the_page_shows_the_product_and_the_statuses(window: WindowOf) -> None:
         "Format Kit subscribers: UTF-8, commas, with a header, LF",
         "Status: “state”",
         "Statuses Subscribed: 2; Not confirmed, added as pending: 1; ",
-        "Unsubscribed, suppressed: 1; Bounced, suppressed: 1; Complained, suppressed: 1",
+        "Unsubscribed, suppressed: 1; Bounced, suppressed: 1; Marked as spam, suppressed: 1",
         "bounced in the file: 1, complained in the file: 1, unsubscribed in the file: 1",
         "Readers who are not confirmed in the file still get a confirmation email.",
     ):
@@ -372,7 +372,7 @@ def test_an_import_is_undone_after_a_confirmation(window: WindowOf) -> None:
     run_workers()
     assert "Undo this import" in window.get(address).words
     asked = window.get(f"{address}undo/").words
-    assert "The import added 2 readers. At most 2 are taken off the list." in asked
+    assert "The import added 2 readers. At most 2 are removed." in asked
     assert Subscriber.objects.count() == 4
 
     assert window.post(f"{address}undo/").status == 303
@@ -382,8 +382,8 @@ def test_an_import_is_undone_after_a_confirmation(window: WindowOf) -> None:
     assert "The import of this file is being undone." in window.get(address).words
     run_workers()
     page = window.get(address).words
-    assert "Undone. 2 of 2 added readers were taken back." in page
-    assert "Taken back 2 no longer on the list" in page
+    assert "Undone. 2 of 2 added readers were removed." in page
+    assert "Removed 2 no longer on the list" in page
     assert Subscriber.objects.count() == 2
     window.post(f"{address}undo/")
     assert "The import was undone before." in window.get(address).words

@@ -1,4 +1,4 @@
-"""The undo of an import: who is taken back, who stays, and concurrent work."""
+"""The undo of an import: who is removed, who stays, and concurrent work."""
 
 import io
 import json

@@ -63,7 +63,7 @@ def test_a_field_is_added_edited_moved_and_deleted(window: WindowOf) -> None:
     [
         ("City", "e-mail", "cannot be a merge field"),
         ("Город", "", "cannot be a merge field"),
-        ("Name", "", "has a meaning in Homing already"),
+        ("Name", "", "already. Choose another word"),
         ("Town", "city", "There is a field “city” already."),
     ],
 )
