@@ -59,7 +59,7 @@ def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[Colu
         **{name: str(label) for name, label in OTHER_COLUMNS.items()},
     }
     if can_add_field():
-        labels[NEW_FIELD] = _("A new field")
+        labels[NEW_FIELD] = _("A new field, added to Settings")
     return [
         ColumnChoice(
             number,
