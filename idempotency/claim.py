@@ -56,6 +56,14 @@ def claim(
     return _require_earlier(user_id, key, fingerprints)
 
 
+def allow_silence(longest: str) -> None:
+    """Allow a longer time without a statement, for work such as reading a file."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [longest]
+        )
+
+
 def _require_earlier(user_id: UUID, key: str, fingerprints: Sequence[bytes]) -> SavedResponse:
     earlier = find_earlier(user_id, key, fingerprints)
     if isinstance(earlier, SavedResponse):

@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+from django.db import transaction
 from django.db.models.functions import Lower
 from ninja import Field
 
@@ -177,11 +178,12 @@ def _refuse_errors(form: FieldForm | TagForm) -> None:
         raise ProblemError(ProblemType.NOT_VALID, detail, errors=errors)
 
 
+@transaction.atomic
 def _saved(form: FieldForm | TagForm, code: str, by: uuid.UUID) -> Any:
-    _refuse_errors(form)
-    saved = form.save()
-    change_fields_and_tags.record_saved(code, saved, by)
-    return saved
+    if not (form.is_valid() and form.is_saved()):
+        _refuse_errors(form)
+    change_fields_and_tags.record_saved(code, form.instance, by)
+    return form.instance
 
 
 def _field(field: ReaderFieldDefinition) -> OwnField:

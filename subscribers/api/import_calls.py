@@ -17,6 +17,7 @@ from api.idempotent_call import KEY_PARAMETER, require_key, run_call
 from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, field_problem, problem_responses
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from delivery.models import Newsletter
+from idempotency.claim import allow_silence
 from idempotency.fingerprint import FileDigest
 from subscribers.api import scopes
 from subscribers.api.reader_calls import refuse_half_a_statement
@@ -50,6 +51,7 @@ COLUMNS = Query(
     description="COLUMN=FIELD, such as `Town=city`, as in the command. It can be repeated.",
 )
 CSV = "text/csv"
+LONGEST_READING = "120s"  # of the files in one upload
 
 _UPLOAD = upload_parameters(CSV, example="email,name\nada@posthouse.example.org,Ada\n")
 
@@ -91,6 +93,7 @@ def upload_import(
     with uploaded_file(request, filename, CSV) as (file, name):
 
         def work(_: str) -> HttpResponse:
+            allow_silence(LONGEST_READING)
             caller = get_caller(request)
             add_fields_and_tags(file, caller.user.pk)
             fields = load_fields()

@@ -24,7 +24,9 @@ from subscribers.fields.find_tags import find_or_add_tags
 from subscribers.fields.reader_fields import hold_fields
 from subscribers.fields.topics import lock_tags
 from subscribers.importing.file_format.columns import Fields
-from subscribers.importing.file_format.validate_row import Candidate, excluded
+from subscribers.importing.file_format.read_file import Row
+from subscribers.importing.file_format.records import BadRow
+from subscribers.importing.file_format.validate_row import Candidate, excluded, validate_row
 from subscribers.importing.import_sentences import consent_detail, sign_up_detail
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import ADDED_PENDING, State
@@ -84,11 +86,20 @@ REMOVE_DUPLICATES = """
          ORDER BY email_key, has_left DESC NULLS LAST, line
         ON CONFLICT (subscriber_import_id, email_key) DO UPDATE
            SET line = excluded.line, has_left = true
-         WHERE excluded.has_left AND NOT seen.has_left
+         WHERE excluded.has_left AND (NOT seen.has_left OR seen.line = excluded.line)
         RETURNING line
     )
     DELETE FROM import_candidate
      WHERE line NOT IN (SELECT line FROM first_time)
+"""
+# Before the first piece. Otherwise an earlier row of a reader who is gone would be mailed.
+NOTE_GONE = """
+    INSERT INTO import_seen_address (subscriber_import_id, email_key, line, has_left)
+    SELECT DISTINCT ON (email_key) %s, email_key, line, true
+      FROM unnest(%s::text[], %s::integer[]) AS gone (email, line),
+           LATERAL (SELECT lower(email COLLATE "C") AS email_key) AS _
+     ORDER BY email_key, line
+    ON CONFLICT DO NOTHING
 """
 # The reader's own act explains more than a suppression, so it comes first.
 SKIP_UNMAILABLE = """
@@ -278,6 +289,20 @@ def seen_addresses_of_dry_run() -> Iterator[None]:
         cursor.execute(SHADOW_SEEN_ADDRESSES)
         yield
         cursor.execute("DROP TABLE pg_temp.import_seen_address")
+
+
+def note_gone(record: SubscriberImport, rows: Sequence[Row | BadRow], fields: Fields) -> None:
+    """Note the addresses that these rows say are gone, in the caller's transaction."""
+    gone = [
+        valid
+        for row in rows
+        if isinstance(row, Row) and row.status is not None and row.status.status.is_gone
+        if isinstance(valid := validate_row(row, fields), Candidate)
+    ]
+    with connection.cursor() as cursor:
+        for some in _of_bounded_size(gone):
+            emails, lines = [row.email for row in some], [row.line for row in some]
+            cursor.execute(NOTE_GONE, [record.pk or 0, emails, lines])
 
 
 def apply_rows(

@@ -14,7 +14,7 @@ from django.db import DatabaseError, reset_queries, transaction
 
 from subscribers.fields.reader_fields import load_fields
 from subscribers.importing.accept_upload import ENDED, existing_imports, statement, store_for_import
-from subscribers.importing.apply import apply_rows, seen_addresses_of_dry_run
+from subscribers.importing.apply import apply_rows, note_gone, seen_addresses_of_dry_run
 from subscribers.importing.file_format.columns import read_mapping
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
@@ -120,6 +120,10 @@ def _dry_run(
         read_as=asdict(file.description),
     )
     with transaction.atomic(), seen_addresses_of_dry_run():
+        read = file.rows()
+        while file.has_statuses and (some := list(islice(read, CHUNK))):
+            note_gone(record, some, file.fields)
+            reset_queries()
         validated = (validate_row(row, file.fields) for row in file.rows())
         while chunk := list(islice(validated, CHUNK)):
             for row in apply_rows(record, chunk, file.fields):

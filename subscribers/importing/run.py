@@ -20,7 +20,7 @@ from delivery.interface import LOCK_ENQUEUE
 from subscribers.fields.reader_fields import load_fields_by_key
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import NO_COUNTS, NO_LEASE, delete_noted_rows
-from subscribers.importing.apply import apply_rows, store_rejected_rows
+from subscribers.importing.apply import apply_rows, note_gone, store_rejected_rows
 from subscribers.importing.file_format.columns import own_fields_in
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, Row
@@ -108,6 +108,8 @@ def _run(
     ):
         if file.import_hash != bytes(record.content_hash):
             raise UnreadableFileError("file_incomplete")
+        if record.rows == 0 and file.has_statuses:
+            _note_gone(lease, record, file)
         rows = file.rows()
         _skip_to_checkpoint(rows, record.rows, lease)
         while chunk := list(islice(rows, CHUNK)):
@@ -121,6 +123,15 @@ def _run(
         # Update the planner's statistics. SKIP_LOCKED avoids waiting for other processes.
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE (SKIP_LOCKED) subscriber, suppression, consent_record")
+
+
+def _note_gone(lease: Lease, record: SubscriberImport, file: ReaderFile) -> None:
+    rows = file.rows()
+    while chunk := list(islice(rows, CHUNK)):
+        with transaction.atomic(), connection.cursor() as cursor:
+            guard(cursor, lease)
+            note_gone(record, chunk, file.fields)
+        reset_queries()
 
 
 def _skip_to_checkpoint(rows: Iterator[Row | BadRow], count: int, lease: Lease) -> None:

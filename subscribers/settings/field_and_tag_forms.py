@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from django import forms
+from django.db import IntegrityError, transaction
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -39,6 +40,17 @@ class _OneLineForm(_ModelForm):
             if CONTROL_CHARACTERS.search(cleaned[name]):
                 self.add_error(name, _("The text contains control characters. Remove them."))
         return cleaned
+
+    def is_saved(self) -> bool:
+        """Save a valid form; False, with the error, if its name was taken meanwhile."""
+        try:
+            with transaction.atomic():
+                self.save()
+        except IntegrityError:
+            self.full_clean()
+            if not self.errors:
+                raise
+        return not self.errors
 
 
 class FieldForm(_OneLineForm):

@@ -148,7 +148,9 @@ def _is_saved(request: HttpRequest, form: FieldForm | TagForm, code: str = "edit
     if not (form.is_bound and form.is_valid()):
         return False
     with transaction.atomic():
-        change_fields_and_tags.record_saved(code, form.save(), user_id_of(request))
+        if not form.is_saved():
+            return False
+        change_fields_and_tags.record_saved(code, form.instance, user_id_of(request))
     messages.success(request, _("Saved."))
     return True
 

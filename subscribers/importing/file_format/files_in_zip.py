@@ -30,7 +30,10 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
     lists = {path: path.rpartition("/")[2] for path in paths if path.lower().endswith(_LISTS)}
     names = {name: path for path, name in reversed(lists.items())}
     if HOMING_MARK in {path.rpartition("/")[2] for path in paths}:
-        return [names[name] for name in _HOMING if name in names]
+        found = [names[name] for name in _HOMING if name in names]
+        if not found:
+            raise UnreadableFileError("file_is_zip")
+        return found
     for of_product in (MAILCHIMP_EXPORT.match, _SUBSTACK_LIST.fullmatch):
         found = [path for path, name in lists.items() if of_product(name)]
         if 0 < len(found) <= _MOST_LISTS:

@@ -139,6 +139,11 @@ class ReaderFile:
         return hashlib.sha256(self.content_hash + json.dumps(read_as).encode()).digest()
 
     @property
+    def has_statuses(self) -> bool:
+        """Whether rows may say that a reader is gone."""
+        return self._layout.status is not None
+
+    @property
     def bytes_read(self) -> int:
         return self._reading.bytes_read if self._reading else 0
 

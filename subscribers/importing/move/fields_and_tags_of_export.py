@@ -69,8 +69,8 @@ def _add_tags(tags: list[dict[str, Any]], by: uuid.UUID | None) -> list[str]:
     added = []
     for one in tags:
         form = TagForm({name: one.get(name, "") for name in ("name", "is_topic", "description")})
-        if str(one.get("name", "")).lower() not in known and form.is_valid():
-            tag = form.save()
+        if str(one.get("name", "")).lower() not in known and form.is_valid() and form.is_saved():
+            tag = form.instance
             known.add(tag.name.lower())
             if by is not None:
                 record_saved("add", tag, by)

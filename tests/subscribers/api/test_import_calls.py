@@ -6,6 +6,7 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from idempotency import claim
 from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport
 from tests.newsletter_site.api_caller import API, Program
@@ -118,6 +119,15 @@ def test_columns_tags_and_the_lists_of_a_zip_are_taken(program: Program) -> None
     packed = upload_in_a_form(program, {"file": SimpleUploadedFile("all.zip", content)})
     assert packed.status_code == 201, packed.content
     assert len(packed.json()["more"]) == 2
+
+
+def test_a_file_that_takes_long_to_read_is_stored(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claim, "LONGEST_SILENCE", "100ms")
+    rows = "".join(f"reader{number}@posthouse.example.org,Reader\n" for number in range(500_000))
+    answer = upload(program, b"email,name\n" + rows.encode() + "zoë@x.org,Zoë".encode("cp1252"))
+    assert answer.status_code == 201, answer.content
 
 
 def test_a_file_can_be_uploaded_in_a_form(program: Program) -> None:

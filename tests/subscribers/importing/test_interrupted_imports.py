@@ -19,7 +19,14 @@ from subscribers.importing.import_file import import_file
 from subscribers.importing.lease import MAX_STALLED_CLAIMS, Lease, claim_import, guard
 from subscribers.importing.run import CHUNK, is_due, run, run_next_import
 from subscribers.management.commands.import_subscribers import Command
-from subscribers.models import ConsentRecord, ImportPiece, Subscriber, SubscriberImport
+from subscribers.models import (
+    ConsentRecord,
+    ImportPiece,
+    ImportSeenAddress,
+    Subscriber,
+    SubscriberImport,
+    Suppression,
+)
 from tests.publishing.second_connection import PATIENCE_S, beside
 from tests.subscribers.conftest import FileOf, ImportSubscribers
 from tests.subscribers.importing.import_browser import kept_in_waiting
@@ -48,6 +55,23 @@ def expire_lease() -> None:
 
 def a_long_list(file_of: FileOf) -> Path:
     return file_of(*[f"reader{number}@example.org,Reader" for number in range(LONG)])
+
+
+@pytest.mark.parametrize("is_of_earlier_release", [False, True])
+def test_no_piece_mails_a_reader_who_is_gone_further_down(
+    file_of: FileOf, *, is_of_earlier_release: bool
+) -> None:
+    others = [f"reader{number}@example.org,pending" for number in range(CHUNK)]
+    rows = ("ada@example.org,pending", *others, "ADA@example.org,unsubscribed")
+    kept_in_waiting(file_of(*rows, header="email,status"))
+    run(claim_lease(), is_stopping=lambda: True)
+    assert not Subscriber.objects.filter(email="ada@example.org").exists()
+    if is_of_earlier_release:  # which noted nobody in advance
+        ImportSeenAddress.objects.filter(has_left=True).update(line=2, has_left=False)
+    run(claim_lease())
+    assert Suppression.objects.get().address_key == "ada@example.org"
+    counts = SubscriberImport.objects.get().counts
+    assert (counts["added"], counts["duplicates"], counts["skipped"]) == (CHUNK, 1, 1)
 
 
 def test_the_server_ends_a_frozen_transaction_with_its_lease(

@@ -10,6 +10,7 @@ from delivery.models import Edition
 from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.models import DeletedFieldOrTag, ReaderFieldDefinition, Subscriber, Tag
 from subscribers.settings import change_fields_and_tags
+from subscribers.settings.field_and_tag_forms import TagForm
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.second_connection import at_once
 from tests.subscribers.factories import SubscriberFactory
@@ -78,6 +79,14 @@ def test_a_field_added_twice_at_once_is_added_once(window: WindowOf) -> None:
     added = at_once(*[lambda: window.post(page, label="Town", key="", fallback="")] * 2)
     assert sorted(each.status for each in added) == [200, 303]
     assert keys() == ["town"]
+
+
+def test_a_name_that_was_taken_meanwhile_is_an_error() -> None:
+    form = TagForm({"name": "Fair"})
+    assert form.is_valid()
+    Tag.objects.create(name="fair")
+    assert not form.is_saved()
+    assert "There is a tag" in str(form.errors["name"])
 
 
 def test_a_fallback_cannot_end_its_merge_field(window: WindowOf) -> None:

@@ -46,6 +46,9 @@ a continued import skips finished rows
 two lists in one upload are refused
     _imports: if «len(files) > 1 → False»: return _history(
     test_two_files_in_one_upload_are_refused
+an upload may be read for longer than other work may be silent
+    upload_import: «allow_silence(LONGEST_READING) → pass»
+    test_a_file_that_takes_long_to_read_is_stored
 the lists of an uploaded ZIP are stored together
     _imports: largest_size()) as lists, «transaction.atomic(),»
     test_an_upload_checks_each_list_or_none
@@ -241,7 +244,16 @@ a check suppresses no address
     _skip: if «record.state != State.CHECKING → True»:
     test_the_page_shows_the_product_and_the_statuses
 a row that says unsubscribed is no duplicate
-    REMOVE_DUPLICATES: WHERE «excluded.has_left AND NOT seen.has_left → false»
+    REMOVE_DUPLICATES: excluded.has_left AND (NOT seen.has_left «OR seen.line = excluded.line»)
+    test_an_unsubscribed_row_counts_anywhere_in_the_file
+a row that says unsubscribed counts in an import of an earlier release
+    REMOVE_DUPLICATES: excluded.has_left AND («NOT seen.has_left OR» seen.line = excluded.line)
+    test_no_piece_mails_a_reader_who_is_gone_further_down
+who is gone further down is not mailed for an earlier row
+    _run: «_note_gone(lease, record, file) → pass»
+    test_no_piece_mails_a_reader_who_is_gone_further_down
+a dry run notes who is gone further down
+    _dry_run: «note_gone(record, some, file.fields) → pass»
     test_an_unsubscribed_row_counts_anywhere_in_the_file
 within a piece the unsubscribed rows go first
     REMOVE_DUPLICATES: ORDER BY email_key, «has_left DESC NULLS LAST,» line

@@ -75,6 +75,7 @@ def test_the_command_imports_each_list(
     ("content", "sentence"),
     [
         (zipped({"a.csv": "", "b.csv": ""}), "several lists: “a.csv”, “b.csv”. Unpack it"),
+        (zipped({"homing.json": ""}), "ZIP"),
         (zipped(MAILCHIMP)[:-30], "This ZIP file is damaged or incomplete."),
     ],
 )
