@@ -21,6 +21,7 @@ from subscribers.refusal_sentences import InputRefusal, refuse
 from subscribers.request_limits import ask_for_mail
 
 Source = Subscriber.Source
+Reason = Suppression.Reason
 GONE = (Subscriber.State.UNSUBSCRIBED, Subscriber.State.BOUNCED, Subscriber.State.COMPLAINED)
 
 # Not create(): a unique violation would log the address on the server.
@@ -93,6 +94,10 @@ def correct_address(subscriber_id: int, address: str) -> Subscriber | InputRefus
         if old.email_key == key:
             return refuse("address_unchanged")
         if old.unsubscribed_at is not None or old.state == Subscriber.State.COMPLAINED:
+            return refuse("address_of_leaver")
+        # A file can say that a pending reader left elsewhere. They stay pending.
+        left = Suppression.objects.filter(address_key=old.email_key, lifted_at=None)
+        if left.filter(reason__in=[Reason.UNSUBSCRIBE, Reason.COMPLAINT]).exists():
             return refuse("address_of_leaver")
         known = Subscriber.objects.filter(email_key=key).first()
         if reason := skip_reason(known, key):

@@ -2,6 +2,8 @@
 
 import uuid
 from argparse import ArgumentParser
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
@@ -36,6 +38,26 @@ def active_author(username: str | None) -> uuid.UUID:
             _("There is more than one superuser. Name the author with --author USERNAME.")
         )
     return superusers[0].pk
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raise `CommandError` for bytes that are not UTF-8."""
+    for name, given in options.items():
+        for text in given if isinstance(given, list) else [given]:
+            if isinstance(text, str):
+                decoded_option(f"--{name}", text)
+
+
+def need(options: Mapping[str, Any], needed: Sequence[str], *names: str) -> None:
+    """Raise `CommandError` if one of `names` is given without a `needed` option."""
+    if any(options[name] is not None for name in needed):
+        return
+    for name in names:
+        if options[name] not in (None, []):
+            words = _(" or ").join(f"--{one}" for one in needed)
+            raise CommandError(
+                _("--{option} needs {needed}.").format(option=name.replace("_", "-"), needed=words)
+            )
 
 
 def decoded_option(option: str, given: str) -> str:

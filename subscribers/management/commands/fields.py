@@ -8,7 +8,12 @@ from django.utils.translation import gettext as _
 
 from api.problem import ProblemError
 from subscribers.api import field_and_tag_bodies as bodies
-from subscribers.management.author_option import active_author, add_author_option
+from subscribers.management.author_option import (
+    active_author,
+    add_author_option,
+    check_options,
+    need,
+)
 
 
 class Command(BaseCommand):
@@ -23,7 +28,6 @@ class Command(BaseCommand):
         what.add_argument("--delete", metavar="KEY", help=_("delete a field and its values"))
         parser.add_argument(
             "--key",
-            default="",
             help=_("with --add: the merge field (default: made from the label)"),
         )
         parser.add_argument("--label", help=_("with --edit: a new label"))
@@ -33,12 +37,16 @@ class Command(BaseCommand):
         add_author_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        check_options(options)
+        need(options, ["add"], "key")
+        need(options, ["edit"], "label")
+        need(options, ["add", "edit"], "fallback", "on_form")
         given = {"fallback": options["fallback"], "on_form": options["on_form"]}
         given = {name: value for name, value in given.items() if value is not None}
         answer: bodies.OwnField | bodies.OwnFields | bodies.Deleted
         try:
             if options["add"] is not None:
-                field = bodies.NewField(label=options["add"], key=options["key"], **given)
+                field = bodies.NewField(label=options["add"], key=options["key"] or "", **given)
                 answer = bodies.add_field(field, active_author(options["author"]))
             elif options["edit"] is not None:
                 changes = bodies.FieldEdit(label=options["label"], **given)

@@ -15,7 +15,12 @@ from subscribers.api.reader_bodies import address_of, reader_responses, tag_ids_
 from subscribers.desk.add_reader import add_reader, correct_address
 from subscribers.desk.edit_reader import edit_reader
 from subscribers.desk.edit_view import name_of_user
-from subscribers.management.author_option import active_author, add_author_option, decoded_option
+from subscribers.management.author_option import (
+    active_author,
+    add_author_option,
+    check_options,
+    need,
+)
 from subscribers.models import Subscriber
 from subscribers.record_activity import record_corrected_address, record_reader_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
@@ -30,13 +35,13 @@ class Command(BaseCommand):
         parser.add_argument("address", metavar="ADDRESS", help=_("the reader’s address"))
         what = parser.add_mutually_exclusive_group()
         add_help = _("add the reader; Homing sends them a link to confirm")
-        what.add_argument("--add", action="store_true", help=add_help)
+        what.add_argument("--add", action="store_true", default=None, help=add_help)
         move_help = _("correct the address; Homing sends a link to confirm to the new one")
         what.add_argument("--new-address", metavar="ADDRESS", help=move_help)
         consent_help = _(
             "with --add: where and how they consented; then Homing sends no such email"
         )
-        parser.add_argument("--consent", metavar="TEXT", default="", help=consent_help)
+        parser.add_argument("--consent", metavar="TEXT", help=consent_help)
         parser.add_argument(
             "--field",
             metavar="KEY=VALUE",
@@ -49,6 +54,13 @@ class Command(BaseCommand):
         add_author_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        check_options(options)
+        need(options, ["add"], "consent")
+        if options["add"] and options["untag"]:
+            raise CommandError(_("--add takes no --untag."))
+        changes = options["field"] or options["tag"] or options["untag"]
+        if options["new_address"] is not None and changes:
+            raise CommandError(_("--new-address takes no --field, --tag or --untag."))
         try:
             with transaction.atomic():
                 reader = self._change(options)
@@ -61,10 +73,12 @@ class Command(BaseCommand):
         added, removed = tag_ids_of(options["tag"]), tag_ids_of(options["untag"])
         if options["add"]:
             return _add(address, values, added, options)
-        reader = Subscriber.objects.filter(email_key=address.lower()).first()
+        readers = Subscriber.objects.filter(email_key=address.lower())
+        # Otherwise a topic that the reader chooses meanwhile would be taken off again.
+        reader = (readers.select_for_update() if added or removed else readers).first()
         if reader is None:
             raise CommandError(_("No reader has this address."))
-        if options["new_address"]:
+        if options["new_address"] is not None:
             by = active_author(options["author"])
             moved = correct_address(reader.pk, address_of(options["new_address"]))
             if isinstance(moved, InputRefusal):
@@ -74,7 +88,8 @@ class Command(BaseCommand):
         if values or added or removed:
             by = active_author(options["author"])
             tag_ids_of(options["tag"], left=reader.left_topics)
-            if edit_reader(reader.pk, values, [*{*reader.tags, *added} - {*removed}]) == "saved":
+            tags = [*{*reader.tags, *added} - {*removed}] if added or removed else None
+            if edit_reader(reader.pk, values, tags) == "saved":
                 record_reader_activity("edit", by, reader.pk)
             reader.refresh_from_db()
         return reader
@@ -84,11 +99,14 @@ def _add(
     address: str, values: dict[str, str], tags: Sequence[int], options: dict[str, Any]
 ) -> Subscriber:
     by = active_author(options["author"])
+    consent = " ".join((options["consent"] or "").split())
+    if options["consent"] is not None and not consent:
+        raise CommandError(_("--consent is empty. State where and how they consented."))
     result = add_reader(
         address,
         values,
         stated_by=name_of_user(get_user_model().objects.get(pk=by)),
-        consent=" ".join(options["consent"].split()),
+        consent=consent,
         tags=tags,
         source=Subscriber.Source.DESK,
     )
@@ -103,7 +121,7 @@ def _values(pairs: Sequence[str]) -> dict[str, str]:
     """Read KEY=VALUE pairs, or raise `CommandError` or `ProblemError`."""
     given: dict[str, str] = {}
     for pair in pairs:
-        key, is_pair, value = decoded_option("--field", pair).partition("=")
+        key, is_pair, value = pair.partition("=")
         if not is_pair:
             raise CommandError(_("{pair} is not KEY=VALUE, such as city=York.").format(pair=pair))
         given[key.strip()] = value

@@ -9,7 +9,12 @@ from django.utils.translation import gettext as _
 from api.problem import ProblemError
 from subscribers.api import field_and_tag_bodies as bodies
 from subscribers.api.reader_bodies import tag_ids_of
-from subscribers.management.author_option import active_author, add_author_option
+from subscribers.management.author_option import (
+    active_author,
+    add_author_option,
+    check_options,
+    need,
+)
 
 
 class Command(BaseCommand):
@@ -31,6 +36,9 @@ class Command(BaseCommand):
         add_author_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        check_options(options)
+        need(options, ["edit"], "name")
+        need(options, ["add", "edit"], "topic", "description")
         given = {"is_topic": options["topic"], "description": options["description"]}
         given = {name: value for name, value in given.items() if value is not None}
         answer: bodies.OneTag | bodies.AllTags | bodies.Deleted

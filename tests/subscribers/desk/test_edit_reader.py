@@ -160,9 +160,11 @@ def test_an_address_in_use_or_suppressed_is_refused(
     assert (Subscriber.objects.count(), ada().state) == (2, "confirmed")
 
 
-@pytest.mark.parametrize("state", ["unsubscribed", "complained"])
+@pytest.mark.parametrize("state", ["unsubscribed", "complained", "pending"])
 def test_a_reader_who_left_gets_no_other_address(window: WindowOf, state: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state)
+    if state == "pending":  # a file says that they left elsewhere
+        SuppressionFactory(address_key=ADA, reason="unsubscribe", origin="import")
     page = window.post(f"{READERS}{reader.pk}/address/", email=GRACE)
     assert "Only they can sign up with another address." in page.words
     assert Subscriber.objects.count() == 1

@@ -15,6 +15,10 @@ a reader who left is not moved to another address
     correct_address: if «old.unsubscribed_at is not None or old.state ==
         Subscriber.State.COMPLAINED → False»:
     test_a_reader_who_left_gets_no_other_address
+a pending reader who left elsewhere is not moved to another address
+    correct_address: if «left.filter(reason__in=[Reason.UNSUBSCRIBE, Reason.COMPLAINT]).exists() →
+        False»:
+    test_a_reader_who_left_gets_no_other_address
 a correction goes to no suppressed address
     correct_address: if «reason := skip_reason(known, key) → reason := None»:
     test_an_address_in_use_or_suppressed_is_refused
