@@ -48,7 +48,9 @@ def tag_ids_of(names: Sequence[str], place: str = "tags", *, left: Sequence[int]
     for name in names:
         tag = found.get(name.lower())
         if tag is None:
-            raise field_problem(place, f"There is no tag “{name}”. Create it on the desk first.")
+            raise field_problem(
+                place, f"There is no tag “{name}”. Check the name, or add the tag first."
+            )
         if tag.pk in left:
             raise field_problem(place, sentence_of(refuse("topic_left", tag=tag.name)))
     return [tag.pk for tag in found.values()]

@@ -183,10 +183,10 @@ def _waiting(record: SubscriberImport) -> str:
         return ""
     if not WorkerHeartbeat.objects.filter(heard_at__gt=Now() - WORKER_SILENCE).exists():
         return _(
-            "The file is waiting for a worker, and none is running. Ask an operator to run: "
+            "This work is waiting for a worker, and none is running. Ask an operator to run: "
             "./homing deliver"
         )
-    return _("The file is waiting for a worker, which starts within seconds.")
+    return _("This work is waiting for a worker, which starts within seconds.")
 
 
 def result_lines(record: SubscriberImport) -> list[tuple[str, str, str, int, str]]:
@@ -204,11 +204,11 @@ def result_lines(record: SubscriberImport) -> list[tuple[str, str, str, int, str
 
 
 def _added_note(record: SubscriberImport) -> str:
-    if not (record.added or record.is_running or record.state == State.CHECKED):
+    if not (record.added or record.is_running):
         return ""
     if record.confirmed:
-        return "; ".join(filter(None, (_confirmed_note(record), _pending_note(record))))
-    if record.state == State.CHECKED:
+        return _confirmed_note(record)
+    if record.state == State.CHECKED and record.ready:
         return _("as pending or as confirmed; you decide below")
     if record.state == State.CHECKING:
         return ""
@@ -216,16 +216,13 @@ def _added_note(record: SubscriberImport) -> str:
 
 
 def _confirmed_note(record: SubscriberImport) -> str:
+    pending = _pending_note(record)
     if record.pending and not record.ready:
-        return _("as confirmed: none, because the file marks none of them as subscribed")
-    name, ready = sentences.importer_name(record), digits(record.ready)
-    if record.statement:
-        return _(
-            "as confirmed: {n}; consent given elsewhere, stated by {name}: {statement}"
-        ).format(n=ready, name=name, statement=record.statement)
-    return _("as confirmed: {n}; consent given elsewhere, stated by {name}").format(
-        n=ready, name=name
-    )
+        none = _("as confirmed: none, because the file marks none of them as subscribed")
+        return f"{none}; {pending}"
+    ready = _("as confirmed: {n}").format(n=digits(record.ready))
+    # The statement is last, because it is the author's text and may have any length.
+    return f"{'; '.join(filter(None, (ready, pending)))}. {sentences.consent_detail(record)}"
 
 
 def _pending_note(record: SubscriberImport) -> str:

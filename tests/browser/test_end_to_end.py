@@ -375,7 +375,7 @@ def test_issue_is_written_published_and_watched_without_scripts(
 def test_list_is_imported_and_undone_without_scripts(plain, site):
     plain.goto(IMPORTS)
     upload(plain, "village-fair.csv", "text/csv", FAIR)
-    expect(plain.get_by_text("The file is waiting for a worker")).to_be_visible()
+    expect(plain.get_by_text("waiting for a worker")).to_be_visible()
 
     with site.worker():
         # The page reloads until there is a decision to make.

@@ -53,9 +53,9 @@ OPEN_TO = {
     **_each("desk", "export download_export", MANAGING),
     **_each(
         "readers",
-        "list file suppressed_file embed_form reader reader_file act imports import rejects columns decide "
-        "discard undo add edit correct change changing settings add_field edit_field "
-        "move_field delete_field add_tag edit_tag delete_tag move stop_change",
+        "list file suppressed_file embed_form reader reader_file act imports import rejects "
+        "columns decide discard undo add edit correct change changing settings add_field "
+        "edit_field move_field delete_field add_tag edit_tag delete_tag move stop_change",
         MANAGING,
     ),
 }

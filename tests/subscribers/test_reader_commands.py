@@ -9,7 +9,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 
-from subscribers.models import ConsentRecord, Subscriber
+from subscribers.models import ConsentRecord, Subscriber, Suppression
 
 ADA = "ada@posthouse.example.org"
 
@@ -95,6 +95,7 @@ def test_stated_consent_is_recorded() -> None:
         (["tags", "--delete", "Fair"], "There is no tag “Fair”"),
         (["readers", "ada@", "--add"], "There must be something after the @"),
         (["readers", ADA], "No reader has this address."),
+        (["readers", "left@x.org"], "It is suppressed: its owner marked a letter as spam."),
         (["readers", ADA, "--add", "--field", "York"], "York is not KEY=VALUE, such as city=York."),
         (["readers", "known@x.org", "--add"], "This reader is already on the list."),
         (["readers", "known@x.org", "--new-address", "known@x.org"], "has this address already"),
@@ -102,5 +103,6 @@ def test_stated_consent_is_recorded() -> None:
 )
 def test_a_refusal_is_one_sentence(arguments: list[str], sentence: str) -> None:
     run("readers", "known@x.org", "--add")
+    Suppression.objects.create(address_key="left@x.org", reason="complaint", origin="operator")
     with pytest.raises(CommandError, match=sentence):
         call_command(*arguments)

@@ -117,7 +117,10 @@ PRODUCTS: Sequence[Product] = (
         "beehiiv",
         "Beehiiv",
         _("Open Settings, then Export data, and export your subscribers in full."),
-        _("Upload the file …-subscribers-….csv."),
+        _(
+            "Upload the file …-subscribers-….csv. A reader with a date in unsubscribed_at has "
+            "unsubscribed, whatever the status says."
+        ),
         (
             ("status", "active", Status.SUBSCRIBED),
             (
@@ -129,7 +132,7 @@ PRODUCTS: Sequence[Product] = (
             ("status", "invalid", Status.BOUNCED),
         ),
         _("Names, tags, the date of sign-up, and your own columns if you choose a field for them."),
-        _("Nobody, as far as we know. A date in unsubscribed_at counts more than the status."),
+        _("Nobody, as far as we know."),
     ),
     Product(
         "kit",
@@ -161,10 +164,13 @@ PRODUCTS: Sequence[Product] = (
             ("status", "enabled", Status.UNCONFIRMED),
             ("status", "disabled, blocklisted", Status.BLOCKED),
         ),
-        _("Names and the date of sign-up."),
+        _(
+            "Names, the date of sign-up, and the attributes as one text in JSON, if you choose a "
+            "field for them."
+        ),
         _(
             "Who confirmed or unsubscribed from a list, and bounces. “enabled” says nothing about "
-            "a list, so these readers are asked to confirm. Attributes come as one text in JSON."
+            "a list, so these readers are asked to confirm."
         ),
     ),
     Product(

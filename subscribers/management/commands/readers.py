@@ -21,9 +21,10 @@ from subscribers.management.author_option import (
     check_options,
     need,
 )
-from subscribers.models import Subscriber
+from subscribers.models import Subscriber, Suppression
 from subscribers.record_activity import record_corrected_address, record_reader_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
+from subscribers.why_suppressed import why_suppressed
 
 
 class Command(BaseCommand):
@@ -77,7 +78,7 @@ class Command(BaseCommand):
         # Otherwise a topic that the reader chooses meanwhile would be taken off again.
         reader = (readers.select_for_update() if added or removed else readers).first()
         if reader is None:
-            raise CommandError(_("No reader has this address."))
+            raise CommandError(_no_reader(address))
         if options["new_address"] is not None:
             by = active_author(options["author"])
             moved = correct_address(reader.pk, address_of(options["new_address"]))
@@ -115,6 +116,15 @@ def _add(
         raise CommandError(sentence_of(result.reason) if result.reason else known)
     record_reader_activity("add", by, result.reader.pk)
     return result.reader
+
+
+def _no_reader(address: str) -> str:
+    sentence = _("No reader has this address.")
+    found = Suppression.objects.filter(address_key=address.lower(), lifted_at=None).first()
+    if found is None:
+        return sentence
+    why = _("It is suppressed: {why}.").format(why=why_suppressed(found.reason, found.origin))
+    return f"{sentence} {why}"
 
 
 def _values(pairs: Sequence[str]) -> dict[str, str]:

@@ -225,7 +225,7 @@ def test_the_page_shows_the_progress_of_an_import(window: WindowOf) -> None:
 
     page = window.get(address)
 
-    assert "The file is waiting for a worker, and none is running." in page.words
+    assert "This work is waiting for a worker, and none is running." in page.words
     assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in page.html
     assert "Rows 0 so far" in page.words
     run_workers()
@@ -328,7 +328,10 @@ def test_the_page_shows_the_product_and_the_statuses(window: WindowOf) -> None:
     assert not Suppression.objects.exists()
     window.post(f"{address}import/", consent="elsewhere", states_it="yes", where="At the fair")
     run_workers()
-    assert "as pending, asked by email: 1" in window.get(address).words
+    assert (
+        "as confirmed: 2; as pending, asked by email: 1. "
+        "Consent given elsewhere, stated by Edith Marlow: At the fair"
+    ) in window.get(address).words
     assert Suppression.objects.count() == 3
     assert {email for email, (_, state) in the_list().items() if state == "pending"} == {
         "pending.inactive@orchard.example.org"
@@ -339,6 +342,7 @@ def test_the_buttons_count_confirmed_and_pending_readers(window: WindowOf) -> No
     rows = b"email,status\nada@example.org,pending\n"
     page = window.get(uploaded(window, rows))
     assert "No new reader can be imported as confirmed, because the file marks none" in page.words
+    assert "Added 1 as pending; each gets one confirmation email" in page.words
     assert "reader as confirmed" not in page.words
     page = window.get(uploaded(window, rows + b"bob@example.org,active\n"))
     assert "Import as confirmed: 1, as pending: 1" in page.words
