@@ -31,7 +31,7 @@ MoveState = Literal["waiting", "running", "finished", "refused", "failed"]
 
 
 class MoveResult(ResponseBody):
-    """What became of some issues or pictures."""
+    """What became of some issues or images."""
 
     result: str = Field(examples=["moved"])
     count: int = Field(examples=[212])

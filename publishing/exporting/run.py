@@ -14,8 +14,8 @@ from django.db import IntegrityError, connection, reset_queries, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from publishing.exporting.archive_files import archive_files
-from publishing.exporting.write_archive import write_archive
+from publishing.exporting.export_files import export_files
+from publishing.exporting.write_zip import write_zip
 from publishing.models import Export, ExportPiece
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def run_next_export(is_stopping: Callable[[], bool]) -> bool:
             _end(export, State.FAILED)
             return True
         ExportPiece.objects.filter(export=export).delete()
-        write_archive(output, archive_files(), output.note)
+        write_zip(output, export_files(), output.note)
         output.end()
         logger.info("export %d has %d bytes", export.pk, export.size)
     except _LeaseLostError:

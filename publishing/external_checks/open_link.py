@@ -1,7 +1,7 @@
 """
 Open one link for its HTTP status, without server-side request forgery.
 
-A file, such as a picture, is fetched only from named hosts over HTTPS, up to a number of bytes.
+A file, such as an image, is fetched only from named hosts over HTTPS, up to a number of bytes.
 
 Every address of the host is checked. The connection goes to exactly the checked address, so DNS
 cannot change it in between. Each redirect is checked again. A link is read only up to the end of

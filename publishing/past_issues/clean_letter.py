@@ -1,4 +1,4 @@
-"""Clean a letter of another product and take its pictures. Pure but for `take`.
+"""Clean a letter of another product and copy its images. Pure but for `take`.
 
 Removes subscribe forms, share buttons, polls, tracking pixels and merge tags."""
 
@@ -120,7 +120,7 @@ def _image(attributes: dict[str, str], take: Take) -> str:
 
 
 def is_pixel(width: int, height: int) -> bool:
-    """Whether a picture of this size only tells that somebody opened the letter."""
+    """Whether an image of this size is a tracking pixel."""
     return width <= _LARGEST_PIXEL and height <= _LARGEST_PIXEL
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from publishing.content.edition_content import LONGEST_TITLE, Content
-from publishing.exporting.archive_files import FORMAT
+from publishing.exporting.export_files import FORMAT
 from publishing.models import LONGEST_MOVED_KEY
 from publishing.past_issues.past_issue import (
     LONGEST_LETTER,
@@ -24,7 +24,7 @@ SUMMARY = "homing.json"
 _LONGEST_JSON = 256 * 1024
 _ISSUE = re.compile(r"issues/[^/]+/version-[0-9]+/issue\.json")
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
-_PICTURE = re.compile(rf"(?:https?://[a-zA-Z0-9.:-]+)?/pictures/{_UUID}\.[a-z]{{3,4}}")
+_IMAGE = re.compile(rf"(?:https?://[a-zA-Z0-9.:-]+)?/pictures/{_UUID}\.[a-z]{{3,4}}")
 
 
 def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:
@@ -69,11 +69,11 @@ def _newest(versions: list[tuple[bool, int, PastIssue]]) -> PastIssue:
 
 
 def own_content(entries: ZipEntries, past: PastIssue, take: Take) -> Content:
-    """Return the content as it was published, with the pictures of this site.
+    """Return the content as it was published, with the images of this site.
 
     Raises `SkipIssueError`."""
 
-    def picture(found: re.Match[str]) -> str:
+    def image(found: re.Match[str]) -> str:
         taken = take(found[0])
         return taken[0] if taken else found[0]
 
@@ -85,13 +85,13 @@ def own_content(entries: ZipEntries, past: PastIssue, take: Take) -> Content:
             text = entries.read(path, LONGEST_LETTER).decode("utf-8", "replace")
         except UnusableZipError:
             raise SkipIssueError(Skip.UNREADABLE) from None
-        return _PICTURE.sub(picture, text)
+        return _IMAGE.sub(image, text)
 
     return Content.from_input(past.title, letter("html"), letter("txt"), past.subtitle)
 
 
 def is_uuid(text: str) -> bool:
-    """Whether a text of an export is the id of an issue or a picture."""
+    """Whether a text of an export is the id of an issue or an image."""
     return re.fullmatch(_UUID, text) is not None
 
 

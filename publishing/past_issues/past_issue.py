@@ -21,10 +21,10 @@ class Product(StrEnum):
     HOMING = "homing"
 
 
-# Returns the new address and size of a picture, or None to leave it out.
+# Returns the new address and size of an image, or None to leave it out.
 Take = Callable[[str], tuple[str, int, int] | None]
 
-# The hosts of pictures. For Ghost it is the author's own host.
+# The hosts of images. For Ghost it is the author's own host.
 PICTURE_HOSTS = {
     Product.SUBSTACK: frozenset(
         {"substackcdn.com", "cdn.substack.com", "substack-post-media.s3.amazonaws.com"}

@@ -57,7 +57,7 @@ class Export:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The hosts from which pictures may be fetched."""
+        """The hosts from which images may be fetched."""
         own = {urlsplit(self.site).netloc.lower()} if self.product is Product.GHOST else set()
         return PICTURE_HOSTS[self.product] | own
 
@@ -99,7 +99,7 @@ class Export:
             return Product.BUTTONDOWN, [self._buttondown(row) for row in rows]
         for path in entries.paths:
             if path.endswith(".json"):
-                # Pictures lie beside the JSON, and the letters are in it.
+                # Images lie beside the JSON, and the letters are in it.
                 return Product.GHOST, list(_ghost(_parse_json(entries.read(path, LONGEST_LIST))))
         raise UnusableExportError("unknown")
 

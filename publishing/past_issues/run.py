@@ -24,6 +24,7 @@ from publishing.external_checks.domain_records import NameServers
 from publishing.external_checks.open_link import LinkOpener
 from publishing.models import IssueMove, IssueMovePiece
 from publishing.past_issues.clean_letter import clean_letter
+from publishing.past_issues.copy_images import ImageCopier
 from publishing.past_issues.own_export import own_content
 from publishing.past_issues.past_issue import (
     PastIssue,
@@ -35,14 +36,13 @@ from publishing.past_issues.past_issue import (
 )
 from publishing.past_issues.read_export import Export
 from publishing.past_issues.store_issue import check_content, content_of, is_known, store_issue
-from publishing.past_issues.take_pictures import PictureTaker
 
 logger = logging.getLogger(__name__)
 
 State = IssueMove.State
 LONGEST_SITE = 300
 LONGEST_PIECE = 1024 * 1024  # bytes
-# Longer than fetching and resizing one picture.
+# Longer than fetching and resizing one image.
 LEASE = timedelta(seconds=120)
 MAX_STALLED = 20  # claims
 MOST_NOTES = 1_000
@@ -159,7 +159,7 @@ def _run(
             raise _LeaseLostError
 
     _leased(move).update(product=export.product, total=len(export.issues))
-    pictures = PictureTaker(export, opener, move.requested_by_id, heartbeat)
+    pictures = ImageCopier(export, opener, move.requested_by_id, heartbeat)
     for past in islice(export.issues, move.done, None):
         heartbeat()
         _move_one(move, export, past, pictures)
@@ -168,7 +168,7 @@ def _run(
     logger.info("move %d has ended: %s", move.pk, move.counts)
 
 
-def _move_one(move: IssueMove, export: Export, past: PastIssue, pictures: PictureTaker) -> None:
+def _move_one(move: IssueMove, export: Export, past: PastIssue, pictures: ImageCopier) -> None:
     counts, notes = Counter(move.counts), list(move.notes)
 
     def note(code: str, detail: str = "") -> None:

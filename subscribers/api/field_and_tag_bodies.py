@@ -32,7 +32,7 @@ def _at_most(length: int, example: str, default: str | None = "", words: str = "
 
 
 class NewField(RequestBody):
-    """A field to add behind the others."""
+    """A field to add after the others."""
 
     label: str = _at_most(LONGEST_LABEL, "City", ..., "What readers see on the form.")  # type: ignore[arg-type]
     key: str = _at_most(LONGEST_KEY, "city", words="The merge field; by default from the label.")
@@ -124,7 +124,7 @@ def add_field(new: NewField, by: uuid.UUID) -> OwnField:
 
 
 def edit_field(key: str, changes: FieldEdit, by: uuid.UUID) -> OwnField:
-    """Write the given values of a field, or raise `ProblemError`."""
+    """Change the given values of a field, or raise `ProblemError`."""
     field = _named_field(key)
     now = _field(field).model_dump(exclude={"key"})
     form = FieldForm(now | changes.model_dump(exclude_none=True), field)
@@ -154,7 +154,7 @@ def add_tag(new: NewTag, by: uuid.UUID) -> OneTag:
 
 
 def edit_tag(tag: int, changes: TagEdit, by: uuid.UUID) -> OneTag:
-    """Write the given values of a tag, or raise `ProblemError`."""
+    """Change the given values of a tag, or raise `ProblemError`."""
     found = _named_tag(tag)
     now = _tag(found).model_dump(exclude={"tag"})
     return _tag(_saved(TagForm(now | changes.model_dump(exclude_none=True), found), "edit", by))

@@ -69,7 +69,7 @@ def get_field(request: HttpRequest, key: str) -> OwnField:
     openapi_extra=KEY_PARAMETER,
 )
 def edit_field(request: HttpRequest, key: str, changes: Body[FieldEdit]) -> HttpResponse:
-    """Write the given values."""
+    """Change the given values."""
 
     def work(_: str) -> HttpResponse:
         return json_response(bodies.edit_field(key, changes, _caller(request)))
@@ -132,7 +132,7 @@ def get_tag(request: HttpRequest, tag: int) -> OneTag:
     openapi_extra=KEY_PARAMETER,
 )
 def edit_tag(request: HttpRequest, tag: int, changes: Body[TagEdit]) -> HttpResponse:
-    """Write the given values. The readers of the tag stay the same."""
+    """Change the given values. The readers of the tag stay the same."""
 
     def work(_: str) -> HttpResponse:
         return json_response(bodies.edit_tag(tag, changes, _caller(request)))

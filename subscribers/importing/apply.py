@@ -273,7 +273,7 @@ STORE_REJECTED_ROWS = """
     INSERT INTO rejected_row (subscriber_import_id, line, result, email, reason, parameters)
     SELECT %s, * FROM unnest(%s::integer[], %s::text[], %s::text[], %s::text[], %s::jsonb[])
 """
-TO_BE_GREETED = """
+READERS_TO_WELCOME = """
     SELECT id, email, name, fields FROM subscriber
      WHERE id IN (SELECT id FROM import_added WHERE state = 'confirmed') ORDER BY id
 """
@@ -464,8 +464,8 @@ def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int]:
         cursor.execute(LOCK_KNOWN)
         cursor.execute(TAG_KNOWN, [tags])
     if record.welcome:
-        greeted = _in_slices(cursor, TO_BE_GREETED)
-        readers = [(*columns, json.loads(own)) for *columns, own in greeted]
+        welcomed = _in_slices(cursor, READERS_TO_WELCOME)
+        readers = [(*columns, json.loads(own)) for *columns, own in welcomed]
         enqueue_welcome(readers, opt_in=FIRST_REQUEST, ahead=False)
     if asked := _in_slices(cursor, TO_BE_ASKED):
         request_mail(Edition.Kind.CONFIRMATION, FIRST_REQUEST, asked, ahead=False)

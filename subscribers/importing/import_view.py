@@ -79,16 +79,16 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
             open_lists(content, file.name or "a file", stored_file.largest_size()) as lists,
             transaction.atomic(),
         ):
-            groups = add_fields_and_tags(content, user_id_of(request))
+            added = add_fields_and_tags(content, user_id_of(request))
             found = [_store(request, *one) for one in lists]
     except UnreadableFileError as error:
         return _history(request, str(error))
     for record, is_new in found:
         if not is_new:
             messages.info(request, f"{record.filename}: {_known_content(record)}")
-    if groups:
+    if added:
         sentence = _("Fields and tags of the other Homing were added: {names}.")
-        messages.success(request, sentence.format(names=get_text_list(groups, _("and"))))
+        messages.success(request, sentence.format(names=get_text_list(added, _("and"))))
     if len(found) == 1:
         return see_other(reverse("readers:import", args=[found[0][0].pk]))
     names = get_text_list([record.filename for record, _ in found], _("and"))
@@ -157,7 +157,9 @@ def choose_columns(request: HttpRequest, import_id: int) -> HttpResponse:
     """Check a file again with other columns; the same columns change nothing."""
     record = _import_or_404(import_id)
     if record.state != State.CHECKED:
-        messages.warning(request, _("Columns can be chosen only after the check of a file."))
+        messages.warning(
+            request, _("You can choose columns only while a checked file waits for your decision.")
+        )
         return see_other(reverse("readers:import", args=[import_id]))
     try:
         with transaction.atomic():

@@ -65,7 +65,7 @@ def can_add_field() -> bool:
 
 @transaction.atomic
 def add_field(field: ReaderFieldDefinition, by: uuid.UUID | None) -> bool:
-    """Add a field behind the others; False if there are 20, or one with this key.
+    """Add a field after the others; False if there are 20, or one with this key.
 
     `by` None is not logged."""
     with connection.cursor() as cursor:

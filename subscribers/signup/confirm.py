@@ -48,8 +48,8 @@ def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None]
         if consent and reader is not None and asked is not None and state is LinkState.OPEN:
             _make_a_reader(reader, asked, consent)
             reader.refresh_from_db()
-            greeted = (reader.pk, reader.email, reader.name, reader.fields)
-            enqueue_welcome([greeted], opt_in=request.number, asked_at=asked.at)
+            welcomed = (reader.pk, reader.email, reader.name, reader.fields)
+            enqueue_welcome([welcomed], opt_in=request.number, asked_at=asked.at)
             state = LinkState.DONE
     return state, reader
 

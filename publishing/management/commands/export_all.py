@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
 from delivery.progress_line import ProgressLine
-from publishing.exporting.archive_files import archive_files
-from publishing.exporting.write_archive import write_archive
+from publishing.exporting.export_files import export_files
+from publishing.exporting.write_zip import write_zip
 from subscribers.files.atomic_file import atomic_binary_file
 
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
 
         try:
             with atomic_binary_file(path) as output:
-                write_archive(output, archive_files(), show)
+                write_zip(output, export_files(), show)
         except OSError as error:
             sentence = _("Homing cannot write {path}: {error}.")
             raise CommandError(sentence.format(path=path, error=error.strerror)) from error

@@ -59,6 +59,9 @@ class Command(BaseCommand):
             raise CommandError(refusal_sentence(**move.refusal))
         if move.is_running:
             self.stderr.write(_("A worker moves in the issues. “Move in past issues” shows them."))
+        if options["dry_run"]:
+            sentence = _("Dry run of {name}: nothing has changed. A move would report:")
+            self.stdout.write(sentence.format(name=path.name))
         for _code, sentence, titles in report_lines(move):
             self.stdout.write(sentence)
             for title in titles:
@@ -69,7 +72,7 @@ class Command(BaseCommand):
 
 
 def _examine(export: Export, name: str) -> IssueMove:
-    """Return what a move would do, unsaved. No picture is fetched."""
+    """Return what a move would do, unsaved. No image is fetched."""
     counts, notes = Counter[str](), []
     for past in export.issues:
         outcome, _content, _player = run.prepare(export, past, lambda address: (address, 0, 0))

@@ -37,7 +37,7 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
     for of_product in (MAILCHIMP_EXPORT.match, _SUBSTACK_LIST.fullmatch):
         found = [path for path, name in lists.items() if of_product(name)]
         if 0 < len(found) <= _MOST_LISTS:
-            # Those who may be mailed come last, so that their report is the last one.
+            # Readers who may be mailed come last, so that their report is the last one.
             return sorted(found, key=lambda path: (lists[path].startswith("subscribed"), path))
     found = [path for path, name in lists.items() if not _OF_ISSUES.fullmatch(name)]
     if len(found) > 1:

@@ -1,4 +1,4 @@
-"""The fields and tags in the archive of another Homing."""
+"""The fields and tags in the export of another Homing."""
 
 import json
 import uuid
@@ -11,12 +11,12 @@ from subscribers.settings.change_fields_and_tags import add_field, record_saved
 from subscribers.settings.field_and_tag_forms import FieldForm, TagForm
 
 _MOST_BYTES = 1024 * 1024
-_MOST_GROUPS = 1_000  # as many tags as an import adds
+_MOST_OF_EACH = 1_000  # as many tags as an import adds
 
 
 def add_fields_and_tags(file: BinaryIO, by: uuid.UUID | None) -> list[str]:
     """
-    Add the fields and tags of an archive that are new here; return their names.
+    Add the fields and tags of an export that are new here; return their names.
 
     Other files add nothing, and neither do fields and tags that the settings would refuse. Must be
     called in a transaction. `by` is None on the command line.
@@ -39,14 +39,14 @@ def _read_list(entries: ZipEntries, name: str) -> list[dict[str, Any]]:
         found = json.loads(entries.read(path, _MOST_BYTES)) if path else []
     except (ValueError, RecursionError):
         return []
-    groups = found[:_MOST_GROUPS] if isinstance(found, list) else []
-    return [_usable(one) for one in groups if isinstance(one, dict)]
+    listed = found[:_MOST_OF_EACH] if isinstance(found, list) else []
+    return [_usable(one) for one in listed if isinstance(one, dict)]
 
 
-def _usable(group: dict[str, Any]) -> dict[str, str | bool]:
+def _usable(one: dict[str, Any]) -> dict[str, str | bool]:
     """Keep what a form takes. Half of a pair of surrogates becomes a question mark."""
-    texts = {name: one for name, one in group.items() if isinstance(one, str)}
-    flags = {name: one for name, one in group.items() if isinstance(one, bool)}
+    texts = {name: value for name, value in one.items() if isinstance(value, str)}
+    flags = {name: value for name, value in one.items() if isinstance(value, bool)}
     return {name: text.encode("utf-8", "replace").decode() for name, text in texts.items()} | flags
 
 

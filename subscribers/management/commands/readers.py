@@ -48,7 +48,7 @@ class Command(BaseCommand):
             metavar="KEY=VALUE",
             action="append",
             default=[],
-            help=_("set a field, or the name with name=VALUE; repeatable"),
+            help=_("set a field (KEY= empties it), or the name with name=VALUE; repeatable"),
         )
         for option, words in (("--tag", _("put this tag on")), ("--untag", _("take this tag off"))):
             parser.add_argument(option, metavar="TAG", action="append", default=[], help=words)

@@ -365,7 +365,9 @@ def test_the_command_reports_before_and_after(
     path = tmp_path / "substack.zip"
     path.write_bytes(substack("<p>Hi</p>"))
     call_command("import_issues", str(path), "--dry-run")
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["moved"] == 1
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first == "Dry run of substack.zip: nothing has changed. A move would report:"
+    assert json.loads(last)["moved"] == 1
     assert not Issue.objects.filter(moved_from="substack").exists()
     call_command("import_issues", str(path), "--author", author.username)
     answer = json.loads(capsys.readouterr().out.splitlines()[-1])

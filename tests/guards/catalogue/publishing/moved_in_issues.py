@@ -26,7 +26,7 @@ braces of another product are no merge fields
     clean_letter: return «html.replace("{{", "{&#123;") → html», "<iframe" in letter
     test_the_letter_loses_everything_of_the_old_product
 pictures are fetched only from the product's hosts
-    PictureTaker._fetch: if «urlsplit(address).netloc.lower() not in self.export.hosts → False»:
+    ImageCopier._fetch: if «urlsplit(address).netloc.lower() not in self.export.hosts → False»:
     test_a_picture_that_cannot_be_fetched_keeps_its_address
 each redirect of a picture must stay on these hosts
     LinkOpener.fetch: if «not url.startswith("https://") or urlsplit(url).netloc.lower() not in

@@ -286,7 +286,7 @@ later changes of fields do not change how a stored file is read
 values of a deleted field are not imported
     _insert_candidates: for at, name in own «if name in kept»
     test_a_field_deleted_meanwhile_gets_no_values
-a greeted reader's next request is another one
+a welcomed reader's next request is another one
     ADD: CASE WHEN confirms «AND NOT %(welcome)s → AND %(welcome)s IS NOT NULL» THEN 0 ELSE 1 END
     test_added_confirmed_readers_get_it_if_chosen
 a more severe suppression stays

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable
 from io import RawIOBase
 from typing import IO
 
-from publishing.exporting.archive_files import ArchiveFile
+from publishing.exporting.export_files import ExportFile
 
 
-def write_archive(
-    output: IO[bytes] | RawIOBase, files: Iterable[ArchiveFile], on_piece: Callable[[str], None]
+def write_zip(
+    output: IO[bytes] | RawIOBase, files: Iterable[ExportFile], on_piece: Callable[[str], None]
 ) -> None:
     """Write the files into a ZIP. `on_piece` gets the path after each piece of it."""
     with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:

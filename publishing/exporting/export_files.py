@@ -48,27 +48,27 @@ EDITION_COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveFile:
+class ExportFile:
     """One file of the archive, in pieces of bytes."""
 
     path: str
     pieces: Iterable[bytes]
 
 
-def archive_files() -> Iterator[ArchiveFile]:
+def export_files() -> Iterator[ExportFile]:
     """Yield every file, with the lists of readers first and the summary last."""
     counts: dict[str, int] = {}
 
-    def counted(path: str, lines: Iterator[str]) -> ArchiveFile:
+    def counted(path: str, lines: Iterator[str]) -> ExportFile:
         def pieces() -> Iterator[bytes]:
             counts[path] = -1  # The header does not count.
             while some := list(islice(lines, CHUNK)):
                 counts[path] += len(some)
                 yield "".join(some).encode()
 
-        return ArchiveFile(path, pieces())
+        return ExportFile(path, pieces())
 
-    yield ArchiveFile("README.txt", [_readme().encode()])
+    yield ExportFile("README.txt", [_readme().encode()])
     yield counted("readers.csv", _readers())
     yield counted("consent.csv", _consent())
     # An import of the first file suppresses all its addresses.
@@ -90,7 +90,7 @@ def archive_files() -> Iterator[ArchiveFile]:
         content = UploadedImage.objects.values_list("content", flat=True).filter(pk=image.pk)
         if found := content.first():  # It may have been deleted as unused in the meantime.
             path = f"pictures/{image.pk}.{EXTENSIONS[image.content_type]}"
-            yield ArchiveFile(path, [bytes(found)])
+            yield ExportFile(path, [bytes(found)])
     yield _json("homing.json", {"format": FORMAT, "rows": counts})
 
 
@@ -169,8 +169,8 @@ def _imports() -> Iterator[str]:
 
 
 def _issue(
-    issue: Issue, moved_as: str | None, counted: Callable[[str, Iterator[str]], ArchiveFile]
-) -> Iterator[ArchiveFile]:
+    issue: Issue, moved_as: str | None, counted: Callable[[str, Iterator[str]], ExportFile]
+) -> Iterator[ExportFile]:
     editions = Edition.objects.filter(issue_id=issue.pk, kind=Edition.Kind.NEWSLETTER)
     for number in editions.order_by("version").values_list("pk", flat=True):
         edition = Edition.objects.get(pk=number)
@@ -193,7 +193,7 @@ def _issue(
         )
         for kind, text in (("html", edition.html_content), ("txt", edition.text_content)):
             if text:
-                yield ArchiveFile(f"{folder}/letter.{kind}", [text.encode()])
+                yield ExportFile(f"{folder}/letter.{kind}", [text.encode()])
         if edition.deliveries_dropped_at is None and edition.audience:
             lines = _deliveries(edition, status.held_until)
             yield counted(f"{folder}/deliveries.csv", lines)
@@ -206,12 +206,12 @@ def _deliveries(edition: Edition, held_until: datetime | None) -> Iterator[str]:
         yield csv_line(str(error))
 
 
-def _json(path: str, value: Any) -> ArchiveFile:
+def _json(path: str, value: Any) -> ExportFile:
     def pieces() -> Iterator[bytes]:
         text = json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False, indent=1)
         yield f"{text}\n".encode()
 
-    return ArchiveFile(path, pieces())
+    return ExportFile(path, pieces())
 
 
 def _compact(fields: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Take the pictures of moved-in issues: from the ZIP, or from the product's hosts."""
+"""Copy the images of moved-in issues: from the ZIP, or from the product's hosts."""
 
 import time
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from subscribers.files.zip_entries import UnusableZipError
 
 MOST_FETCHED = 5_000
 FETCH_TIMEOUT_S = 20.0
-# For all pictures that one worker fetches. Later pictures keep their addresses.
+# For all images that one worker fetches. Later images keep their addresses.
 ALL_FETCHES_S = 3600.0
 _UUID_LENGTH = 36
 _SUBSTACK_MEDIA = "substack-post-media.s3.amazonaws.com"
@@ -26,13 +26,13 @@ Taken = tuple[str, int, int] | None
 
 
 @dataclass(slots=True)
-class PictureTaker:
-    """Takes each picture once; `kept` are those that keep their old address."""
+class ImageCopier:
+    """Copies each image once; `kept` are those that keep their old address."""
 
     export: Export
     opener: LinkOpener
     by: UUID | None
-    heartbeat: Callable[[], None]  # called before each picture; may raise
+    heartbeat: Callable[[], None]  # called before each image; may raise
     kept: list[str] = field(default_factory=list)
     _known: dict[str, Taken] = field(default_factory=dict)
     _in_zip: dict[str, list[str]] = field(default_factory=dict)
@@ -44,9 +44,9 @@ class PictureTaker:
             self._in_zip.setdefault(path.rpartition("/")[2], []).append(path)
 
     def take(self, address: str) -> Taken:
-        """Return the address and size of the stored picture; None if it is a pixel.
+        """Return the address and size of the stored image; None if it is a pixel.
 
-        A picture that cannot be stored keeps its address and has no size."""
+        An image that cannot be stored keeps its address and has no size."""
         if address.startswith("data:"):
             return address, 0, 0
         if not address:
@@ -110,7 +110,7 @@ class PictureTaker:
 
 
 def _candidates(address: str) -> list[str]:
-    """Return the addresses of a picture, the original before resized copies."""
+    """Return the addresses of an image, the original before resized copies."""
     found = []
     resized = "/image/fetch/" in address
     for one in ([unquote(address.rpartition("/")[2])] if resized else []) + [address]:
