@@ -64,11 +64,11 @@ _KNOWN: Words = _words(
     "abonné,inscrit,angemeldet",
     unconfirmed="unconfirmed,not confirmed,pending,unactivated,validating,needs approval,"
     "needs attention,enabled",
-    unsubscribed="unsubscribed,cancelled,canceled,opted out,opt out,"
+    unsubscribed="unsubscribe,unsubscribed,cancelled,canceled,opted out,opt out,"
     "désabonné,désinscrit,abgemeldet",
-    bounced="bounced,hard bounced,cleaned,undeliverable,invalid",
-    complained="complained,complaint,spam,marked as spam,junk,abuse",
-    blocked="blocked,blocklisted,blacklisted,disabled,suppressed,banned",
+    bounced="bounce,bounced,hard bounce,hard bounced,cleaned,undeliverable,invalid",
+    complained="complained,complaint,spam,spam complaint,marked as spam,junk,abuse",
+    blocked="blocked,blocklisted,blacklisted,disabled,suppressed,manual suppression,banned",
 )
 _IS_SUBSCRIBED = {**_KNOWN, **_flag(Status.SUBSCRIBED, Status.UNSUBSCRIBED)}
 _IS_CONFIRMED = {**_KNOWN, **_flag(Status.SUBSCRIBED, Status.UNCONFIRMED)}
@@ -260,11 +260,14 @@ class StatusRule:
             value = fields[one.column] if one.column < len(fields) else ""
             found.append((one.read(value), value))
         statuses = [verdict for verdict, _ in found if isinstance(verdict, Status)]
+        if isinstance(self.silence, Status) and self.silence.is_gone:
+            statuses.append(self.silence)  # as the name of the file says
         gravest = max(statuses, key=_GRAVITY.__getitem__, default=None)
         if gravest is not None and gravest.is_gone:
             return RowStatus(gravest, _left_at(gravest, found))
         refusals = (verdict for verdict, _ in found if isinstance(verdict, InputRefusal))
-        verdict = next(refusals, gravest or self.silence)
+        is_refused = isinstance(self.silence, InputRefusal)
+        verdict = next(refusals, self.silence if is_refused else gravest or self.silence)
         if verdict is Status.SUBSCRIBED and self._is_doubted(fields):
             verdict = Status.UNCONFIRMED
         return verdict if isinstance(verdict, InputRefusal) else RowStatus(verdict)
@@ -360,8 +363,12 @@ def is_known(word: str) -> bool:
 
 
 def are_statuses(values: Collection[str]) -> bool:
-    """Whether there are values and each is the word for a status."""
-    return bool(values) and all(key(value) in _ANY_PRODUCT for value in values)
+    """Whether each value is the word for a status, or most are and one says gone."""
+    words = [key(value) for value in values]
+    known = [word for word in words if word in _ANY_PRODUCT]
+    says_gone = any(isinstance(one := _KNOWN.get(word), Status) and one.is_gone for word in known)
+    least = len(words) / 2 if says_gone else len(words) - 1
+    return bool(known) and len(known) > least
 
 
 def rule_by_values(columns: Mapping[int, str]) -> StatusRule:

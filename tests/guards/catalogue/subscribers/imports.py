@@ -192,6 +192,15 @@ status words and product marks are known header words
 a column of statuses is recognised without its name
     layout_of: if «rule is None and status_like - not_status → False»:
     test_a_column_of_statuses_needs_no_header
+a column of statuses may have other words beside “gone”
+    are_statuses: len(words) / 2 if «says_gone → False»
+    test_an_unusual_header_hides_nobody_who_left
+the name of a Mailchimp file outweighs its columns
+    StatusRule.of: if «isinstance(self.silence, Status) and self.silence.is_gone → False»:
+    test_no_column_outweighs_the_name_of_a_mailchimp_file
+a Mailchimp file of contacts without consent brings nobody
+    StatusRule.of: is_refused = «isinstance(self.silence, InputRefusal) → False»
+    test_no_column_outweighs_the_name_of_a_mailchimp_file
 a status that the importer ignores is no consent
     layout_of: rule = «SILENT → None»
     test_an_ignored_status_is_not_consent

@@ -38,6 +38,8 @@ def statuses(*lines: str) -> list[str]:
         ("Export", "E-Kontakt,Status", "a@x.org,unsubscribed"),
         (f"อีเมล,ชื่อ,{MAILCHIMP}", "a@x.org,Ada,2,2021-01-01 10:00:00,NORMAL,1,a"),
         ("Wohin,Wer,Zustand", "a@x.org,Ada,unsubscribed"),  # only the values show it
+        ("email,Zustand", "a@x.org,unsubscribed", "b@x.org,active", "c@x.org,on holiday"),
+        ("email,reason", "a@x.org,unsubscribe", "b@x.org,HardBounce", "c@x.org,SpamComplaint"),
         ("email,statut", "a@x.org,Désabonné"),
         ("email,subscribed", "a@x.org,FALSCH"),
         ("email,subscribed", "a@x.org,0.0"),
@@ -63,6 +65,19 @@ def test_a_column_of_statuses_needs_no_header(import_rows: ImportRows, name: str
     )
     assert the_list() == {"bob@example.org": (name.lstrip(","), "confirmed")}
     assert Suppression.objects.get().address_key == ADA
+
+
+@pytest.mark.parametrize(
+    ("kind", "result"), [("nonsubscribed", "rejected"), ("unsubscribed", "unsubscribed")]
+)
+def test_no_column_outweighs_the_name_of_a_mailchimp_file(kind: str, result: str) -> None:
+    lines = ("Email Address,Opt-in,MEMBER_RATING", "a@x.org,Yes,2")
+    records = [(n, line.split(",")) for n, line in enumerate(lines, 1)]
+    layout = layout_of(records, filename=f"{kind}_email_audience_export_1.csv")
+    assert layout is not None
+    assert layout.status is not None
+    found = layout.status.of(records[1][1])
+    assert str(getattr(found, "status", "rejected")) == result
 
 
 def test_the_first_rows_do_not_hide_a_status_column() -> None:
