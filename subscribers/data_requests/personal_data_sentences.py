@@ -98,9 +98,10 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
         suppression = _("This address gets no mail: {reason}.").format(reason=why)
     fields = [(field.label, data.values.get(field.name, "")) for field in READER_FIELDS]
     fields += [(data.field_labels.get(key, key), value) for key, value in data.fields.items()]
+    words = _TO_THE_READER if to_reader else {}
     groups = (
         (_("Topics"), data.topics),
-        (_("Topics left"), data.left_topics),
+        (str({**ACTS, **words}[Act.LEFT_TOPICS]), data.left_topics),
         (_("Tags"), data.tags),
     )
     return {
@@ -110,7 +111,7 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
         "source": _source(data),
         "suppression": suppression,
         "provider": _provider(data),
-        "sections": list(_sections(data, _TO_THE_READER if to_reader else {})),
+        "sections": list(_sections(data, words)),
     }
 
 

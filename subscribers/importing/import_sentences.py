@@ -53,7 +53,7 @@ STATUSES: Mapping[Status, StrPromise] = {
 }
 OTHER_COLUMNS: Mapping[str, StrPromise] = {
     "tags": gettext_lazy("Tags"),
-    "left_topics": gettext_lazy("Topics left"),
+    "left_topics": gettext_lazy("Topics left by the reader"),
     "since": gettext_lazy("Date of sign-up"),
     "consent": gettext_lazy("Note on consent"),
 }

@@ -186,7 +186,7 @@ def test_personal_data_has_fields_topics_and_tags(visitor: Client, topics: list[
     }
     words = describe(data, to_reader=True)
     assert words["fields"][-1] == ("city", "Graz")
-    assert words["groups"] == [("Topics", "Birds"), ("Topics left", "Fish"), ("Tags", "Donors")]
+    assert words["groups"] == [("Topics", "Birds"), ("Topics you left", "Fish"), ("Tags", "Donors")]
     rows = words["sections"][0]["rows"]
     assert [(row["sentence"], row["details"][-1]) for row in rows] == [
         ("Topics you left", "Fish"),
