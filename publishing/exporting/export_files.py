@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef
 from django.db.models.functions import JSONObject
 from django.forms.models import model_to_dict
 from django.utils.translation import gettext as _
@@ -23,7 +23,7 @@ from publishing.progress.edition_progress import counts_of
 from publishing.progress.outcomes_csv import copies_csv
 from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
 from subscribers.consent import consent_details
-from subscribers.desk.reader_list import CHUNK, rows_by_id
+from subscribers.desk.reader_list import CHUNK, rows_by_id, with_suppressed
 from subscribers.desk.readers_csv import suppression_lines, tags_as_json
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
@@ -33,7 +33,6 @@ from subscribers.models import (
     ReaderFieldDefinition,
     Subscriber,
     SubscriberImport,
-    Suppression,
     Tag,
 )
 
@@ -113,10 +112,7 @@ def _readers() -> Iterator[str]:
         *("email", "name", *keys, "tags", "left_topics", "state", "suppressed", "source"),
         *("reader", "import", "signed_up", "confirmed", "unsubscribed", "consent_history"),
     )
-    held = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
-    readers: QuerySet[Any] = Subscriber.objects.annotate(
-        history=_newest_consent(), suppressed=Subquery(held.values("reason"))
-    )
+    readers = with_suppressed(Subscriber.objects.annotate(history=_newest_consent()))
     for reader in rows_by_id(readers):
         yield csv_line(
             *(reader.email, reader.name, *(reader.fields.get(key, "") for key in keys)),

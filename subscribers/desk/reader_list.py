@@ -9,10 +9,10 @@ row, which takes about a second for a million.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import OperationalError, connection, transaction
-from django.db.models import F, Func, Model, Q, QuerySet, TextField, Value
+from django.db.models import F, Func, Model, OuterRef, Q, QuerySet, Subquery, TextField, Value
 from django.db.models.functions import Lower
 from psycopg.errors import QueryCanceled
 
@@ -95,9 +95,18 @@ def time_limit(seconds: int) -> Iterator[None]:
         raise
 
 
-def iter_readers(chosen: ReaderFilter) -> Iterator[Subscriber]:
-    """Iterate over the matching readers, oldest first, in constant memory."""
-    return rows_by_id(matching_readers(chosen).select_related("subscriber_import"))
+def iter_readers(chosen: ReaderFilter) -> Iterator[Any]:
+    """Iterate over the matching readers, oldest first, in constant memory.
+
+    `suppressed` of each is why the address is not mailed, or None."""
+    readers = matching_readers(chosen).select_related("subscriber_import")
+    return rows_by_id(with_suppressed(readers))
+
+
+def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
+    """Add the reason why the address of a reader is not mailed, or None."""
+    held = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
+    return readers.annotate(suppressed=Subquery(held.values("reason")))
 
 
 def rows_by_id(rows: QuerySet[Row]) -> Iterator[Row]:

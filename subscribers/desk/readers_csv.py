@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.desk.reader_list import rows_by_id
@@ -10,19 +11,20 @@ from subscribers.fields.reader_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
 from subscribers.models import Subscriber, Suppression, Tag
 
-HEADER = ("email", *FIELD_NAMES, "state", "since", "signed_up", "confirmed", "unsubscribed")
+HEADER = ("email", *FIELD_NAMES, "state", "suppressed", "since", "signed_up", "confirmed")
 
 
-def csv_lines(readers: Iterable[Subscriber]) -> Iterator[str]:
+def csv_lines(readers: Iterable[Any]) -> Iterator[str]:
     """Write the header and a line for each reader; times in UTC, tags as JSON."""
     keys = [field.name for field in load_own_fields()]
     names = dict(Tag.objects.values_list("id", "name"))
-    yield csv_line(*HEADER, "came_by", "tags", *keys)
+    yield csv_line(*HEADER, "unsubscribed", "came_by", "tags", *keys)
     for reader in readers:
         yield csv_line(
             reader.email,
             *(getattr(reader, name) for name in FIELD_NAMES),
             reader.state,
+            reader.suppressed or "",
             _time(reader.since),
             _time(reader.created_at),
             _time(reader.confirmed_at),

@@ -134,6 +134,7 @@ _RENAMED = refuse("status_of_renamed_file")
 
 _EXPORTS: tuple[tuple[_Product, frozenset[str]], ...] = (
     (_HOMING, keys("reader, state, left_topics")),
+    (_HOMING, keys("state, suppressed, signed_up, came_by")),
     (_HOMING_SUPPRESSIONS, keys("email, reason, origin, since")),
     (_SUBSTACK, keys("active_subscription, email_disabled")),
     (_SUBSTACK, keys("stripe_connected_customer_id, email_disabled")),

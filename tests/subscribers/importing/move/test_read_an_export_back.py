@@ -43,6 +43,7 @@ def export(tmp_path: Path) -> Path:
     SuppressionFactory(address_key="back@x.org", lifted_at=SOME_DAY)
     path = tmp_path / "all.zip"
     call_command("export_all", str(path), verbosity=0)
+    call_command("export_subscribers", str(tmp_path / "list.csv"), verbosity=0)
     with connection.cursor() as cursor:
         cursor.execute(
             "TRUNCATE subscriber, consent_record, suppression, tag, reader_field, reader_total"
@@ -96,6 +97,15 @@ def test_readers_alone_bring_back_nobody_who_is_suppressed(
     states = {email: state for email, (_, state) in the_list().items()}
     assert states == {"ada@x.org": "confirmed", "pending@x.org": "pending"}
     assert Suppression.objects.get(address_key="shut@x.org").reason == "manual"
+
+
+def test_a_list_of_readers_brings_back_nobody_who_is_suppressed(
+    export: Path, import_subscribers: ImportSubscribers
+) -> None:
+    printed = import_subscribers(export.with_name("list.csv"), "--confirmed", "--consent", "Moved")
+    states = {email: state for email, (_, state) in the_list().items()}
+    assert states == {"ada@x.org": "confirmed", "pending@x.org": "pending"}
+    assert "Homing readers" in printed.text
 
 
 def test_the_page_reads_an_export_back(export: Path) -> None:
