@@ -321,10 +321,11 @@ def test_the_page_shows_the_product_and_the_statuses(window: WindowOf) -> None:
         "Status: “state”",
         "Statuses Subscribed: 2; Not confirmed, added as pending: 1; ",
         "Unsubscribed, suppressed: 1; Bounced, suppressed: 1; Marked as spam, suppressed: 1",
-        "bounced in the file: 1, complained in the file: 1, unsubscribed in the file: 1",
+        "bounced in the file: 1, marked as spam in the file: 1, unsubscribed in the file: 1",
         "Readers who are not confirmed in the file still get a confirmation email.",
     ):
         assert words in window.get(address).words
+    assert "Checked, not imported Kit subscribers, " in window.get(IMPORTS).words
     assert not Suppression.objects.exists()
     window.post(f"{address}import/", consent="elsewhere", states_it="yes", where="At the fair")
     run_workers()
