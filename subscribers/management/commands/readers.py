@@ -40,7 +40,7 @@ class Command(BaseCommand):
         move_help = _("correct the address; Homing sends a link to confirm to the new one")
         what.add_argument("--new-address", metavar="ADDRESS", help=move_help)
         consent_help = _(
-            "with --add: where and how they consented; then Homing sends no such email"
+            "with --add: where and how they consented; then they are confirmed at once"
         )
         parser.add_argument("--consent", metavar="TEXT", help=consent_help)
         parser.add_argument(
