@@ -148,6 +148,8 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
         if accept_upload.start_import(import_id, stated):
             started = _import_or_404(import_id)
             record_import_activity("import", user_id_of(request), started, added=record.added)
+        else:
+            transaction.set_rollback(True)  # the tags that it would have added
     return see_other(reverse("readers:import", args=[import_id]))
 
 

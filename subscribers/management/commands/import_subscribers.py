@@ -18,7 +18,7 @@ from delivery.models import Newsletter
 from delivery.reader_fields import READER_FIELDS
 from subscribers.files.atomic_file import atomic_file
 from subscribers.importing.file_format.columns import targets
-from subscribers.importing.file_format.files_in_zip import open_lists
+from subscribers.importing.file_format.files_in_zip import is_zip, open_lists
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, open_regular_file
 from subscribers.importing.file_format.tag_cell import read_tags
@@ -101,15 +101,15 @@ class Command(BaseCommand):
                     self.rejects_file = stack.enter_context(atomic_file(rejects))
                     self.rejects_file.write(HEADER)
                 file = stack.enter_context(open_regular_file(path))
-                if not options["dry_run"]:
-                    with transaction.atomic():
-                        add_fields_and_tags(file, None)
                 lists = open_lists(file, file_name(path), largest_size())
                 opened = stack.enter_context(lists)
-                if len(opened) > 1:  # refuse an unreadable list before importing another
+                if is_zip(file):  # refuse an unreadable list before anything is added
                     for content, name in opened:
                         with ReaderFile(content, name):
                             pass
+                if not options["dry_run"]:
+                    with transaction.atomic():
+                        add_fields_and_tags(file, None)
                 for content, name in opened:
                     self._import(content, name, options, consent, tags)
         except UnreadableFileError as refusal:

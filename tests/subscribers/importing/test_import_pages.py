@@ -158,10 +158,11 @@ def test_pressing_import_twice_imports_once_and_keeps_the_first_choice(window: W
 
     window.post(f"{address}import/", consent="ask")
     elsewhere = {"consent": "elsewhere", "states_it": "yes", "where": "At the fair"}
-    again = window.post(f"{address}import/", **elsewhere)
+    again = window.post(f"{address}import/", **elsewhere, tags="Fair")
     run_workers()
 
     assert again.status == 303
+    assert not Tag.objects.exists()
     record = SubscriberImport.objects.get()
     assert (record.confirmed, record.added) == (False, 2)
     assert record.imported_by == window.author

@@ -24,12 +24,16 @@ MAILCHIMP = {
 }
 
 
-def zipped(files: dict[str, str], header: str = "Email Address,LEID,EUID") -> bytes:
+def packed(files: dict[str, str]) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, address in files.items():
-            archive.writestr(path, f"{header}\n{address},1,2\n")
+        for path, content in files.items():
+            archive.writestr(path, content)
     return file.getvalue()
+
+
+def zipped(files: dict[str, str], header: str = "Email Address,LEID,EUID") -> bytes:
+    return packed({path: f"{header}\n{address},1,2\n" for path, address in files.items()})
 
 
 @pytest.mark.parametrize(
@@ -76,6 +80,7 @@ def test_the_command_imports_each_list(
     [
         (zipped({"a.csv": "", "b.csv": ""}), "several lists: “a.csv”, “b.csv”. Unpack it"),
         (zipped({"homing.json": ""}), "ZIP"),
+        (packed({"homing.json": "", "tags.json": '[{"name": "A"}]', "readers.csv": "no"}), "addr"),
         (zipped(MAILCHIMP)[:-30], "This ZIP file is damaged or incomplete."),
     ],
 )
@@ -85,6 +90,7 @@ def test_an_unusable_zip_is_refused_with_one_sentence(
     with pytest.raises(CommandError, match=sentence):
         import_subscribers(file_of(content=content, name="export.zip"))
     assert not SubscriberImport.objects.exists()
+    assert not Tag.objects.exists()
 
 
 @pytest.mark.django_db
@@ -92,15 +98,10 @@ def test_groups_of_a_zip_that_are_none_are_left_out(
     file_of: FileOf, import_subscribers: ImportSubscribers
 ) -> None:
     groups = [{"key": ["a"], "label": "A"}, {"key": "b", "label": "B\ud800"}, {"name": {"c": 1}}]
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("readers.csv", "email\nada@x.org\n")
-        archive.writestr("homing.json", "{}")
-        archive.writestr("fields.json", json.dumps(groups))
-        archive.writestr(
-            "tags.json", json.dumps([*groups, *({"name": f"{n}"} for n in range(999))])
-        )
-    import_subscribers(file_of(content=file.getvalue(), name="export.zip"))
+    tags = [*groups, *({"name": f"{n}"} for n in range(999))]
+    files = {"readers.csv": "email\nada@x.org\n", "homing.json": "{}"}
+    files |= {"fields.json": json.dumps(groups), "tags.json": json.dumps(tags)}
+    import_subscribers(file_of(content=packed(files), name="export.zip"))
     assert set(ReaderFieldDefinition.objects.values_list("label", flat=True)) == {"A", "B?"}
     assert Tag.objects.count() == 1_000 - len(groups)
 
