@@ -42,18 +42,19 @@ def values_of(flat: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]
 
 def tag_ids_of(names: Sequence[str], place: str = "tags", *, left: Sequence[int] = ()) -> list[int]:
     """Find the tags by name, or raise `ProblemError` for an unknown or `left` one."""
-    keys = {name.lower() for name in names}
-    tags = Tag.objects.annotate(key=Lower("name")).filter(key__in=keys)
-    found = {tag.name.lower(): tag for tag in tags}
+    # PostgreSQL and Python do not agree on the small letters of every language.
+    known = {tag.name.lower(): tag for tag in Tag.objects.all()} if names else {}
+    found = {}
     for name in names:
-        tag = found.get(name.lower())
+        tag = known.get(" ".join(name.split()).lower())
         if tag is None:
             raise field_problem(
                 place, f"There is no tag “{name}”. Check the name, or add the tag first."
             )
         if tag.pk in left:
             raise field_problem(place, sentence_of(refuse("topic_left", tag=tag.name)))
-    return [tag.pk for tag in found.values()]
+        found[tag.pk] = name
+    return list(found)
 
 
 def reader_responses(readers: Iterable[Subscriber]) -> list[Reader]:

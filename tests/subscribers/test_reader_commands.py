@@ -52,6 +52,11 @@ def test_tags_are_added_edited_listed_and_deleted() -> None:
     assert (run("tags"), last_actions()) == ({"tags": []}, ["add", "edit", "delete"])
 
 
+def test_a_tag_in_turkish_is_found_by_its_name() -> None:
+    run("tags", "--add", "İki göl")
+    assert run("tags", "--delete", " İki  GÖL ") == {"deleted": True}
+
+
 def test_a_reader_is_added_edited_shown_and_moved() -> None:
     run("fields", "--add", "City")
     run("tags", "--add", "Fair")
