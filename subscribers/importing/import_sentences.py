@@ -55,7 +55,7 @@ OTHER_COLUMNS: Mapping[str, StrPromise] = {
     "tags": gettext_lazy("Tags"),
     "left_topics": gettext_lazy("Topics left by the reader"),
     "since": gettext_lazy("Date of sign-up"),
-    "consent": gettext_lazy("Note on consent"),
+    "consent": gettext_lazy("Note for the consent record"),
 }
 MOST_TAGS_SHOWN = 12
 # The labels for the codes of a stored description.

@@ -205,7 +205,10 @@ PRODUCTS: Sequence[Product] = (
             ("status", "complained, spam", Status.COMPLAINED),
             ("status", "blocked, suppressed", Status.BLOCKED),
         ),
-        _("All columns that you choose."),
+        _(
+            "All columns that you choose. Homing recognises many names of columns, such as email, "
+            "name, tags, status and date of sign-up."
+        ),
         _("Readers who are not in your list. Without a status, one decision covers all rows."),
     ),
 )
