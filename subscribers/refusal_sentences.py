@@ -58,6 +58,7 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     "field_too_long": _("“{field}” has {length} characters. At most {longest} are allowed."),
     "field_control_characters": _("“{field}” contains invisible control characters. Remove them."),
     "address_known": _("Another reader has this address."),
+    "reader_erased_meanwhile": _("The reader was erased meanwhile. Nothing was changed."),
     "address_unchanged": _("The reader has this address already."),
     "address_of_leaver": _(
         "This reader unsubscribed or marked a letter as spam. Only they can sign up with another "

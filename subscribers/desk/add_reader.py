@@ -90,7 +90,9 @@ def correct_address(subscriber_id: int, address: str) -> Subscriber | InputRefus
     key = address.lower()
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(LOCK_ENQUEUE)
-        old = Subscriber.objects.select_for_update().get(pk=subscriber_id)
+        old = Subscriber.objects.select_for_update().filter(pk=subscriber_id).first()
+        if old is None:
+            return refuse("reader_erased_meanwhile")
         if old.email_key == key:
             return refuse("address_unchanged")
         if old.unsubscribed_at is not None or old.state == Subscriber.State.COMPLAINED:

@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.admin.models import LogEntry
+from django.db import transaction
 
 from delivery.models import Delivery, Edition
 from publishing.activity.activity_sentences import plain_sentence_of
@@ -10,6 +11,7 @@ from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.models import ConsentRecord, ReaderFieldDefinition, Subscriber, Tag
 from tests.publishing.author_browser import WindowOf
+from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.subscribers.factories import SubscriberFactory, SuppressionFactory
 from tests.subscribers.importing.import_browser import someone
 from tests.subscribers.signup_browser import ADA, press
@@ -168,3 +170,14 @@ def test_a_reader_who_left_gets_no_other_address(window: WindowOf, state: str) -
     page = window.post(f"{READERS}{reader.pk}/address/", email=GRACE)
     assert "Only they can sign up with another address." in page.words
     assert Subscriber.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_reader_who_is_erased_meanwhile_is_not_moved(window: WindowOf) -> None:
+    reader = SubscriberFactory(email=ADA)
+    with transaction.atomic():
+        erase(reader.pk)
+        moving = beside(lambda: window.post(f"{READERS}{reader.pk}/address/", email=GRACE))
+        wait_until_somebody_waits(moving)
+    assert "The reader was erased meanwhile." in moving.result(PATIENCE_S).words
+    assert not Subscriber.objects.exists()
