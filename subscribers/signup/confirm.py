@@ -46,10 +46,12 @@ def open_link(token: str, **consent: str) -> tuple[LinkState, Subscriber | None]
         reader = readers.filter(pk=request.recipient).first()
         state, asked = _state_and_record(reader, request.number)
         if consent and reader is not None and asked is not None and state is LinkState.OPEN:
+            is_new = reader.opt_in_id is None or reader.state != Subscriber.State.CONFIRMED
             _make_a_reader(reader, asked, consent)
             reader.refresh_from_db()
-            welcomed = (reader.pk, reader.email, reader.name, reader.fields)
-            enqueue_welcome([welcomed], opt_in=request.number, asked_at=asked.at)
+            if is_new:  # a second request does not welcome a reader again
+                welcomed = (reader.pk, reader.email, reader.name, reader.fields)
+                enqueue_welcome([welcomed], opt_in=request.number, asked_at=asked.at)
             state = LinkState.DONE
     return state, reader
 

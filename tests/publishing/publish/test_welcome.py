@@ -59,6 +59,16 @@ def test_each_opt_in_gets_one_letter(author, settings):
     assert (second.text_mail, second.stream) == (letter.text_mail, "outbound")
 
 
+def test_the_links_of_two_requests_bring_one_letter(author):
+    turn_on(author.pk, HELLO)
+    sign_up(ADA)
+    sign_up(ADA)
+    reader = get_current()
+    press(reader, 1)
+    press(reader, 2)
+    assert [copy.version for copy in copies()] == [1]
+
+
 def test_no_letter_goes_out_while_it_is_off(author):
     opt_in()
     assert not turn_off(author.pk)

@@ -39,6 +39,9 @@ a welcome letter is enqueued in the transaction of the opt-in
 a confirmed reader gets the welcome letter
     open_link: «enqueue_welcome( → dict(»
     test_each_opt_in_gets_one_letter
+the links of two requests bring one welcome letter
+    open_link: if «is_new → True»:
+    test_the_links_of_two_requests_bring_one_letter
 a welcome letter that a backup may lack is looked up before it is sent
     open_link: opt_in=request.number, «asked_at=asked.at → asked_at=None»
     test_an_old_link_pressed_after_a_restore_asks_first
