@@ -71,8 +71,8 @@ def test_copy_is_one_hot_update_of_400_bytes_at_most(
     assert delivery.hot >= 0.8 * COPIES
     # State and lease decide a batch's indexes, so its updates cannot be HOT.
     # A batch is one row for two hundred copies, updated at claim, start and settlement. If no call
-    # slot is free within a second, the batch is claimed again.
-    assert 3 * BATCHES <= batch.updated <= 3 * BATCHES + 4
+    # slot is free within a second, as on a busy machine, the batch is claimed again.
+    assert 3 * BATCHES <= batch.updated < 3.5 * BATCHES
 
     for table in ("delivery", "batch"):
         run(f"VACUUM {table}")
