@@ -85,7 +85,7 @@ def status_sentence(record: SubscriberImport) -> str:
                 "The file is being checked. Nothing changes. Rows so far: {n}."
             ).format(n=digits(record.rows))
         case State.CHECKED:
-            return " ".join([_("Dry run: nothing has changed yet."), *_checked_rows(record)])
+            return " ".join([_("Dry run: no reader has changed yet."), *_checked_rows(record)])
         case State.WAITING:
             return _waiting(record) or _("The import is queued.")
         case State.RUNNING:

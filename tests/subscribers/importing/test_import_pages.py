@@ -53,7 +53,7 @@ def test_an_upload_shows_the_dry_run_and_changes_nothing(window: WindowOf) -> No
     assert not ConsentRecord.objects.exists()
     assert not Delivery.objects.exists()
     assert (
-        "Dry run: nothing has changed yet. 2 of 6 rows would be added. 1 row would be rejected."
+        "Dry run: no reader has changed yet. 2 of 6 rows would be added. 1 row would be rejected."
         in page.words
     )
     for words in (
