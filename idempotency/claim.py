@@ -57,7 +57,9 @@ def claim(
 
 
 def allow_silence(longest: str) -> None:
-    """Allow a longer time without a statement, for work such as reading a file."""
+    """Allow a longer time without a statement in this transaction, to read a large file.
+
+    `longest` has a unit of PostgreSQL, such as “120s”."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [longest]

@@ -16,7 +16,7 @@ from publishing.past_issues import run
 from publishing.past_issues.past_issue import UnusableExportError
 from publishing.past_issues.read_export import Export
 from publishing.past_issues.report_sentences import refusal_sentence, report_lines
-from subscribers.management.author_option import active_author, add_author_option
+from subscribers.management.command_options import active_author, add_author_option
 
 
 class Command(BaseCommand):

@@ -40,7 +40,7 @@ from publishing.scheduling.local_time import (
 )
 from subscribers.fields.find_tags import UnknownTagError, find_tags
 from subscribers.fields.reader_fields import load_own_fields
-from subscribers.management.author_option import active_author, add_author_option, decoded_option
+from subscribers.management.command_options import active_author, add_author_option, decoded_option
 
 # A UTF-8 character has at most 4 bytes.
 LARGEST_FILE = 4 * LONGEST_PART

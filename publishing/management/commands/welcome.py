@@ -18,7 +18,7 @@ from publishing.management.commands.publish import read_utf8
 from publishing.publish.welcome import count_sent, turn_off, turn_on
 from publishing.test_letters.test_letters import TooManyTestsError, send_test
 from subscribers.fields.reader_fields import load_own_fields
-from subscribers.management.author_option import active_author, add_author_option, decoded_option
+from subscribers.management.command_options import active_author, add_author_option, decoded_option
 
 
 class Command(BaseCommand):

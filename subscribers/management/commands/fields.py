@@ -8,11 +8,11 @@ from django.utils.translation import gettext as _
 
 from api.problem import ProblemError
 from subscribers.api import field_and_tag_bodies as bodies
-from subscribers.management.author_option import (
+from subscribers.management.command_options import (
     active_author,
     add_author_option,
-    check_options,
-    need,
+    require_any,
+    require_utf8,
 )
 
 
@@ -37,10 +37,10 @@ class Command(BaseCommand):
         add_author_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        check_options(options)
-        need(options, ["add"], "key")
-        need(options, ["edit"], "label")
-        need(options, ["add", "edit"], "fallback", "on_form")
+        require_utf8(options)
+        require_any(options, ["add"], "key")
+        require_any(options, ["edit"], "label")
+        require_any(options, ["add", "edit"], "fallback", "on_form")
         given = {"fallback": options["fallback"], "on_form": options["on_form"]}
         given = {name: value for name, value in given.items() if value is not None}
         answer: bodies.OwnField | bodies.OwnFields | bodies.Deleted

@@ -15,11 +15,11 @@ from subscribers.api.reader_bodies import address_of, reader_responses, tag_ids_
 from subscribers.desk.add_reader import add_reader, correct_address
 from subscribers.desk.edit_reader import edit_reader
 from subscribers.desk.edit_view import name_of_user
-from subscribers.management.author_option import (
+from subscribers.management.command_options import (
     active_author,
     add_author_option,
-    check_options,
-    need,
+    require_any,
+    require_utf8,
 )
 from subscribers.models import Subscriber, Suppression
 from subscribers.record_activity import record_corrected_address, record_reader_activity
@@ -55,8 +55,8 @@ class Command(BaseCommand):
         add_author_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        check_options(options)
-        need(options, ["add"], "consent")
+        require_utf8(options)
+        require_any(options, ["add"], "consent")
         if options["add"] and options["untag"]:
             raise CommandError(_("--add takes no --untag."))
         changes = options["field"] or options["tag"] or options["untag"]

@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 from api.problem import ProblemError
 from subscribers.api import field_and_tag_bodies as bodies
 from subscribers.api.reader_bodies import tag_ids_of
-from subscribers.management.author_option import (
+from subscribers.management.command_options import (
     active_author,
     add_author_option,
-    check_options,
-    need,
+    require_any,
+    require_utf8,
 )
 
 
@@ -36,9 +36,9 @@ class Command(BaseCommand):
         add_author_option(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        check_options(options)
-        need(options, ["edit"], "name")
-        need(options, ["add", "edit"], "topic", "description")
+        require_utf8(options)
+        require_any(options, ["edit"], "name")
+        require_any(options, ["add", "edit"], "topic", "description")
         given = {"is_topic": options["topic"], "description": options["description"]}
         given = {name: value for name, value in given.items() if value is not None}
         answer: bodies.OneTag | bodies.AllTags | bodies.Deleted

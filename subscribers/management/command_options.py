@@ -1,4 +1,4 @@
-"""The option `--author` of commands, and texts of options in UTF-8."""
+"""What commands share: the option `--author`, and checks of the options given."""
 
 import uuid
 from argparse import ArgumentParser
@@ -40,7 +40,7 @@ def active_author(username: str | None) -> uuid.UUID:
     return superusers[0].pk
 
 
-def check_options(options: Mapping[str, Any]) -> None:
+def require_utf8(options: Mapping[str, Any]) -> None:
     """Raise `CommandError` for bytes that are not UTF-8."""
     for name, given in options.items():
         for text in given if isinstance(given, list) else [given]:
@@ -48,8 +48,8 @@ def check_options(options: Mapping[str, Any]) -> None:
                 decoded_option(f"--{name}", text)
 
 
-def need(options: Mapping[str, Any], needed: Sequence[str], *names: str) -> None:
-    """Raise `CommandError` if one of `names` is given without a `needed` option."""
+def require_any(options: Mapping[str, Any], needed: Sequence[str], *names: str) -> None:
+    """Raise `CommandError` if one of `names` is given without any `needed` option."""
     if any(options[name] is not None for name in needed):
         return
     for name in names:
