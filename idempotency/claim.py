@@ -57,7 +57,7 @@ def claim(
 
 
 def allow_silence(longest: str) -> None:
-    """Allow a longer time without a statement in this transaction, to read a large file.
+    """Let this transaction be silent for longer, while it reads a large file.
 
     `longest` has a unit of PostgreSQL, such as “120s”."""
     with connection.cursor() as cursor:
