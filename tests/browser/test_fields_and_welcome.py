@@ -1,0 +1,117 @@
+"""An author uses a field, a welcome letter and an export, on two sizes of screen."""
+
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from postmark_sandbox.server import SandboxServer
+from publishing.exporting.run import run_next_export
+from subscribers.models import Subscriber
+from tests.browser.author_session import (
+    WRITE,
+    accepted_by,
+    check,
+    is_saved,
+    publish_to,
+    write,
+)
+from tests.browser.pages.accessibility import DESKTOP, NARROWEST
+from tests.browser.web_site import WebSite
+from tests.subscribers.factories import SubscriberFactory
+from tests.subscribers.signup_browser import get_current, press, sign_up
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
+SIZES = pytest.mark.parametrize("size", [DESKTOP, NARROWEST], ids=["computer", "phone"])
+ADA, BRAM, HERSELF = (f"{name}@posthouse.example.org" for name in ("ada", "bram", "edith"))
+WELCOME = "/admin/newsletters/welcome/"
+
+
+def mails(provider: SandboxServer) -> dict[str, tuple[str, bool]]:
+    """Return the subject of each mail, and whether both its bodies name York."""
+    return {
+        message.recipients[0]: (
+            str(message.item["Subject"]),
+            all("News from York." in str(message.item[body]) for body in ("HtmlBody", "TextBody")),
+        )
+        for message in accepted_by(provider)
+    }
+
+
+@SIZES
+def test_a_field_reaches_preview_readers_and_archive(
+    new_page: Callable[..., Page], author: Any, site: WebSite, provider: SandboxServer, size: Any
+) -> None:
+    page = new_page(author, viewport=size)
+    page.goto("/admin/newsletters/settings/")
+    page.get_by_role("link", name="Add a field").click()
+    page.get_by_label("Label").fill("Town")
+    page.get_by_label("Fallback").fill("your town")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("cell", name="{{ town }}")).to_be_visible()
+    SubscriberFactory(email=ADA, fields={"town": "York"})
+    SubscriberFactory(email=BRAM)
+
+    page.goto(WRITE)
+    write(page, "News from {{ town }}.", title="From {{ town }}")
+    is_saved(page)
+    preview = page.frame_locator("[data-frames] iframe >> nth=0")
+    expect(preview.locator("body")).to_contain_text("News from York.")
+    page.get_by_role("button", name="Send a test…").click()
+    page.get_by_label("To", exact=True).fill(HERSELF)
+    page.get_by_role("dialog").get_by_role("button", name="Send a test").click()
+    expect(page.get_by_role("link", name="View status")).to_be_visible()
+    page.get_by_role("button", name="Back to the letter").click()
+    check(page)
+    expect(page.locator("main")).to_contain_text("of 2 readers")
+    expect(page.locator("main")).to_contain_text("no Town")
+    publish_to(page, 2)
+    site.deliver()
+    assert mails(provider) == {
+        HERSELF: ("[Test] From your town", False),
+        ADA: ("From York", True),
+        BRAM: ("From your town", False),
+    }
+    page.goto("/archive/")
+    page.get_by_role("link", name="From your town").first.click()
+    expect(page.locator("body")).to_contain_text("News from your town.")
+
+
+@SIZES
+def test_a_welcome_letter_goes_out_once(
+    new_page: Callable[..., Page], author: Any, site: WebSite, provider: SandboxServer, size: Any
+) -> None:
+    page = new_page(author, viewport=size)
+    page.goto(WRITE)
+    write(page, "It is good to have you here.", title="Welcome")
+    is_saved(page)
+    page.goto(WELCOME)
+    page.get_by_role("button", name="Turn on").click()
+    expect(page.locator("main")).to_contain_text("“Welcome” has been on since")
+    sign_up(ADA)
+    press(get_current(ADA))
+    press(get_current(ADA))
+    site.deliver()
+    assert [mail.item["Subject"] for mail in accepted_by(provider)].count("Welcome") == 1
+    page.goto(WELCOME)
+    expect(page.locator("main")).to_contain_text("It was sent 1 time.")
+    page.get_by_role("button", name="Turn off").click()
+    expect(page.locator("main")).to_contain_text("The welcome letter is off.")
+
+
+@SIZES
+def test_everything_is_downloaded(new_page: Callable[..., Page], author: Any, size: Any) -> None:
+    SubscriberFactory(email=ADA)
+    page = new_page(author, viewport=size)
+    page.goto("/admin/newsletters/readers/")
+    page.get_by_role("link", name="Download everything").click()
+    page.get_by_role("button", name="Write the export").click()
+    expect(page.get_by_text("The export is queued")).to_be_visible()
+    run_next_export(lambda: False)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        assert ADA in archive.read("readers.csv").decode()
+    assert Subscriber.objects.count() == 1
