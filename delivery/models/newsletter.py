@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from zoneinfo import ZoneInfo, available_timezones
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
@@ -14,6 +15,7 @@ from delivery.control_characters import CONTROL_CHARACTERS
 
 # The placeholder name that the migration gives it.
 NOT_NAMED_YET = "The Homing Letter"
+PIGEON_BLUE = "#0f5a6e"
 
 
 def named_zone(value: str) -> None:
@@ -32,6 +34,31 @@ def one_line(value: str) -> None:
         raise ValidationError(_("Enter one line without control characters."))
 
 
+class Typeface(models.TextChoices):
+    """A pairing of typefaces for headings and text."""
+
+    BOOK = "book", gettext_lazy("Book: an old-style serif throughout")
+    MODERN = "modern", gettext_lazy("Modern: sans serif throughout")
+    MAGAZINE = "magazine", gettext_lazy("Magazine: sans serif headings, serif text")
+    JOURNAL = "journal", gettext_lazy("Journal: serif headings, sans serif text")
+
+
+class Layout(models.TextChoices):
+    """The layout of letters: a folder of templates in `templates/mail/layouts/`."""
+
+    PLAIN = "plain", gettext_lazy("Plain: like a personal email")
+    CLASSIC = "classic", gettext_lazy("Classic: the name above the letter")
+    PICTURE = "picture", gettext_lazy("Picture first: the first picture above the title")
+
+
+class Header(models.TextChoices):
+    """The name, the logo or both at the top of letters and pages."""
+
+    NAME = "name", gettext_lazy("The name")
+    LOGO = "logo", gettext_lazy("The logo")
+    BOTH = "both", gettext_lazy("The logo and the name")
+
+
 class NewsletterManager(models.Manager["Newsletter"]):
     """Manager of the one row."""
 
@@ -41,7 +68,7 @@ class NewsletterManager(models.Manager["Newsletter"]):
 
 
 class Newsletter(models.Model):
-    """Name, tagline, postal address, time zone, language and reply-to, in one row."""
+    """The name, the sender, the look, the language and the other settings, in one row."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     name = models.CharField(
@@ -94,6 +121,30 @@ class Newsletter(models.Model):
         ),
     )
 
+    # Empty: `FROM_EMAIL` is the sender.
+    sender_name = models.CharField(
+        max_length=100, blank=True, default="", db_default="", validators=[one_line]
+    )
+    sender_address = models.EmailField(blank=True, default="", db_default="")
+    # The author's own words: at the end of every mail, and above the sign-up form.
+    footer = models.CharField(max_length=500, blank=True, default="", db_default="")
+    sign_up_text = models.CharField(max_length=500, blank=True, default="", db_default="")
+
+    accent = models.CharField(max_length=7, default=PIGEON_BLUE, db_default=PIGEON_BLUE)
+    typeface = models.CharField(
+        max_length=10, choices=Typeface, default=Typeface.BOOK, db_default=Typeface.BOOK
+    )
+    layout = models.CharField(
+        max_length=10, choices=Layout, default=Layout.CLASSIC, db_default=Layout.CLASSIC
+    )
+    header = models.CharField(
+        max_length=10, choices=Header, default=Header.NAME, db_default=Header.NAME
+    )
+    # The path of the logo's image on this site; empty without a logo. In pixels as stored.
+    logo = models.CharField(max_length=200, blank=True, default="", db_default="")
+    logo_width = models.PositiveSmallIntegerField(default=0, db_default=0)
+    logo_height = models.PositiveSmallIntegerField(default=0, db_default=0)
+
     # The issue of the welcome letter; null if no new reader gets one.
     welcome_issue = models.UUIDField(null=True, editable=False)
 
@@ -102,7 +153,12 @@ class Newsletter(models.Model):
     class Meta:
         db_table = "newsletter"
         verbose_name = gettext_lazy("newsletter")
-        constraints = [models.CheckConstraint(name="there_is_one_newsletter", condition=Q(id=1))]
+        constraints = [
+            models.CheckConstraint(name="there_is_one_newsletter", condition=Q(id=1)),
+            models.CheckConstraint(
+                name="accent_is_a_colour", condition=Q(accent__regex="^#[0-9a-f]{6}$")
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -111,6 +167,16 @@ class Newsletter(models.Model):
     def is_named(self) -> bool:
         """Whether it has a name other than the one it was installed with."""
         return self.name != NOT_NAMED_YET
+
+    @property
+    def sender(self) -> str:
+        """The sender as a mailbox, such as `Ada <ada@example.org>`."""
+        if not self.sender_address:
+            return str(settings.FROM_EMAIL)
+        if not self.sender_name:
+            return self.sender_address
+        name = self.sender_name.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{name}" <{self.sender_address}>'
 
     @property
     def zone(self) -> ZoneInfo:
