@@ -2,16 +2,22 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape, unescape
 from typing import Any
 
+from django.conf import settings
 from django.template.loader import render_to_string
+from django.utils import translation
 from django.utils.safestring import mark_safe
 
 from delivery.mail import merge_fields
+from delivery.mail.first_picture import take_first_picture
 from delivery.mail.inline_css import inline_styles
-from delivery.mail.transactional_mail import TransactionalText
+from delivery.mail.look import Look, look_of
+from delivery.mail.transactional_mail import TransactionalText, transactional_text
 from delivery.models import Newsletter
+from delivery.models.newsletter import Layout
 
 _WHOLE_DOCUMENT = re.compile(r"<\s*(!doctype|html|body)\b", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</\s*body\s*>", re.IGNORECASE)
@@ -53,15 +59,19 @@ def compose(
     A whole document is kept, and a fragment gets frame and styles. A part without `{{
     unsubscribe_url }}` gets a footer; `has_topics`: with the link to choose topics. Rooted URLs
     get `site_url`."""
-    html = ""
+    html, look = "", look_of(newsletter)
     if _WHOLE_DOCUMENT.search(html_content):
-        html = _with_footer(html_content, newsletter, has_topics=has_topics)
+        html = _with_footer(html_content, newsletter, look, has_topics=has_topics)
     elif html_content.strip():
-        letter = inline_styles(html_content)
+        letter, picture = inline_styles(html_content, look), None
+        if look.layout == Layout.PICTURE:
+            picture, letter = take_first_picture(letter)
         html = _render_letter(
             letter,
             title,
+            look,
             newsletter=newsletter,
+            picture=picture,
             preheader=escape(preheader),
             filler=_BLANK * ((INBOX_PREVIEW_LENGTH - len(preheader)) // 2),
             home=f"{site_url}/",
@@ -75,26 +85,44 @@ def compose(
     return MailParts(_ROOTED_URL.sub(rf"\g<1>{site_url}/", html), text)
 
 
-def compose_transactional(words: TransactionalText) -> MailParts:
-    """Compose a transactional mail in the letter's frame, with a special footer."""
-    context = {"title": escape(words.title), "words": words}
+def compose_transactional(kind: str, newsletter: Newsletter) -> tuple[str, MailParts]:
+    """Compose a transactional mail in the current look and language: title and parts.
+
+    The frame is a letter's, with a special footer. The newsletter's name and address stay merge
+    fields."""
+    with translation.override(newsletter.language):
+        words = transactional_text(kind)
+        home = f"{settings.SITE_URL}/"
+        look = look_of(newsletter)
+        mail = _compose_transactional(words, look, newsletter.language, newsletter.logo, home)
+    return words.title, mail
+
+
+@lru_cache(maxsize=32)
+def _compose_transactional(
+    words: TransactionalText, look: Look, language: str, logo: str, home: str
+) -> MailParts:
+    context = {"title": escape(words.title), "words": words, "look": look, "link": "{{ link }}"}
     html = _render_letter(
-        inline_styles(render_to_string("mail/transactional.html", context).strip()),
+        inline_styles(render_to_string("mail/transactional.html", context).strip(), look),
         words.title,
+        look,
         words=words,
-        # Filled in when the mail is rendered, because its edition is open for years.
-        newsletter={"name": "{{ newsletter }}", "language": "{{ language }}"},
+        newsletter={"name": "{{ newsletter }}", "language": language, "logo": logo},
+        home=home,
         needs_title=True,
         footer="mail/transactional_footer.html",
     )
-    return MailParts(html, f"{render_to_string('mail/transactional.txt', context).strip()}\n")
+    text = f"{render_to_string('mail/transactional.txt', context).strip()}\n"
+    return MailParts(_ROOTED_URL.sub(rf"\g<1>{home}", html), text)
 
 
-def _render_letter(letter: str, title: str, **context: Any) -> str:
+def _render_letter(letter: str, title: str, look: Look, **context: Any) -> str:
     # The author's HTML is the letter itself, so it is not escaped.
     content = mark_safe(letter)  # noqa: S308
     return render_to_string(
-        "mail/letter.html", {"title": escape(title), "content": content, **context}
+        f"mail/layouts/{look.layout}.html",
+        {"title": escape(title), "content": content, "look": look, **context},
     )
 
 
@@ -106,10 +134,15 @@ def _begins_with(title: str, letter: str) -> bool:
     return unescape(_TAG.sub("", heading)).casefold().split() == title.casefold().split()
 
 
-def _with_footer(document: str, newsletter: Newsletter, *, has_topics: bool) -> str:
+def _with_footer(document: str, newsletter: Newsletter, look: Look, *, has_topics: bool) -> str:
     if merge_fields.uses_field(document, "unsubscribe_url"):
         return document
-    context = {"newsletter": newsletter, "needs_footer": True, "has_topics": has_topics}
+    context = {
+        "newsletter": newsletter,
+        "look": look,
+        "needs_footer": True,
+        "has_topics": has_topics,
+    }
     footer = render_to_string("mail/footer.html", context)
     ends = [match.start() for match in _END_OF_BODY.finditer(document)]
     end = ends[-1] if ends else len(document)

@@ -1,7 +1,7 @@
 """Inline a letter's style sheet, because mail programs ignore parts of it.
 
 Gmail drops it when a mail is forwarded, and Outlook reads only half of it. Only dark colours and
-rules for phones stay in the head (templates/mail/letter.html)."""
+rules for phones stay in the head (templates/mail/parts/head_styles.html)."""
 
 import re
 from contextlib import suppress
@@ -9,6 +9,7 @@ from contextlib import suppress
 import css_inline
 from django.template.loader import render_to_string
 
+from delivery.mail.look import Look
 from delivery.mail.merge_fields import FieldPlaceholders
 from delivery.mail.normalise_html import normalise
 
@@ -27,12 +28,13 @@ _DECLARATION = re.compile(r"(?<![^\s{};:])([^\s{};:]++)\s*+:[^{};]*+")
 _TAG = re.compile(r"""<!--.*?-->|<[a-zA-Z](?:[^>"]|"[^"]*+")*+>""", re.DOTALL)
 
 
-def inline_styles(fragment: str) -> str:
-    """Normalise the fragment and inline `templates/mail/letter.css`.
+def inline_styles(fragment: str, look: Look) -> str:
+    """Normalise the fragment and inline `templates/mail/letter.css` for this look.
 
     An author's style wins."""
     placeholders = FieldPlaceholders(fragment)
-    html, sheet = normalise(placeholders.text), render_to_string("mail/letter.css")
+    html = normalise(placeholders.text)
+    sheet = render_to_string("mail/letter.css", {"look": look})
     inlined = ""
     if _estimate_work(html) <= MAX_WORK:
         with suppress(css_inline.InlineError):

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from delivery.mail.html_and_text import compose_transactional
-from delivery.mail.transactional_mail import ISSUE_BY_KIND, transactional_text
+from delivery.mail.transactional_mail import ISSUE_BY_KIND
 from delivery.models import Edition, Newsletter
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, insert_batches
@@ -102,9 +102,8 @@ def _edition(kind: Edition.Kind, version: int) -> Edition:
     editions = Edition.objects.filter(issue_id=ISSUE_BY_KIND[kind], version=version)
     edition = editions.first()
     if edition is None:
-        words = transactional_text(kind)
-        mail = compose_transactional(words)
-        content = "\0".join((words.title, mail.html, mail.text))
+        title, mail = compose_transactional(kind, Newsletter.objects.get_current())
+        content = "\0".join((title, mail.html, mail.text))
         # With two concurrent first requests, one creates it and the other finds it.
         Edition.objects.bulk_create(
             [
@@ -113,7 +112,7 @@ def _edition(kind: Edition.Kind, version: int) -> Edition:
                     version=version,
                     kind=kind,
                     stream=settings.POSTMARK_TRANSACTIONAL_STREAM,
-                    title=words.title,
+                    title=title,
                     html_mail=mail.html,
                     text_mail=mail.text,
                     content_hash=hashlib.sha256(content.encode()).digest(),

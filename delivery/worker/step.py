@@ -16,7 +16,9 @@ from django.db import DatabaseError, Error
 
 from delivery import log_context
 from delivery.hooks import readers
+from delivery.mail.html_and_text import compose_transactional
 from delivery.mail.message_for_reader import Links, Renderer
+from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.models import Edition, Newsletter
 from delivery.monitoring import delivery_metrics
 from delivery.monitoring.delivery_metrics import Phase, Phases
@@ -321,14 +323,21 @@ class Dispatcher:
 
 
 def renderer_of(edition: Edition) -> Renderer:
-    """Make the renderer of an edition that is sent."""
+    """Make the renderer of an edition that is sent.
+
+    A transactional edition is open for years, so its mail has the newsletter's current look and
+    language."""
+    newsletter = Newsletter.objects.get_current()
+    if edition.issue_id in KIND_BY_ISSUE:
+        edition.title, mail = compose_transactional(edition.kind, newsletter)
+        edition.html_mail, edition.text_mail = mail.html, mail.text
     links = Links(
         readers.registered().unsubscribe_urls,
         readers.registered().preferences_urls,
         readers.registered().mail_link,
         handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
     )
-    return Renderer(edition, Newsletter.objects.get_current(), links, sender=settings.FROM_EMAIL)
+    return Renderer(edition, newsletter, links, sender=settings.FROM_EMAIL)
 
 
 def bind_claim(claimed: Claim, attempt: uuid.UUID | None) -> None:

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from delivery.mail import inline_css
 from delivery.mail.html_and_text import MailParts, compose
-from delivery.mail.inline_css import MAX_LENGTH, inline_styles
+from delivery.mail.inline_css import MAX_LENGTH
+from delivery.mail.look import look_of
 from delivery.mail.merge_fields import FieldTemplate, unknown_fields, uses_field
 from delivery.mail.normalise_html import MAX_DEPTH, VOID
 from delivery.models import Newsletter
@@ -20,6 +22,10 @@ NEWSLETTER = Newsletter(name="Ada & Friends", postal_address="1 Quay <b>, Lisbon
 
 def mail(html: str = "", text: str = "", *, title: str = "Tides", preheader: str = "") -> MailParts:
     return compose(title, html, text, newsletter=NEWSLETTER, site_url=SITE, preheader=preheader)
+
+
+def inline_styles(fragment: str) -> str:
+    return inline_css.inline_styles(fragment, look_of(NEWSLETTER))
 
 
 class _Reader(HTMLParser):
@@ -55,7 +61,7 @@ def test_fragment_gets_frame_and_missing_title() -> None:
     html = mail("<p>It's <em>high</em> tide, {{ name|friend }} & all.</p>").html
     assert html.lower().startswith("<!doctype html>")
     assert ">It's <em>high</em> tide, {{ name|friend }} &amp; all.</p>" in html
-    assert '<html lang="en-GB">' in html
+    assert '<html lang="en-GB" dir="ltr">' in html
     assert "Ada &amp; Friends" in html
     assert ">Tides</h1>" in html
     title = "Swifts & {{ name|you }}"

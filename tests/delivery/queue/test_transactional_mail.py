@@ -1,6 +1,8 @@
 """Transactional mail: the same queue, ahead of newsletters, on another stream."""
 
 import io
+import re
+import uuid
 from collections import Counter
 from collections.abc import Sequence
 
@@ -19,6 +21,7 @@ from delivery.reports.edition_counts import load_counts
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_state import EditionState, state_of
 from delivery.worker.drain import Drain
+from delivery.worker.step import renderer_of
 from subscribers.models import Subscriber
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
@@ -315,3 +318,17 @@ def test_unconfirmed_confirmation_mail_is_found_by_look_up(
     assert load_counts(edition.pk).sent == 2
     assert {copy.evidence for copy in newsroom.copies(edition)} == {"lookup"}
     assert newsroom.sandbox.outbox.counts()["accepted"] == 2
+
+
+def test_open_edition_is_sent_in_the_current_look_and_language(newsroom: Newsroom) -> None:
+    (ada,) = sign_up(1)
+    edition = request([ada])
+    assert 'dir="ltr"' in edition.html_mail
+    Newsletter.objects.update_or_create(
+        pk=1, defaults={"accent": "#7a1f5c", "language": "ar", "layout": "plain"}
+    )
+    sent = renderer_of(edition).body([(ada.pk, ada.email, "")], uuid.uuid4()).decode()
+    assert "background-color:#7a1f5c" in sent
+    assert r"lang=\"ar\" dir=\"rtl\"" in sent
+    again = renderer_of(edition).body([(ada.pk, ada.email, "")], uuid.uuid4()).decode()
+    assert re.sub(r'"attempt":"\w+"', "", again) == re.sub(r'"attempt":"\w+"', "", sent)

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from delivery.mail import inline_css
 from delivery.mail.html_and_text import compose
-from delivery.mail.inline_css import MAX_LENGTH, inline_styles
+from delivery.mail.inline_css import MAX_LENGTH
+from delivery.mail.look import look_of
 from delivery.mail.merge_fields import MAX_UNKNOWN_FIELDS, FieldTemplate, unknown_fields
 from delivery.mail.normalise_html import MAX_TAGS, normalise
 from delivery.models import Newsletter
@@ -154,7 +156,7 @@ def test_a_too_expensive_style_sheet_is_not_inlined() -> None:
     """The product of rules and tags would take hours, and its result gigabytes."""
     letter = whole(300_000)["properties"]
 
-    made = inline_styles(letter)
+    made = inline_css.inline_styles(letter, look_of(Newsletter()))
 
     assert len(made) < MAX_LENGTH
     assert "--a1:b;" in made

@@ -1,0 +1,50 @@
+"""Take the picture that opens a letter, to show it above the title. Pure."""
+
+import re
+from dataclasses import dataclass
+
+from delivery.mail.normalise_html import parse_attributes
+
+FULL_WIDTH = 600
+_REST = r"""(?:[^<>"']|"[^"]*+"|'[^']*+')*+"""
+_TITLE = re.compile(rf"\s*+<h1\b{_REST}>(?:[^<]|<(?!/?h1\b))*+</h1\s*+>", re.IGNORECASE)
+# An image without other words in its paragraph or figure, or outside of both.
+_PICTURE = re.compile(
+    rf"\s*+(?:<(p|figure)\b{_REST}>\s*+)?(?:<a\b({_REST})>\s*+)?<img\b({_REST})>"
+    r"\s*+((?(2)</a\s*+>))\s*+(?(1)</\1\s*+>)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image at full width, with the link around it if there is one."""
+
+    source: str
+    alt: str
+    height: int
+    link: str
+
+
+def take_first_picture(letter: str) -> tuple[Picture | None, str]:
+    """Split the picture from a normalised letter that begins with it.
+
+    A title may come before it. A picture with a caption stays with its caption."""
+    title = _TITLE.match(letter)
+    start = title.end() if title else 0
+    found = _PICTURE.match(letter, start)
+    if found is None:
+        return None, letter
+    image, link = parse_attributes(found[3]), parse_attributes(found[2] or "")
+    width, height = _pixels(image.get("width", "")), _pixels(image.get("height", ""))
+    picture = Picture(
+        source=image.get("src", ""),
+        alt=image.get("alt", ""),
+        height=round(FULL_WIDTH * height / width) if width and height else 0,
+        link=link.get("href", ""),
+    )
+    return picture, letter[:start] + letter[found.end() :]
+
+
+def _pixels(value: str) -> int:
+    return int(value) if value.isascii() and value.isdecimal() and len(value) < 6 else 0
