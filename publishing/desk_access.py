@@ -7,7 +7,7 @@ from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH, TAKE_R
 from subscribers.desk_access import Guard
 from subscribers.desk_access import desk_page as desk_page
 from subscribers.desk_access import user_id_of as user_id_of
-from subscribers.permissions import MANAGE
+from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
 
 may_publish = Guard(
     PUBLISH, refusal=_("Your account may not publish. Ask your administrator for access.")
@@ -21,6 +21,10 @@ may_look = Guard(
 may_take_readers_away = Guard(
     *TAKE_READERS_AWAY,
     refusal=_("Your account may not download readers. Ask your administrator for access."),
+)
+may_change_newsletter = Guard(
+    CHANGE_NEWSLETTER,
+    refusal=_("Your account may not change settings. Ask your administrator for access."),
 )
 may_operate = Guard(
     *MAY_ACT,

@@ -19,6 +19,7 @@ from publishing.publish.confirm_view import publish_one
 from publishing.publish.html_form_view import publishing_form
 from publishing.publish.welcome_view import welcome_page
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
+from publishing.settings.newsletter_view import newsletter_page
 from publishing.test_letters.test_letter_view import send_test_letter, test_letter_page
 
 app_name = "desk"
@@ -47,6 +48,7 @@ urlpatterns = [
     path("move/issues/", move_page, name="move_issues"),
     path("download/", export_page, name="export"),
     path("download/<int:export_id>/", download_export, name="download_export"),
+    path("settings/newsletter/", newsletter_page, name="newsletter_settings"),
     path("<uuid:issue>/", progress, name="progress"),
     path("<uuid:issue>/progress.json", progress_json, name="progress_json"),
     path("<uuid:issue>/readers.csv", readers_csv, name="readers_csv"),

@@ -18,7 +18,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from delivery.models import Newsletter
-from subscribers.permissions import MANAGE
+from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -56,6 +56,12 @@ class Guard:
 
 may_manage_readers = Guard(
     MANAGE, refusal=_("Your account may not manage readers. Ask your administrator for access.")
+)
+# Each user sees the sections that their permissions cover.
+may_see_settings = Guard(
+    MANAGE,
+    CHANGE_NEWSLETTER,
+    refusal=_("Your account may not open this page. Ask your administrator for access."),
 )
 
 

@@ -1,3 +1,4 @@
-"""The name of the permission to manage readers. The admin grants it."""
+"""The names of the permissions of readers and settings. The admin grants them."""
 
 MANAGE = "subscribers.manage_readers"
+CHANGE_NEWSLETTER = "delivery.change_newsletter"

@@ -122,6 +122,8 @@ def _named(entry: LogEntry, user: User, drafts: Collection[str]) -> tuple[str, s
             )
         case "subscribers", _:
             return "", ""
+        case "delivery", "newsletter":
+            return entry.object_repr, reverse("readers:settings")
         case "newsletter_site", "user":
             may = user.has_perm("newsletter_site.view_user")  # type: ignore[union-attr]
             name = _("the account {name}").format(name=entry.object_repr)

@@ -18,6 +18,7 @@ from delivery.reports.edition_words import audience_words
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.display_name import called
 from publishing.outcome_labels import outcome_label
+from publishing.settings.setting_labels import LABELS
 from subscribers.data_requests.personal_data_sentences import STATES
 
 Params = Mapping[str, Any]
@@ -302,6 +303,11 @@ def _made_token(params: Params) -> ActivitySentence:
     return _said(_("{who} created {thing}."), *more)
 
 
+def _changed_settings(params: Params) -> ActivitySentence:
+    names = [str(LABELS.get(field, field)) for field in params["fields"]]
+    return _said(_("{who} changed the settings of {thing}: {settings}."), settings=", ".join(names))
+
+
 def _approved(params: Params) -> ActivitySentence:
     return _said(
         _("{who} approved revision {revision} of the draft {thing}."), revision=params["revision"]
@@ -321,6 +327,7 @@ _FUNCTIONS: Mapping[str, Callable[[Params], ActivitySentence]] = {
     "sign_in": _signed_in,
     "make_token": _made_token,
     "approve_draft": _approved,
+    "change_settings": _changed_settings,
 }
 
 

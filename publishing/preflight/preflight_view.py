@@ -32,7 +32,7 @@ from publishing.preflight.parse_letter import ParsedLetter
 from publishing.scheduling.schedule_form import ScheduleForm
 from publishing.script_request import wants_json
 from subscribers.links.see_other import see_other
-from subscribers.permissions import MANAGE
+from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
 
 # Further examples of a finding are only counted.
 MAX_EXAMPLES = 5
@@ -180,8 +180,8 @@ def _fix_link(finding: Finding, draft: Draft, request: HttpRequest) -> tuple[str
         anchor, label = _FIX_IN_DRAFT[finding.fix_in]
         return f"{reverse('desk:draft', args=[draft.pk])}{anchor}", str(label)
     user = request.user
-    if finding.fix_in is FixIn.NEWSLETTER and user.has_perm("delivery.change_newsletter"):
-        return reverse("admin:delivery_newsletter_change", args=[1]), _("Set it in the admin")
+    if finding.fix_in is FixIn.NEWSLETTER and user.has_perm(CHANGE_NEWSLETTER):
+        return reverse("desk:newsletter_settings"), _("Change the settings")
     if finding.fix_in is FixIn.READERS and user.has_perm(MANAGE):
         return reverse("readers:list"), _("View readers")
     issue = finding.params.get("issue") or draft.issue_id

@@ -12,10 +12,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from delivery.humanise import digits
-from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
+from subscribers.desk_access import desk_page, may_manage_readers, may_see_settings, user_id_of
 from subscribers.links.see_other import see_other
 from subscribers.models import ReaderFieldDefinition, Tag
 from subscribers.models.fields_and_tags import MOST_FIELDS
+from subscribers.permissions import MANAGE
 from subscribers.settings import change_fields_and_tags
 from subscribers.settings.field_and_tag_forms import FieldForm, TagForm
 from subscribers.settings.field_and_tag_sentences import in_use_sentence, limit_sentence
@@ -23,10 +24,12 @@ from subscribers.settings.field_and_tag_sentences import in_use_sentence, limit_
 SETTINGS = "readers:settings"
 
 
-@may_manage_readers
+@may_see_settings
 @require_safe
 def settings_page(request: HttpRequest) -> HttpResponse:
-    """Show the fields and the tags, with `?count` also their numbers of readers."""
+    """Show the settings that the user may change; `?count` counts readers."""
+    if not request.user.has_perm(MANAGE):
+        return desk_page(request, "subscribers/settings/settings.html", {})
     fields = list(ReaderFieldDefinition.objects.order_by("position"))
     tags = list(Tag.objects.order_by(Lower("name")))
     # On request, because it reads all readers.

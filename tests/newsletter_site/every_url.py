@@ -17,7 +17,7 @@ SOMETHING = {
 _PLACE = re.compile(r"<(?:(\w+):)?(\w+)>")
 # Routes that are regular expressions, each with a path that matches.
 _BY_HAND = {
-    r"^(?P<app_label>auth|newsletter_site|admin|delivery)/$": "auth/",
+    r"^(?P<app_label>auth|newsletter_site|admin)/$": "auth/",
     r"(?P<url>.*)$": "nothing-here",
     r"^(?P<rest>.+)/$": "nothing/here/",
 }

@@ -1,4 +1,4 @@
-"""The Django admin in the desk's design: one newsletter and a read-only log."""
+"""The Django admin in the desk's design: authors and a read-only log."""
 
 import re
 from pathlib import Path
@@ -7,12 +7,9 @@ import pytest
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
-from delivery.models import Newsletter
 from tests.publishing.author_browser import WindowOf
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-NEWSLETTER = "/admin/delivery/newsletter/"
 
 
 @pytest.fixture
@@ -45,28 +42,6 @@ def test_the_admin_links_to_the_permitted_desk_pages(new_author, permission, sho
 
     desk = re.search(r"<caption>Newsletter</caption>(.*?)</table>", page.html, re.S)
     assert re.findall(r">([^<>]+)</a>", desk[1]) == [*shown, "API tokens"]
-
-
-def test_the_newsletter_is_one_page_that_can_be_changed(operator):
-    page = operator.get(NEWSLETTER)
-    assert page.answer["Location"] == f"{NEWSLETTER}1/change/"
-
-    form = operator.get(f"{NEWSLETTER}1/change/").form_with("tagline")
-    changed = {**form.fields, "name": "The Hedgerow Almanack", "time_zone": "Europe/Lisbon"}
-    assert operator.post(f"{NEWSLETTER}1/change/", **changed).status == 302
-
-    refused = operator.post(f"{NEWSLETTER}1/change/", **{**changed, "time_zone": "Lisbon"})
-    assert "Europe/Lisbon" in refused.words
-
-    newsletter = Newsletter.objects.get()
-    assert (newsletter.name, newsletter.time_zone) == ("The Hedgerow Almanack", "Europe/Lisbon")
-
-
-def test_newsletter_cannot_be_added_or_deleted(operator):
-    operator.get(NEWSLETTER)
-
-    assert operator.get(f"{NEWSLETTER}add/").status == 403
-    assert operator.get(f"{NEWSLETTER}1/delete/").status == 403
 
 
 def test_authors_can_be_changed_and_the_log_is_read_only(operator):

@@ -18,10 +18,9 @@ from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, S
 
 ADMIN = "/admin/"
 AUTHORS, GROUPS = f"{ADMIN}newsletter_site/user/", f"{ADMIN}auth/group/"
-NEWSLETTER = f"{ADMIN}delivery/newsletter/1/"
 # One more than fit on a page of the list.
 ENTRIES = 101
-PERMISSIONS_TO_LOOK = ("view_user", "view_group", "view_logentry", "view_newsletter")
+PERMISSIONS_TO_LOOK = ("view_user", "view_group", "view_logentry")
 
 
 def _press(button: str) -> Callable[[Page], None]:
@@ -44,11 +43,6 @@ def _bad_passwords(button: str) -> Callable[[Page], None]:
 def _look_for_another_group(page: Page) -> None:
     page.locator("#id_groups_selected_input").press_sequentially("zzz")
     expect(page.get_by_text("1 selected option not visible")).to_be_visible()
-
-
-def _name_no_zone(page: Page) -> None:
-    page.get_by_label("Time zone:").fill(LONGEST)
-    _press("Save")(page)
 
 
 def _delete_some(page: Page) -> None:
@@ -119,7 +113,6 @@ def addresses(operator: Any, author: Any, group: Group, entry: LogEntry) -> Page
         "set a password, with errors": Shown(password, _bad_passwords("Change password")),
         "the log, the second page": Shown(f"{log}?p=2"),
         "the log of a year": Shown(f"{log}?action_time__year={year}"),
-        "newsletter, with errors": Shown(f"{NEWSLETTER}change/", _name_no_zone),
         "own password": Shown(own),
         "own password, with errors": Shown(own, _bad_passwords("Change my password")),
         "own password changed": Shown(f"{own}done/"),
@@ -141,7 +134,7 @@ def administration() -> dict[Any, Pages]:
     seen = (ADMIN, AUTHORS, f"{AUTHORS}{author.pk}/change/", f"{GROUPS}{group.pk}/change/")
     return {
         who: addresses(who, author, group, entry),
-        author: {one: Shown(one) for one in (*seen, f"{NEWSLETTER}change/")},
+        author: {one: Shown(one) for one in seen},
         nobody: {
             "index, nothing to see": Shown(ADMIN),
             "not allowed": Shown("/admin/newsletters/issues/", heading="You don’t have access"),

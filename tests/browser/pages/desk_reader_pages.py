@@ -244,12 +244,18 @@ def settings_and_export(author: Any) -> Pages:
         page.get_by_role("button", name="Save").click()
         expect(page.locator(".error").first).to_be_visible()
 
+    def name_none(page: Page) -> None:
+        page.get_by_label("Name", exact=True).fill(" ")
+        page.get_by_label("Footer").fill(LONGEST)
+        save_nothing(page)
+
     def export(page: Page) -> None:
         page.get_by_role("button", name="Write the export").click()
         expect(page.get_by_text("The export is queued")).to_be_visible()
 
     return {
         "settings": Shown(settings),
+        "newsletter settings": Shown(f"{settings}newsletter/", name_none),
         "counted settings": Shown(f"{settings}?count"),
         "a new field": Shown(f"{settings}fields/add/", save_nothing),
         "a field": Shown(f"{settings}fields/city/"),

@@ -568,7 +568,7 @@ def test_the_desk_asks_for_a_newsletter_name(
 
     page = operator.get(DESK)
     assert DEFAULT_NAME in page.words
-    assert 'href="/admin/delivery/newsletter/1/change/"' in page.html
+    assert 'href="/admin/newsletters/settings/newsletter/"' in page.html
 
     Newsletter.objects.update(name="Tide Tables")
     assert DEFAULT_NAME not in operator.get(DESK).words

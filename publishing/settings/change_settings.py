@@ -1,0 +1,26 @@
+"""Changes of the newsletter's row, which the activity log names."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from delivery.models import Newsletter
+from subscribers.record_activity import record_activity
+
+
+@transaction.atomic
+def change_settings(values: Mapping[str, Any], by: uuid.UUID) -> list[str]:
+    """Store the values that differ from the row's; return the names of their columns.
+
+    Two authors on different pages keep each other's changes."""
+    Newsletter.objects.get_current()
+    newsletter = Newsletter.objects.select_for_update(no_key=True).get()
+    changed = [name for name, value in values.items() if getattr(newsletter, name) != value]
+    for name in changed:
+        setattr(newsletter, name, values[name])
+    if changed:
+        newsletter.save(update_fields=changed)
+        record_activity("change_settings", by, newsletter, fields=changed)
+    return changed

@@ -1,0 +1,93 @@
+"""The form of the newsletter's name, words, language and time zone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from zoneinfo import available_timezones
+
+from django import forms
+from django.utils.text import capfirst
+from django.utils.translation import get_language_info, gettext_lazy
+from django.utils.translation import gettext as _
+
+from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.models import Newsletter
+from publishing.settings.setting_labels import LABELS
+
+if TYPE_CHECKING:
+    _ModelForm = forms.ModelForm[Newsletter]
+else:
+    _ModelForm = forms.ModelForm
+
+LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "nl", "pl", "ar", "he")
+_WITH_LINES = ("footer", "sign_up_text")
+# Braces would become merge fields in the frame of a mail.
+_IN_MAILS = ("name", "postal_address", "footer")
+
+
+class NewsletterForm(_ModelForm):
+    """The newsletter's settings without sender and look."""
+
+    class Meta:
+        model = Newsletter
+        fields = (
+            "name",
+            "tagline",
+            "postal_address",
+            "reply_to",
+            "time_zone",
+            "language",
+            "footer",
+            "sign_up_text",
+            "second_person",
+        )
+        labels = LABELS
+        help_texts = {
+            "time_zone": gettext_lazy("For all times on the desk and for scheduled issues."),
+            "language": gettext_lazy("The language of letters, readers’ pages and mails to them."),
+            "footer": gettext_lazy(
+                "At the end of every mail, such as a company’s legal details. Published issues "
+                "keep theirs."
+            ),
+            "sign_up_text": gettext_lazy("What readers get, and how often."),
+        }
+        widgets = {name: forms.Textarea(attrs={"rows": 3}) for name in _WITH_LINES}
+
+    def __init__(self, data: Any = None, instance: Newsletter | None = None) -> None:
+        super().__init__(data, auto_id="%s", instance=instance)
+        language, zone = self.instance.language, self.instance.time_zone
+        self._choose("language", [(code, _own_name(code)) for code in LANGUAGES], language)
+        zones = sorted(name for name in available_timezones() if _is_place(name))
+        self._choose("time_zone", [("UTC", "UTC"), *((name, name) for name in zones)], zone)
+
+    def _choose(self, name: str, choices: list[tuple[str, str]], present: str) -> None:
+        """Offer choices, and the present value too, so that saving the page keeps it."""
+        if present and present not in dict(choices):
+            choices = [(present, present), *choices]
+        field = self.fields[name]
+        self.fields[name] = forms.ChoiceField(
+            choices=choices, label=field.label, help_text=field.help_text
+        )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        for name in _WITH_LINES:
+            if name in cleaned:
+                lines = [line.rstrip() for line in str(cleaned[name]).split("\n")]
+                cleaned[name] = "\n".join(lines).strip()
+                if any(map(CONTROL_CHARACTERS.search, lines)):
+                    self.add_error(name, _("The text contains control characters. Remove them."))
+        for name in _IN_MAILS:
+            if "{{" in str(cleaned.get(name, "")):
+                self.add_error(
+                    name, _("The text contains {braces}. Remove them.").format(braces="{{")
+                )
+        return cleaned
+
+
+def _own_name(code: str) -> str:
+    return str(capfirst(get_language_info(code)["name_local"]))
+
+
+def _is_place(zone: str) -> bool:
+    return "/" in zone and not zone.startswith(("Etc/", "SystemV/", "posix/", "right/"))

@@ -1,0 +1,25 @@
+"""The names of the newsletter's settings, for their forms and the activity log."""
+
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
+LABELS: Mapping[str, Promise] = {
+    "name": gettext_lazy("Name"),
+    "tagline": gettext_lazy("Tagline"),
+    "postal_address": gettext_lazy("Postal address"),
+    "reply_to": gettext_lazy("Address for replies"),
+    "time_zone": gettext_lazy("Time zone"),
+    "language": gettext_lazy("Language"),
+    "footer": gettext_lazy("Footer"),
+    "sign_up_text": gettext_lazy("Text above the sign-up form"),
+    "second_person": gettext_lazy("Require a second person’s approval"),
+    "sender_name": gettext_lazy("Sender’s name"),
+    "sender_address": gettext_lazy("Sender’s address"),
+    "accent": gettext_lazy("Accent colour"),
+    "typeface": gettext_lazy("Typeface"),
+    "layout": gettext_lazy("Layout"),
+    "header": gettext_lazy("Header"),
+    "logo": gettext_lazy("Logo"),
+}

@@ -1,0 +1,109 @@
+"""The newsletter's settings: saved, logged, and used by mails and pages."""
+
+import pytest
+from django.contrib.admin.models import LogEntry
+
+from delivery.mail.transactional_mail import newsletter_values
+from delivery.models import Newsletter
+from publishing.activity.activity_sentences import plain_sentence_of
+from publishing.content.compose_content import compose_content
+from publishing.settings.change_settings import change_settings
+from tests.publishing.author_browser import WindowOf
+from tests.publishing.content_factory import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SETTINGS = "/admin/newsletters/settings/"
+PAGE = f"{SETTINGS}newsletter/"
+
+
+@pytest.fixture
+def operator(new_author):
+    """Return an author who may only change the newsletter."""
+    return new_author("ola", "change_newsletter")
+
+
+@pytest.fixture
+def window(operator):
+    """Return the operator's browser window."""
+    return WindowOf(operator)
+
+
+def stored(**values):
+    return Newsletter.objects.update_or_create(pk=1, defaults=values)[0]
+
+
+def test_changed_settings_are_saved_shown_and_logged(window):
+    form = window.get(PAGE).form_with("tagline").fields
+    changes = {"name": "The Hedgerow", "language": "pl", "time_zone": "Europe/Lisbon"}
+    words = "Hedgerow <Ltd>\r\nRegistered in Selborne "
+
+    assert window.post(PAGE, **{**form, **changes, "footer": words}).status == 303
+
+    newsletter = Newsletter.objects.get()
+    assert {name: getattr(newsletter, name) for name in changes} == changes
+    assert newsletter.footer == "Hedgerow <Ltd>\nRegistered in Selborne"
+    shown = window.get(SETTINGS).words
+    assert "The Hedgerow" in shown
+    assert "Tags" not in shown  # which are for managers of readers
+    (entry,) = LogEntry.objects.all()
+    assert plain_sentence_of(entry).endswith(
+        "changed the settings of The Hedgerow: Name, Time zone, Language, Footer."
+    )
+
+
+def test_saving_without_changes_keeps_values_and_log(window):
+    stored(language="en-GB", time_zone="Etc/GMT-1")
+
+    window.post(PAGE, **window.get(PAGE).form_with("tagline").fields)
+
+    newsletter = Newsletter.objects.get()
+    assert (newsletter.language, newsletter.time_zone) == ("en-GB", "Etc/GMT-1")
+    assert not LogEntry.objects.exists()
+
+
+def test_two_pages_keep_each_others_changes(operator):
+    change_settings({"name": "Tides", "accent": "#102030"}, operator.pk)
+
+    changed = change_settings({"name": "Tides", "tagline": "Twice a day"}, operator.pk)
+
+    assert changed == ["tagline"]
+    assert Newsletter.objects.get().accent == "#102030"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error"),
+    [
+        ("time_zone", "Lisbon", "Lisbon is not one of the available choices"),
+        ("footer", "Hello {{ name }}", "The text contains {{"),
+        ("sign_up_text", "a\x07b", "control characters"),
+        ("footer", "x" * 501, "at most 500 characters"),
+    ],
+)
+def test_a_bad_setting_is_refused_with_a_reason(window, field, value, error):
+    form = window.get(PAGE).form_with("tagline").fields
+
+    page = window.post(PAGE, **{**form, "name": "Changed", field: value})
+
+    assert error in page.words
+    assert "Changed" not in page.html.split("<main")[0]
+    assert not Newsletter.objects.get().is_named
+
+
+def test_the_footer_ends_letters_and_mails_on_request():
+    words = stored(name="Tides", postal_address="1 Quay", footer="A & B\nVAT 7")
+
+    mail = compose_content(letter("Low tide"))
+
+    assert "A &amp; B<br>VAT 7" in mail.html
+    assert mail.text.endswith("Tides, 1 Quay\nA & B\nVAT 7\n")
+    assert newsletter_values(words)["imprint"] == "Tides, 1 Quay · A & B · VAT 7"
+
+
+def test_the_home_page_shows_the_sign_up_text_escaped():
+    stored(sign_up_text="Weekly & short.\n<b>Free</b>")
+
+    page = WindowOf(None).get("/").source
+
+    assert "Weekly &amp; short.<br>&lt;b&gt;Free&lt;/b&gt;" in page
+    assert page.index("Weekly") < page.index("joinh")
