@@ -12,6 +12,7 @@ from newsletter_site.sign_in.change_password import change_password
 from newsletter_site.sign_in.sign_in_view import sign_in, unblock_sign_in
 from newsletter_site.sign_in.two_step_page import two_step_page, two_step_qr_code
 from newsletter_site.tokens.tokens_view import revoke_token, tokens
+from publishing.archive.look_view import serve_look
 from publishing.archive.public_pages import home
 from publishing.images.images_view import serve_image
 
@@ -39,6 +40,7 @@ urlpatterns = [
     path("api/v1/openapi.json", openapi),
     path("api/v1/", url_patterns()),
     path("pictures/<uuid:image>.<slug:extension>", serve_image, name="image"),
+    path("look.css", serve_look, name="look"),
     path("archive/", include("publishing.archive.urls")),
     path("", include("subscribers.urls")),
     path("", include("delivery.urls")),

@@ -15,10 +15,12 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import clock, digits, duration
 from delivery.interface import reason_sentence
+from delivery.mail.look import look_of
 from delivery.models import Edition
 from delivery.reports.edition_words import alarm_words
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.edition_content import plain_title
+from publishing.content.look_sheet import look_address
 from publishing.display_name import called
 from publishing.editions.audience import TagChoice
 from publishing.editions.status import EditionStatus
@@ -35,6 +37,8 @@ register.filter("alarm_words", alarm_words)
 register.filter("duration", duration)
 register.filter("outcome_label", outcome_label)
 register.filter("plain_title", plain_title)
+register.filter("look", look_of)
+register.filter("look_address", look_address)
 
 _WAYS = {"write": MAY_WRITE, "act": MAY_ACT, "look": MAY_LOOK}
 _NOTE_GLYPHS = {"doubt": "attention", "fault": "failed", "sent": "sent", "held": "held"}

@@ -1,0 +1,39 @@
+"""The style sheet with the newsletter's colours and typefaces, for readers' pages."""
+
+import hashlib
+
+from django.urls import reverse
+
+from delivery.mail.look import ON_DARK_ACCENT, ON_LIGHT_ACCENT, SANS, Look, look_of
+from delivery.models import Newsletter
+
+
+def look_sheet(look: Look) -> str:
+    """Write the tokens of static/tokens.css that differ between newsletters."""
+    light = _colours(look.accent.light, look.accent.light_deep, ON_LIGHT_ACCENT)
+    dark = _colours(look.accent.dark, look.accent.dark_deep, ON_DARK_ACCENT)
+    heading, text = ("sans" if one == SANS else "serif" for one in (look.heading, look.text))
+    bold = "--bold: 700; --slant: normal;" if look.has_sans_headings else ""
+    return (
+        f":root {{ --heading: var(--{heading}); --text: var(--{text}); {bold} {light} }}\n"
+        "@media screen and (prefers-color-scheme: dark) {\n"
+        f"  :root:not([data-theme=light]) {{ {dark} }}\n}}\n"
+        f":root[data-theme=dark] {{ {dark} }}\n"
+    )
+
+
+def look_address(newsletter: Newsletter) -> str:
+    """Return the path of the style sheet, which changes with its content."""
+    return f"{reverse('look')}?v={version_of(look_sheet(look_of(newsletter)))}"
+
+
+def _colours(accent: str, deep: str, on_accent: str) -> str:
+    return (
+        f"--sent: {accent}; --sent-deep: {deep}; --sent-fill: {accent}; --on-sent: {on_accent}; "
+        f"--link: {accent}; --rule-ink: {accent};"
+    )
+
+
+def version_of(sheet: str) -> str:
+    """Return a short hash of the style sheet."""
+    return hashlib.sha256(sheet.encode()).hexdigest()[:12]
