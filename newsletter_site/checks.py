@@ -8,8 +8,10 @@ from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.checks import CheckMessage, Error, Info, register
 from django.core.checks import Warning as Advice
+from django.db import DatabaseError
 from django.http.request import validate_host
 
+from delivery.models import Newsletter
 from newsletter_site.environment import host_of
 
 MIN_SECRET_LENGTH = 16
@@ -55,10 +57,10 @@ def check_deployment(**kwargs: Any) -> Iterable[CheckMessage]:
             hint="Run ./homing collectstatic --noinput, so that browsers can cache them.",
             id="homing.W002",
         )
-    if not settings.SENDER_IS_NAMED:
+    if not (settings.SENDER_IS_NAMED or _has_sender()):
         yield Advice(
             f"FROM_EMAIL is not set, so the sender would be {settings.FROM_EMAIL!r}.",
-            hint="Set it to a sender that is confirmed at Postmark.",
+            hint="Set it to a sender that is confirmed at Postmark, or choose one under Settings.",
             id="homing.W003",
         )
     if not settings.DEBUG and not settings.TRUST_PROXY:
@@ -87,3 +89,11 @@ def check_deployment(**kwargs: Any) -> Iterable[CheckMessage]:
             hint="Set it if Prometheus uses the proxy or runs in another container.",
             id="homing.I001",
         )
+
+
+def _has_sender() -> bool:
+    """Whether an author chose a sender; False if the database cannot be asked."""
+    try:
+        return Newsletter.objects.exclude(sender_address="").exists()
+    except DatabaseError:
+        return False

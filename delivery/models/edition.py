@@ -59,6 +59,8 @@ class Edition(models.Model):
     # The keys of the author's fields in it, in the order of `Delivery.fields`.
     merge_fields = ArrayField(models.CharField(max_length=30), default=list, db_default=[])
     content_hash = models.BinaryField()  # SHA-256 of what the author wrote.
+    # The sender of a test letter that tries another one; empty for the newsletter's.
+    sender = models.CharField(max_length=400, blank=True, default="", db_default="")
     archive_url = models.CharField(max_length=500, blank=True)
 
     published_at = models.DateTimeField(db_default=Now())
@@ -169,6 +171,10 @@ class Edition(models.Model):
                     probing=False,
                     unreconciled_since__isnull=True,
                 ),
+            ),
+            models.CheckConstraint(
+                name="only_a_test_letter_tries_a_sender",
+                condition=Q(sender="") | Q(kind="test"),
             ),
             models.CheckConstraint(
                 name="a_stopped_edition_says_why",

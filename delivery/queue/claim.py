@@ -19,7 +19,7 @@ class Claim:
     """A batch that one worker holds. `epoch` proves it: later claims have higher ones.
 
     `copies` are its waiting copies, in the order of their recipients. A look-up has none.
-    `settings` changes with the newsletter's settings. A newsletter edition has none."""
+    `settings` changes with the newsletter's settings."""
 
     batch: int
     epoch: int

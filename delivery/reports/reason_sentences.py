@@ -162,10 +162,12 @@ REMEDIES: Mapping[str, Promise] = {
     Remedy.TOKEN: _("Check POSTMARK_SERVER_TOKEN: it must be the token of a Postmark server."),
     Remedy.ENABLE_API: _("Ask Postmark's support to enable this API for the account."),
     Remedy.CONFIRM_SENDER: _(
-        "Confirm the address or domain of FROM_EMAIL in Postmark, then resume."
+        "Confirm the sender’s address or domain in Postmark, or choose another sender under "
+        "Settings. Then resume."
     ),
     Remedy.CONFIRM_SIGNATURE: _(
-        "Confirm the sender signature of FROM_EMAIL in Postmark, then resume."
+        "Confirm the sender’s signature in Postmark, or choose another sender under Settings. Then "
+        "resume."
     ),
     Remedy.PLAN_AND_CREDITS: _("Check the plan and credits of the Postmark account, then resume."),
     Remedy.WAIT_FOR_APPROVAL: _("Wait until Postmark has approved the account, then resume."),
@@ -187,7 +189,9 @@ REMEDIES: Mapping[str, Promise] = {
     ),
     Remedy.SERVER_SETTINGS: _("Check the settings of the Postmark server, then resume."),
     Remedy.STREAM_SETTINGS: _("Check the message streams of the Postmark server, then resume."),
-    Remedy.FROM_AND_REPLY_TO: _("Check FROM_EMAIL and the reply-to address, then resume."),
+    Remedy.FROM_AND_REPLY_TO: _(
+        "Check the sender and the reply-to address under Settings, then resume."
+    ),
     Remedy.CORRECT_ISSUE: _("Correct the issue, then publish it again as a new version."),
     Remedy.SHORTEN_ISSUE: _("Shorten the issue: a single copy of it is too large."),
     Remedy.NETWORK: _("Check POSTMARK_BASE_URL and the network between this machine and Postmark."),

@@ -231,7 +231,8 @@ class Dispatcher:
     def _renderer(self, claimed: Claim) -> Renderer:
         """Return the renderer of an edition. It is made once for many batches.
 
-        The renderer of a transactional edition is made again when the newsletter's settings change.
+        It is made again when the newsletter's settings change: an issue that stopped because
+        Postmark refused its sender continues with a new sender.
         """
         key = (claimed.edition, claimed.settings)
         renderer = self._renderers.pop(key, None)
@@ -337,7 +338,8 @@ def renderer_of(edition: Edition) -> Renderer:
         readers.registered().mail_link,
         handles_unsubscribes=settings.UNSUBSCRIBE_HANDLING == "own",
     )
-    return Renderer(edition, newsletter, links, sender=settings.FROM_EMAIL)
+    sender = edition.sender or newsletter.sender
+    return Renderer(edition, newsletter, links, sender=sender)
 
 
 def bind_claim(claimed: Claim, attempt: uuid.UUID | None) -> None:

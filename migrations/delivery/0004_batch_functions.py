@@ -62,10 +62,8 @@ BEGIN
     SELECT issue_id, version, kind, probing, nullif(merge_fields, '{{}}')
     INTO of_issue, of_version, of_kind, is_probing, of_fields
     FROM edition WHERE id = of_edition;
-    IF of_kind NOT IN ('newsletter', 'test') THEN
-        -- Changes with every change of the newsletter's settings.
-        of_settings := (SELECT xmin || ' ' || ctid FROM newsletter);
-    END IF;
+    -- Changes with every change of the newsletter's settings.
+    of_settings := (SELECT xmin || ' ' || ctid FROM newsletter);
     IF of_fields IS NOT NULL THEN
         -- For the copies of erased readers, because all rows of a PostgreSQL array are equally long.
         no_values := array_fill(''::text, ARRAY[cardinality(of_fields)]);

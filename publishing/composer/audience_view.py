@@ -1,10 +1,10 @@
 """The number of readers of a choice, while an author makes it."""
 
-from django.conf import settings
 from django.http import HttpRequest, JsonResponse
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_safe
 
+from delivery.models import Newsletter
 from publishing.desk_access import may_write
 from publishing.drafts.draft_form import parse_draft_fields
 from publishing.editions.edition_name import parse_issue_id
@@ -33,7 +33,7 @@ def count_audience(request: HttpRequest) -> JsonResponse:
         "without_tags": fields.without_tags,
         "plan": plan,
         "readers": readers,
-        "sender": settings.FROM_EMAIL,
+        "sender": Newsletter.objects.get_current().sender,
     }
     html = render_to_string("publishing/readers_now.html", context, request)
     return JsonResponse({"html": html}, headers={"Cache-Control": "no-store"})

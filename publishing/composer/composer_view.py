@@ -4,7 +4,6 @@ import uuid
 from dataclasses import replace
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
@@ -209,7 +208,7 @@ def composer_page(
             "without_tags": fields.without_tags,
             "goes_to": fields.goes_to,
             "choices": audience_choices(plan),
-            "sender": settings.FROM_EMAIL,
+            "sender": Newsletter.objects.get_current().sender,
             "merge_fields": _offered_fields(),
             "previews": PREVIEWS,
             "preview": preview,

@@ -80,10 +80,10 @@ def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> P
         lambda *_: "",
         handles_unsubscribes=True,
     )
-    renderer = Renderer(edition, newsletter, links, sender=settings.FROM_EMAIL)
+    renderer = Renderer(edition, newsletter, links, sender=newsletter.sender)
     message = orjson.loads(renderer.body([reader], uuid.UUID(int=0)))[0]
     return Preview(
-        sender=parseaddr(settings.FROM_EMAIL)[0] or settings.FROM_EMAIL,
+        sender=parseaddr(newsletter.sender)[0] or newsletter.sender,
         reader=reader[1],
         subject=message["Subject"],
         preheader=FieldTemplate(content.preheader, html=False).fill(merge_values(reader, used)),

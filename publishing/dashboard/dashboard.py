@@ -140,7 +140,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         "figures": "; ".join(f"{point.moment} {digits(point.readers)}" for point in points),
         "undelivered": reader_counts.undelivered_of(ended, counts, zone),
         "unconfirmed": sum(counts[one.pk].unknown for one in ended),
-        "health": _health(zone) if viewer.operates else [],
+        "health": _health(newsletter) if viewer.operates else [],
         "activities": activities_for(viewer.user, limit=ACTIVITIES)[0],
         "has_log": bool(categories_for(viewer.user)),
     }
@@ -214,15 +214,15 @@ def _title(draft: Draft) -> str:
     return Content(str(draft), "", "").plain_title
 
 
-def _health(zone: Any) -> list[HealthLine]:
+def _health(newsletter: Newsletter) -> list[HealthLine]:
     found = read_health()
     lines = health_lines(
         found,
-        zone,
+        newsletter.zone,
         ceiling_per_s=settings.DELIVERY_RATE_PER_S,
         takes_webhooks=bool(settings.POSTMARK_WEBHOOK_PASSWORD),
     )
-    return [*lines, sender_domain.load_line(found.now, zone), _imports()]
+    return [*lines, sender_domain.load_line(newsletter, found.now), _imports()]
 
 
 def _imports() -> HealthLine:

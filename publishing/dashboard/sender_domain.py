@@ -1,13 +1,12 @@
 """The health line of the sender domain, from the last DNS look-up."""
 
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
-from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import clock_and_day, digits
+from delivery.models import Newsletter
 from delivery.reports.health import HealthLine
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords, domain_of
 from publishing.models import ExternalCheck
@@ -16,14 +15,14 @@ from publishing.preflight.link_address import is_placeholder
 NAME = gettext_lazy("Sender domain")
 
 
-def load_line(now: datetime, zone: ZoneInfo) -> HealthLine:
+def load_line(newsletter: Newsletter, now: datetime) -> HealthLine:
     """Return the health line.
 
     A missing DKIM key is no fault: its name cannot be guessed.
     """
-    domain = domain_of(settings.FROM_EMAIL)
+    domain = domain_of(newsletter.sender)
     if is_placeholder(domain):
-        more = _("{domain} is a placeholder. Set your own sender (FROM_EMAIL)")
+        more = _("{domain} is a placeholder. Set your own sender under Settings")
         state = _("Placeholder")
         return HealthLine(str(NAME), "waiting", "calm", state, more.format(domain=domain))
     check = ExternalCheck.objects.filter(kind=ExternalCheck.Kind.DOMAIN, subject=domain).first()
@@ -33,7 +32,7 @@ def load_line(now: datetime, zone: ZoneInfo) -> HealthLine:
         return HealthLine(str(NAME), "waiting", "calm", state, more.format(domain=domain))
     found = DomainRecords.from_json(check.found)
     at = _("{domain}, checked at {time}").format(
-        domain=domain, time=clock_and_day(check.looked_at, now, zone)
+        domain=domain, time=clock_and_day(check.looked_at, now, newsletter.zone)
     )
     if found.texts.status is DnsStatus.NO_SUCH_NAME:
         return HealthLine(str(NAME), "attention", "fault", _("The domain does not exist"), at)

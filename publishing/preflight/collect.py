@@ -96,7 +96,7 @@ class PreflightResult:
 
 def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
     """Return the domain (or an empty string) and the links to check externally."""
-    domain = domain_of(settings.FROM_EMAIL)
+    domain = domain_of(Newsletter.objects.get_current().sender)
     links = links_to_open(letter, settings.SITE_URL)
     return ("" if is_placeholder(domain) else domain), links
 
@@ -172,6 +172,7 @@ def _context(
 ) -> CheckContext:
     sending = read_health()
     own = load_own_fields()
+    newsletter = Newsletter.objects.get_current()
     fields = fields_to_count(own, content.title, content.preheader, content.html, content.text)
     return CheckContext(
         content=content,
@@ -179,10 +180,10 @@ def _context(
         is_markdown=draft.format == Draft.Format.MARKDOWN,
         has_own_text=bool(draft.text.strip()),
         mail=compose_content(content),
-        newsletter=Newsletter.objects.get_current(),
+        newsletter=newsletter,
         now=sending.now,
         site_url=settings.SITE_URL,
-        sender=settings.FROM_EMAIL,
+        sender=newsletter.sender,
         adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",
         readers=readers,
         is_mailed=draft.goes_to != NOBODY,

@@ -254,10 +254,7 @@ TEXTS = {
     # The sender's domain.
     "placeholder_domain": FindingText(
         _("{domain} is a placeholder. Set your own sender"),
-        _(
-            "No provider sends from this domain. An operator must set FROM_EMAIL to your own "
-            "address."
-        ),
+        _("No provider sends from this domain. Choose your own sender under Settings."),
     ),
     "domain_unchecked": FindingText(_("The records of {domain} have not been looked up yet")),
     "no_such_domain": FindingText(

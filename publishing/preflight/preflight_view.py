@@ -143,7 +143,7 @@ def publication_context(checked: PreflightResult) -> dict[str, Any]:
         "whom": whom,
         "schedule_hint": schedule_hint(whom, is_mailed=is_mailed),
         "title": content.plain_title,
-        "sender": settings.FROM_EMAIL,
+        "sender": context.sender,
         "hold": _describe_hold(is_mailed),
         "kilobytes": kilobytes(context.mail.size),
         "digest": content.sha256.hex(),

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from delivery.models import Edition
+from delivery.models import Edition, Newsletter
 from delivery.reports.worker_warnings import load_warnings
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
 from idempotency.safe_to_retry import DifferentContentError, safe_to_retry
@@ -171,7 +171,7 @@ def _form_context(request: HttpRequest, form: HtmlForm, key: str) -> dict[str, A
         "goes_to": goes_to,
         "importing": running_import(),
         "test_address": last_test_address(request.user),
-        "sender": settings.FROM_EMAIL,
+        "sender": Newsletter.objects.get_current().sender,
         "hold_s": settings.PUBLISH_HOLD_S,
     }
 

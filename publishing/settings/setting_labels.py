@@ -9,7 +9,7 @@ LABELS: Mapping[str, Promise] = {
     "name": gettext_lazy("Name"),
     "tagline": gettext_lazy("Tagline"),
     "postal_address": gettext_lazy("Postal address"),
-    "reply_to": gettext_lazy("Address for replies"),
+    "reply_to": gettext_lazy("Reply-to address"),
     "time_zone": gettext_lazy("Time zone"),
     "language": gettext_lazy("Language"),
     "footer": gettext_lazy("Footer"),

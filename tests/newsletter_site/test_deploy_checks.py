@@ -5,6 +5,10 @@ from typing import Any
 import pytest
 from django.core.checks import run_checks
 
+from delivery.models import Newsletter
+
+pytestmark = pytest.mark.django_db
+
 
 @pytest.fixture(autouse=True)
 def good_settings(settings: Any) -> Any:
@@ -74,3 +78,10 @@ def test_an_unset_database_is_reported_outside_debug(settings: Any) -> None:
     )
     settings.DEBUG = True
     assert run_checks(tags=["homing"]) == []
+
+
+def test_a_sender_chosen_on_the_desk_needs_no_environment(settings: Any) -> None:
+    settings.SENDER_IS_NAMED = False
+    assert reported() == {"homing.W003"}
+    Newsletter.objects.update_or_create(pk=1, defaults={"sender_address": "ada@tides.example"})
+    assert reported() == set()

@@ -127,6 +127,13 @@ def test_second_try_differs_only_in_the_attempt() -> None:
     assert orjson.dumps(first) == orjson.dumps(second)
 
 
+def test_changed_sender_keeps_what_evidence_is_found_by() -> None:
+    first, second = message(), message(sender="Ada <ada@tides.example>", attempt=uuid.uuid4())
+    assert first["Metadata"]["delivery"] == second["Metadata"]["delivery"]
+    assert first["Tag"] == second["Tag"]
+    assert headers(second)["Message-ID"] == f"<{KEY}@tides.example>"
+
+
 def test_message_ids_differ_by_reader_and_version() -> None:
     ids = {
         headers(made)["Message-ID"]

@@ -111,7 +111,7 @@ def test_code_101_leaves_the_message_unanswered() -> None:
     [
         (10, "POSTMARK_SERVER_TOKEN"),
         (14, "Postmark's support"),
-        (401, "FROM_EMAIL"),
+        (401, "another sender under Settings"),
         (405, "plan and credits"),
         (411, "Correct the issue"),
         (412, "approved"),
@@ -148,7 +148,7 @@ def test_300_about_the_recipient_refuses_only_this_reader(text: str) -> None:
     ("text", "names"),
     [
         ("Zero recipients specified", "Correct the issue"),
-        ("Invalid 'From' address: 'x'.", "FROM_EMAIL"),
+        ("Invalid 'From' address: 'x'.", "the sender and"),
         ("Error parsing 'Reply-To': Illegal email address 'x'.", "reply-to"),
         ("Error parsing 'ReplyTo': Illegal email address 'x'.", "reply-to"),
         ("Your subject quotes Invalid 'To' address", "Correct the issue"),

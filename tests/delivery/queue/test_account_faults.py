@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.db import connection, transaction
 
-from delivery.models import Attempt, Edition
+from delivery.models import Attempt, Edition, Newsletter
 from delivery.queue.claim import claim
 from delivery.queue.control import pause, resume, stop
 from delivery.queue.settle import settle_call
@@ -22,7 +22,7 @@ from tests.delivery.worker_steps import begun, claim_next_batch
 # Each fault, with a word of its sentence that names the fix.
 FAULTS = [
     ("unauthorized_401", {}, "POSTMARK_SERVER_TOKEN"),
-    ("whole_422", {"code": 400}, "FROM_EMAIL"),
+    ("whole_422", {"code": 400}, "another sender under Settings"),
     ("whole_422", {"code": 412}, "approved"),
     ("item_error", {"code": 4711}, "does not know this code"),
 ]
@@ -41,6 +41,20 @@ def test_account_fault_stops_the_edition_without_using_tries(
     assert newsroom.outcomes(edition) == ["waiting"] * 6
     assert {batch.tries for batch in newsroom.batches(edition)} == {0}
     assert len(newsroom.attempts(edition)) == 1
+
+
+def test_stopped_issue_continues_with_the_new_sender(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2, batch_size=1)
+    newsroom.sandbox.set_fault("whole_422", code=400, calls=1)
+    newsroom.deliver_all()
+    Newsletter.objects.update_or_create(
+        pk=1, defaults={"sender_name": 'Ada "Tide" Lee', "sender_address": "ada@tides.example"}
+    )
+    assert resume(edition.pk)
+    newsroom.deliver_all()
+    assert newsroom.state(edition) == "succeeded"
+    items = [newsroom.sandbox.outbox.message(number).item for number in range(2)]
+    assert {item["From"] for item in items} == {'"Ada \\"Tide\\" Lee" <ada@tides.example>'}
 
 
 def test_other_editions_continue_while_one_is_stopped(newsroom: Newsroom) -> None:
