@@ -12,9 +12,9 @@ from django.utils import translation
 from django.utils.safestring import mark_safe
 
 from delivery.mail import merge_fields
-from delivery.mail.first_picture import take_first_picture
 from delivery.mail.inline_css import inline_styles
 from delivery.mail.look import Look, look_of
+from delivery.mail.pictures import fit_images, take_first_picture
 from delivery.mail.transactional_mail import TransactionalText, transactional_text
 from delivery.models import Newsletter
 from delivery.models.newsletter import Layout
@@ -67,7 +67,7 @@ def compose(
         if look.layout == Layout.PICTURE:
             picture, letter = take_first_picture(letter)
         html = _render_letter(
-            letter,
+            fit_images(letter),
             title,
             look,
             newsletter=newsletter,

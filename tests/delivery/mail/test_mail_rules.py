@@ -145,6 +145,18 @@ def test_other_pictures_stay_where_they_are(opening: str) -> None:
     assert html.index("<h1") < html.index("/a.png")
 
 
+def test_wide_pictures_fit_into_the_column() -> None:
+    pictures = (
+        "<p>x <img src='/a.png' alt='>' WIDTH=1072 height='400'><img src='/b.png' width='100%'></p>"
+        '<p><img src="/c.png" alt="width=999" width="400" height="900"></p>'
+    )
+    html = compose("x", pictures, "", newsletter=newsletter(), site_url=SITE).html
+    sizes = re.findall(r'<img src="https://[^"]*/(\w).png"[^\n]*? width="(\S+?)"', html)
+    assert sizes == [("a", "536"), ("b", "100%"), ("c", "400")]
+    assert 'height="200"' in html
+    assert 'alt="width=999"' in html
+
+
 def test_frame_of_a_classic_letter_stays_small() -> None:
     own = Newsletter(name="Ada", postal_address="1 Quay")
     assert len(compose("x", "<p>x</p>", "", newsletter=own, site_url=SITE).html) < CLASSIC_FRAME

@@ -1,4 +1,4 @@
-"""Take the picture that opens a letter, to show it above the title. Pure."""
+"""Fit a letter's pictures into its column, and take the first. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from delivery.mail.normalise_html import parse_attributes
 
 FULL_WIDTH = 600
+# The column without its padding.
+COLUMN_WIDTH = 536
 _REST = r"""(?:[^<>"']|"[^"]*+"|'[^']*+')*+"""
 _TITLE = re.compile(rf"\s*+<h1\b{_REST}>(?:[^<]|<(?!/?h1\b))*+</h1\s*+>", re.IGNORECASE)
+_IMAGE = re.compile(rf"<img\b{_REST}>", re.IGNORECASE)
+_SIDE = re.compile(
+    r"""(\s(?:width|height)\s*+=\s*+)["']?(\d{1,5}+)["']?(?=[\s/>])""", re.IGNORECASE
+)
 # An image without other words in its paragraph or figure, or outside of both.
 _PICTURE = re.compile(
     rf"\s*+(?:<(p|figure)\b{_REST}>\s*+)?(?:<a\b({_REST})>\s*+)?<img\b({_REST})>"
@@ -44,6 +50,20 @@ def take_first_picture(letter: str) -> tuple[Picture | None, str]:
         link=link.get("href", ""),
     )
     return picture, letter[:start] + letter[found.end() :]
+
+
+def fit_images(letter: str) -> str:
+    """Reduce the sizes of wide images, because Outlook ignores `max-width`."""
+    return _IMAGE.sub(lambda image: _fit(image[0]), letter)
+
+
+def _fit(image: str) -> str:
+    width = _pixels(parse_attributes(image[4:-1]).get("width", ""))
+    if width <= COLUMN_WIDTH:
+        return image
+    return _SIDE.sub(
+        lambda side: f'{side[1]}"{max(1, round(int(side[2]) * COLUMN_WIDTH / width))}"', image
+    )
 
 
 def _pixels(value: str) -> int:
