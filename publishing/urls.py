@@ -20,6 +20,7 @@ from publishing.publish.html_form_view import publishing_form
 from publishing.publish.welcome_view import welcome_page
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
 from publishing.settings.newsletter_view import newsletter_page
+from publishing.settings.sender_view import check_sender_domain, sender_page, use_sender
 from publishing.test_letters.test_letter_view import send_test_letter, test_letter_page
 
 app_name = "desk"
@@ -49,6 +50,9 @@ urlpatterns = [
     path("download/", export_page, name="export"),
     path("download/<int:export_id>/", download_export, name="download_export"),
     path("settings/newsletter/", newsletter_page, name="newsletter_settings"),
+    path("settings/sender/", sender_page, name="sender"),
+    path("settings/sender/use/", use_sender, name="use_sender"),
+    path("settings/sender/check/", check_sender_domain, name="check_sender_domain"),
     path("<uuid:issue>/", progress, name="progress"),
     path("<uuid:issue>/progress.json", progress_json, name="progress_json"),
     path("<uuid:issue>/readers.csv", readers_csv, name="readers_csv"),

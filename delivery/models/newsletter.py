@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from email.utils import quote
 from zoneinfo import ZoneInfo, available_timezones
 
 from django.conf import settings
@@ -15,6 +17,8 @@ from delivery.control_characters import CONTROL_CHARACTERS
 
 # The placeholder name that the migration gives it.
 NOT_NAMED_YET = "The Homing Letter"
+# RFC 5322, 3.2.3: the specials.
+_NEEDS_QUOTES = re.compile(r'[][\\()<>@,:;".]')
 PIGEON_BLUE = "#0f5a6e"
 
 
@@ -175,8 +179,10 @@ class Newsletter(models.Model):
             return str(settings.FROM_EMAIL)
         if not self.sender_name:
             return self.sender_address
-        name = self.sender_name.replace("\\", "\\\\").replace('"', '\\"')
-        return f'"{name}" <{self.sender_address}>'
+        name = self.sender_name
+        if _NEEDS_QUOTES.search(name):
+            name = f'"{quote(name)}"'
+        return f"{name} <{self.sender_address}>"
 
     @property
     def zone(self) -> ZoneInfo:

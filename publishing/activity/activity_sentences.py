@@ -308,6 +308,11 @@ def _changed_settings(params: Params) -> ActivitySentence:
     return _said(_("{who} changed the settings of {thing}: {settings}."), settings=", ".join(names))
 
 
+def _changed_sender(params: Params) -> ActivitySentence:
+    text = _("{who} changed the sender of {thing} to {sender}.")
+    return _said(text, sender=params["sender"])
+
+
 def _approved(params: Params) -> ActivitySentence:
     return _said(
         _("{who} approved revision {revision} of the draft {thing}."), revision=params["revision"]
@@ -328,6 +333,7 @@ _FUNCTIONS: Mapping[str, Callable[[Params], ActivitySentence]] = {
     "make_token": _made_token,
     "approve_draft": _approved,
     "change_settings": _changed_settings,
+    "change_sender": _changed_sender,
 }
 
 

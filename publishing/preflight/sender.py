@@ -6,6 +6,7 @@ A missing DKIM key proves nothing: Postmark's may have a name that cannot be gue
 from collections.abc import Iterator
 from functools import partial
 
+from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords, domain_of
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, advice, passed, unknown
@@ -16,8 +17,12 @@ _POSTMARK = "mtasv.net"
 
 def check_sender(context: CheckContext) -> Iterator[Finding]:
     """Find problems with the sender's domain."""
-    domain = domain_of(context.sender)
-    found, at = context.external.domain, context.external.domain_at
+    yield from check_domain(domain_of(context.sender), context.external)
+
+
+def check_domain(domain: str, external: CachedResults) -> Iterator[Finding]:
+    """Find problems with the records of a domain."""
+    found, at = external.domain, external.domain_at
     if is_placeholder(domain):
         yield advice("placeholder_domain", domain=domain)
         return

@@ -195,7 +195,7 @@ def _other_content(request: HttpRequest, form: SendTestForm, key: str) -> HttpRe
     raise AssertionError("two letters under one key of a test")
 
 
-def _key_of_test(key: str, fingerprint: bytes) -> str:
+def key_of_test(key: str, fingerprint: bytes) -> str:
     """Derive a key from the form's key for publishing: one form may send many tests."""
     return f"test-{hashlib.sha256(key.encode() + fingerprint).hexdigest()[:40]}"
 
@@ -209,7 +209,7 @@ def _key_of_test(key: str, fingerprint: bytes) -> str:
     invalid_key=lambda request, why: form_again(
         request, " ".join((str(why), _("Nothing was sent."))), status=200
     ),
-    key_of=_key_of_test,
+    key_of=key_of_test,
 )
 def _post(request: HttpRequest, form: SendTestForm, key: str) -> HttpResponse:
     number = send_test(user_id_of(request), form.content, form.to)

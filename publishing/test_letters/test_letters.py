@@ -35,8 +35,11 @@ class TooManyTestsError(Exception):
     """The author has reached the limit of test letters in an hour."""
 
 
-def send_test(author: uuid.UUID, content: Content, to: str) -> int:
-    """Enqueue `content` as a test; return its number. Raises `TooManyTestsError`."""
+def send_test(author: uuid.UUID, content: Content, to: str, *, sender: str = "") -> int:
+    """Enqueue `content` as a test; return its number. Raises `TooManyTestsError`.
+
+    `sender` is another sender to try, not the newsletter's.
+    """
     with transaction.atomic():
         _check_limit(author)
         edition = Edition.objects.create(
@@ -44,6 +47,7 @@ def send_test(author: uuid.UUID, content: Content, to: str) -> int:
             version=next_number(),
             kind=Edition.Kind.TEST,
             author_id=author,
+            sender=sender,
             archive_url=settings.SITE_URL + reverse("archive:index"),
             **edition_columns(content),
         )

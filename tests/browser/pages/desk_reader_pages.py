@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -244,6 +245,15 @@ def settings_and_export(author: Any) -> Pages:
         page.get_by_role("button", name="Save").click()
         expect(page.locator(".error").first).to_be_visible()
 
+    def send(address: str) -> Callable[[Page], None]:
+        def fill(page: Page) -> None:
+            page.get_by_label("Sender’s address").fill(address)
+            page.get_by_label("Send the test letter to").fill("ada@tides.org")
+            page.get_by_role("button", name="Send a test letter").click()
+            expect(page.locator(".error, [data-test-letter=open]").first).to_be_visible()
+
+        return fill
+
     def name_none(page: Page) -> None:
         page.get_by_label("Name", exact=True).fill(" ")
         page.get_by_label("Footer").fill(LONGEST)
@@ -256,6 +266,8 @@ def settings_and_export(author: Any) -> Pages:
     return {
         "settings": Shown(settings),
         "newsletter settings": Shown(f"{settings}newsletter/", name_none),
+        "sender, with errors": Shown(f"{settings}sender/", send("ada")),
+        "sender that waits": Shown(f"{settings}sender/", send(LONGEST_ADDRESS)),
         "counted settings": Shown(f"{settings}?count"),
         "a new field": Shown(f"{settings}fields/add/", save_nothing),
         "a field": Shown(f"{settings}fields/city/"),

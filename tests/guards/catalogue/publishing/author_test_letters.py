@@ -6,6 +6,12 @@ GUARDS = guards(r"""
 a blocked address gets no test
     _unmailable_tests: if not address «or address in suppressed»
     test_suppressed_address_gets_no_test_and_page_explains_it
+a sender is used only after Postmark accepted its test letter
+    use_candidate: Newsletter.objects.filter(«Exists(accepted), »~Exists(
+    test_a_sender_is_not_used_after_another_was_tried
+a sender is not used after another was tried
+    use_candidate: Exists(accepted)«, ~Exists(_tried().filter(version__gt=number))»)
+    test_a_sender_is_not_used_after_another_was_tried
 a test to an erased address is not sent
     _unmailable_tests: if «not address or» address in suppressed
     test_queued_test_is_not_sent_to_an_erased_reader

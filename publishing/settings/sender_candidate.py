@@ -1,0 +1,123 @@
+"""The sender that the last test letter tried, and its use.
+
+The candidate is stored in that test letter only, so it and its test cannot disagree."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from email.utils import parseaddr
+from enum import StrEnum
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, Q
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+
+from delivery.interface import load_test_letter
+from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
+from delivery.models import Delivery, Edition, Newsletter
+from delivery.models.delivery import Outcome
+from publishing.content.edition_content import Content
+from publishing.test_letters.test_letters import is_settled, send_test
+from subscribers.record_activity import record_activity
+
+
+class CandidateState(StrEnum):
+    """What Postmark answered to a test letter from the candidate."""
+
+    WAITING = "waiting"
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    NOT_SENT = "not sent"  # Nothing is known about the sender: the address may not be mailed.
+    IN_USE = "in use"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A sender that was tried, with its test letter."""
+
+    name: str
+    address: str
+    mailbox: str
+    letter: Delivery
+
+    @property
+    def number(self) -> int:
+        """The number of its test letter."""
+        return self.letter.version
+
+
+def state_of(candidate: Candidate, newsletter: Newsletter) -> CandidateState:
+    """Return the candidate's state. Pure."""
+    in_use = (newsletter.sender_name, newsletter.sender_address)
+    if candidate.letter.outcome == Outcome.SENT:
+        is_used = (candidate.name, candidate.address) == in_use
+        return CandidateState.IN_USE if is_used else CandidateState.ACCEPTED
+    if candidate.letter.outcome == Outcome.FAILED:
+        return CandidateState.REFUSED
+    return CandidateState.NOT_SENT if is_settled(candidate.letter) else CandidateState.WAITING
+
+
+def mailbox_of(name: str, address: str) -> str:
+    """Return the sender as `Newsletter.sender` writes it."""
+    return Newsletter(sender_name=name, sender_address=address).sender
+
+
+def send_from(name: str, address: str, to: str, author: uuid.UUID) -> int:
+    """Send a test letter from this sender; return its number.
+
+    Raises `TooManyTestsError`."""
+    mailbox = mailbox_of(name, address)
+    # Braces would become merge fields.
+    shown = mailbox.replace("{", "(").replace("}", ")")
+    sentence = _("Postmark accepted this letter from {sender}.").format(sender=shown)
+    then = _("Open Settings and press “Use this sender” to send your letters from it.")
+    content = Content(
+        _("A test of your sender"),
+        format_html("<p>{}</p>\n<p>{}</p>", sentence, then),
+        f"{sentence}\n\n{then}\n",
+    )
+    return send_test(author, content, to, sender=mailbox)
+
+
+def load_candidate() -> Candidate | None:
+    """Load the sender that was tried last; None if there is none."""
+    tried = _tried().order_by("-version").first()
+    letter = tried and load_test_letter(tried.version)
+    if not tried or not letter:
+        return None
+    name, address = parseaddr(tried.sender)
+    return Candidate(name, address, tried.sender, letter)
+
+
+@transaction.atomic
+def use_candidate(number: int, by: uuid.UUID) -> bool:
+    """Use the candidate if Postmark accepted test letter `number` from it.
+
+    False, and nothing is changed, if it was not accepted, another sender was tried since, or it is
+    in use."""
+    tried = _tried().filter(version=number).first()
+    if tried is None:
+        return False
+    name, address = parseaddr(tried.sender)
+    accepted = Delivery.objects.filter(
+        issue_id=TEST_ISSUE,
+        recipient_id=TEST_RECIPIENT,
+        version=number,
+        outcome=Outcome.SENT,
+    )
+    changed = (
+        Newsletter.objects.filter(Exists(accepted), ~Exists(_tried().filter(version__gt=number)))
+        .exclude(Q(sender_name=name, sender_address=address))
+        .update(sender_name=name, sender_address=address)
+    )
+    if changed:
+        newsletter = Newsletter.objects.get_current()
+        record_activity("change_sender", by, newsletter, sender=newsletter.sender)
+    return bool(changed)
+
+
+def _tried() -> Any:
+    return Edition.objects.filter(issue_id=TEST_ISSUE).exclude(sender="")
