@@ -28,6 +28,14 @@ from publishing.content.edition_content import Content, plain_title
 from publishing.content.word_count import estimate_word_count
 from publishing.dashboard import reader_counts, sender_domain
 from publishing.dashboard.dashboard_headline import headline_sentence
+from publishing.dashboard.first_steps import (
+    OF_PUBLISHERS,
+    OF_READERS,
+    OF_SETTINGS,
+    OF_WRITERS,
+    Step,
+    load_first_steps,
+)
 from publishing.dashboard.issue_pages import (
     IssuePage,
     IssueSearch,
@@ -55,7 +63,7 @@ from publishing.templatetags.desk import scheduled_for
 from subscribers.importing.import_page import status_sentence
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.models.subscriber_import import RUNNING
-from subscribers.permissions import MANAGE
+from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
 from subscribers.reader_totals import counts_by_state
 
 if TYPE_CHECKING:
@@ -78,7 +86,18 @@ class Viewer:
         self.publishes = may(PUBLISH)
         self.operates = may(*MAY_ACT)
         self.manages = may(MANAGE)
-        self.names = may("delivery.change_newsletter")
+
+    @property
+    def first_steps(self) -> frozenset[Step]:
+        """The steps to the first issue that the user may take."""
+        changes_settings = self.user.has_perm(CHANGE_NEWSLETTER)  # type: ignore[union-attr]
+        may = (
+            (OF_SETTINGS, changes_settings),
+            (OF_READERS, self.manages),
+            (OF_WRITERS, self.writes),
+            (OF_PUBLISHERS, self.publishes),
+        )
+        return frozenset[Step]().union(*(steps for steps, is_allowed in may if is_allowed))
 
 
 def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
@@ -102,8 +121,6 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     todo = _todo_of_sending(viewer, statuses) + _todo_of_people(
         viewer, approved, takes_two=takes_two
     )
-    if viewer.names and not newsletter.is_named:
-        todo += todo_list("unnamed", [{"name": newsletter.name}])
     coming = upcoming(page.all_scheduled, now)
     is_quiet = not (todo.count or sending or coming)
     headline = headline_sentence(
@@ -122,6 +139,13 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         "read_at": now,
         "headline": headline,
         "todo": todo,
+        "first": load_first_steps(
+            newsletter,
+            viewer.first_steps,
+            readers=now_confirmed,
+            has_issue=bool(charted),
+            has_sent=any(one.sent for one in counts.values()),
+        ),
         "sending": sending,
         "contents": page_contents(sending, needs=len(statuses) - len(sending)),
         "drafts": [

@@ -26,7 +26,6 @@ _LOOKS = {
     "alarm": ("attention", "fault"),
     "no_worker": ("attention", "fault"),
     "worker_warning": ("attention", "doubt"),
-    "unnamed": ("attention", "doubt"),
     "import": ("waiting", ""),
     "draft": ("draft", ""),
 }

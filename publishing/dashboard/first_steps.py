@@ -1,0 +1,98 @@
+"""The steps from a fresh site to its first issue. `first_steps.html` has the texts."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.conf import settings
+from django.urls import reverse
+
+from delivery.mail.test_letter import TEST_ISSUE
+from delivery.models import Delivery, Newsletter, ProviderEvent
+from delivery.models.delivery import Outcome
+from publishing.dashboard.issue_pages import open_drafts
+
+_LOOK = ("accent", "typeface", "layout", "header", "logo")
+
+
+class Step(StrEnum):
+    """A step, in the order in which a new author takes them."""
+
+    NAME = "name"
+    SENDER = "sender"
+    LOOK = "look"
+    WEBHOOK = "webhook"
+    READERS = "readers"
+    LETTER = "letter"
+    TEST = "test"
+    ISSUE = "issue"
+
+
+OF_SETTINGS = frozenset({Step.NAME, Step.SENDER, Step.LOOK, Step.WEBHOOK})
+OF_READERS = frozenset({Step.READERS})
+OF_WRITERS = frozenset({Step.LETTER, Step.TEST})
+OF_PUBLISHERS = frozenset({Step.ISSUE})
+OPTIONAL = frozenset({Step.LOOK})
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSteps:
+    """The steps of one viewer, each with whether it is done; `draft` is the last saved."""
+
+    steps: tuple[tuple[Step, bool], ...]
+    draft: uuid.UUID | None = None
+
+    @property
+    def takes_webhooks(self) -> bool:
+        """Whether an operator has set the name and the password for webhooks."""
+        return bool(settings.POSTMARK_WEBHOOK_USER and settings.POSTMARK_WEBHOOK_PASSWORD)
+
+    @property
+    def webhook_url(self) -> str:
+        """The address for Postmark, with placeholders for name and password."""
+        scheme, _, host = settings.SITE_URL.partition("://")
+        return f"{scheme}://USER:PASSWORD@{host}{reverse('delivery:webhook')}"
+
+    @property
+    def sign_up_url(self) -> str:
+        """The address of the page on which readers sign up."""
+        return f"{settings.SITE_URL}{reverse('subscribers:sign_up')}"
+
+
+def choose_steps(may: Collection[Step], done: Collection[Step]) -> tuple[tuple[Step, bool], ...]:
+    """Return the steps that the viewer may take; none if only optional ones are left. Pure."""
+    steps = tuple((step, step in done) for step in Step if step in may)
+    is_open = any(not is_done and step not in OPTIONAL for step, is_done in steps)
+    return steps if is_open else ()
+
+
+def load_first_steps(
+    newsletter: Newsletter, may: Collection[Step], *, readers: int, has_issue: bool, has_sent: bool
+) -> FirstSteps:
+    """Load the steps, without a query once an issue was sent under a name of its own.
+
+    An issue that was sent shows that its sender is accepted."""
+    if not may or (newsletter.is_named and has_issue and (newsletter.sender_address or has_sent)):
+        return FirstSteps(())
+    tests = Delivery.objects.filter(
+        issue=TEST_ISSUE, outcome=Outcome.SENT, batch__edition__sender=""
+    )
+    has_test = tests.exists()
+    draft = open_drafts().values_list("pk", flat=True).first()
+    fresh = Newsletter()
+    facts = {
+        Step.NAME: newsletter.is_named,
+        # A test letter from an author's form has the sender in use.
+        Step.SENDER: bool(newsletter.sender_address) or has_sent or has_test,
+        Step.LOOK: any(getattr(newsletter, name) != getattr(fresh, name) for name in _LOOK),
+        Step.WEBHOOK: ProviderEvent.objects.filter(trace__isnull=False).exists(),
+        Step.READERS: readers > 0,
+        Step.LETTER: bool(draft) or has_issue,
+        Step.TEST: has_test or has_issue,
+        Step.ISSUE: has_issue,
+    }
+    done = [step for step, is_done in facts.items() if is_done]
+    return FirstSteps(choose_steps(may, done), draft)
