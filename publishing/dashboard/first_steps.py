@@ -1,4 +1,4 @@
-"""The steps from a fresh site to its first issue. `first_steps.html` has the texts."""
+"""The steps from a fresh site to its first issue; `first_steps.html` has texts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ OPTIONAL = frozenset({Step.LOOK})
 
 @dataclass(frozen=True, slots=True)
 class FirstSteps:
-    """The steps of one viewer, each with whether it is done; `draft` is the last saved."""
+    """The steps of one viewer, each with whether it is done.
+
+    `draft` is the draft that was saved last."""
 
     steps: tuple[tuple[Step, bool], ...]
     draft: uuid.UUID | None = None
@@ -63,7 +65,9 @@ class FirstSteps:
 
 
 def choose_steps(may: Collection[Step], done: Collection[Step]) -> tuple[tuple[Step, bool], ...]:
-    """Return the steps that the viewer may take; none if only optional ones are left. Pure."""
+    """Return the steps that the viewer may take. Pure.
+
+    None are left if only optional ones are open."""
     steps = tuple((step, step in done) for step in Step if step in may)
     is_open = any(not is_done and step not in OPTIONAL for step, is_done in steps)
     return steps if is_open else ()

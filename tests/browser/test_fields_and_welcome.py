@@ -1,4 +1,4 @@
-"""An author uses a field, a welcome letter and an export, on two sizes of screen."""
+"""An author uses settings, a field, a welcome letter and an export, on two sizes."""
 
 import zipfile
 from collections.abc import Callable
@@ -77,6 +77,39 @@ def test_a_field_reaches_preview_readers_and_archive(
     page.goto("/archive/")
     page.get_by_role("link", name="From your town").first.click()
     expect(page.locator("body")).to_contain_text("News from your town.")
+
+
+@SIZES
+def test_first_steps_lead_to_a_name_and_a_sender(
+    new_page: Callable[..., Page], author: Any, site: WebSite, provider: SandboxServer, size: Any
+) -> None:
+    page = new_page(author, viewport=size)
+    page.goto("/admin/newsletters/issues/")
+    page.get_by_role("link", name="Change the name").click()
+    page.get_by_label("Name", exact=True).fill("Tide Tables")
+    page.get_by_label("Language").select_option(label="Polski")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("main")).to_contain_text("Tide Tables")
+
+    page.goto("/admin/newsletters/issues/")
+    expect(page.get_by_role("listitem").filter(has_text="Name your newsletter")).to_contain_text(
+        "Done"
+    )
+    page.get_by_role("link", name="Choose the sender").click()
+    page.get_by_label("Sender’s name").fill("Ada Lee")
+    page.get_by_label("Sender’s address").fill("ada@tides.org")
+    page.get_by_label("Send the test letter to").fill(HERSELF)
+    page.get_by_role("button", name="Send a test letter").click()
+    expect(page.get_by_text("It waits for a worker")).to_be_visible()
+    site.deliver()
+    # The page updates itself.
+    page.get_by_role("button", name="Use this sender").click()
+    expect(page.get_by_text("Letters are sent from this address now.")).to_be_visible()
+    assert [mail.item["From"] for mail in accepted_by(provider)] == ["Ada Lee <ada@tides.org>"]
+    page.goto("/admin/newsletters/issues/")
+    expect(page.get_by_role("listitem").filter(has_text="Choose the sender")).to_contain_text(
+        "Done"
+    )
 
 
 @SIZES
