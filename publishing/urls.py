@@ -19,6 +19,7 @@ from publishing.publish.confirm_view import publish_one
 from publishing.publish.html_form_view import publishing_form
 from publishing.publish.welcome_view import welcome_page
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
+from publishing.settings.look_view import look_page, look_preview
 from publishing.settings.newsletter_view import newsletter_page
 from publishing.settings.sender_view import check_sender_domain, sender_page, use_sender
 from publishing.test_letters.test_letter_view import send_test_letter, test_letter_page
@@ -49,6 +50,8 @@ urlpatterns = [
     path("move/issues/", move_page, name="move_issues"),
     path("download/", export_page, name="export"),
     path("download/<int:export_id>/", download_export, name="download_export"),
+    path("settings/look/", look_page, name="look"),
+    path("settings/look/preview/", look_preview, name="look_preview"),
     path("settings/newsletter/", newsletter_page, name="newsletter_settings"),
     path("settings/sender/", sender_page, name="sender"),
     path("settings/sender/use/", use_sender, name="use_sender"),

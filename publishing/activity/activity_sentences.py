@@ -304,7 +304,11 @@ def _made_token(params: Params) -> ActivitySentence:
 
 
 def _changed_settings(params: Params) -> ActivitySentence:
-    names = [str(LABELS.get(field, field)) for field in params["fields"]]
+    names = [
+        str(LABELS.get(field, field))
+        for field in params["fields"]
+        if field not in ("logo_width", "logo_height")
+    ]
     return _said(_("{who} changed the settings of {thing}: {settings}."), settings=", ".join(names))
 
 

@@ -11,13 +11,15 @@ from subscribers.fields.reader_fields import load_own_fields
 from subscribers.fields.topics import has_topics
 
 
-def compose_content(content: Content) -> MailParts:
-    """Return both parts of the mail, with merge fields in place."""
+def compose_content(content: Content, newsletter: Newsletter | None = None) -> MailParts:
+    """Return both parts of the mail, with merge fields in place.
+
+    `newsletter`: settings that are not saved yet."""
     return compose(
         content.title,
         content.html,
         content.text,
-        newsletter=Newsletter.objects.get_current(),
+        newsletter=newsletter or Newsletter.objects.get_current(),
         site_url=settings.SITE_URL,
         preheader=content.preheader,
         has_topics=has_topics(),

@@ -47,18 +47,20 @@ def sample_reader(fields: Sequence[ReaderField], *, sees_readers: bool) -> Recip
     return (*first[:-1], *own) if fields else first
 
 
-def render_preview(content: Content, *, sees_readers: bool, slug: str = "") -> Preview:
+def render_preview(
+    content: Content, *, sees_readers: bool, slug: str = "", newsletter: Newsletter | None = None
+) -> Preview:
     """
     Render the letter for the sample reader.
 
-    `slug` is its address in the archive, if any.
+    `slug` is its address in the archive, if any; `newsletter` has settings that are not saved.
     """
-    newsletter = Newsletter.objects.get_current()
+    newsletter = newsletter or Newsletter.objects.get_current()
     own = load_own_fields()
     content = write_fallbacks(content, own)
     used = used_fields(content, own)
     reader = sample_reader([one for one in own if one.name in used], sees_readers=sees_readers)
-    mail = compose_content(content)
+    mail = compose_content(content, newsletter)
     place = reverse("archive:issue", args=[slug]) if slug else reverse("archive:index")
     edition = Edition(
         issue_id=uuid.UUID(int=0),

@@ -34,6 +34,7 @@ LETTERS = {
     "admin/newsletters/preview/",
     "admin/newsletters/drafts/<uuid:draft>/preview/",
     "admin/newsletters/write/preview/",
+    "admin/newsletters/settings/look/preview/",
     "archive/<slug:slug>/",
 }
 

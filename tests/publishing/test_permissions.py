@@ -49,6 +49,7 @@ OPEN_TO = {
     **_each("desk", "issues", {W, P, M, O}),
     **_each("readers", "settings", {M, O}),
     **_each("desk", "newsletter_settings sender use_sender check_sender_domain", {O}),
+    **_each("desk", "look look_preview", {O}),
     **_each("desk", "progress progress_json receipt receipt_json check_receipt", LOOKING),
     **_each("desk", "acknowledge_alarms action", ACTING),
     **_each("desk", "readers_csv log", {P, M, O}),

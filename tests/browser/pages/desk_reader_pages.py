@@ -268,6 +268,7 @@ def settings_and_export(author: Any) -> Pages:
         "newsletter settings": Shown(f"{settings}newsletter/", name_none),
         "sender, with errors": Shown(f"{settings}sender/", send("ada")),
         "sender that waits": Shown(f"{settings}sender/", send(LONGEST_ADDRESS)),
+        "look": Shown(f"{settings}look/"),
         "counted settings": Shown(f"{settings}?count"),
         "a new field": Shown(f"{settings}fields/add/", save_nothing),
         "a field": Shown(f"{settings}fields/city/"),

@@ -1,0 +1,28 @@
+"""Store a logo: a PNG as it is, an SVG as the picture that it draws."""
+
+import uuid
+from collections.abc import Mapping
+
+from django.utils.translation import gettext as _
+
+from publishing.images.image_limits import MOST_BYTES, TOO_LARGE
+from publishing.images.images import address_of, store_image
+from publishing.images.resize_image import UnusableImageError
+from publishing.settings.draw_svg import draw_svg
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+NO_LOGO: Mapping[str, str | int] = {"logo": "", "logo_width": 0, "logo_height": 0}
+
+
+def store_logo(file: bytes, name: str, by: uuid.UUID) -> dict[str, str | int]:
+    """Store the file; return the newsletter's columns. Raises `UnusableImageError`."""
+    if len(file) > MOST_BYTES:
+        raise UnusableImageError(str(TOO_LARGE))
+    if not file.startswith(_PNG):
+        if not file.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+            raise UnusableImageError(
+                _("A logo is a PNG or an SVG file. Save your logo as one of them.")
+            )
+        file = draw_svg(file)
+    image = store_image(file, name, by=by)
+    return {"logo": address_of(image), "logo_width": image.width, "logo_height": image.height}

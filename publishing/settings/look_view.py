@@ -1,0 +1,138 @@
+"""The page of the newsletter's look, and its preview."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.utils.translation import override
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.decorators.http import require_http_methods, require_safe
+
+from delivery.mail.look import accent_for, look_of
+from delivery.models import Newsletter
+from publishing.archive.archived_editions import latest_issues, listed_editions
+from publishing.composer.preview_view import frame_policy
+from publishing.content.draft_content import build_content
+from publishing.content.edition_content import Content
+from publishing.content.look_sheet import look_sheet
+from publishing.content.render_preview import render_preview
+from publishing.desk_access import desk_page, may_change_newsletter, sees_readers, user_id_of
+from publishing.images.image_limits import MOST_BYTES, TOO_LARGE
+from publishing.images.images import count_attempt
+from publishing.images.resize_image import UnusableImageError
+from publishing.models import Draft
+from publishing.permissions import MAY_WRITE
+from publishing.settings.change_settings import change_settings
+from publishing.settings.logo import NO_LOGO, store_logo
+from publishing.settings.look_form import LookForm
+from subscribers.files.bounded_upload import BoundedUpload
+from subscribers.links.see_other import see_other
+from subscribers.signup.signup_view import cacheable_form_context
+
+ISSUES_SHOWN = 3
+
+
+# Checking the CSRF token reads the whole form, so the upload gets its limit first.
+@csrf_exempt
+@may_change_newsletter
+@require_http_methods(["GET", "HEAD", "POST"])
+def look_page(request: HttpRequest) -> HttpResponse:
+    """Show the look with a preview; for POST show or save the posted look."""
+    bounded = BoundedUpload(MOST_BYTES)
+    request.upload_handlers = [bounded]
+    return _look_page(request, bounded)
+
+
+@csrf_protect
+def _look_page(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
+    newsletter = Newsletter.objects.get_current()
+    form = LookForm(request.POST if request.method == "POST" else None, newsletter)
+    is_preview = request.POST.get("then") == "preview"
+    if form.is_bound and form.is_valid() and not is_preview:
+        try:
+            values = form.columns | _posted_logo(request, bounded)
+        except UnusableImageError as error:
+            form.add_error(None, str(error))
+        else:
+            if change_settings(values, user_id_of(request)):
+                messages.success(request, _("Saved."))
+            return see_other(reverse("desk:look"))
+    shown = form.instance if form.is_bound and form.is_valid() else newsletter
+    query = {name: getattr(shown, name) for name in form.columns} if form.is_valid() else {}
+    choices = form.cleaned_data if form.is_valid() else {}
+    shows = choices.get("shows") or "letter"
+    context: dict[str, Any] = {
+        "form": form,
+        "shown": shown,
+        "accent": accent_for(shown.accent),
+        "shows": shows,
+        "device": choices.get("device") or "desktop",
+        "scheme": choices.get("scheme") or "light",
+        "preview": f"{reverse('desk:look_preview')}?{urlencode({**query, 'shows': shows})}",
+        # Validation writes the posted values into the other one.
+        "newsletter": Newsletter.objects.get_current(),
+    }
+    return desk_page(request, "publishing/settings/look.html", context)
+
+
+def _posted_logo(request: HttpRequest, bounded: BoundedUpload) -> dict[str, str | int]:
+    if bounded.is_over:
+        count_attempt(user_id_of(request))
+        raise UnusableImageError(str(TOO_LARGE))
+    file = request.FILES.get("logo")
+    if file is not None:
+        return store_logo(file.read(), file.name or "", user_id_of(request))
+    return dict(NO_LOGO) if "remove_logo" in request.POST else {}
+
+
+@may_change_newsletter
+@require_safe
+@xframe_options_sameorigin
+def look_preview(request: HttpRequest) -> HttpResponse:
+    """Render a letter or the front page in the look of the query."""
+    newsletter = Newsletter.objects.get_current()
+    form = LookForm(request.GET, newsletter)
+    # A wrong query shows the stored look. Validation writes into the row's object.
+    newsletter = form.instance if form.is_valid() else Newsletter.objects.get_current()
+    with override(newsletter.language):
+        if request.GET.get("shows") == "page":
+            html = _front_page(request, newsletter)
+        else:
+            content = _latest_content(request)
+            preview = render_preview(
+                content, sees_readers=sees_readers(request), newsletter=newsletter
+            )
+            html = preview.html
+    answer = HttpResponse(html)
+    answer.headers["Content-Security-Policy"] = frame_policy(styles="'self' 'unsafe-inline'")
+    answer.headers["Cache-Control"] = "no-store"
+    answer.headers["Referrer-Policy"] = "no-referrer"
+    return answer
+
+
+def _front_page(request: HttpRequest, newsletter: Newsletter) -> str:
+    context = {
+        "newsletter": newsletter,
+        "look_style": look_sheet(look_of(newsletter)),
+        "issues": latest_issues(ISSUES_SHOWN),
+        **cacheable_form_context(),
+    }
+    return render_to_string("home.html", context, request)
+
+
+def _latest_content(request: HttpRequest) -> Content:
+    """Return the newest draft or issue that the user may read, or a sample."""
+    if any(map(request.user.has_perm, MAY_WRITE)):
+        draft = Draft.objects.exclude(letter="").order_by("-saved_at").first()
+        if draft is not None:
+            return build_content(draft.fields)
+    edition = listed_editions().exclude(html_content="").first()
+    if edition is not None:
+        return Content(edition.title, edition.html_content, edition.text_content)
+    sample = render_to_string("publishing/settings/sample_letter.html")
+    return Content(_("A sample letter"), sample, "")

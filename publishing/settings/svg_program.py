@@ -1,0 +1,30 @@
+"""Draw an SVG as PNG with little memory and time: the program of draw_svg.py."""
+
+import resource
+import sys
+
+CPU_S, MEMORY = 5, 256 * 1024 * 1024
+
+
+def draw(svg: str, width: int, height: int) -> bytes:
+    """Draw it as large as fits into `width` and `height`."""
+    import resvg_py
+
+    drawn: bytes = resvg_py.svg_to_bytes(svg_string=svg, width=width, skip_system_fonts=True)
+    _, tall = size_of(drawn)
+    if tall > height:
+        drawn = resvg_py.svg_to_bytes(svg_string=svg, height=height, skip_system_fonts=True)
+    return drawn
+
+
+def size_of(png: bytes) -> tuple[int, int]:
+    """Read width and height from the header of a PNG."""
+    return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    source = sys.stdin.buffer.read().decode()
+    sys.stdout.buffer.write(draw(source, int(sys.argv[1]), int(sys.argv[2])))

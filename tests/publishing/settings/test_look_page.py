@@ -1,0 +1,110 @@
+"""The look: saved with a logo, previewed before it is saved."""
+
+import io
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.files.uploadedfile import SimpleUploadedFile
+from PIL import Image
+
+from delivery.mail.look import accent_for
+from delivery.models import Newsletter
+from publishing.activity.activity_sentences import plain_sentence_of
+from publishing.content.compose_content import compose_content
+from publishing.images.unused_images import delete_unused
+from publishing.models import UploadedImage
+from publishing.publish.publish import publish
+from tests.publishing.author_browser import WindowOf
+from tests.publishing.content_factory import letter
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGE = "/admin/newsletters/settings/look/"
+LOOK = {"accent": "#C2410C", "typeface": "magazine", "layout": "picture", "header": "logo"}
+
+
+@pytest.fixture
+def window(new_author):
+    """Return the window of an author who may only change the newsletter."""
+    return WindowOf(new_author("ola", "change_newsletter"))
+
+
+def png(width=300, height=60):
+    file = io.BytesIO()
+    Image.new("RGBA", (width, height), (0, 80, 90, 128)).save(file, "PNG")
+    return SimpleUploadedFile("logo.png", file.getvalue(), "image/png")
+
+
+def test_look_and_logo_are_saved_logged_and_used(window):
+    assert window.post(PAGE, **LOOK, logo=png()).status == 303
+
+    newsletter = Newsletter.objects.get()
+    assert (newsletter.accent, newsletter.layout) == ("#c2410c", "picture")
+    assert (newsletter.logo_width, newsletter.logo_height) == (300, 60)
+    assert window.get(newsletter.logo).status == 200
+    (entry,) = LogEntry.objects.all()
+    assert plain_sentence_of(entry).endswith("Accent colour, Typeface, Layout, Header, Logo.")
+    mail = compose_content(letter()).html
+    assert f'{newsletter.logo}" alt="The Homing Letter" width="200"' in mail
+
+    window.post(PAGE, **LOOK, remove_logo="on")
+    assert Newsletter.objects.get().logo == ""
+
+
+def test_current_and_published_logos_are_never_deleted_as_unused(window, author):
+    window.post(PAGE, **LOOK, logo=png(100))
+    publish(author.pk, "k", letter(), hold_s=0)
+    window.post(PAGE, **LOOK, logo=png(200))
+    window.post(PAGE, **LOOK, logo=png(300))
+    window.post(PAGE, **LOOK, logo=png(400))
+    for _ in range(2):
+        list(delete_unused(0))
+    assert sorted(UploadedImage.objects.values_list("width", flat=True)) == [100, 400]
+
+
+@pytest.mark.parametrize(
+    ("file", "sentence"),
+    [
+        (b"GIF89a", "A logo is a PNG or an SVG file."),
+        (b"\x89PNG\r\n\x1a\n", "Mail cannot show this file as an image."),
+        (b"<html>", "This file is no complete SVG."),
+    ],
+)
+def test_other_files_are_refused_and_the_choices_stay(window, file, sentence):
+    page = window.post(PAGE, **LOOK, logo=SimpleUploadedFile("logo.png", file, "image/png"))
+    assert sentence in page.words
+    assert 'value="#C2410C"' in page.source
+    assert Newsletter.objects.get().accent != "#c2410c"
+
+
+def test_wrong_colour_is_named_and_short_one_is_completed(window):
+    assert "“reddish” is no colour." in window.post(PAGE, **{**LOOK, "accent": "reddish"}).words
+    window.post(PAGE, **{**LOOK, "accent": "0AF"})
+    assert Newsletter.objects.get().accent == "#00aaff"
+
+
+def test_preview_shows_the_posted_look_and_saves_nothing(window):
+    yellow = {**LOOK, "accent": "#ffee00", "shows": "letter"}
+    page = window.post(PAGE, **yellow, then="preview")
+    accent = accent_for("#ffee00")
+    assert f"{accent.light} on light paper, made darker" in page.words
+    assert "#ffee00 on dark paper, as chosen" in page.words
+    frame = window.get(
+        page.source.split("<iframe")[1].split('src="')[1].split('"')[0].replace("&amp;", "&")
+    )
+    assert accent.light in frame.source
+    assert "A sample letter" in frame.words
+    assert "'unsafe-inline'; img-src" in frame.answer["Content-Security-Policy"]
+    assert "sandbox" in frame.answer["Content-Security-Policy"]
+    public = window.get(
+        f"{PAGE}preview/?{'&'.join(f'{k}={v}' for k, v in LOOK.items())}&shows=page".replace(
+            "#", "%23"
+        )
+    )
+    assert "--sent: #c2410c" in public.source
+    assert "Subscribe" in public.words
+    assert Newsletter.objects.get().accent == "#0f5a6e"
+
+
+def test_preview_of_a_wrong_look_shows_the_stored_one(window):
+    assert "#0f5a6e" in window.get(f"{PAGE}preview/?accent=%3Cscript%3E&typeface=x").source
