@@ -3,6 +3,7 @@
 from datetime import datetime, tzinfo
 
 from django.utils.formats import date_format, number_format
+from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 
@@ -42,7 +43,7 @@ def clock_and_day(at: datetime, now: datetime, zone: tzinfo) -> str:
     """Write 07:30:12, or Thu 24 Sep 2026, 07:30:12 if the day is not today."""
     local = at.astimezone(zone)
     is_today = local.date() == now.astimezone(zone).date()
-    return date_format(local, "H:i:s" if is_today else "D j M Y, H:i:s")
+    return date_format(local, "H:i:s" if is_today else _("D j M Y, H:i:s"))
 
 
 KB = 1024

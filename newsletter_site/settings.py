@@ -110,6 +110,7 @@ MIDDLEWARE = [
     "newsletter_site.operations.concurrency_limit.LimitConcurrency",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "newsletter_site.middleware.page_language.PageLanguage",
     "newsletter_site.middleware.error_pages.FormErrors",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -232,7 +233,21 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024
 FILE_UPLOAD_HANDLERS = ["newsletter_site.middleware.reject_uploads.RejectUploads"]
 
 # --- Language, time, files -------------------------------------------------------------------
+# Readers' pages and mails come in these, the desk in English and German. Names are in the language.
+LANGUAGES = [
+    ("en", "English"),
+    ("de", "Deutsch"),
+    ("fr", "Français"),
+    ("es", "Español"),
+    ("pt", "Português"),
+    ("it", "Italiano"),
+    ("nl", "Nederlands"),
+    ("pl", "Polski"),
+    ("ar", "العربية"),
+    ("he", "עברית"),
+]
 LANGUAGE_CODE = "en"
+LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from delivery.humanise import digits
 from delivery.reader_fields import READER_FIELDS
+from subscribers.typed_refusals import ADDRESS_INVALID, NOT_VALID, TYPED
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -46,17 +47,8 @@ _OTHER_FORMAT = _(
     "“CSV UTF-8” and import that file."
 )
 SENTENCES: Mapping[str, StrPromise | str] = {
-    # An address (address.py); `detail` is email-validator's own sentence.
-    "address_missing": _("The address is missing."),
-    "address_too_long": _("The address has {length} characters. At most {longest} are allowed."),
-    "address_two_at_signs": _("The address has more than one @ sign."),
-    "address_invalid": "{detail}",
-    "address_question_mark": _(
-        "The mail provider does not accept a question mark before the @ sign."
-    ),
-    # Another field of a reader (reader_values.py)
-    "field_too_long": _("“{field}” has {length} characters. At most {longest} are allowed."),
-    "field_control_characters": _("“{field}” contains invisible control characters. Remove them."),
+    **TYPED,
+    # A reader whom authors and the API change
     "address_known": _("Another reader has this address."),
     "reader_erased_meanwhile": _("The reader was erased meanwhile. Nothing was changed."),
     "address_unchanged": _("The reader has this address already."),
@@ -175,6 +167,8 @@ def refuse(code: str, **parameters: str | int) -> InputRefusal:
 def sentence_of(refusal: InputRefusal) -> str:
     """Explain a refusal to the reader or author. An unknown code is shown as it is."""
     sentence = SENTENCES.get(refusal.code)
+    if refusal.code == ADDRESS_INVALID and get_language() != "en":
+        sentence = NOT_VALID
     if sentence is None:  # a newer release stored it
         return gettext("Refused ({code}).").format(code=refusal.code)
     try:

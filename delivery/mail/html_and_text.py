@@ -8,9 +8,9 @@ from typing import Any
 
 from django.conf import settings
 from django.template.loader import render_to_string
-from django.utils import translation
 from django.utils.safestring import mark_safe
 
+from delivery.languages import in_language_of
 from delivery.mail import merge_fields
 from delivery.mail.inline_css import inline_styles
 from delivery.mail.look import Look, look_of
@@ -90,7 +90,7 @@ def compose_transactional(kind: str, newsletter: Newsletter) -> tuple[str, MailP
 
     The frame is a letter's, with a special footer. The newsletter's name and address stay merge
     fields."""
-    with translation.override(newsletter.language):
+    with in_language_of(newsletter):
         words = transactional_text(kind)
         home = f"{settings.SITE_URL}/"
         look = look_of(newsletter)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 LOCAL = "%Y-%m-%dT%H:%M"
 
@@ -26,10 +27,10 @@ class ScheduledTime:
         if self.zone == "UTC":
             return f"{day_and_time(local)} UTC"
         is_same_day = utc.date() == local.date()
-        in_utc = date_format(utc, "H:i" if is_same_day else "D j M, H:i")
+        in_utc = date_format(utc, "H:i" if is_same_day else _("D j M, H:i"))
         return f"{day_and_time(local)} {self.zone} ({in_utc} UTC)"
 
 
 def day_and_time(at: datetime) -> str:
     """Write a day and time in the active language: Thu 24 Sep 2026, 07:00."""
-    return date_format(at, "D j M Y, H:i")
+    return date_format(at, _("D j M Y, H:i"))

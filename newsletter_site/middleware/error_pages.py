@@ -151,11 +151,16 @@ class DatabaseUnavailable(MiddlewareMixin):
     """
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        if not is_unavailable(error):
-            return None
-        # Django does not log errors that a middleware answers.
-        logger.error("the database cannot be reached", exc_info=error)
-        return _database_page(request)
+        return unavailable_page(request, error)
+
+
+def unavailable_page(request: HttpRequest, error: Exception) -> HttpResponse | None:
+    """Answer 503 if this error means an unavailable database."""
+    if not is_unavailable(error):
+        return None
+    # Django does not log errors that a middleware answers.
+    logger.error("the database cannot be reached", exc_info=error)
+    return _database_page(request)
 
 
 def server_error(request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:

@@ -148,7 +148,7 @@ def describe_state(token: ApiToken, now: datetime) -> str:
 
 
 def _day(at: datetime) -> str:
-    return date_format(at, "j M Y")
+    return date_format(at, _("j M Y"))
 
 
 def _errors(

@@ -17,6 +17,7 @@ from publishing.archive.archived_editions import listed_editions
 from publishing.content.edition_content import only_xml_characters, plain_title
 from publishing.content.summary import summarise
 from publishing.templatetags.desk import signature
+from subscribers.links.page_newsletter import newsletter_of
 
 IN_FEED = 20
 
@@ -45,7 +46,7 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
         self._render = render
 
     def get_object(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Newsletter:
-        return Newsletter.objects.get_current()
+        return newsletter_of(request)
 
     def title(self, newsletter: Newsletter) -> str:
         return only_xml_characters(newsletter.name)

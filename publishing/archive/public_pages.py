@@ -14,7 +14,7 @@ from django.utils.cache import add_never_cache_headers, patch_cache_control
 from django.utils.safestring import SafeString
 from django.views.decorators.http import conditional_page, require_safe
 
-from delivery.models import Edition, Newsletter
+from delivery.models import Edition
 from publishing.archive.archived_editions import (
     latest_issues,
     listed_editions,
@@ -26,6 +26,7 @@ from publishing.content.edition_content import plain_title
 from publishing.content.public_html import first_image, render_public_issue
 from publishing.content.summary import summarise
 from publishing.editions.status import LARGE_COLUMNS
+from subscribers.links.page_newsletter import newsletter_of
 from subscribers.signup.signup_form import SignUpForm
 from subscribers.signup.signup_view import cacheable_form_context, for_one_visitor, form_context
 
@@ -150,6 +151,6 @@ def render_edition(edition: Edition) -> SafeString:
 def _public_page(
     request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
-    newsletter = Newsletter.objects.get_current()
+    newsletter = newsletter_of(request)
     with timezone.override(newsletter.zone):
         return render(request, template, {"newsletter": newsletter, **context}, status=status)

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.conf import settings
 
+from delivery.languages import in_language_of
 from delivery.mail.html_and_text import MailParts, compose
 from delivery.models import Newsletter
 from publishing.content.edition_content import Content, used_fields, write_fallbacks
@@ -15,15 +16,17 @@ def compose_content(content: Content, newsletter: Newsletter | None = None) -> M
     """Return both parts of the mail, with merge fields in place.
 
     `newsletter`: settings that are not saved yet."""
-    return compose(
-        content.title,
-        content.html,
-        content.text,
-        newsletter=newsletter or Newsletter.objects.get_current(),
-        site_url=settings.SITE_URL,
-        preheader=content.preheader,
-        has_topics=has_topics(),
-    )
+    newsletter = newsletter or Newsletter.objects.get_current()
+    with in_language_of(newsletter):
+        return compose(
+            content.title,
+            content.html,
+            content.text,
+            newsletter=newsletter,
+            site_url=settings.SITE_URL,
+            preheader=content.preheader,
+            has_topics=has_topics(),
+        )
 
 
 def edition_columns(content: Content) -> dict[str, Any]:

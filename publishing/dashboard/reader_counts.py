@@ -6,6 +6,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
 from delivery.models import Edition
@@ -89,4 +90,4 @@ def undelivered_of(
 
 def _day(edition: Edition, zone: ZoneInfo) -> str:
     at = edition.published_at.astimezone(zone)
-    return date_format(at, "j M")
+    return date_format(at, _("j M"))

@@ -139,7 +139,7 @@ def status_from_counts(counts: EditionCounts) -> EditionStatus:
 
 def since_when(dropped_at: datetime) -> str:
     """Return a day in the newsletter's zone, as pages write it."""
-    return date_format(dropped_at.astimezone(Newsletter.objects.get_current().zone), "j F Y")
+    return date_format(dropped_at.astimezone(Newsletter.objects.get_current().zone), _("j F Y"))
 
 
 def dropped_sentence(dropped_at: datetime | None) -> str:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.formats import date_format
+from django.utils.translation import gettext as _
 
 from delivery.mail.html_and_text import MailParts
 from delivery.models import Newsletter
@@ -53,4 +54,4 @@ class CheckContext:
         zone = self.newsletter.zone
         there = at.astimezone(zone)
         today = there.date() == self.now.astimezone(zone).date()
-        return f"{there:%H:%M}" if today else date_format(there, "j F Y, H:i")
+        return f"{there:%H:%M}" if today else date_format(there, _("j F Y, H:i"))

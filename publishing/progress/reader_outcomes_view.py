@@ -118,6 +118,6 @@ def _clock_beside(day: datetime, zone: ZoneInfo) -> Callable[[datetime], str]:
 
     def clock(at: datetime) -> str:
         there = at.astimezone(zone)
-        return date_format(there, "H:i:s" if there.date() == that_day else "d M Y, H:i:s")
+        return date_format(there, "H:i:s" if there.date() == that_day else _("d M Y, H:i:s"))
 
     return clock

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import available_timezones
 
 from django import forms
-from django.utils.text import capfirst
-from django.utils.translation import get_language_info, gettext_lazy
+from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.models import Newsletter
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 else:
     _ModelForm = forms.ModelForm
 
-LANGUAGES = ("en", "de", "fr", "es", "pt", "it", "nl", "pl", "ar", "he")
 _WITH_LINES = ("footer", "sign_up_text")
 # Braces would become merge fields in the frame of a mail.
 _IN_MAILS = ("name", "postal_address", "footer")
@@ -56,7 +55,7 @@ class NewsletterForm(_ModelForm):
     def __init__(self, data: Any = None, instance: Newsletter | None = None) -> None:
         super().__init__(data, auto_id="%s", instance=instance)
         language, zone = self.instance.language, self.instance.time_zone
-        self._choose("language", [(code, _own_name(code)) for code in LANGUAGES], language)
+        self._choose("language", settings.LANGUAGES, language)
         zones = sorted(name for name in available_timezones() if _is_place(name))
         self._choose("time_zone", [("UTC", "UTC"), *((name, name) for name in zones)], zone)
 
@@ -83,10 +82,6 @@ class NewsletterForm(_ModelForm):
                     name, _("The text contains {braces}. Remove them.").format(braces="{{")
                 )
         return cleaned
-
-
-def _own_name(code: str) -> str:
-    return str(capfirst(get_language_info(code)["name_local"]))
 
 
 def _is_place(zone: str) -> bool:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import clock, digits, duration
 from delivery.interface import reason_sentence
-from delivery.mail.look import look_of
+from delivery.mail.look import direction_of, look_of
 from delivery.models import Edition
 from delivery.reports.edition_words import alarm_words
 from publishing.activity.activity_sentences import plain_sentence_of
@@ -51,6 +51,12 @@ def glyph(name: str, tone: str = "") -> SafeString:
     return format_html('<svg class="{}" aria-hidden="true"><use href="#{}"/></svg>', look, name)
 
 
+@register.filter
+def lang_and_dir(language: str) -> SafeString:
+    """Return the attributes of an element in this language: lang="ar" dir="rtl"."""
+    return format_html('lang="{}" dir="{}"', language, direction_of(language))
+
+
 @register.simple_tag
 def version_url(name: str, edition: Edition) -> str:
     """Return the URL of a page about a version of an issue."""
@@ -63,7 +69,7 @@ def published_by(status: EditionStatus, edition: Edition) -> str:
     by, scheduled = called(edition.author), status.counts.scheduled
     if scheduled and not status.counts.has_started:
         return _("Scheduled for {time} by {name}").format(time=scheduled.words, name=by)
-    at = date_format(timezone.localtime(edition.published_at), "D j M Y, H:i:s")
+    at = date_format(timezone.localtime(edition.published_at), _("D j M Y, H:i:s"))
     if edition.version == 1 and edition.issue.moved_from:
         return _("Published {time}").format(time=at)
     return _("Published {time} by {name}").format(time=at, name=by)

@@ -6,14 +6,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 
-from delivery.models.newsletter import Newsletter
+from subscribers.links.page_newsletter import newsletter_of
 
 
 def token_page(
     request: HttpRequest, page: str, context: dict[str, Any] | None = None, status: int = 200
 ) -> HttpResponse:
     """Render a page with the newsletter's name and time zone."""
-    newsletter = Newsletter.objects.get_current()
+    newsletter = newsletter_of(request)
     context = {"newsletter": newsletter, **(context or {})}
     with timezone.override(newsletter.zone):
         response = render(request, f"subscribers/{page}.html", context, status=status)

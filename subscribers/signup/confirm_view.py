@@ -7,10 +7,10 @@ GET changes nothing, because link scanners fetch it. POST needs the CSRF token t
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods
 
-from delivery.models.newsletter import Newsletter
 from subscribers.address import mask_address
 from subscribers.client_network import network_of
 from subscribers.consent.consent_wording import CONFIRM, CONFIRM_BUTTON, full_wording
+from subscribers.links.page_newsletter import newsletter_of
 from subscribers.links.token_page import token_page
 from subscribers.signup.confirm import open_link
 
@@ -20,7 +20,7 @@ def confirm(request: HttpRequest) -> HttpResponse:
     """Show the button for GET and confirm for POST; both are repeatable."""
     if request.method != "POST":
         return link_page(request)
-    wording = full_wording(Newsletter.objects.get_current().name, CONFIRM, CONFIRM_BUTTON)
+    wording = full_wording(newsletter_of(request).name, CONFIRM, CONFIRM_BUTTON)
     return link_page(request, {"network": network_of(request), "wording": wording})
 
 

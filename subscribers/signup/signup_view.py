@@ -9,9 +9,9 @@ from django.shortcuts import render
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from delivery.models.newsletter import Newsletter
 from subscribers.client_network import network_of
 from subscribers.consent.consent_wording import SIGN_UP, SIGN_UP_BUTTON, full_wording
+from subscribers.links.page_newsletter import newsletter_of
 from subscribers.request_limits import is_suspicious
 from subscribers.signup import form_tags
 from subscribers.signup.sign_up import sign_up
@@ -37,7 +37,7 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
         form.values,
         form.how,
         network_of(request),
-        full_wording(Newsletter.objects.get_current().name, SIGN_UP, SIGN_UP_BUTTON),
+        full_wording(newsletter_of(request).name, SIGN_UP, SIGN_UP_BUTTON),
         tags=form.tags,
         is_suspicious=is_suspicious(seconds, settings.SIGN_UP_LEAST_S),
     )
@@ -68,7 +68,7 @@ def form_page(
     request: HttpRequest, form: SignUpForm, *, notice: str = "", status: int = 200
 ) -> HttpResponse:
     """Render the form with its values. `notice` says why it is shown again."""
-    newsletter = Newsletter.objects.get_current()
+    newsletter = newsletter_of(request)
     context = {**form_context(form), "newsletter": newsletter, "notice": notice}
     return for_one_visitor(render(request, "subscribers/sign_up.html", context, status=status))
 
@@ -97,5 +97,5 @@ def for_one_visitor(response: HttpResponse) -> HttpResponse:
 
 
 def _asked(request: HttpRequest) -> HttpResponse:
-    context = {"newsletter": Newsletter.objects.get_current()}
+    context = {"newsletter": newsletter_of(request)}
     return for_one_visitor(render(request, "subscribers/sign_up_received.html", context))

@@ -171,7 +171,7 @@ def test_a_plain_text_letter_gets_paragraphs_and_links(public_window, print_lett
 
 def test_date_and_language_are_those_of_the_newsletter(public_window, print_letter):
     Newsletter.objects.update_or_create(
-        pk=1, defaults={"time_zone": "Pacific/Kiritimati", "language": "pt-PT"}
+        pk=1, defaults={"time_zone": "Pacific/Kiritimati", "language": "en-GB"}
     )
     address = print_letter()
     day = Edition.objects.get().published_at.astimezone(Newsletter.objects.get().zone)
@@ -180,7 +180,7 @@ def test_date_and_language_are_those_of_the_newsletter(public_window, print_lett
 
     assert f'datetime="{day:%Y-%m-%d}"' in page.html
     assert f"{day:%A} {day.day} {day:%B %Y}" in page.words
-    assert '<div class="body" lang="pt-PT">' in page.html
+    assert '<div class="body" lang="en-GB" dir="ltr">' in page.html
 
 
 # A line break of a word processor, a page break, a bell, an escape, an invalid character.

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.utils.translation import override
 
 from delivery.models import Newsletter
 from publishing.content.edition_content import Content
@@ -30,9 +29,23 @@ def test_name_and_tagline_are_shown_and_escaped() -> None:
     assert "On &lt;i&gt;birds&lt;/i&gt;" in page
 
 
-def test_page_names_the_language_it_is_shown_in() -> None:
-    with override("de"):
-        assert '<html lang="de">' in front_page()
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [
+        ("de", 'lang="de" dir="ltr"'),
+        ("ar", 'lang="ar" dir="rtl"'),
+        ("pt-PT", 'lang="pt" dir="ltr"'),
+        ("sv", 'lang="en" dir="ltr"'),
+    ],
+)
+def test_page_has_the_newsletters_language_or_the_nearest(language: str, shown: str) -> None:
+    Newsletter.objects.get_current()
+    Newsletter.objects.update(language=language)
+
+    page = front_page()
+
+    assert f"<html {shown}>" in page
+    assert f'<h1 class="name" lang="{language}"' in page
 
 
 def test_the_form_has_two_labelled_fields_and_one_button() -> None:

@@ -1,0 +1,81 @@
+"""Extract the product's texts, with the files they are in."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+
+from babel.messages.extract import extract_python
+from django.utils.translation.template import templatize
+
+from tests.plain_english.prose import REPOSITORY
+from tests.plain_english.translation_marks import ENGLISH_ONLY, PRODUCT
+
+Message = str | tuple[str, str]  # a text, or its singular and plural
+
+KEYWORDS = {
+    **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), None),
+    **dict.fromkeys(("ngettext", "ngettext_lazy"), (1, 2)),
+}
+# Texts on the pages and in the mails of readers. The test that renders every page of readers finds
+# files that are missing here.
+FOR_READERS = (
+    *("templates/400.html", "templates/403.html", "templates/404.html", "templates/413.html"),
+    *("templates/500.html", "templates/503.html", "templates/base.html", "templates/error.html"),
+    *("templates/home.html", "templates/reader", "templates/solo.html", "templates/archive/"),
+    *("templates/mail/", "templates/subscribers/after_", "templates/subscribers/confirm"),
+    *("templates/subscribers/data_", "templates/subscribers/erase"),
+    *("templates/subscribers/personal_data", "templates/subscribers/preferences.html"),
+    *("templates/subscribers/sign_up", "templates/subscribers/single_page.html"),
+    *("templates/subscribers/test_letter_link.html", "templates/subscribers/un"),
+    *("delivery/mail/transactional_mail.py", "delivery/reader_fields.py"),
+    *("newsletter_site/middleware/", "newsletter_site/operations/concurrency_limit.py"),
+    "subscribers/consent/",
+    "subscribers/data_requests/personal_data_sentences.py",
+    *("subscribers/signup/", "subscribers/typed_refusals.py", "subscribers/why_suppressed.py"),
+)
+NOT_FOR_READERS = ("templates/subscribers/undo_import.html",)
+
+
+@cache
+def messages() -> dict[Message, set[str]]:
+    """Return every marked text of the product with its files."""
+    found: dict[Message, set[str]] = defaultdict(set)
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *PRODUCT],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for path in sorted(listed.stdout.splitlines()):
+        if path.endswith((".py", ".html", ".txt")) and not path.startswith(ENGLISH_ONLY):
+            for message in _messages_in(path):
+                found[message].add(path)
+    return dict(found)
+
+
+def for_readers(paths: set[str]) -> bool:
+    """Whether a text of these files is shown to readers."""
+    return any(
+        path.startswith(FOR_READERS) and not path.startswith(NOT_FOR_READERS) for path in paths
+    )
+
+
+def _messages_in(path: str) -> Iterator[Message]:
+    source = (REPOSITORY / path).read_text()
+    if not path.endswith(".py"):
+        # As Python without indentation, which only Python would need.
+        marked = templatize(source, origin=path)
+        source = "\n".join(line.strip() for line in marked.splitlines()) + "\n"
+    lines = io.BytesIO(source.encode())
+    for _line, _function, message, _comments in extract_python(lines, KEYWORDS, (), {}):
+        if isinstance(message, str) and message:
+            yield message
+        elif isinstance(message, tuple):
+            singular, plural, *_number = message
+            if isinstance(singular, str) and isinstance(plural, str):
+                yield singular, plural

@@ -1,0 +1,45 @@
+"""The catalogues are compiled, and faults of a translation are named."""
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.catalog import Message as Entry
+
+from tests.translations.catalogues import (
+    as_mo,
+    entry_faults,
+    load,
+    po_path,
+)
+
+TRANSLATED = ("de", "fr", "es")
+
+
+@pytest.mark.parametrize("code", TRANSLATED)
+def test_catalogue_is_compiled(code: str) -> None:
+    assert po_path(code).with_suffix(".mo").read_bytes() == as_mo(load(code))
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "fault"),
+    [
+        ("Hello {name}", "Hallo {nam}", "other placeholders or tags"),
+        ("%(n)s of <b>%(all)s</b>", "%(n)s von %(all)s", "other placeholders or tags"),
+        ("Dear {{ name }}", "Liebe", "other placeholders or tags"),
+        ("“Yes”", '"Ja"', "straight quotation marks"),
+        ("Yes", " Ja", "spaces around it"),
+        ("Yes", "", "missing"),
+        (("{n} day", "{n} days"), ("{n} Tag", "{n} Tage", "{n} Tage"), "3 plural forms"),
+        (("{n} day", "{n} days"), ("ein Tag", "{m} Tage"), "other placeholders or tags"),
+    ],
+)
+def test_fault_of_a_translation_is_named(source: str, translation: str, fault: str) -> None:
+    found = list(entry_faults(Entry(source, translation), Catalog(locale="de")))
+
+    assert len(found) == 1
+    assert found[0].startswith(fault)
+
+
+def test_a_plural_may_say_one_in_words() -> None:
+    entry = Entry(("{n} day", "{n} days"), ("ein Tag", "{n} Tage"))
+
+    assert list(entry_faults(entry, Catalog(locale="de"))) == []
