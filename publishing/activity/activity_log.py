@@ -18,7 +18,7 @@ from publishing.activity.activity_sentences import sentence_of
 from publishing.display_name import called
 from publishing.models import Draft
 from publishing.permissions import MAY_WRITE, OPERATE, PUBLISH
-from subscribers.permissions import MANAGE
+from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
 
 User = AbstractBaseUser | AnonymousUser
 
@@ -123,7 +123,8 @@ def _named(entry: LogEntry, user: User, drafts: Collection[str]) -> tuple[str, s
         case "subscribers", _:
             return "", ""
         case "delivery", "newsletter":
-            return entry.object_repr, reverse("readers:settings")
+            may = user.has_perm(CHANGE_NEWSLETTER)  # type: ignore[union-attr]
+            return entry.object_repr, reverse("readers:settings") if may else ""
         case "newsletter_site", "user":
             may = user.has_perm("newsletter_site.view_user")  # type: ignore[union-attr]
             name = _("the account {name}").format(name=entry.object_repr)

@@ -25,6 +25,7 @@ class FixIn(StrEnum):
     TEXT = "text"
     TEST = "test"
     NEWSLETTER = "newsletter"
+    SENDER = "sender"
     READERS = "readers"
     PROGRESS = "progress"
 

@@ -182,6 +182,8 @@ def _fix_link(finding: Finding, draft: Draft, request: HttpRequest) -> tuple[str
     user = request.user
     if finding.fix_in is FixIn.NEWSLETTER and user.has_perm(CHANGE_NEWSLETTER):
         return reverse("desk:newsletter_settings"), _("Change the settings")
+    if finding.fix_in is FixIn.SENDER and user.has_perm(CHANGE_NEWSLETTER):
+        return reverse("desk:sender"), _("Choose the sender")
     if finding.fix_in is FixIn.READERS and user.has_perm(MANAGE):
         return reverse("readers:list"), _("View readers")
     issue = finding.params.get("issue") or draft.issue_id

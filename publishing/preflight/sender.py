@@ -9,7 +9,7 @@ from functools import partial
 from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import DnsStatus, DomainRecords, domain_of
 from publishing.preflight.check_context import CheckContext
-from publishing.preflight.finding import Finding, advice, passed, unknown
+from publishing.preflight.finding import Finding, FixIn, advice, passed, unknown
 from publishing.preflight.link_address import is_placeholder
 
 _POSTMARK = "mtasv.net"
@@ -24,7 +24,7 @@ def check_domain(domain: str, external: CachedResults) -> Iterator[Finding]:
     """Find problems with the records of a domain."""
     found, at = external.domain, external.domain_at
     if is_placeholder(domain):
-        yield advice("placeholder_domain", domain=domain)
+        yield advice("placeholder_domain", FixIn.SENDER, domain=domain)
         return
     if found is None or at is None:
         yield unknown("domain_unchecked", domain=domain)
