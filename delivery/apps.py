@@ -10,3 +10,4 @@ class DeliveryConfig(AppConfig):
 
     def ready(self) -> None:
         from delivery import checks  # noqa: F401
+        from delivery.mail import check_templates  # noqa: F401

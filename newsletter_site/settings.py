@@ -126,10 +126,12 @@ MIDDLEWARE = [
 ]
 ROOT_URLCONF = "newsletter_site.urls"
 WSGI_APPLICATION = "newsletter_site.wsgi.application"
+# Templates of the operator come first (docs/mail-html.md).
+OWN_TEMPLATES_DIR = env.folder("HOMING_TEMPLATES_DIR", HOMING_DATA_DIR / "templates")
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [OWN_TEMPLATES_DIR, BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "builtins": [
