@@ -8,11 +8,11 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.utils.translation import override
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods, require_safe
 
+from delivery.languages import in_language_of
 from delivery.mail.look import accent_for, look_of
 from delivery.models import Newsletter
 from publishing.archive.archived_editions import latest_issues, listed_editions
@@ -99,7 +99,7 @@ def look_preview(request: HttpRequest) -> HttpResponse:
     form = LookForm(request.GET, newsletter)
     # A wrong query shows the stored look. Validation writes into the row's object.
     newsletter = form.instance if form.is_valid() else Newsletter.objects.get_current()
-    with override(newsletter.language):
+    with in_language_of(newsletter):
         if request.GET.get("shows") == "page":
             html = _front_page(request, newsletter)
         else:
