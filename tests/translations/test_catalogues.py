@@ -11,10 +11,8 @@ from tests.translations.catalogues import (
     po_path,
 )
 
-TRANSLATED = ("de", "fr", "es")
 
-
-@pytest.mark.parametrize("code", TRANSLATED)
+@pytest.mark.parametrize("code", LANGUAGES)
 def test_catalogue_is_compiled(code: str) -> None:
     assert po_path(code).with_suffix(".mo").read_bytes() == as_mo(load(code))
 
