@@ -5,6 +5,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.catalog import Message as Entry
 
 from tests.translations.catalogues import (
+    LANGUAGES,
     as_mo,
     entry_faults,
     load,
