@@ -40,6 +40,15 @@ def test_readers_pages_name_the_sheet_of_the_current_look(page: str) -> None:
     assert visitor().get(before)["Cache-Control"] == "public, max-age=60"
 
 
+def test_error_pages_of_readers_have_the_look_too() -> None:
+    change(name="Tides")
+    page = visitor().get("/nowhere/")
+    assert page.status_code == 404
+    assert sheet_of(page.content.decode())
+    assert "<span>Tides</span>" in page.content.decode()
+    assert "look.css" not in visitor().get("/admin/newsletters/nowhere/").content.decode()
+
+
 @pytest.mark.parametrize("typeface", ["book", "modern", "magazine", "journal"])
 def test_each_pair_of_typefaces_has_its_own_sheet(typeface: str) -> None:
     sheet = look_sheet(look_of(Newsletter(typeface=typeface)))

@@ -12,7 +12,7 @@ from delivery.models import Newsletter
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.compose_content import compose_content
 from publishing.images.unused_images import delete_unused
-from publishing.models import UploadedImage
+from publishing.models import Draft, UploadedImage
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
@@ -104,6 +104,15 @@ def test_preview_shows_the_posted_look_and_saves_nothing(window):
     assert "--sent: #c2410c" in public.source
     assert "Subscribe" in public.words
     assert Newsletter.objects.get().accent == "#0f5a6e"
+
+
+def test_only_authors_who_may_write_see_a_draft(window, new_author):
+    writer = new_author("wim", "change_newsletter", "write_draft")
+    drafts = {"title": "Plans", "letter": "Under wraps", "created_by": writer, "saved_by": writer}
+    Draft.objects.create(**drafts)
+    shown = WindowOf(writer).get(f"{PAGE}preview/").words
+    assert "Under wraps" in shown
+    assert "Under wraps" not in window.get(f"{PAGE}preview/").words
 
 
 def test_preview_of_a_wrong_look_shows_the_stored_one(window):
