@@ -4,6 +4,7 @@ An import rule in pyproject.toml enforces it. Values, models, mail and reports a
 their folders."""
 
 from delivery.feedback import event_inbox
+from delivery.feedback.edition_results import count_unsubscribed, merge_results
 from delivery.feedback.suppression_changes import queue_suppression_change
 from delivery.postmark.provider_events import (
     AddressEvent,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from api import bearer
 from delivery.hooks import readers, sent_before_restore
-from delivery.interface import PROVIDER_TASKS, event_inbox, roll_up_finished
+from delivery.interface import PROVIDER_TASKS, event_inbox, merge_results, roll_up_finished
 from delivery.tasks.background_tasks import BackgroundTask, register_background_task, register_task
 from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
@@ -30,6 +30,7 @@ def register_hooks() -> None:
         "requests for a record", data_request.answer_requests, data_request.has_waiting_requests
     )
     register_task("counts of finished batches", roll_up_finished)
+    register_task("results of editions", merge_results)
     register_task("counts of readers", reader_totals.merge_totals)
     register_task("sign-ups that nobody confirmed", expire_unconfirmed.expire_pending)
     register_task("files that nobody imported", expire_uploads.expire_file)

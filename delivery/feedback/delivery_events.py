@@ -6,8 +6,9 @@ from typing import Literal
 from uuid import UUID
 
 from django.db.backends.utils import CursorWrapper
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
+from delivery.feedback.edition_results import count_first_delivered
 from delivery.feedback.pause_on_bounces import pause_if_over_threshold
 from delivery.models import Delivery, Edition
 from delivery.queue.batches.batch_state import count_feedback
@@ -29,8 +30,8 @@ def delivery(key: DeliveryKey) -> QuerySet[Delivery]:
 
 def record_delivered(key: DeliveryKey, at: datetime) -> None:
     """Record that the receiving server accepted the mail."""
-    is_news = Q(delivered_at=None) | Q(delivered_at__gt=at)
-    delivery(key).filter(is_news).update(delivered_at=at)
+    if not count_first_delivered(key, at):
+        delivery(key).filter(delivered_at__gt=at).update(delivered_at=at)
 
 
 def record_feedback(

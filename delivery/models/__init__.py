@@ -5,6 +5,7 @@ from delivery.models.attempt import Attempt
 from delivery.models.batch import Batch, BatchTotal
 from delivery.models.delivery import Delivery
 from delivery.models.edition import Edition
+from delivery.models.edition_result import EditionResult
 from delivery.models.evidence import Evidence
 from delivery.models.newsletter import Newsletter
 from delivery.models.provider_event import ProviderEvent

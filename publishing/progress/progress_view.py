@@ -12,7 +12,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from delivery.models import Edition, Newsletter
+from delivery.reports.edition_results import load_results
 from delivery.reports.worker_warnings import load_warnings
+from delivery.rules.edition_results import EditionResults
 from publishing.actions.edition_actions import ACTIONS
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
@@ -31,9 +33,10 @@ from publishing.progress.open_pages import OpenPages, SharedReadings
 from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
 from publishing.progress.progress_sentences import sentence_of
 from publishing.progress.reader_outcomes_view import chosen_list, listed_readers
+from publishing.progress.result_sentences import result_rows
 
 ALARMS_SHOWN = 10
-_LIVE_PARTS = ("head", "counts", "details", "versions", "reader_tabs")
+_LIVE_PARTS = ("head", "counts", "results", "details", "versions", "reader_tabs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,7 @@ class _Reading:
     statuses: Sequence[EditionStatus]
     versions: Sequence[Edition]
     newsletter: Newsletter
+    results: Sequence[EditionResults]
 
     @property
     def zone(self) -> ZoneInfo:
@@ -143,6 +147,7 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
         statuses=statuses,
         versions=versions,
         newsletter=Newsletter.objects.get_current(),
+        results=[] if status.counts.is_transactional else load_results(status.counts.edition),
     )
 
 
@@ -163,6 +168,7 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         "counts": status.counts,
         "read_at": status.counts.now,
         "progress": shown,
+        "results": result_rows(reading.results, status.counts.now),
         "sentence": _moved_words(edition) or sentence_of(status, reading.zone),
         "is_ours": not status.counts.is_transactional,
         "actions": [

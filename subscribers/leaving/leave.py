@@ -4,7 +4,7 @@ from django.db import transaction
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Now
 
-from delivery.interface import queue_suppression_change
+from delivery.interface import count_unsubscribed, queue_suppression_change
 from subscribers.consent.consent_log import record_consent
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import Act, How
@@ -25,6 +25,8 @@ def leave(subscriber_id: int, how: How = How.LINK, *, network: str = "", detail:
         if not left:
             return False
         record_consent(subscriber_id, Act.LEFT, how, network=network, detail=detail)
+        if how != How.OPERATOR:
+            count_unsubscribed(subscriber_id)
         address = Subscriber.objects.values_list("email", flat=True).get(id=subscriber_id)
         queue_suppression_change(address, "suppress")
         return True

@@ -14,7 +14,14 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Value
 from django.db.models.functions import Least
 
-from delivery.interface import AddressEvent, AddressSuppressed, Bounced, BounceMeaning, bounce_types
+from delivery.interface import (
+    AddressEvent,
+    AddressSuppressed,
+    Bounced,
+    BounceMeaning,
+    bounce_types,
+    count_unsubscribed,
+)
 from delivery.retention.anonymise import delete_provider_data
 from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erased_among
@@ -119,6 +126,8 @@ def _record_act(
     if not since.filter(act=act).exists():
         detail = event.kind if isinstance(event, Bounced) else f"{event.reason} by {event.origin}"
         record_consent(reader.pk, act, How.PROVIDER, at=at, detail=detail)
+        if act is Act.LEFT:
+            count_unsubscribed(reader.pk, at)
 
 
 def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datetime) -> None:

@@ -13,10 +13,13 @@ from django.db.models import TextField, Value
 from django.db.models.functions import Cast, Concat, Now
 from django.utils import timezone
 
+from delivery.feedback.delivery_events import record_delivered
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter, WorkerHeartbeat
 from delivery.monitoring import worker_heartbeat
+from delivery.rules.delivery_key import DeliveryKey
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.publish.publish import publish
+from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from tests.delivery.because import because
 from tests.publishing.author_browser import address
@@ -66,6 +69,20 @@ def ledger(page):
     rows = re.findall(rf"</svg>(\w+)</span>{number}", page.html)
     rows += re.findall(rf"<th scope=\"row\">(Audience){number}", page.html)
     return {word.lower(): int(number.replace(",", "")) for word, number in rows}
+
+
+def test_page_shows_what_became_of_the_sent_copies(window, edition):
+    settled(edition, 0)
+    assert 'id="result-delivered">0<' in window.get(address(edition)).html
+    copies = Delivery.objects.filter(issue=edition.issue_id, outcome="sent")
+    for copy in copies[:3]:
+        key = DeliveryKey(copy.issue_id, copy.version, copy.recipient_id)
+        record_delivered(key, timezone.now())
+    leave(copies[0].recipient_id)
+    page = window.get(address(edition)).html
+    assert 'id="result-delivered">3<' in page
+    assert "15.0 %" in page
+    assert 'id="result-unsubscribed">1<' in page
 
 
 def test_page_json_and_command_agree_and_match_the_audience(window, edition, capsys):
@@ -197,7 +214,9 @@ def test_bounces_are_shown_outside_the_total(window, edition):
     Batch.objects.filter(edition=edition, sent=20).update(bounced=7, complained=1)
     counts = ledger(window.get(address(edition)))
     assert counts["audience"] == 100 == sum(counts.values()) - 100
-    assert re.search(r'<dd id="came-back">\s*7 \w+, 1 ', window.get(address(edition)).html)
+    page = window.get(address(edition)).html
+    assert 'id="result-bounced">7<' in page
+    assert 'id="result-complained">1<' in page
 
 
 def test_pages_of_a_long_list_have_no_gap_or_repeat(window, edition):

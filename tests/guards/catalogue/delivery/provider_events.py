@@ -47,8 +47,17 @@ a stopping worker does not wait for the end of a list
     _PollRun._download.write: «if self._is_stopping(): raise TaskInterruptedError» try:
     test_stopping_worker_does_not_finish_a_list
 the earliest delivery time is kept
-    record_delivered: delivery(key).filter(«is_news»).update(delivered_at=at)
+    record_delivered: delivery(key).filter(«delivered_at__gt=at»).update(delivered_at=at)
     test_delivered_copy_keeps_the_earliest_time
+a delivered copy is counted once
+    count_first_delivered: AND recipient_id = %(recipient)s «AND delivered_at IS NULL»
+    test_repeated_deliveries_and_returns_count_once
+an unsubscribe counts for the last issue that was sent
+    count_unsubscribed: «ORDER BY sent_at DESC» LIMIT 1
+    test_reader_who_unsubscribes_counts_for_the_last_issue
+an unsubscribe counts only for a recent letter
+    count_unsubscribed: «AND sent_at > left_at - make_interval(days => %(sent)s)»
+    test_late_or_operators_unsubscribes_count_for_no_issue
 a bounced copy is counted once
     count_feedback: WHERE {delivery} «AND {what}_at IS NULL» AND NOT
     test_repeated_bounce_is_counted_once

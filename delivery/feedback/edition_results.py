@@ -1,0 +1,80 @@
+"""Count delivered copies and unsubscribed readers of each edition."""
+
+from dataclasses import asdict
+from datetime import datetime
+
+from django.db import connection, transaction
+
+from delivery.models import EditionResult
+from delivery.rules.delivery_key import DeliveryKey
+
+# A reader who unsubscribes later than this after a letter is counted for none.
+UNSUBSCRIBED_WITHIN_DAYS = 7
+# Limits the look-ups to few editions. Only a pause of weeks could exceed it.
+_EDITIONS_OF_DAYS = 60
+# With more rows than this, merging costs less than reading them.
+MANY_ROWS = 500
+
+_MERGE = """
+    WITH merged AS (
+        DELETE FROM edition_result WHERE id = ANY (ARRAY(
+            SELECT id FROM edition_result ORDER BY id DESC LIMIT 20000 FOR UPDATE SKIP LOCKED))
+        RETURNING edition_id, delivered, unsubscribed
+    )
+    INSERT INTO edition_result (edition_id, delivered, unsubscribed)
+    SELECT edition_id, sum(delivered), sum(unsubscribed) FROM merged GROUP BY edition_id
+"""
+
+
+def count_first_delivered(key: DeliveryKey, at: datetime) -> bool:
+    """Record the first time that a copy was reported as delivered, and count it.
+
+    Returns False if it was counted before, or if there is no such copy."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            WITH first AS (
+                UPDATE delivery SET delivered_at = %(at)s
+                WHERE issue_id = %(issue)s AND version = %(version)s
+                  AND recipient_id = %(recipient)s AND delivered_at IS NULL
+                RETURNING issue_id, version
+            )
+            INSERT INTO edition_result (edition_id, delivered)
+            SELECT edition.id, 1 FROM first JOIN edition USING (issue_id, version)
+            """,
+            {**asdict(key), "at": at},
+        )
+        return bool(cursor.rowcount)
+
+
+def count_unsubscribed(reader: int, at: datetime | None = None) -> None:
+    """Count an unsubscribed reader for the last issue sent to them, if recent.
+
+    Call it in the transaction that records the act, once for each act. `at` is now by default."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO edition_result (edition_id, unsubscribed)
+            SELECT edition.id, 1 FROM edition JOIN delivery USING (issue_id, version),
+                   coalesce(%(at)s::timestamptz, clock_timestamp()) AS left_at
+            WHERE kind = 'newsletter' AND recipient_id = %(reader)s AND outcome = 'sent'
+              AND published_at > left_at - make_interval(days => %(published)s)
+              AND sent_at > left_at - make_interval(days => %(sent)s)
+              AND published_at <= left_at
+            ORDER BY sent_at DESC LIMIT 1
+            """,
+            {
+                "at": at,
+                "reader": reader,
+                "published": _EDITIONS_OF_DAYS,
+                "sent": UNSUBSCRIBED_WITHIN_DAYS,
+            },
+        )
+
+
+def merge_results() -> None:
+    """Merge the rows of each edition if there are many new ones."""
+    editions = EditionResult.objects.values("edition").distinct().count()
+    if EditionResult.objects.count() > MANY_ROWS + editions:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_MERGE)

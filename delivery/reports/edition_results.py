@@ -1,0 +1,41 @@
+"""The results of an edition and of earlier ones, from sums only."""
+
+from django.db import connection
+
+from delivery.queue.batches.roll_up import COUNTED_BATCHES
+from delivery.reports.edition_counts import rows_by_name
+from delivery.rules.edition_results import EditionResults
+
+EARLIER = 5
+_FROM_BATCHES = ("sent", "bounced", "complained")
+
+_READ = f"""
+    WITH shown AS (
+        SELECT id, issue_id, published_at FROM edition WHERE id = %(edition)s
+    ), chosen AS (
+        SELECT id, published_at FROM shown
+        UNION ALL
+        (SELECT edition.id, edition.published_at FROM edition, shown
+         WHERE kind = 'newsletter' AND control <> 'scheduled' AND audience > 0
+           AND edition.issue_id <> shown.issue_id AND edition.published_at < shown.published_at
+         ORDER BY edition.published_at DESC, edition.id DESC LIMIT {EARLIER})
+    )
+    SELECT chosen.id AS edition, published_at,
+           {", ".join(f"coalesce(counted.{n}, 0) AS {n}" for n in _FROM_BATCHES)},
+           coalesce(result.delivered, 0) AS delivered,
+           coalesce(result.unsubscribed, 0) AS unsubscribed
+    FROM chosen, LATERAL (
+        SELECT sum(sent)::bigint AS sent, sum(bounced)::bigint AS bounced,
+               sum(complained)::bigint AS complained
+        FROM {COUNTED_BATCHES} WHERE batch.edition_id = chosen.id) AS counted, LATERAL (
+        SELECT sum(delivered)::bigint AS delivered, sum(unsubscribed)::bigint AS unsubscribed
+        FROM edition_result WHERE edition_result.edition_id = chosen.id) AS result
+    ORDER BY chosen.id = %(edition)s DESC, published_at DESC
+"""  # noqa: S608 -- constants
+
+
+def load_results(edition: int) -> list[EditionResults]:
+    """Load the results of an edition, then of up to five earlier issues."""
+    with connection.cursor() as cursor:
+        cursor.execute(_READ, {"edition": edition})
+        return [EditionResults(**row) for row in rows_by_name(cursor)]
