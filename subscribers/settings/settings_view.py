@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.db.models.functions import Lower
@@ -12,6 +13,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from delivery.humanise import digits
+from delivery.models import Newsletter
 from subscribers.desk_access import desk_page, may_manage_readers, may_see_settings, user_id_of
 from subscribers.links.see_other import see_other
 from subscribers.models import ReaderFieldDefinition, Tag
@@ -28,14 +30,18 @@ SETTINGS = "readers:settings"
 @require_safe
 def settings_page(request: HttpRequest) -> HttpResponse:
     """Show the settings that the user may change; `?count` counts readers."""
+    newsletter = Newsletter.objects.get_current()
+    language = dict(settings.LANGUAGES).get(newsletter.language, newsletter.language)
+    shown: dict[str, Any] = {"newsletter": newsletter, "language": language}
     if not request.user.has_perm(MANAGE):
-        return desk_page(request, "subscribers/settings/settings.html", {})
+        return desk_page(request, "subscribers/settings/settings.html", shown)
     fields = list(ReaderFieldDefinition.objects.order_by("position"))
     tags = list(Tag.objects.order_by(Lower("name")))
     # On request, because it reads all readers.
     is_counted = "count" in request.GET
     counts = change_fields_and_tags.count_readers() if is_counted else {}
     context = {
+        **shown,
         "is_counted": is_counted,
         "fields": [(field, counts.get(("field", field.key), 0)) for field in fields],
         "tags": [(tag, counts.get(("tag", str(tag.pk)), 0)) for tag in tags],

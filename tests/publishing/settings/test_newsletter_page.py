@@ -45,6 +45,7 @@ def test_changed_settings_are_saved_shown_and_logged(window):
     assert newsletter.footer == "Hedgerow <Ltd>\nRegistered in Selborne"
     shown = window.get(SETTINGS).words
     assert "The Hedgerow" in shown
+    assert "Language Polski" in shown
     assert "Tags" not in shown  # which are for managers of readers
     (entry,) = LogEntry.objects.all()
     assert plain_sentence_of(entry).endswith(
