@@ -13,6 +13,7 @@ from delivery.postmark.provider_events import (
     BounceMeaning,
     bounce_types,
 )
+from delivery.postmark.responses import classify_message
 from delivery.queue import control, scheduled_editions
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.roll_up import roll_up_finished
@@ -33,3 +34,4 @@ from delivery.reconcile.walk import SearchUnavailableError
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.provider_tasks import PROVIDER_TASKS
+from delivery.worker.step import renderer_of

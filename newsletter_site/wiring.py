@@ -14,6 +14,7 @@ from publishing.drafts import drafts
 from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
 from publishing.exporting import run as exports
 from publishing.past_issues import run as moves
+from publishing.rehearsal import rehearse
 from subscribers import reader_totals
 from subscribers.data_requests import data_request
 from subscribers.delivery_hooks import RegisteredReaders
@@ -35,11 +36,12 @@ def register_hooks() -> None:
     register_task("sign-ups that nobody confirmed", expire_unconfirmed.expire_pending)
     register_task("files that nobody imported", expire_uploads.expire_file)
     register_task("old exports", exports.expire_exports)
+    register_task("old rehearsals", rehearse.expire_rehearsals)
     events = event_inbox.apply_pending_events, event_inbox.is_due
     for task in (
         BackgroundTask("the provider's events", *events),
         BackgroundTask("imports", _run_change_or_import, _is_change_or_import_due),
-        BackgroundTask("exports and past issues", _run_move_or_export, _is_move_or_export_due),
+        BackgroundTask("rehearsals, exports and past issues", _run_desk_task, _is_desk_task_due),
         change_fields_and_tags.REMOVAL_TASK,
         PROVIDER_TASKS,
         START_TASK,
@@ -61,9 +63,13 @@ def _is_change_or_import_due() -> bool:
     return change_readers.is_due() or run.is_due()
 
 
-def _run_move_or_export(is_stopping: Callable[[], bool]) -> bool:
-    return moves.run_next_move(is_stopping) or exports.run_next_export(is_stopping)
+def _run_desk_task(is_stopping: Callable[[], bool]) -> bool:
+    return (
+        rehearse.run_next_rehearsal(is_stopping)
+        or moves.run_next_move(is_stopping)
+        or exports.run_next_export(is_stopping)
+    )
 
 
-def _is_move_or_export_due() -> bool:
-    return moves.is_due() or exports.is_due()
+def _is_desk_task_due() -> bool:
+    return rehearse.is_due() or moves.is_due() or exports.is_due()

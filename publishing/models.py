@@ -333,6 +333,61 @@ class ExportPiece(models.Model):
         default_permissions = ()
 
 
+class Rehearsal(models.Model):
+    """A check of all messages of a draft without sending, and its worker's lease.
+
+    `report` has ids of readers and codes, no addresses, so an erasure leaves nothing in it."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        RUNNING = "running"
+        FINISHED = "finished"
+        CANCELLED = "cancelled"
+        FAILED = "failed"
+
+    id = models.BigAutoField(primary_key=True)
+    draft = models.ForeignKey(Draft, on_delete=models.CASCADE, related_name="rehearsals")
+    fingerprint = models.BinaryField()  # of the content and the audience
+    state = models.CharField(max_length=9, choices=State, default=State.WAITING)
+    requested_at = models.DateTimeField(db_default=Now())
+    started_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    audience = models.PositiveIntegerField(default=0, db_default=0)
+    checked = models.PositiveIntegerField(default=0, db_default=0)
+    report = models.JSONField(default=dict, db_default={})  # rehearsal_report.py
+    owner = models.UUIDField(null=True)
+    epoch = models.PositiveIntegerField(default=0, db_default=0)  # Each claim begins anew.
+    lease_until = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "rehearsal"
+        default_permissions = ()
+        constraints = [
+            models.CheckConstraint(
+                name="rehearsal_state_is_known",
+                condition=Q(state__in=["waiting", "running", "finished", "cancelled", "failed"]),
+            ),
+            models.UniqueConstraint(
+                models.Value(1),
+                name="one_rehearsal_at_a_time",
+                condition=Q(state__in=["waiting", "running"]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"rehearsal {self.pk}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a worker has it or will take it."""
+        return self.state in (self.State.WAITING, self.State.RUNNING)
+
+    @property
+    def refused(self) -> int:
+        """How many readers' messages would be refused."""
+        return sum(number for _, number in self.report.get("refused", []))
+
+
 class IssueMove(models.Model):
     """An export of another product whose issues a worker moves in, and its lease.
 

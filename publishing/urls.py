@@ -19,6 +19,7 @@ from publishing.publish.confirm_view import publish_one
 from publishing.publish.html_form_view import publishing_form
 from publishing.publish.welcome_view import welcome_page
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
+from publishing.rehearsal.rehearsal_view import rehearsal_page
 from publishing.settings.look_view import look_page, look_preview
 from publishing.settings.newsletter_view import newsletter_page
 from publishing.settings.sender_view import check_sender_domain, sender_page, use_sender
@@ -36,6 +37,7 @@ urlpatterns = [
     path("drafts/<uuid:draft>/markdown/", to_markdown, name="draft_to_markdown"),
     path("drafts/<uuid:draft>/preview/", draft_preview, name="draft_preview"),
     path("drafts/<uuid:draft>/check/", check_draft, name="check"),
+    path("drafts/<uuid:draft>/rehearsal/", rehearsal_page, name="rehearsal"),
     path("drafts/<uuid:draft>/looks/", run_external_checks, name="looks"),
     path("drafts/<uuid:draft>/publish/", publish_one, name="publish_draft"),
     path("preview/", preview, name="preview"),

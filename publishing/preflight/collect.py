@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, Max, Min, Sum
+from django.db.models import Count
 
-from delivery.models import Attempt, Delivery, Edition, Newsletter
+from delivery.models import Delivery, Edition, Newsletter
 from delivery.reports.edition_counts import load_all_counts, load_open_newsletters
 from delivery.reports.health import read_health
 from publishing.approval import approval
@@ -19,6 +19,7 @@ from publishing.editions import versions
 from publishing.editions.audience import EVERY_READER, EVERYONE, NOBODY, TagChoice
 from publishing.editions.listing import archive_sentence
 from publishing.editions.posted_tags import choice_of
+from publishing.editions.sending_time import time_to_send
 from publishing.editions.tag_sentences import DELETED_TAG, tags_sentence
 from publishing.editions.versions import VersionPlan, plan_version, readers_now
 from publishing.editions.welcome_letter import has_title_of_welcome_letter
@@ -28,7 +29,7 @@ from publishing.external_checks.domain_records import domain_of
 from publishing.models import Draft
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.composed_mail import check_composed_mail
-from publishing.preflight.estimates import audience_change, estimate_duration
+from publishing.preflight.estimates import audience_change
 from publishing.preflight.finding import Finding, Findings, FixIn, Severity, advice, stop
 from publishing.preflight.finding_sentences import refuse
 from publishing.preflight.images import check_images
@@ -52,8 +53,6 @@ _CHECKS = (
     check_composed_mail,
     check_sender,
 )
-# Older editions say little about today's pace.
-_SAMPLED_EDITIONS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +130,7 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
         change=_audience_change(everyone) if readers == everyone else "",
         pending=pending,
         gone=sum(states.values()) - pending - everyone,
-        duration=estimate_duration(readers, _sending_samples()),
+        duration=time_to_send(readers),
         is_externally_checked=bool(external.domain or not domain)
         and all(url in external.links for url in links),
         tags_sentence=tags_sentence(tags),
@@ -269,15 +268,3 @@ def _audience_change(now: int) -> str:
         return ""
     audience, at = last
     return audience_change(audience, now, count_acts_since(at))
-
-
-def _sending_samples() -> list[tuple[int, float]]:
-    ended = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, audience__gt=0)
-    newest = list(ended.order_by("-published_at").values_list("pk", flat=True)[:_SAMPLED_EDITIONS])
-    calls = (
-        Attempt.objects.filter(edition__in=newest, accepted__gt=0, finished_at__isnull=False)
-        .order_by()
-        .values("edition")
-        .annotate(copies=Sum("accepted"), began=Min("started_at"), ended=Max("finished_at"))
-    )
-    return [(call["copies"], (call["ended"] - call["began"]).total_seconds()) for call in calls]

@@ -1,32 +1,10 @@
-"""Estimate how long sending takes, and describe how the audience changed. Pure."""
+"""Describe how the audience changed. Pure."""
 
 from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
-from delivery.humanise import digits, duration
-
-# Smaller samples do not show the pace of a large edition.
-_MIN_SECONDS = 5.0
-_MIN_COPIES = 200
-
-
-def estimate_duration(readers: int, earlier: list[tuple[int, float]]) -> str:
-    """
-    Return a duration such as “about 19 minutes”.
-
-    `earlier` has the copies and seconds of earlier editions. Empty if none was large enough.
-    """
-    samples = [one for one in earlier if one[0] >= _MIN_COPIES and one[1] >= _MIN_SECONDS]
-    if not samples or not readers:
-        return ""
-    copies, times = zip(*samples, strict=True)
-    seconds = readers * sum(times) / sum(copies)
-    if seconds < 45:
-        return _("less than a minute")
-    if seconds < 90:
-        return _("about 1 minute")
-    return _("about {duration}").format(duration=duration(seconds))
+from delivery.humanise import digits
 
 
 def audience_change(before: int, now: int, acts: Mapping[str, int]) -> str:

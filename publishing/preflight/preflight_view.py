@@ -29,6 +29,7 @@ from publishing.preflight.collect import PreflightResult, check, external_target
 from publishing.preflight.finding import Finding, FixIn
 from publishing.preflight.finding_sentences import Clock, describe, merge_field_of, summarise
 from publishing.preflight.parse_letter import ParsedLetter
+from publishing.rehearsal.rehearse import current_rehearsal
 from publishing.scheduling.schedule_form import ScheduleForm
 from publishing.script_request import wants_json
 from subscribers.links.see_other import see_other
@@ -99,6 +100,7 @@ def check_page(
             "notes": notes_of(request),
             "refusal": refusal,
             "may_publish": request.user.has_perm(PUBLISH),
+            "rehearsal": current_rehearsal(draft),
         },
     )
 

@@ -37,7 +37,7 @@ def _each(app: str, names: str, groups: set[str]) -> dict[str, set[str]]:
 OPEN_TO = {
     **_each(
         "desk",
-        "publish listing reschedule approve_draft publish_draft welcome move_issues",
+        "publish listing reschedule approve_draft publish_draft welcome move_issues rehearsal",
         PUBLISHING,
     ),
     **_each(

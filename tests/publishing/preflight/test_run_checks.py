@@ -7,12 +7,10 @@ import pytest
 
 from delivery.reader_fields import ReaderField
 from publishing.content.edition_content import Content, find_problems
+from publishing.editions.sending_time import estimate_duration
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.external_checks.open_link import LinkError, LinkResult
-from publishing.preflight.estimates import (
-    audience_change,
-    estimate_duration,
-)
+from publishing.preflight.estimates import audience_change
 from publishing.preflight.finding import FixIn
 from publishing.preflight.finding_sentences import describe, summarise
 from publishing.preflight.links import links_to_open
@@ -379,18 +377,20 @@ def test_audience_change_has_reasons_only_if_they_add_up(now, since, expected):
 
 
 @pytest.mark.parametrize(
-    ("readers", "earlier", "expected"),
+    ("readers", "earlier", "rate_per_s", "expected"),
     [
-        (52_418, [], ""),
-        (52_418, [(40, 0.2)], ""),
-        (52_418, [(46_000, 1000.0)], "about 19 minutes"),
-        (46, [(46_000, 1000.0)], "less than a minute"),
-        (460_000, [(46_000, 1000.0)], "about 3 hours"),
-        (0, [(46_000, 1000.0)], ""),
+        (52_418, [], None, ""),
+        (52_418, [(40, 0.2)], None, ""),
+        (52_418, [(46_000, 1000.0)], None, "about 19 minutes"),
+        (46, [(46_000, 1000.0)], None, "less than a minute"),
+        (460_000, [(46_000, 1000.0)], None, "about 3 hours"),
+        (0, [(46_000, 1000.0)], None, ""),
+        (3_600, [], 1.0, "about 60 minutes"),
+        (36_000, [(46_000, 1000.0)], 1.0, "about 10 hours"),
     ],
 )
-def test_duration_is_estimated_from_large_samples_only(readers, earlier, expected):
-    assert estimate_duration(readers, earlier) == expected
+def test_duration_is_estimated_from_large_samples_only(readers, earlier, rate_per_s, expected):
+    assert estimate_duration(readers, earlier, rate_per_s) == expected
 
 
 @pytest.mark.parametrize(("length", "is_long"), [(50, False), (51, True)])

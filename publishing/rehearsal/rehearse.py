@@ -1,0 +1,238 @@
+"""Rehearse an issue: render and check every message, and send nothing.
+
+A worker does it under a lease. A killed worker's rehearsal begins anew."""
+
+import hashlib
+import json
+import logging
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, connection, transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+from django.urls import reverse
+
+from delivery.interface import batch_size_for, renderer_of, without_nested_loops
+from delivery.models import Batch, Edition
+from publishing.content.compose_content import edition_columns
+from publishing.content.draft_content import build_content
+from publishing.content.edition_content import find_problems
+from publishing.editions.audience import select_audience
+from publishing.editions.posted_tags import choice_of
+from publishing.editions.versions import versions_of
+from publishing.models import Draft, Rehearsal
+from publishing.rehearsal.local_provider import LocalProvider
+from publishing.rehearsal.rehearsal_report import RehearsalReport
+from subscribers.fields.reader_fields import load_own_fields
+
+logger = logging.getLogger(__name__)
+
+State = Rehearsal.State
+KEPT = timedelta(days=30)
+SHORTEST_LEASE_S = 10.0
+MAX_CLAIMS = 20  # Each stop of a worker costs one.
+SAVE_EVERY_S = 0.5
+# While an issue is being sent, a rehearsal rests this many times as long as it works.
+RESTS_WHILE_SENDING = 4
+LONGEST_REST_S = 0.2
+
+
+class _LeaseLostError(Exception):
+    """It was cancelled, another worker has it, or this worker is stopping."""
+
+
+class CannotRehearseError(Exception):
+    """The draft was published, or its letter has an error that prevents publishing."""
+
+
+def fingerprint(draft: Draft) -> bytes:
+    """Hash what a rehearsal of this draft depends on: its content and its audience."""
+    fields = draft.fields
+    audience = (str(draft.issue_id), fields.goes_to, fields.with_tags, fields.without_tags)
+    content = build_content(fields).sha256
+    return hashlib.sha256(content + json.dumps(audience).encode()).digest()
+
+
+def request_rehearsal(draft: Draft) -> bool:
+    """Request a rehearsal. Return False if another is open.
+
+    Raises `CannotRehearseError`."""
+    if draft.edition_id or find_problems(build_content(draft.fields), load_own_fields()):
+        raise CannotRehearseError
+    try:
+        with transaction.atomic():
+            Rehearsal.objects.create(draft=draft, fingerprint=fingerprint(draft))
+    except IntegrityError:
+        return False
+    return True
+
+
+def cancel_rehearsal(draft: uuid.UUID) -> bool:
+    """Cancel the open rehearsal of a draft; its worker notices within a second."""
+    opened = Rehearsal.objects.filter(draft=draft, state__in=(State.WAITING, State.RUNNING))
+    return bool(opened.update(state=State.CANCELLED, finished_at=Now(), owner=None))
+
+
+def newest_rehearsal(draft: uuid.UUID) -> Rehearsal | None:
+    """Load the newest rehearsal of a draft."""
+    return Rehearsal.objects.filter(draft=draft).order_by("-pk").first()
+
+
+def current_rehearsal(draft: Draft) -> Rehearsal | None:
+    """Load the newest rehearsal of a draft if it is of the draft's present content."""
+    newest = newest_rehearsal(draft.pk)
+    return newest if newest and bytes(newest.fingerprint) == fingerprint(draft) else None
+
+
+def is_due() -> bool:
+    """Whether a rehearsal waits for a worker."""
+    return Rehearsal.objects.filter(state__in=(State.WAITING, State.RUNNING)).exists()
+
+
+def expire_rehearsals() -> None:
+    """Delete old reports."""
+    Rehearsal.objects.filter(finished_at__lt=Now() - KEPT).delete()
+
+
+def run_next_rehearsal(is_stopping: Callable[[], bool]) -> bool:
+    """Claim and run the next due rehearsal; False if nothing is due."""
+    rehearsal = _claim(uuid.uuid4())
+    if rehearsal is None:
+        return False
+    draft = rehearsal.draft
+    try:
+        if rehearsal.epoch > MAX_CLAIMS:
+            _end(rehearsal, state=State.FAILED)
+        elif draft.edition_id or bytes(rehearsal.fingerprint) != fingerprint(draft):
+            # The text or the audience was changed since the request, so the report would be of
+            # something that nobody asked for.
+            _end(rehearsal, state=State.CANCELLED)
+        else:
+            report = _rehearse(rehearsal, draft, is_stopping)
+            _end(rehearsal, state=State.FINISHED, checked=report.checked, report=report.as_json())
+            logger.info("rehearsal %d checked %d messages", rehearsal.pk, report.checked)
+    except _LeaseLostError:
+        logger.info("rehearsal %d was cancelled, or its worker stops", rehearsal.pk)
+        _leased(rehearsal).update(state=State.WAITING, owner=None, lease_until=None)
+    return True
+
+
+def _rehearse(
+    rehearsal: Rehearsal, draft: Draft, is_stopping: Callable[[], bool]
+) -> RehearsalReport:
+    edition = _edition_of(draft)
+    tags = choice_of(draft.with_tags, draft.without_tags)
+    audience = select_audience(
+        edition.issue_id, edition.version, draft.goes_to, fields=edition.merge_fields, tags=tags
+    )
+    Rehearsal.objects.filter(pk=rehearsal.pk).update(audience=audience.count())
+    provider, report, attempt = LocalProvider(), RehearsalReport(), uuid.uuid4()
+    renderer = renderer_of(edition)
+    size = batch_size_for(edition, settings.DELIVERY_BATCH_SIZE)
+    saved_s, rests = 0.0, 0
+    with _frozen(audience, size) as batches:
+        for batch in batches:
+            began_s = time.monotonic()
+            rows = [(*row[:-1], *row[-1]) for row in batch] if edition.merge_fields else batch
+            call = renderer.body(rows, attempt)
+            report.add_call(call)
+            for row, (message, refusal) in zip(rows, provider.check(call), strict=True):
+                report.add_message(row[0], message, refusal)
+            now_s = time.monotonic()
+            if now_s - saved_s >= SAVE_EVERY_S:
+                _save_progress(rehearsal, report.checked, is_stopping)
+                saved_s, rests = now_s, RESTS_WHILE_SENDING * _is_sending()
+            if rests:
+                time.sleep(min((now_s - began_s) * rests, LONGEST_REST_S))
+    return report
+
+
+def _edition_of(draft: Draft) -> Edition:
+    """Make the edition that publishing would store; it is never saved."""
+    newest = versions_of(draft.issue_id).first() if draft.issue_id else None
+    return Edition(
+        issue_id=draft.issue_id or uuid.UUID(int=0),
+        version=newest.version + 1 if newest else 1,
+        archive_url=settings.SITE_URL + reverse("archive:index"),
+        **edition_columns(build_content(draft.fields)),
+    )
+
+
+@contextmanager
+def _frozen(audience: QuerySet[Any, Any], size: int) -> Iterator[Iterator[list[Any]]]:
+    """Read an audience as it is now, `size` recipients at a time.
+
+    A cursor of the database shows the readers of one moment. It lives in a transaction on a
+    connection of its own, so that progress can be saved meanwhile, and works behind a pooler."""
+    rows, parameters = audience.order_by("id").query.sql_with_params()
+    source = connection.copy()
+    try:
+        source.set_autocommit(False)
+        with source.cursor() as cursor:
+            with without_nested_loops(cursor):
+                cursor.execute(f"DECLARE audience NO SCROLL CURSOR FOR {rows}", parameters)
+
+            def fetch() -> list[Any]:
+                cursor.execute(f"FETCH {int(size)} FROM audience")
+                return list(cursor.fetchall())
+
+            yield iter(fetch, [])
+    finally:
+        source.close()
+
+
+def _is_sending() -> bool:
+    """Whether copies of a newsletter are due now."""
+    states = (Batch.State.READY, Batch.State.CLAIMED)
+    due = Batch.objects.filter(state__in=states, due_at__lte=Now(), position__gt=0)
+    return due.exists()
+
+
+def _save_progress(rehearsal: Rehearsal, checked: int, is_stopping: Callable[[], bool]) -> None:
+    until = Now() + timedelta(seconds=_lease_s())
+    held = _leased(rehearsal).filter(lease_until__gte=Now())
+    if is_stopping() or not held.update(lease_until=until, checked=checked):
+        raise _LeaseLostError
+
+
+def _claim(owner: uuid.UUID) -> Rehearsal | None:
+    due = (
+        Rehearsal.objects.select_for_update(skip_locked=True, of=("self",))
+        .filter(Q(lease_until=None) | Q(lease_until__lt=Now()))
+        .filter(state__in=(State.WAITING, State.RUNNING))
+    )
+    with transaction.atomic():
+        found = due.order_by("pk").first()
+        if found is None:
+            return None
+        Rehearsal.objects.filter(pk=found.pk).update(
+            state=State.RUNNING,
+            owner=owner,
+            epoch=F("epoch") + 1,
+            checked=0,
+            started_at=Now(),
+            lease_until=Now() + timedelta(seconds=_lease_s()),
+        )
+    return Rehearsal.objects.select_related("draft").get(pk=found.pk)
+
+
+def _lease_s() -> float:
+    return max(settings.DELIVERY_LEASE_S, SHORTEST_LEASE_S)
+
+
+def _leased(rehearsal: Rehearsal) -> QuerySet[Rehearsal]:
+    return Rehearsal.objects.filter(
+        pk=rehearsal.pk, owner=rehearsal.owner, epoch=rehearsal.epoch, state=State.RUNNING
+    )
+
+
+def _end(rehearsal: Rehearsal, **columns: Any) -> None:
+    ended = {"finished_at": Now(), "owner": None, "lease_until": None}
+    if not _leased(rehearsal).update(**ended, **columns):
+        raise _LeaseLostError
