@@ -76,7 +76,7 @@ def request_rehearsal(draft: Draft) -> bool:
 def cancel_rehearsal(draft: uuid.UUID) -> bool:
     """Cancel the open rehearsal of a draft; its worker notices within a second."""
     opened = Rehearsal.objects.filter(draft=draft, state__in=(State.WAITING, State.RUNNING))
-    return bool(opened.update(state=State.CANCELLED, finished_at=Now(), owner=None))
+    return bool(opened.update(state=State.CANCELLED, finished_at=Now()))
 
 
 def newest_rehearsal(draft: uuid.UUID) -> Rehearsal | None:

@@ -23,12 +23,14 @@ from publishing.external_checks.open_link import LinkResult
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from publishing.publish.welcome import turn_on
+from publishing.rehearsal.rehearse import request_rehearsal, run_next_rehearsal
 from publishing.test_letters.test_letters import send_test
-from subscribers.models import Tag
+from subscribers.models import Subscriber, Tag
 from tests.browser.author_session import is_ready, make_a_token
 from tests.browser.pages.accessibility import LONGEST, LONGEST_ADDRESS, Pages, Shown
 from tests.publishing.edition_states import cancelled, in_doubt, sent
 from tests.publishing.schedule_issue import scheduled_time_in_zone
+from tests.subscribers.factories import SubscriberFactory
 
 DESK = "/admin/newsletters/"
 TOKEN = "a" * 32
@@ -199,6 +201,12 @@ def publishing(author: Any) -> Pages:
     edition = published(author)
     sent(edition)
     Draft.objects.filter(pk=done.pk).update(edition=edition, issue=edition.issue_id)
+    rehearsed, waits = begun(author, WELL), begun(author, WELL)
+    refused = SubscriberFactory(email=f"o?{'d' * 50}@posthouse.example")
+    request_rehearsal(rehearsed)
+    run_next_rehearsal(lambda: False)
+    Subscriber.objects.filter(pk=refused.pk).update(state=Subscriber.State.BOUNCED)
+    request_rehearsal(waits)
     press = {"revision": "9", "content": "0" * 64, "version": "1", "when": "now"}
     past = "publish/?when=at&at=2001-01-01T07:00&zone=Europe/Lisbon"
 
@@ -213,6 +221,8 @@ def publishing(author: Any) -> Pages:
         "a sheet full of faults": Shown(
             at(begun(author, FAULTY), "check/"), everything_is_looked_up
         ),
+        "a rehearsal with a refused reader": Shown(at(rehearsed, "rehearsal/")),
+        "a rehearsal that waits": Shown(at(waits, "rehearsal/")),
         "the question": Shown(at(well, "publish/")),
         "a press of older words": _posted(
             at(draft, "publish/"), "Before it goes out", idempotency_key=str(draft.key), **press
