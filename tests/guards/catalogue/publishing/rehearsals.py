@@ -1,4 +1,4 @@
-"""Guards of rehearsals: nothing is sent, one at a time, a report of what was asked."""
+"""Guards of rehearsals: nothing is sent, and the report is of what was asked."""
 
 from tests.guards.notation import guards
 
