@@ -1,23 +1,24 @@
-"""The number of readers in each state, without reading the readers."""
+"""The numbers of readers by state, and of new ones by source, from totals."""
 
 from collections.abc import Mapping
+from datetime import date
 
 from django.db import connection, transaction
 from django.db.models import Sum
 
-from subscribers.models import ReaderTotal, Subscriber
+from subscribers.models import NewReaders, ReaderTotal, Subscriber
 
 # With more rows than this, merging costs less than reading them.
 MANY_ROWS = 500
 
 _MERGE = """
     WITH merged AS (
-        DELETE FROM reader_total WHERE id = ANY (ARRAY(
-            SELECT id FROM reader_total ORDER BY id LIMIT 20000 FOR UPDATE SKIP LOCKED))
-        RETURNING state, readers
+        DELETE FROM {table} WHERE id = ANY (ARRAY(
+            SELECT id FROM {table} ORDER BY id LIMIT 20000 FOR UPDATE SKIP LOCKED))
+        RETURNING {columns}, readers
     )
-    INSERT INTO reader_total (state, readers)
-    SELECT state, sum(readers) FROM merged GROUP BY state HAVING sum(readers) <> 0
+    INSERT INTO {table} ({columns}, readers)
+    SELECT {columns}, sum(readers) FROM merged GROUP BY {columns} HAVING sum(readers) <> 0
 """
 
 
@@ -28,8 +29,17 @@ def counts_by_state() -> Mapping[str, int]:
     return {state: found.get(state, 0) for state in Subscriber.State.values}
 
 
+def load_new_readers(since: date) -> Mapping[tuple[date, str], int]:
+    """Count the readers who were confirmed since a month, by month and source."""
+    months = NewReaders.objects.filter(month__gte=since).order_by()
+    rows = months.values_list("month", "source").annotate(Sum("readers"))
+    return {(month, source): number for month, source, number in rows if number > 0}
+
+
 def merge_totals() -> None:
-    """Merge the rows of each state if there are many."""
-    if ReaderTotal.objects.order_by("pk")[MANY_ROWS : MANY_ROWS + 1].exists():
-        with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(_MERGE)
+    """Merge the rows of each table if there are many."""
+    for model, columns in ((ReaderTotal, "state"), (NewReaders, "month, source")):
+        if model.objects.order_by("pk")[MANY_ROWS : MANY_ROWS + 1].exists():
+            merge = _MERGE.format(table=model._meta.db_table, columns=columns)
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(merge)

@@ -45,6 +45,7 @@ from publishing.dashboard.issue_pages import (
     upcoming,
 )
 from publishing.dashboard.needs_attention import held_transactional
+from publishing.dashboard.reader_sources import first_month, source_table
 from publishing.dashboard.readers_chart import chart_of
 from publishing.dashboard.sending_now import Sending, page_contents, sending_now
 from publishing.dashboard.todo_items import (
@@ -64,7 +65,7 @@ from subscribers.importing.import_page import status_sentence
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.models.subscriber_import import RUNNING
 from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
-from subscribers.reader_totals import counts_by_state
+from subscribers.reader_totals import counts_by_state, load_new_readers
 
 if TYPE_CHECKING:
     from django.contrib.auth.base_user import AbstractBaseUser
@@ -162,6 +163,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         "confirmed": now_confirmed,
         "chart": chart_of(points),
         "figures": "; ".join(f"{point.moment} {digits(point.readers)}" for point in points),
+        "sources": source_table(load_new_readers(first_month(now.date()))),
         "undelivered": reader_counts.undelivered_of(ended, counts, zone),
         "unconfirmed": sum(counts[one.pk].unknown for one in ended),
         "health": _health(newsletter) if viewer.operates else [],

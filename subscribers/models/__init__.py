@@ -8,6 +8,7 @@ from subscribers.models.data_request import Erasure as Erasure
 from subscribers.models.fields_and_tags import DeletedFieldOrTag as DeletedFieldOrTag
 from subscribers.models.fields_and_tags import ReaderFieldDefinition as ReaderFieldDefinition
 from subscribers.models.fields_and_tags import Tag as Tag
+from subscribers.models.new_readers import NewReaders as NewReaders
 from subscribers.models.reader_change import ReaderChange as ReaderChange
 from subscribers.models.subscriber import ReaderTotal as ReaderTotal
 from subscribers.models.subscriber import Subscriber as Subscriber

@@ -1,12 +1,14 @@
 """The numbers of readers by state, kept by the database with every change."""
 
+from datetime import UTC, date, datetime
+
 import pytest
 from django.db import connection, transaction
 
-from subscribers.models import ReaderTotal, Subscriber
-from subscribers.reader_totals import MANY_ROWS, counts_by_state, merge_totals
+from subscribers.models import ConsentRecord, NewReaders, ReaderTotal, Subscriber
+from subscribers.reader_totals import MANY_ROWS, counts_by_state, load_new_readers, merge_totals
 from tests.publishing.second_connection import beside
-from tests.subscribers.factories import SubscriberFactory
+from tests.subscribers.factories import SOME_DAY, SubscriberFactory
 
 
 def counted() -> dict[str, int]:
@@ -64,3 +66,26 @@ def test_changes_of_two_readers_never_wait_for_each_other() -> None:
         assert change.result(60) == 1
         beside(merge_totals).result(60)
     assert counted() == {"bounced": 2}
+
+
+@pytest.mark.django_db
+def test_new_readers_count_by_source_when_they_are_confirmed() -> None:
+    SubscriberFactory(source="desk")
+    pending = SubscriberFactory.create_batch(2, state="pending", confirmed_at=None)
+    for reader, how in zip(pending, ("form", "embedded form"), strict=True):
+        asked, confirmed = ({"act": "asked", "how": how}, {"act": "confirmed", "how": "link"})
+        for act in (asked, confirmed):
+            opt_in = ConsentRecord.objects.create(subscriber=reader, request=1, **act)
+        changes = {"state": "confirmed", "confirmed_at": SOME_DAY, "opt_in": opt_in}
+        Subscriber.objects.filter(pk=reader.pk).update(**changes)
+    this_month = datetime.now(UTC).date().replace(day=1)
+    expected = {(this_month, how): 1 for how in ("desk", "form", "embedded form")}
+    NewReaders.objects.bulk_create(
+        NewReaders(month=this_month, source="api", readers=(-1) ** number)
+        for number in range(MANY_ROWS)
+    )
+    for _ in range(2):
+        assert load_new_readers(this_month) == expected
+        merge_totals()
+    assert NewReaders.objects.count() == 3
+    assert load_new_readers(date(this_month.year + 1, 1, 1)) == {}

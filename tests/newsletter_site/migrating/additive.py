@@ -96,6 +96,9 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("subscribers.0016_unsubscribed_after_an_edition", "Raw SQL operation"): (
         "it adds to a new table and locks no rows: one reading of the consent log"
     ),
+    ("subscribers.0017_new_readers_by_source", "Raw SQL operation"): (
+        "bodies of functions, and one count of the readers into a new table"
+    ),
     ("subscribers.0007_index_for_search", "Raw Python operation"): (
         "it creates an extension and builds an index concurrently"
     ),
