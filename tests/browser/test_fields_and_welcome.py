@@ -148,3 +148,25 @@ def test_everything_is_downloaded(new_page: Callable[..., Page], author: Any, si
     with zipfile.ZipFile(download.value.path()) as archive:
         assert ADA in archive.read("readers.csv").decode()
     assert Subscriber.objects.count() == 1
+
+
+def test_changed_look_is_previewed_and_reaches_the_front_page(desk: Page) -> None:
+    desk.goto("/admin/newsletters/settings/look/")
+    letter = desk.frame_locator("iframe").locator(".rule")
+    expect(letter).to_have_css("border-bottom-color", "rgb(15, 90, 110)")
+
+    desk.get_by_label("Choose the colour").fill("#7a1f5c")
+    expect(desk.get_by_label("Accent colour")).to_have_value("#7a1f5c")
+    expect(letter).to_have_css("border-bottom-color", "rgb(122, 31, 92)")
+    desk.get_by_label("Public page").check()
+    button = desk.frame_locator("iframe").get_by_role("button", name="Subscribe")
+    expect(button).to_have_css("background-color", "rgb(122, 31, 92)")
+
+    desk.get_by_label("Modern").check()
+    desk.get_by_role("button", name="Save").click()
+    expect(desk.get_by_text("Saved.")).to_be_visible()
+    desk.goto("/")
+    expect(desk.get_by_role("button", name="Subscribe")).to_have_css(
+        "background-color", "rgb(122, 31, 92)"
+    )
+    expect(desk.get_by_role("heading", level=1)).to_have_css("font-weight", "700")
