@@ -57,7 +57,7 @@ def test_a_failed_request_logs_route_and_error_without_addresses(
     log = ended.stderr
     assert ended.stdout.strip() == "503", log
     assert "OperationalError" in log
-    assert "subscribers/data_requests/data_request_view.py:" in log
+    assert "newsletter_site/middleware/page_language.py:" in log
     for secret in ("a-link-in-mail", "pass-word", str(tmp_path)):
         assert secret not in log
     if shape == "lines":
@@ -67,7 +67,7 @@ def test_a_failed_request_logs_route_and_error_without_addresses(
     assert fault["event"] == "the database cannot be reached"
     assert fault["error"].startswith("OperationalError, from OperationalError")
     assert any(
-        place.startswith("subscribers/data_requests/data_request_view.py:")
+        place.startswith("newsletter_site/middleware/page_language.py:")
         for place in fault["frames"]
     )
     assert (answered["route"], answered["status"]) == ("/record/<str:token>/", 503)
