@@ -16,7 +16,7 @@ from babel.messages.pofile import read_po, write_po
 from django.conf import settings
 
 from tests.plain_english.prose import REPOSITORY
-from tests.translations.extract import Message, for_readers, messages
+from tests.translations.extract import Message, for_operators, for_readers, messages
 
 LANGUAGES = [code for code, _name in settings.LANGUAGES if code != "en"]
 # The desk has these besides English; the other catalogues have the texts of readers only.
@@ -36,7 +36,7 @@ def wanted(code: str) -> dict[Message, set[str]]:
     """Return the texts that a catalogue must have, with their files."""
     everything = messages()
     if code in DESK_LANGUAGES:
-        return everything
+        return {text: paths for text, paths in everything.items() if not for_operators(paths)}
     return {text: paths for text, paths in everything.items() if for_readers(paths)}
 
 

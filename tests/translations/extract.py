@@ -39,6 +39,15 @@ FOR_READERS = (
 )
 NOT_FOR_READERS = ("templates/subscribers/undo_import.html",)
 
+# Commands and health checks, which operators read in English.
+FOR_OPERATORS = (
+    *("delivery/reconcile/", "delivery/reports/audit.py", "delivery/worker/drain.py"),
+    *("idempotency/isolation.py", "newsletter_site/migration_locks.py"),
+    *("newsletter_site/operations/health/", "newsletter_site/retention.py"),
+    *("newsletter_site/sign_in/account_activity.py", "publishing/receipts/drop_old_deliveries.py"),
+    *("publishing/management/edition_command.py", "subscribers/importing/report_text.py"),
+)
+
 
 @cache
 def messages() -> dict[Message, set[str]]:
@@ -63,6 +72,11 @@ def for_readers(paths: set[str]) -> bool:
     return any(
         path.startswith(FOR_READERS) and not path.startswith(NOT_FOR_READERS) for path in paths
     )
+
+
+def for_operators(paths: set[str]) -> bool:
+    """Whether a text of these files is only in the output of commands."""
+    return all("/management/" in path or path.startswith(FOR_OPERATORS) for path in paths)
 
 
 def _messages_in(path: str) -> Iterator[Message]:
