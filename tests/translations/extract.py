@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -11,7 +10,7 @@ from functools import cache
 from babel.messages.extract import extract_python
 from django.utils.translation.template import templatize
 
-from tests.plain_english.prose import REPOSITORY
+from tests.plain_english.prose import REPOSITORY, prose_files
 from tests.plain_english.translation_marks import ENGLISH_ONLY, PRODUCT
 
 Message = str | tuple[str, str]  # a text, or its singular and plural
@@ -53,14 +52,7 @@ FOR_OPERATORS = (
 def messages() -> dict[Message, set[str]]:
     """Return every marked text of the product with its files."""
     found: dict[Message, set[str]] = defaultdict(set)
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *PRODUCT],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    for path in sorted(listed.stdout.splitlines()):
+    for path in prose_files(*PRODUCT):
         if path.endswith((".py", ".html", ".txt")) and not path.startswith(ENGLISH_ONLY):
             for message in _messages_in(path):
                 found[message].add(path)
