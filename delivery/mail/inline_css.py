@@ -24,6 +24,15 @@ MAX_LENGTH = 2_000_000
 MAX_WORK = 20_000_000
 _STYLE = re.compile(r"<style\b([^<]*+)")
 _DECLARATION = re.compile(r"(?<![^\s{};:])([^\s{};:]++)\s*+:[^{};]*+")
+# In normalised HTML. Outlook ignores the padding of a link, but not that of a cell.
+_BUTTON = re.compile(
+    r"""<p class="button">\s*+<a\b((?:[^>"']|"[^"]*+"|'[^']*+')*+>"""
+    r"""(?:[^<]|<(?!/?(?:p|a)\b))*+</a>)\s*+</p>"""
+)
+_BUTTON_CELL = (
+    '<table class="button" role="presentation" cellpadding="0" cellspacing="0" border="0">'
+    r'<tr><td class="go" align="center"><a class="press"\1</td></tr></table>'
+)
 # The inliner writes attributes in double quotes.
 _TAG = re.compile(r"""<!--.*?-->|<[a-zA-Z](?:[^>"]|"[^"]*+")*+>""", re.DOTALL)
 
@@ -33,7 +42,7 @@ def inline_styles(fragment: str, look: Look) -> str:
 
     An author's style wins."""
     placeholders = FieldPlaceholders(fragment)
-    html = normalise(placeholders.text)
+    html = _BUTTON.sub(_BUTTON_CELL, normalise(placeholders.text))
     sheet = render_to_string("mail/letter.css", {"look": look})
     inlined = ""
     if _estimate_work(html) <= MAX_WORK:

@@ -1,29 +1,107 @@
 """
-Render Markdown as the HTML of a letter: CommonMark, tables, strikethrough.
+Render Markdown as a letter: CommonMark, tables, strikethrough, footnotes.
 
-Pure.
+Attributes in braces follow a link (`{.button}`) or an image (`{width=50% align=right}`). Pure.
 """
 
-from collections.abc import Iterable
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererProtocol
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
+from mdit_py_plugins.footnote import footnote_plugin
+from mdit_py_plugins.footnote.index import footnote_ref
 
 from delivery.mail.merge_fields import FieldPlaceholders, FieldTemplate
 
+# The letter without its padding. Outlook understands only widths in pixels.
+LETTER_WIDTH_PX = 536
+_ADDRESSES = ("href", "src")
+_BUTTON = re.compile(r"\{\.button\}")
+_OF_IMAGE = re.compile(
+    r"\{((?: ?(?:width=[1-9][0-9]{0,3}(?:%|px)?|align=(?:left|right|center)))+)\}"
+)
+# A bound, because an unfinished label is scanned to its end.
+_FOOTNOTE = re.compile(r"\[\^[^\s\]]{1,50}\]")
+# Each becomes 40 times as long. Further references are text.
+MAX_REFERENCES = 1000
+
+
+def _attributes(state: StateInline, _silent: bool) -> bool:
+    """Read the braces after a link or an image. Any other braces are text."""
+    token = state.tokens[-1] if state.tokens and not state.pending else None
+    if token is None or state.src[state.pos] != "{":
+        return False
+    if token.type == "link_close" and (found := _BUTTON.match(state.src, state.pos)):
+        token.meta["is_button"] = True
+    elif token.type == "image" and (found := _OF_IMAGE.match(state.src, state.pos)):
+        token.attrs.update(_image_attributes(dict(each.split("=") for each in found[1].split())))
+    else:
+        return False
+    state.pos = found.end()
+    return True
+
+
+def _image_attributes(written: dict[str, str]) -> dict[str, str | int | float]:
+    made: dict[str, str | int | float] = {}
+    if width := written.get("width", ""):
+        number = int(width.rstrip("%px"))
+        pixels = LETTER_WIDTH_PX * number // 100 if width.endswith("%") else number
+        made["width"] = min(max(pixels, 1), LETTER_WIDTH_PX)
+    if align := written.get("align"):
+        made["align"] = align
+    return made
+
+
+def _footnote(state: StateInline, silent: bool) -> bool:
+    count = state.env.setdefault("referred", 0)
+    if count >= MAX_REFERENCES or not _FOOTNOTE.match(state.src, state.pos):
+        return False
+    found = footnote_ref(state, silent)
+    state.env["referred"] += found and not silent
+    return found
+
+
+def _number(
+    _renderer: RendererProtocol, tokens: Sequence[Token], at: int, _options: Any, _env: Any
+) -> str:
+    return f"[{tokens[at].meta['id'] + 1}]"
+
+
 # HTML within Markdown stays text.
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-
-_ADDRESSES = ("href", "src")
+_MARKDOWN.use(footnote_plugin, inline=False)
+_MARKDOWN.inline.ruler.at("footnote_ref", _footnote)
+_MARKDOWN.add_render_rule("footnote_caption", _number)
+_MARKDOWN.inline.ruler.push("attributes", _attributes)
 
 
 def render_markdown(markdown: str) -> str:
     """Return the letter as a fragment of HTML."""
     placeholders = FieldPlaceholders(markdown)
-    tokens = _MARKDOWN.parse(placeholders.text)
+    # Footnotes of several letters may be on one page.
+    digest = hashlib.sha256(markdown.encode("utf-8", "surrogatepass")).hexdigest()
+    notes: dict[str, Any] = {"docId": digest[:8]}
+    tokens = _MARKDOWN.parse(placeholders.text, notes)
+    _mark_up_buttons(tokens)
     # Put the fields back before rendering, because the renderer escapes them for their context.
     _restore_fields(tokens, placeholders)
-    return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))
+    return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, notes))
+
+
+def _mark_up_buttons(tokens: Sequence[Token]) -> None:
+    """Mark the paragraphs that consist of one link with `{.button}`."""
+    for paragraph, inline in pairwise(tokens):
+        parts = inline.children or []
+        if paragraph.type == "paragraph_open" and not paragraph.hidden and parts:
+            is_link = [part.type for part in parts].count("link_open") == 1
+            if is_link and parts[0].type == "link_open" and parts[-1].meta.get("is_button"):
+                paragraph.attrs["class"] = "button"
 
 
 def _restore_fields(tokens: Iterable[Token], placeholders: FieldPlaceholders) -> None:

@@ -25,15 +25,16 @@ TAGS = {
 }  # fmt: skip
 ATTRIBUTES = {
     "*": {"lang", "dir", "title"},
-    "a": {"href"},
-    "img": {"src", "alt", "width", "height"},
+    "a": {"href", "id"},
+    "img": {"src", "alt", "width", "height", "align"},
+    "li": {"id"},
     "ol": {"start", "reversed"},
     "td": {"colspan", "rowspan"},
     "th": {"colspan", "rowspan", "scope"},
     "time": {"datetime"},
 }
 # The classes of the letter's own stylesheet. Other classes could get the styles of the desk.
-CLASSES = {"p": {"open"}, "td": {"num"}, "th": {"num"}}
+CLASSES = {"p": {"open", "button"}, "td": {"num"}, "th": {"num"}}
 # Removed with their content.
 DROPPED_WHOLE = {"script", "style", "title", "template", "noscript", "iframe", "object", "svg",
                  "math", "textarea", "select"}  # fmt: skip
@@ -43,6 +44,8 @@ IMAGE_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,", re.IGN
 # Smaller images are decorations or tracking pixels.
 SMALLEST_IMAGE_PX = 100
 
+_FOOTNOTE_ID = re.compile(r"fn(?:ref)?-[0-9a-f]{8}-[0-9]+(?::[0-9]+)?")
+_ALIGNMENTS = {"left", "right", "center"}
 _IMAGE = re.compile(r"<img\b[^>]*>")
 _ATTRIBUTE = re.compile(r'\b(src|width|height)="([^"]*)"')
 _HEADING = re.compile(r"<h1\b[^>]*>(.*?)</h1>", re.DOTALL)
@@ -107,6 +110,11 @@ def _clean(html: str) -> str:
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     """Return the attribute or None. Images use https, this site, or data."""
+    if name == "id":
+        # Any other id could be one of the page's own.
+        return value if _FOOTNOTE_ID.fullmatch(value) else None
+    if name == "align":
+        return value if value in _ALIGNMENTS else None
     if name not in {"src", "href"}:
         return value
     address = urlsplit(value.strip())

@@ -38,6 +38,7 @@ _MARKS = {"del": ("~~", "~~"), "s": ("~~", "~~"), "strike": ("~~", "~~"), "q": (
 _TAG_OR_COMMENT = re.compile(
     r"""<!--.*?-->|</?([a-z][^\s/>]*+)(?:[^>"']|"[^"]*+"|'[^']*+')*+>""", re.DOTALL
 )
+_BACK_LINKS = {"\u21a9", "\u21a9\ufe0e"}
 _BLANKS = re.compile(r"[ \t\n\r\f]+")
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.IGNORECASE)
 
@@ -238,10 +239,13 @@ class _Writer:
 
     def _end_link(self) -> None:
         address, blocks, mark = self._links.pop() if self._links else ("", 0, 0)
-        if not address:
-            return
         whole = blocks == self._blocks and len(self._words[-1]) >= mark
         label = _one_line("".join(self._words[-1][mark:])) if whole else ""
+        if not address:
+            # The link from a footnote back to the text.
+            if label in _BACK_LINKS:
+                del self._words[-1][mark:]
+            return
         shown, target = map(self._placeholders.restore, (label, address))
         if _strip_scheme(shown) == _strip_scheme(target) or (whole and not label):
             self._words[-1][mark:] = [address.removeprefix("mailto:")]

@@ -40,12 +40,14 @@ HTML = """
 <body a#=1> | <form> | <ul><li> | <blockquote><p>x | <h1>x</h1> | <p>x | <br> | <img src="x#">
 {{ | {{ name| | {{{ | {{ f# }} | <a href="{{ f# }}">x</a> | {{ name|<b> }} | TODO | *|A | %%a
 <a href="https://x.org/#">x</a> | <a href="x#">x</a> | http:// | a. | a' | \0 | <template>
+<p class="button"> | <p class="button"><a href="x">x
 """
 MARKDOWN = """
 [ | ] | [] | []( | [a]( | ![ | ![a]( | ![[]( | * | ** | *a | **a | a**b | *_ | **x* | _ | ` | `a``
 ~~a | < | <a | <http: | <!-- | > | >~ | > - | - a~ | 1. a~ | # a~ | ```~ | [a#]: x~ | [a]: x " | |a~
 a|b~-|-~ | -~ | =~ | a~=~ | \\ | & | ~ | a~~ | [a](b " | [a](< | [a][ | ***a
 a*** | {{ f# }}~~ | {{ f# }}
+![](x){width=1 | [](x){.button}~~ | [^ | [^a] | [^a#]:¬x~~[^a#]~~ | >¬[^a]:
 """
 
 

@@ -1,12 +1,20 @@
 """Markdown becomes the HTML of a letter, with unchanged merge fields."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from delivery.mail.inline_css import inline_styles
+from delivery.mail.look import look_of
 from delivery.mail.merge_fields import FIELD_PATTERN, FieldTemplate
-from publishing.content.markdown import render_markdown
+from delivery.models import Newsletter
+from publishing.content.markdown import MAX_REFERENCES, render_markdown
 from publishing.content.public_html import sanitise_html
+from publishing.content.text_part import html_to_text
+
+PLAIN = look_of(Newsletter())
 
 
 def one_line(markdown: str) -> str:
@@ -162,3 +170,69 @@ def test_table_headers_get_a_scope_and_numbers_a_class() -> None:
     for kept in (*classes, "<thead>", "<s>", "<code>", "<ol>", "<hr>", "<blockquote>"):
         assert kept in shown
     assert "style=" not in shown
+
+
+BUTTON = "[Get *it*](https://e.org/?to={{ email }}){.button}"
+
+
+def test_button_is_a_cell_in_mail_and_a_link_elsewhere() -> None:
+    made = render_markdown(BUTTON)
+    assert made.startswith('<p class="button"><a href="https://e.org/?to={{ email }}">Get ')
+    mail = inline_styles(made, PLAIN)
+    assert mail.startswith('<table class="button"')
+    assert "padding:13px 26px" in mail.partition("<a ")[0]
+    assert '<a class="press" href="https://e.org/?to={{ email }}"' in mail
+    assert sanitise_html(made).startswith('<p class="button"><a href=')
+    assert html_to_text(made) == "Get it (https://e.org/?to={{ email }})"
+
+
+@pytest.mark.parametrize("around", ["Now {}.", "- {}", "[a](/b) {}"])
+def test_a_button_needs_its_own_paragraph(around: str) -> None:
+    made = render_markdown(around.format(BUTTON))
+    assert "button" not in made
+    assert "href=" in made
+
+
+@pytest.mark.parametrize(
+    ("written", "made"),
+    [
+        ("{width=50%}", ' width="268"'),
+        ("{width=300px align=left}", ' width="300" align="left"'),
+        ("{align=center}", ' align="center"'),
+        ("{width=9000}", ' width="536"'),
+    ],
+)
+def test_picture_has_a_width_and_an_alignment_everywhere(written: str, made: str) -> None:
+    html = render_markdown(f"![Swifts](/a.png){written}")
+    assert f'<img src="/a.png" alt="Swifts"{made} />' in html
+    assert made in inline_styles(html, PLAIN)
+    assert made in sanitise_html(html)
+
+
+@pytest.mark.parametrize("braces", ["{onclick=x}", "{width=0}", "{.wide}", "{ }", "{align=top}"])
+def test_other_braces_after_a_picture_are_words(braces: str) -> None:
+    assert f'alt="" />{braces}</p>' in render_markdown(f"![](/a.png){braces}")
+
+
+NOTES = "One[^a] and again[^a].\n\n[^a]: A *note* for {{ name }}.\n"
+
+
+def test_footnotes_link_both_ways_and_stay_legible_as_text() -> None:
+    made, other = render_markdown(NOTES), render_markdown(f"{NOTES}More.")
+    ids = re.findall(r'id="([^"]+)"', made)
+    assert len(ids) == 3
+    assert not set(ids) & set(re.findall(r'id="([^"]+)"', other))
+    for shown in (inline_styles(made, PLAIN), sanitise_html(made)):
+        assert sorted(re.findall(r'id="([^"]+)"', shown)) == sorted(ids)
+        assert set(re.findall(r'href="#([^"]+)"', shown)) == set(ids)
+    text = "One[1] and again[1].\n\n* * *\n\n1. A note for {{ name }}."
+    assert html_to_text(made) == text
+
+
+def test_archive_keeps_no_other_ids() -> None:
+    assert "id=" not in sanitise_html('<ol><li id="email">x</li></ol><a id="main">x</a>')
+
+
+def test_a_letter_has_a_limited_number_of_footnote_references() -> None:
+    made = render_markdown("[^a]" * (MAX_REFERENCES + 9) + "\n\n[^a]: x")
+    assert made.count("<sup") == MAX_REFERENCES
