@@ -7,6 +7,12 @@ an unsubscribe is applied and recorded once
     leave: filter(id=subscriber_id«, unsubscribed_at=None»)
     test_repeated_unsubscribes_are_recorded_once
     test_the_first_time_of_unsubscribing_is_kept
+an operator's unsubscribe counts for no issue
+    leave: if «how != How.OPERATOR → True»:
+    test_late_or_operators_unsubscribes_count_for_no_issue
+only an unsubscribe counts as one in the results of an issue
+    _record_act: if «act is Act.LEFT → True»:
+    test_repeated_deliveries_and_returns_count_once
 GET changes no topics
     preferences: elif «request.method == "POST" → True»
     test_opening_the_page_changes_nothing
