@@ -218,7 +218,7 @@ def test_horizontal_rule_shows_in_dark_scheme_and_table_fits_phone(new_page, aut
     page.set_content(published.html_mail)
     rule = page.locator("td[style*=double]")
     expect(rule).to_have_css("border-bottom-style", "double")
-    expect(rule).to_have_css("border-bottom-color", "rgb(117, 132, 139)")
+    expect(rule).to_have_css("border-bottom-color", "rgb(25, 148, 180)")
 
     page.goto(published.archive_url.removeprefix("https://letter.example.org"))
     assert page.locator(".scroll").evaluate_all(

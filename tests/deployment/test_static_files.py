@@ -88,6 +88,7 @@ def test_uncollected_file_is_served_under_its_own_name(
     assert style_sheet(page) == "/static/homing.css"
 
 
+@pytest.mark.django_db
 def test_deploy_check_reports_missing_collected_files(
     collected: Path, settings: Any, tmp_path: Path
 ) -> None:

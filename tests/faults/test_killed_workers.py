@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from delivery.models import Edition
+from delivery.models import Edition, Newsletter
 from tests.faults.delivery_stack import Stage
 from tests.faults.processes.watched_worker import WatchedWorker
 from tests.faults.servers.stalling_proxy import StallingLine
@@ -21,8 +21,9 @@ def goes_on_without(killed: WatchedWorker, stage: Stage, edition: Edition, reade
 
 def test_claim_of_a_killed_worker_is_released_at_once(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=READERS)
-    # The worker has claimed a batch and waits to read the newsletter's settings.
-    with stage.hold("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE"):
+    # The worker has claimed a batch and waits to insert the missing row of settings.
+    Newsletter.objects.all().delete()
+    with stage.hold("LOCK TABLE newsletter IN SHARE MODE"):
         worker = stage.worker("--concurrency", "1", **LONG)
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock()
         worker.kill()

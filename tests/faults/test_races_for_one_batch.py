@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from django.db import connection
 
-from delivery.models import Alarm, Attempt, Batch
+from delivery.models import Alarm, Attempt, Batch, Newsletter
 from tests.faults.delivery_stack import Stage
 from tests.faults.wait_until import PATIENCE_S, eventually, held
 
@@ -68,9 +68,10 @@ def test_live_workers_with_reaped_batches_send_nothing_twice(stage: Stage) -> No
     edition = stage.newsroom.publish(readers=200)
     leases = {"DELIVERY_LEASE_S": "0.5", "DELIVERY_HTTP_DEADLINE_S": "0.5"}
     stage.sandbox.set_fault("hold", moment="after_accept", calls=6)
-    # Both workers have claimed a batch. They wait for the locked table until a reaper has recovered
-    # a batch.
-    with stage.hold("LOCK TABLE newsletter IN ACCESS EXCLUSIVE MODE"):
+    # Both workers have claimed a batch. They must insert the missing row of settings, and wait for
+    # the locked table until a reaper has recovered a batch.
+    Newsletter.objects.all().delete()
+    with stage.hold("LOCK TABLE newsletter IN SHARE MODE"):
         both = [stage.worker("--until-empty", **leases) for _ in range(2)]
         eventually(lambda: Batch.objects.filter(crashes__gt=0).exists(), "a batch was reaped")
 

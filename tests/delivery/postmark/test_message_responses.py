@@ -176,4 +176,4 @@ def test_the_providers_words_are_quoted_on_one_bounded_line(text: object, quoted
     fault = answer_to({"ErrorCode": 400, "Message": text})
     assert isinstance(fault, RejectedForAll)
     refused = f"Postmark refuses: “{quoted}” (code 400)."
-    assert reason_sentence(fault.reason).startswith(f"{refused} Confirm the address")
+    assert reason_sentence(fault.reason).startswith(f"{refused} Confirm the sender’s address")
