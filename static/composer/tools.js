@@ -11,11 +11,21 @@ export function insert(field, text, from = field.selectionStart, to = field.sele
   }
 }
 
-function around(field, before, after, instead) {
+function around(field, before, after, instead, words) {
   const { selectionStart: from, selectionEnd: to, value } = field;
-  const inside = value.slice(from, to) || instead;
+  const inside = (words ?? value.slice(from, to)) || instead;
   insert(field, before + inside + after, from, to);
   field.setSelectionRange(from + before.length, from + before.length + inside.length);
+}
+
+const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
+
+// A link from the selected words, or from a selected address. A selection that has a link stays as it is.
+function link(field, write, address = "https://") {
+  const words = field.value.slice(field.selectionStart, field.selectionEnd).trim();
+  if (/\]\(|<a\b/i.test(words)) return;
+  if (ADDRESS.test(words)) around(field, ...write(words), textOf("link"), "");
+  else around(field, ...write(address), textOf("link"));
 }
 
 function atLines(field, change) {
@@ -38,7 +48,7 @@ const MARKDOWN = {
   heading: (field) => atLines(field, (line) => `## ${line.replace(/^#+ */, "") || textOf("heading")}`),
   bold: (field) => around(field, "**", "**", textOf("bold")),
   italic: (field) => around(field, "*", "*", textOf("italic")),
-  link: (field) => around(field, "[", "](https://)", textOf("link")),
+  link: (field, address) => link(field, (to) => ["[", `](${to})`], address),
   quote: (field) => atLines(field, (line) => `> ${line}`),
   table: (field) => {
     const [day, seen, first, second] = sampleTable();
@@ -49,7 +59,7 @@ const HTML = {
   heading: (field) => around(field, "<h2>", "</h2>", textOf("heading")),
   bold: (field) => around(field, "<strong>", "</strong>", textOf("bold")),
   italic: (field) => around(field, "<em>", "</em>", textOf("italic")),
-  link: (field) => around(field, '<a href="https://">', "</a>", textOf("link")),
+  link: (field, address) => link(field, (to) => [`<a href="${to.replaceAll('"', "%22")}">`, "</a>"], address),
   quote: (field) => around(field, "<blockquote>", "</blockquote>", textOf("quote")),
   table: (field) => {
     const [day, seen, first] = sampleTable();
@@ -61,13 +71,21 @@ const KEYS = { b: "bold", i: "italic", k: "link" };
 
 export function tools(form) {
   const letter = form.elements.letter;
-  const use = (name) => (form.elements.format.value === "html" ? HTML : MARKDOWN)[name]?.(letter);
+  const use = (name, ...more) => (form.elements.format.value === "html" ? HTML : MARKDOWN)[name]?.(letter, ...more);
   for (const button of form.querySelectorAll("[data-tool]")) {
     button.addEventListener("click", () => use(button.dataset.tool));
   }
   for (const button of form.querySelectorAll("[data-merge]")) {
     button.addEventListener("click", () => insert(letter, button.dataset.merge));
   }
+  letter.addEventListener("paste", (event) => {
+    const address = event.clipboardData.getData("text/plain").trim();
+    const words = letter.value.slice(letter.selectionStart, letter.selectionEnd).trim();
+    // An address over an address, or over a link, replaces it.
+    if (!words || !ADDRESS.test(address) || ADDRESS.test(words) || /\]\(|<a\b/i.test(words)) return;
+    event.preventDefault();
+    use("link", address);
+  });
   letter.addEventListener("keydown", (event) => {
     const tool = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && KEYS[event.key];
     if (!tool) return;

@@ -487,3 +487,26 @@ def test_tags_are_saved_and_counted_while_the_author_chooses(writing, draft, rea
     check(writing)
     publish_to(writing, 7)
     assert Edition.objects.get().with_tags == [[tag.pk, "Birds"]]
+
+
+def test_a_link_on_a_link_does_not_nest(writing):
+    select = "(field, [from, to]) => { field.focus(); field.setSelectionRange(from, to); }"
+    paste = """(field, text) => {
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text/plain", text);
+        field.dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
+    }"""
+    letter(writing).fill("Nine swifts")
+    letter(writing).evaluate(select, [5, 11])
+    letter(writing).evaluate(paste, "https://e.org/a")
+    expect(letter(writing)).to_have_value("Nine [swifts](https://e.org/a)")
+    letter(writing).evaluate(select, [5, 30])
+    letter(writing).press("Control+k")
+    expect(letter(writing)).to_have_value("Nine [swifts](https://e.org/a)")
+
+    letter(writing).press("Control+z")
+    expect(letter(writing)).to_have_value("Nine swifts")
+    letter(writing).fill("https://e.org/a")
+    letter(writing).press("Control+a")
+    letter(writing).press("Control+k")
+    expect(letter(writing)).to_have_value("[link text](https://e.org/a)")
