@@ -28,12 +28,12 @@ function link(field, write, address = "https://") {
   else around(field, ...write(address), textOf("link"));
 }
 
-function atLines(field, change) {
+function atLines(field, change, before = "", after = "") {
   const { selectionStart, selectionEnd, value } = field;
   const from = value.lastIndexOf("\n", selectionStart - 1) + 1;
   const end = value.indexOf("\n", selectionEnd);
   const to = end < 0 ? value.length : end;
-  insert(field, value.slice(from, to).split("\n").map(change).join("\n"), from, to);
+  insert(field, before + value.slice(from, to).split("\n").map(change).join("\n") + after, from, to);
 }
 
 function block(field, text) {
@@ -50,6 +50,10 @@ const MARKDOWN = {
   italic: (field) => around(field, "*", "*", textOf("italic")),
   link: (field, address) => link(field, (to) => ["[", `](${to})`], address),
   quote: (field) => atLines(field, (line) => `> ${line}`),
+  bullets: (field) => atLines(field, (line) => `- ${line}`),
+  numbers: (field) => atLines(field, (line, at) => `${at + 1}. ${line}`),
+  divider: (field) => block(field, "---"),
+  button: (field) => around(field, "[", "](https://){.button}", textOf("button")),
   table: (field) => {
     const [day, seen, first, second] = sampleTable();
     block(field, `| ${day} | ${seen} |\n| --- | ---: |\n| ${first} | 14 |\n| ${second} | 9 |`);
@@ -61,6 +65,10 @@ const HTML = {
   italic: (field) => around(field, "<em>", "</em>", textOf("italic")),
   link: (field, address) => link(field, (to) => [`<a href="${to.replaceAll('"', "%22")}">`, "</a>"], address),
   quote: (field) => around(field, "<blockquote>", "</blockquote>", textOf("quote")),
+  bullets: (field) => atLines(field, (line) => `<li>${line}</li>`, "<ul>\n", "\n</ul>"),
+  numbers: (field) => atLines(field, (line) => `<li>${line}</li>`, "<ol>\n", "\n</ol>"),
+  divider: (field) => block(field, "<hr>"),
+  button: (field) => around(field, '<p class="button"><a href="https://">', "</a></p>", textOf("button")),
   table: (field) => {
     const [day, seen, first] = sampleTable();
     const head = `<tr><th>${day}</th><th>${seen}</th></tr>`;

@@ -510,3 +510,22 @@ def test_a_link_on_a_link_does_not_nest(writing):
     letter(writing).press("Control+a")
     letter(writing).press("Control+k")
     expect(letter(writing)).to_have_value("[link text](https://e.org/a)")
+
+
+def test_buttons_write_lists_a_divider_and_a_button(writing):
+    def press(name):
+        letter(writing).press("Control+a")
+        writing.get_by_role("button", name=name, exact=True).click()
+
+    letter(writing).fill("One\nTwo")
+    press("Bulleted list")
+    expect(letter(writing)).to_have_value("- One\n- Two")
+    letter(writing).fill("One\nTwo")
+    press("Numbered list")
+    expect(letter(writing)).to_have_value("1. One\n2. Two")
+    press("Divider")
+    expect(letter(writing)).to_have_value("---\n\n")
+    letter(writing).fill("Get the book")
+    press("Button")
+    expect(letter(writing)).to_have_value("[Get the book](https://){.button}")
+    assert faults_found_by_axe(writing) == []
