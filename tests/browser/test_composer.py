@@ -528,4 +528,6 @@ def test_buttons_write_lists_a_divider_and_a_button(writing):
     letter(writing).fill("Get the book")
     press("Button")
     expect(letter(writing)).to_have_value("[Get the book](https://){.button}")
+    writing.get_by_text("Keyboard shortcuts").click()
+    expect(writing.get_by_text("K for a link")).to_be_visible()
     assert faults_found_by_axe(writing) == []
