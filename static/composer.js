@@ -1,6 +1,7 @@
 // Connects the parts of the composer. The server refuses a save that would replace a newer one.
 import { Device } from "./composer/device.js";
 import { Images } from "./composer/images.js";
+import { pasteAsMarkdown } from "./composer/paste.js";
 import { Preview } from "./composer/preview.js";
 import { csrfToken, post, refusalSentence } from "./composer/request.js";
 import { Saving } from "./composer/saving.js";
@@ -196,6 +197,7 @@ addEventListener("beforeunload", (event) => {
 addEventListener("pageshow", () => (leaving = false));
 
 tools(form);
+pasteAsMarkdown(form);
 testLetter(form, saving);
 new Images(form, (sentence) => showNote("refused", { sentence }));
 if (saving.isDirty) {

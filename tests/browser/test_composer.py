@@ -531,3 +531,73 @@ def test_buttons_write_lists_a_divider_and_a_button(writing):
     writing.get_by_text("Keyboard shortcuts").click()
     expect(writing.get_by_text("K for a link")).to_be_visible()
     assert faults_found_by_axe(writing) == []
+
+
+GOOGLE_DOCS = (
+    '<meta charset="utf-8"><b style="font-weight:normal;" id="docs-internal-guid-1"><h2 dir="ltr">'
+    '<span style="font-size:16pt;font-weight:400;">The lane</span></h2><p dir="ltr"><span '
+    'style="font-weight:400">They </span><span style="font-weight:700">left</span><span '
+    'style="font-style:italic"> quietly</span><span>, see </span><a href="https://www.google.com/'
+    'url?q=https://e.org/a%3Fb&amp;sa=D"><span>this</span></a>.</p><ul><li><p><span>one</span></p>'
+    "</li></ul></b><br>"
+)
+WORD = (
+    "<html><head><style>p {color: red}</style></head><body><!--StartFragment--><p class=MsoNormal>"
+    "<b>Swifts</b> <a name=x>stay</a><o:p></o:p></p><p class=MsoListParagraph style='mso-list:l0 "
+    "level1 lfo1'><span style='mso-list:Ignore'>·<span>&nbsp; </span></span>one</p><p "
+    "style='mso-list:l0 level2 lfo1'><span style='mso-list:Ignore'>o</span>two</p>"
+    "<p style='mso-list:l0 level1 lfo1'><span style='mso-list:Ignore'>·</span>three</p>"
+    "<table><tr><td><p>Day</p></td><td>Seen</td></tr><tr><td>Mon</td><td>4</td></tr></table></body>"
+)
+WEB_PAGE = (
+    '<h3>A page</h3><script>x</script><p>a <em>b</em> <del>c</del> {{ city_name }} <img src="https:'
+    '//spy.example/p.gif"></p><iframe src="https://www.youtube.com/embed/abc"></iframe>'
+    '<p><a href="javascript:alert(1)">bad</a></p>'
+)
+PASTES = [
+    (
+        GOOGLE_DOCS,
+        "## The lane\n\nThey **left** *quietly*, see [this](https://e.org/a?b).\n\n-   one",
+    ),
+    (
+        WORD,
+        (
+            "**Swifts** stay\n\n-   one\n    -   two\n-   three\n\n"
+            "| Day | Seen |\n| --- | --- |\n| Mon | 4 |"
+        ),
+    ),
+    (
+        WEB_PAGE,
+        (
+            "### A page\n\na *b* ~~c~~ {{ city_name }}\n\n"
+            "[Watch the video](https://www.youtube.com/embed/abc)\n\nbad"
+        ),
+    ),
+    ("<div><span style='color:red'>*plain*</span></div>", "plain text"),
+]
+
+
+def paste(page: Page, html: str, text: str = "plain text") -> None:
+    page.get_by_label("Letter, in").evaluate(
+        """(field, [html, text]) => {
+          const data = new DataTransfer();
+          data.setData("text/html", html);
+          data.setData("text/plain", text);
+          const all = { clipboardData: data, bubbles: true, cancelable: true };
+          if (field.dispatchEvent(new ClipboardEvent("paste", all))) {
+            document.execCommand("insertText", false, text);
+          }
+        }""",
+        [html, text],
+    )
+
+
+@pytest.mark.parametrize(("html", "markdown"), PASTES, ids=["docs", "word", "web", "plain"])
+def test_pasted_rich_text_becomes_markdown(composer, html, markdown):
+    letter = composer.get_by_label("Letter, in")
+    letter.fill("")
+    letter.focus()
+    paste(composer, html)
+    expect(letter).to_have_value(markdown)
+    composer.keyboard.press("Control+z")
+    expect(letter).to_have_value("")
