@@ -27,7 +27,7 @@ _DECLARATION = re.compile(r"(?<![^\s{};:])([^\s{};:]++)\s*+:[^{};]*+")
 # In normalised HTML. Outlook ignores the padding of a link, but not that of a cell.
 _BUTTON = re.compile(
     r"""<p class="button">\s*+<a\b((?:[^>"']|"[^"]*+"|'[^']*+')*+>"""
-    r"""(?:[^<]|<(?!/?(?:p|a)\b))*+</a>)\s*+</p>"""
+    r"""[^<]*(?:<(?!/?(?:p|a)\b)[^<]*)*</a>)\s*+</p>"""
 )
 _BUTTON_CELL = (
     '<table class="button" role="presentation" cellpadding="0" cellspacing="0" border="0">'

@@ -9,7 +9,7 @@ FULL_WIDTH = 600
 # The column without its padding.
 COLUMN_WIDTH = 536
 _REST = r"""(?:[^<>"']|"[^"]*+"|'[^']*+')*+"""
-_TITLE = re.compile(rf"\s*+<h1\b{_REST}>(?:[^<]|<(?!/?h1\b))*+</h1\s*+>", re.IGNORECASE)
+_TITLE = re.compile(rf"\s*+<h1\b{_REST}>[^<]*(?:<(?!/?h1\b)[^<]*)*</h1\s*+>", re.IGNORECASE)
 _IMAGE = re.compile(rf"<img\b{_REST}>", re.IGNORECASE)
 _SIDE = re.compile(
     r"""(\s(?:width|height)\s*+=\s*+)["']?(\d{1,5}+)["']?(?=[\s/>])""", re.IGNORECASE
