@@ -18,6 +18,7 @@ from publishing.progress.progress_view import progress, progress_json
 from publishing.publish.confirm_view import publish_one
 from publishing.publish.html_form_view import publishing_form
 from publishing.publish.welcome_view import welcome_page
+from publishing.publish.when_view import describe_time
 from publishing.receipts.receipt_view import check_receipt, receipt, receipt_json
 from publishing.rehearsal.rehearsal_view import rehearsal_page
 from publishing.settings.look_view import look_page, look_preview
@@ -31,6 +32,7 @@ urlpatterns = [
     path("write/", write, name="write"),
     path("write/preview/", next_version_preview, name="next_version_preview"),
     path("audience/", count_audience, name="audience"),
+    path("when/", describe_time, name="when"),
     path("drafts/", begin, name="drafts"),
     path("drafts/<uuid:draft>/", edit, name="draft"),
     path("drafts/<uuid:draft>/delete/", delete, name="draft_delete"),

@@ -27,8 +27,8 @@ function explain(why) {
   if (unreached && !unreached.textContent) setText(unreached, unreached.dataset[why].replace("{time}", now()));
 }
 
-function retry() {
-  explain("noAnswer");
+function retry({ detail }) {
+  explain(detail.xhr.status === 401 ? "signedOut" : "noAnswer");
   setTimeout(look, Math.min(LONGEST_S, 2 * 2 ** failures++) * 1000);
 }
 
@@ -60,12 +60,7 @@ function tick() {
 page.addEventListener("htmx:configRequest", ({ detail }) => {
   if (document.hidden) detail.parameters.hidden = "1";
 });
-page.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  failures = 0;
-  if (new URL(detail.xhr.responseURL).pathname === location.pathname) return;
-  detail.shouldSwap = false;
-  explain("signedOut");
-});
+page.addEventListener("htmx:beforeSwap", () => (failures = 0));
 page.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   focused = document.activeElement;
   if (!["list", "history"].includes(detail.target.id) || !isUsed(detail.target)) return;

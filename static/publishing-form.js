@@ -67,4 +67,3 @@ for (const form of document.querySelectorAll("form[data-once]")) {
     button.removeAttribute("aria-disabled");
   });
 }
-document.getElementById("errors")?.focus();

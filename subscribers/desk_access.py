@@ -46,6 +46,9 @@ class Guard:
         @wraps(view)
         def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> R | HttpResponse:
             if not request.user.is_authenticated:
+                # The page stays as it is. Its next link leads to the sign-in.
+                if "HX-Request" in request.headers:
+                    return HttpResponse(status=401)
                 return redirect_to_login(request.get_full_path(), resolve_url(settings.LOGIN_URL))
             if self._permissions and not any(map(request.user.has_perm, self._permissions)):
                 raise PermissionDenied(str(self._refusal))

@@ -32,7 +32,6 @@ from publishing.editions.versions import versions_of
 from publishing.flash_messages import UNTIL_LEFT
 from publishing.permissions import PUBLISH
 from publishing.preflight.preflight_view import schedule_hint
-from publishing.scheduling.local_time import fold_choice
 from publishing.scheduling.schedule_form import RescheduleForm
 from subscribers.links.see_other import see_other
 
@@ -126,9 +125,7 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
         messages.warning(request, refusal_sentence(refusal, status))
         return see_other(back)
     if request.method != "POST":
-        form = fields(
-            initial={"at": moment.local, "zone": moment.zone, "which": fold_choice(moment)}
-        )
+        form = fields(shown=moment)
     return desk_page(
         request,
         "publishing/reschedule.html",

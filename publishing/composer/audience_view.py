@@ -1,7 +1,7 @@
 """The number of readers of a choice, while an author makes it."""
 
-from django.http import HttpRequest, JsonResponse
-from django.template.loader import render_to_string
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from delivery.models import Newsletter
@@ -15,8 +15,8 @@ from subscribers.confirmed_readers import confirmed
 
 @may_write
 @require_safe
-def count_audience(request: HttpRequest) -> JsonResponse:
-    """Count the readers that the fields of a form choose now; a script shows it."""
+def count_audience(request: HttpRequest) -> HttpResponse:
+    """Count the readers that the fields of a form choose now, as a part of the page."""
     fields = parse_draft_fields(words_of(request.GET))
     tags = choice_of(fields.with_tags, fields.without_tags)
     try:
@@ -35,5 +35,6 @@ def count_audience(request: HttpRequest) -> JsonResponse:
         "readers": readers,
         "sender": Newsletter.objects.get_current().sender,
     }
-    html = render_to_string("publishing/readers_now.html", context, request)
-    return JsonResponse({"html": html}, headers={"Cache-Control": "no-store"})
+    page = render(request, "publishing/readers_now.html", context)
+    page["Cache-Control"] = "no-store"
+    return page

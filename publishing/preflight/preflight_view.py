@@ -5,9 +5,8 @@ import uuid
 from typing import Any
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import floatformat
-from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -31,7 +30,6 @@ from publishing.preflight.finding_sentences import Clock, describe, merge_field_
 from publishing.preflight.parse_letter import ParsedLetter
 from publishing.rehearsal.rehearse import current_rehearsal
 from publishing.scheduling.schedule_form import ScheduleForm
-from publishing.script_request import wants_json
 from subscribers.links.see_other import see_other
 from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
 
@@ -60,23 +58,13 @@ def check_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
 @may_write
 @require_POST
 def run_external_checks(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """Check the sender's domain and the links now; a script gets the findings as HTML."""
+    """Check the sender's domain and the links now, and show the sheet again."""
     found = get_draft_or_404(draft)
     if found.edition is not None:
         return see_other(progress_url(found.edition))
     html = build_content(found.fields).html
     check_letter(*external_targets(ParsedLetter(html)))
-    if not wants_json(request):
-        return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
-    checked = check(found, user_id_of(request))
-    context = findings_context(request, checked)
-    return JsonResponse(
-        {
-            "sentence": context["summary"],
-            "html": render_to_string("publishing/findings.html", context, request),
-        },
-        headers={"Cache-Control": "no-store"},
-    )
+    return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
 
 
 def check_page(

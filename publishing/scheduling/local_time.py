@@ -80,13 +80,21 @@ def scheduled_time_of(edition: Edition) -> ScheduledTime | None:
     return ScheduledTime(edition.scheduled_for, edition.scheduled_local, edition.scheduled_zone)
 
 
+def choices_of(moment: ScheduledTime) -> tuple[ScheduledTime, ...]:
+    """Return both times if the local time occurs twice, otherwise nothing."""
+    local, zone = moment.local, moment.zone
+    first, second = _both(datetime.fromisoformat(local), ZoneInfo(zone))
+    if first == second:
+        return ()
+    return ScheduledTime(first, local, zone), ScheduledTime(second, local, zone)
+
+
 def fold_choice(moment: ScheduledTime) -> Which:
     """Return `first` or `second` if the local time occurs twice, otherwise empty."""
-    there = ZoneInfo(moment.zone)
-    first, second = _both(datetime.fromisoformat(moment.local), there)
-    if first == second:
+    choices = choices_of(moment)
+    if not choices:
         return ""
-    return "first" if moment.utc == first else "second"
+    return "first" if moment == choices[0] else "second"
 
 
 def _parse_zone(name: str) -> ZoneInfo:

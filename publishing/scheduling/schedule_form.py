@@ -8,15 +8,21 @@ from django.utils.translation import gettext_lazy as _
 
 from delivery.models import Newsletter
 from delivery.rules.scheduled_time import ScheduledTime
-from publishing.scheduling.local_time import InvalidTimeError, parse_scheduled_time, zones
+from publishing.scheduling.local_time import (
+    InvalidTimeError,
+    choices_of,
+    fold_choice,
+    parse_scheduled_time,
+    zones,
+)
 
 TIME_AND_NOW = _("You entered a time but chose “Now”. Choose “Schedule”, or clear the time.")
 
 
 class RescheduleForm(forms.Form):
-    """A local time. Sets `moment`, or `choices` if it occurs twice.
+    """A local time. Sets `moment` if it is valid, and `choices` if it occurs twice.
 
-    With `now=None`, past times are valid.
+    With `now=None`, past times are valid. `shown` is the time of an unposted form.
     """
 
     at = forms.CharField(
@@ -32,16 +38,23 @@ class RescheduleForm(forms.Form):
     moment: ScheduledTime | None = None
     choices: tuple[ScheduledTime, ...] = ()
 
-    def __init__(self, *args: Any, now: datetime | None, **kwargs: Any) -> None:
+    def __init__(
+        self, data: Any = None, *, now: datetime | None, shown: ScheduledTime | None = None
+    ) -> None:
         own_zone = Newsletter.objects.get_current().time_zone
-        kwargs["initial"] = {"zone": own_zone, **(kwargs.get("initial") or {})}
-        super().__init__(*args, **kwargs)
+        initial = {"zone": own_zone}
+        if shown:
+            initial = {"at": shown.local, "zone": shown.zone, "which": fold_choice(shown)}
+            self.choices = choices_of(shown)
+        super().__init__(data, initial=initial)
         self.now = now
+        self.moment = shown
         chosen = str(self["zone"].value() or "")
         self.fields["zone"].widget.choices = zones(own_zone, chosen)
         for name in ("at", "zone"):
             if self.is_bound and name in self.errors:
                 self.fields[name].widget.attrs |= {
+                    "autofocus": True,
                     "aria-invalid": "true",
                     "aria-describedby": f"when-{name}-error when-said",
                 }
@@ -52,10 +65,19 @@ class RescheduleForm(forms.Form):
             self.moment = parse_scheduled_time(
                 found.get("at", ""), found.get("zone", ""), found.get("which", ""), now=self.now
             )
+            self.choices = choices_of(self.moment)
         except InvalidTimeError as refused:
             self.choices = refused.choices
             self.add_error(refused.field, refused.sentence)
         return found
+
+    @property
+    def sentence(self) -> str:
+        """What the posted time means, or why it is refused; empty without a time."""
+        if not self["at"].value():
+            return ""
+        errors = [str(error) for name in self.errors for error in self.errors[name]]
+        return errors[0] if errors else f"{self.moment.words}." if self.moment else ""
 
 
 class ScheduleForm(RescheduleForm):

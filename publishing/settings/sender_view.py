@@ -4,7 +4,7 @@ from email.utils import parseaddr
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
@@ -22,7 +22,6 @@ from publishing.preflight.finding import Severity
 from publishing.preflight.finding_sentences import describe
 from publishing.preflight.link_address import is_placeholder
 from publishing.preflight.sender import check_domain
-from publishing.script_request import wants_json
 from publishing.settings.sender_candidate import (
     Candidate,
     CandidateState,
@@ -35,9 +34,9 @@ from publishing.settings.sender_form import FIELDS, SenderForm
 from publishing.test_letters.test_letter_view import key_of_test
 from publishing.test_letters.test_letters import (
     TooManyTestsError,
-    is_settled,
     last_test_address,
     letter_sentence,
+    next_poll_s,
 )
 from subscribers.links.see_other import see_other
 
@@ -53,20 +52,13 @@ _LOOKS = {
 @may_change_newsletter
 @require_http_methods(["GET", "HEAD", "POST"])
 def sender_page(request: HttpRequest) -> HttpResponse:
-    """Show the sender, or its test letter's state as JSON; for POST send one."""
+    """Show the sender and the state of its test letter; for POST send one."""
     if request.method == "POST":
         try:
             return _try(request)
         except TooManyTestsError as error:
             return _again(request, str(error), status=429)
     candidate = load_candidate()
-    if candidate and wants_json(request):
-        zone = Newsletter.objects.get_current().zone
-        sentence = letter_sentence(candidate.letter, zone)
-        return JsonResponse(
-            {"sentence": sentence, "settled": is_settled(candidate.letter)},
-            headers={"Cache-Control": "no-store"},
-        )
     is_open = candidate and _state(candidate) != CandidateState.IN_USE
     shown = candidate.mailbox if candidate and is_open else Newsletter.objects.get_current().sender
     name, address = parseaddr(shown)
@@ -166,6 +158,7 @@ def _page(
         "candidate": candidate,
         "state": state_of(candidate, newsletter) if candidate else "",
         "sentence": letter_sentence(candidate.letter, newsletter.zone) if candidate else "",
+        "poll_s": next_poll_s(candidate.letter, now) if candidate else 0,
         "domain": domain,
         "is_placeholder": is_placeholder(domain),
         "records": [

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from delivery.interface import load_test_letter
+from delivery.interface import database_time, load_test_letter
 from delivery.mail.test_letter import mark_subject
 from delivery.models import Newsletter
 from idempotency.key import FIELD, HEADER, InvalidKey, fresh_key, read_key
@@ -33,6 +33,7 @@ from publishing.test_letters.test_letters import (
     TooManyTestsError,
     is_settled,
     letter_sentence,
+    next_poll_s,
     send_test,
     tone_of,
 )
@@ -135,6 +136,7 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
             "subject": mark_subject(plain_title(letter.batch.edition)),
             "sentence": sentence,
             "is_settled": is_settled(letter),
+            "poll_s": next_poll_s(letter, database_time()),
             "tone": tone_of(letter),
             "draft": _draft_named(request),
             "again": request.get_full_path(),

@@ -30,6 +30,8 @@ from publishing.content.edition_content import Content
 from publishing.permissions import TAKE_READERS_AWAY, may
 from subscribers.models import Subscriber
 
+LONGEST_POLL_S = 15.0
+
 
 class TooManyTestsError(Exception):
     """The author has reached the limit of test letters in an hour."""
@@ -101,6 +103,12 @@ def last_test_address(author: AbstractBaseUser | AnonymousUser) -> str:
 def is_settled(letter: Delivery) -> bool:
     """Return whether the outcome is final."""
     return letter.outcome not in {Outcome.WAITING, Outcome.UNKNOWN}
+
+
+def next_poll_s(letter: Delivery, now: datetime) -> float:
+    """Return seconds until an open page polls again: a fifth of the letter's age."""
+    age_s = (now - letter.batch.edition.published_at).total_seconds()
+    return round(min(LONGEST_POLL_S, max(1.0, age_s / 5)), 1)
 
 
 def tone_of(letter: Delivery) -> str:

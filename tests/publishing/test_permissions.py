@@ -42,7 +42,7 @@ OPEN_TO = {
     ),
     **_each(
         "desk",
-        "write audience drafts draft draft_delete draft_to_markdown draft_preview preview "
+        "write audience when drafts draft draft_delete draft_to_markdown draft_preview preview "
         "next_version_preview images check looks test test_letter",
         WRITING,
     ),
