@@ -25,6 +25,8 @@ DESK_LANGUAGES = ("de",)
 _FIXED = datetime(2026, 11, 28, tzinfo=UTC)
 _PLACEHOLDER = re.compile(r"\{\{ ?\w+ ?\}\}|%\(\w+\)s|\{\w*\}")
 _TAG = re.compile(r"<[^<>]+>")
+# French has spaces here, at which a line must not break.
+_BREAKABLE = re.compile("« | [:;?!»]")
 
 
 def po_path(code: str) -> Path:
@@ -119,6 +121,8 @@ def entry_faults(entry: Entry, catalogue: Catalog) -> Iterator[str]:
             yield "other placeholders or tags"
         if '"' in _TAG.sub("", form) and not any('"' in source for source in sources):
             yield "straight quotation marks"
+        if catalogue.locale_identifier == "fr" and _BREAKABLE.search(form):
+            yield "a space that breaks"
         if form.strip() != form and sources[0].strip() == sources[0]:
             yield "spaces around it"
 

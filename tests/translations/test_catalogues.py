@@ -46,6 +46,14 @@ def test_fault_of_a_translation_is_named(source: str, translation: str, fault: s
     assert found[0].startswith(fault)
 
 
+def test_french_spaces_do_not_break() -> None:
+    found = [
+        list(entry_faults(Entry("Why?", "Quoi" + s + "?"), Catalog(locale="fr"))) for s in " \u202f"
+    ]
+
+    assert found == [["a space that breaks"], []]
+
+
 def test_a_plural_may_say_one_in_words() -> None:
     entry = Entry(("{n} day", "{n} days"), ("ein Tag", "{n} Tage"))
 
