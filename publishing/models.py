@@ -1,4 +1,4 @@
-"""The tables of the desk: issues, drafts, receipts, images, external checks."""
+"""The tables of the desk: issues, drafts, snippets, receipts, images, checks."""
 
 import uuid
 from dataclasses import fields
@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Length, Now
+from django.db.models.functions import Length, Lower, Now
 from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
@@ -18,6 +18,7 @@ from publishing.content.edition_content import LONGEST_TITLE
 
 LARGEST_IMAGE = 2 * 1024 * 1024
 LONGEST_MOVED_KEY = 120
+LONGEST_SNIPPET_NAME = 60
 models.BinaryField.register_lookup(Length)
 
 
@@ -237,6 +238,25 @@ class UploadAttempts(models.Model):
 
     def __str__(self) -> str:
         return f"{self.tries} since {self.since}"
+
+
+class Snippet(models.Model):
+    """A text of the author, such as a signature, which the composer inserts."""
+
+    id = models.AutoField(primary_key=True)
+    name = models.CharField(max_length=LONGEST_SNIPPET_NAME)
+    text = models.TextField()  # Markdown
+
+    class Meta:
+        db_table = "snippet"
+        default_permissions = ()
+        constraints = [
+            models.UniqueConstraint(Lower("name"), name="one_snippet_per_name"),
+            models.CheckConstraint(name="a_snippet_has_a_name", condition=~Q(name="")),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ExternalCheck(models.Model):

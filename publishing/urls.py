@@ -24,6 +24,12 @@ from publishing.rehearsal.rehearsal_view import rehearsal_page
 from publishing.settings.look_view import look_page, look_preview
 from publishing.settings.newsletter_view import newsletter_page
 from publishing.settings.sender_view import check_sender_domain, sender_page, use_sender
+from publishing.snippets.snippets_view import (
+    add_snippet,
+    edit_snippet,
+    list_snippets,
+    remove_snippet,
+)
 from publishing.test_letters.test_letter_view import send_test_letter, test_letter_page
 
 app_name = "desk"
@@ -54,6 +60,10 @@ urlpatterns = [
     path("move/issues/", move_page, name="move_issues"),
     path("download/", export_page, name="export"),
     path("download/<int:export_id>/", download_export, name="download_export"),
+    path("snippets/", list_snippets, name="snippets"),
+    path("snippets/add/", add_snippet, name="add_snippet"),
+    path("snippets/<int:snippet>/", edit_snippet, name="edit_snippet"),
+    path("snippets/<int:snippet>/delete/", remove_snippet, name="delete_snippet"),
     path("settings/look/", look_page, name="look"),
     path("settings/look/preview/", look_preview, name="look_preview"),
     path("settings/newsletter/", newsletter_page, name="newsletter_settings"),

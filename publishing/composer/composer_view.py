@@ -50,6 +50,7 @@ from publishing.models import Draft, Issue
 from publishing.permissions import PUBLISH
 from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
+from publishing.snippets.snippets import markup_by_name
 from publishing.test_letters.test_letters import last_test_address
 from subscribers.confirmed_readers import confirmed
 from subscribers.fields.reader_fields import load_fields
@@ -210,6 +211,7 @@ def composer_page(
             "choices": audience_choices(plan),
             "sender": Newsletter.objects.get_current().sender,
             "merge_fields": _offered_fields(),
+            "snippets": markup_by_name(fields.format),
             "previews": PREVIEWS,
             "preview": preview,
             "shown": shown if shown in PREVIEWS else DEFAULT_PREVIEW,

@@ -18,7 +18,7 @@ from delivery.models import Edition, Newsletter
 from publishing.editions.status import load_status
 from publishing.editions.versions import public_editions
 from publishing.images.images import EXTENSIONS
-from publishing.models import Draft, Issue, MovedIssue, UploadedImage
+from publishing.models import Draft, Issue, MovedIssue, Snippet, UploadedImage
 from publishing.progress.edition_progress import counts_of
 from publishing.progress.outcomes_csv import copies_csv
 from publishing.progress.reader_outcomes import ALL, CopiesDroppedError, every_copy
@@ -78,6 +78,7 @@ def export_files() -> Iterator[ExportFile]:
     fields = ReaderFieldDefinition.objects.order_by("position")
     yield _json("fields.json", [model_to_dict(one) for one in fields])
     yield _json("tags.json", [model_to_dict(tag) for tag in Tag.objects.order_by("id")])
+    yield _json("snippets.json", [model_to_dict(one) for one in Snippet.objects.order_by("id")])
     yield _json("newsletter.json", model_to_dict(Newsletter.objects.get_current()))
     keys = dict(MovedIssue.objects.values_list("issue_id", "key"))
     for issue in Issue.objects.order_by("created_at", "id").iterator(CHUNK):
@@ -97,10 +98,10 @@ def _readme() -> str:
     return _(
         "This archive has everything that Homing knows about your newsletter: readers with their "
         "tags, fields and states, the history of consent, suppressed addresses, issues with their "
-        "letters and deliveries, drafts and images.\n\nTimes are in UTC. In CSV files, a cell "
-        "that starts like a formula has an apostrophe before it. homing.json is written last and "
-        "has the number of rows of each file, so an archive without it is incomplete.\n\nAnother "
-        "Homing reads this archive on its page “Move from another service”.\n"
+        "letters and deliveries, drafts, snippets and images.\n\nTimes are in UTC. In CSV files, a "
+        "cell that starts like a formula has an apostrophe before it. homing.json is written last "
+        "and has the number of rows of each file, so an archive without it is incomplete.\n\n"
+        "Another Homing reads this archive on its page “Move from another service”.\n"
     )
 
 

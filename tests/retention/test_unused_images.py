@@ -12,7 +12,7 @@ from PIL import Image
 from delivery.models import Edition
 from newsletter_site.retention import count_prunable, prune
 from publishing.images.images import address_of, in_html, in_markdown, store_image
-from publishing.models import Draft, UploadedImage
+from publishing.models import Draft, Snippet, UploadedImage
 from tests.delivery.edition_factory import Newsroom
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -80,6 +80,9 @@ SHOWN_IN: dict[str, Callable[[Newsroom, UploadedImage], object]] = {
         text=address_of(picture).upper(), created_by=newsroom.author
     ),
     "an edition": lambda newsroom, picture: newsroom.publish(1, html=in_html(picture, "Swifts")),
+    "a snippet": lambda _newsroom, picture: Snippet.objects.create(
+        name="Logo", text=in_markdown(picture, "Swifts")
+    ),
     "one that was called back": lambda newsroom, picture: Edition.objects.filter(
         pk=newsroom.publish(1, html=in_html(picture, "Swifts")).pk
     ).update(control="cancelled"),

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from delivery.models import Edition
 from publishing.exporting import run
-from publishing.models import Export, ExportPiece
+from publishing.models import Export, ExportPiece, Snippet
 from subscribers.models import ReaderFieldDefinition, Subscriber, Tag
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
@@ -47,6 +47,7 @@ def test_the_archive_has_readers_issues_and_deliveries(edition: Edition, tmp_pat
     ReaderFieldDefinition.objects.create(key="city", label="City", position=1)
     tag = Tag.objects.create(name="Birds; and fish")
     Subscriber.objects.filter(name="Ada").update(fields={"city": "=Łódź"}, tags=[tag.pk])
+    Snippet.objects.create(name="Signature", text="Edith")
     SuppressionFactory(address_key="gone@example.org")
     SuppressionFactory(address_key="back@example.org", lifted_at=timezone.now())
     with export_with_command(tmp_path) as archive:
@@ -61,6 +62,7 @@ def test_the_archive_has_readers_issues_and_deliveries(edition: Edition, tmp_pat
         assert [row["email"] for row in rows_of(archive, "suppressions.csv")] == [
             "gone@example.org"
         ]
+        assert json.loads(archive.read("snippets.json"))[0]["text"] == "Edith"
         folder = f"issues/{edition.issue.slug}/version-1"
         assert len(rows_of(archive, f"{folder}/deliveries.csv")) == 3
         assert json.loads(archive.read(f"{folder}/issue.json"))["counts"]["waiting"] == 3

@@ -1,0 +1,101 @@
+"""The pages of the snippets: the list, the form, and the question before deletion."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_safe
+
+from delivery.humanise import digits
+from publishing.desk_access import desk_page, may_write, user_id_of
+from publishing.models import Snippet
+from publishing.snippets.snippet_form import SnippetForm
+from publishing.snippets.snippets import (
+    MOST_SNIPPETS,
+    NAME_TAKEN,
+    can_add_snippet,
+    delete_snippet,
+    load_snippets,
+    save_snippet,
+)
+from subscribers.links.see_other import see_other
+
+LIST = "desk:snippets"
+
+
+@may_write
+@require_safe
+def list_snippets(request: HttpRequest) -> HttpResponse:
+    """List the snippets."""
+    context = {"snippets": load_snippets(), "limit": "" if can_add_snippet() else _limit_sentence()}
+    return desk_page(request, "publishing/snippets/snippets.html", context)
+
+
+@may_write
+@require_http_methods(["GET", "HEAD", "POST"])
+def add_snippet(request: HttpRequest) -> HttpResponse:
+    """Show an empty form; add the snippet for POST."""
+    return _edit(request, Snippet(), _("Add a snippet"))
+
+
+@may_write
+@require_http_methods(["GET", "HEAD", "POST"])
+def edit_snippet(request: HttpRequest, snippet: int) -> HttpResponse:
+    """Show the form of a snippet; save it for POST."""
+    found = _snippet_or_404(snippet)
+    delete = reverse("desk:delete_snippet", args=[snippet])
+    return _edit(request, found, found.name, delete=delete)
+
+
+@may_write
+@require_http_methods(["GET", "HEAD", "POST"])
+def remove_snippet(request: HttpRequest, snippet: int) -> HttpResponse:
+    """Ask before a snippet is deleted; delete it for POST."""
+    if request.method == "POST":
+        if delete_snippet(snippet, user_id_of(request)):
+            messages.success(request, _("The snippet is deleted."))
+        return see_other(reverse(LIST))
+    found = _snippet_or_404(snippet)
+    heading = _("Delete the snippet “{name}”?").format(name=found.name)
+    question = _("Drafts and letters that have its text keep it.")
+    return _page(request, "delete.html", {"heading": heading, "question": question})
+
+
+def _edit(request: HttpRequest, snippet: Snippet, heading: str, **context: str) -> HttpResponse:
+    form = SnippetForm(request.POST if request.method == "POST" else None, snippet)
+    if form.is_bound and form.is_valid():
+        snippet.name, snippet.text = form.cleaned_data["name"], form.cleaned_data["text"]
+        refusal = save_snippet(snippet, user_id_of(request))
+        if not refusal:
+            messages.success(request, _("Saved."))
+            return see_other(reverse(LIST))
+        if refusal == NAME_TAKEN:
+            sentence = _("There is a snippet “{name}” already. Choose another name.")
+            form.add_error("name", sentence.format(name=snippet.name))
+        else:
+            form.add_error(None, _limit_sentence())
+    return _page(request, "form.html", {"form": form, "heading": heading, **context})
+
+
+def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+    place = {"back": reverse(LIST), "place": _("Snippets")}
+    return desk_page(request, f"publishing/snippets/{template}", {**place, **context})
+
+
+def _limit_sentence() -> str:
+    sentence = ngettext(
+        "There is {n} snippet, which is the limit. Delete it before you add another.",
+        "There are {n} snippets, which is the limit. Delete one before you add another.",
+        MOST_SNIPPETS,
+    )
+    return sentence.format(n=digits(MOST_SNIPPETS))
+
+
+def _snippet_or_404(number: int) -> Snippet:
+    found = Snippet.objects.filter(pk=number).first()
+    if found is None:
+        raise Http404(_("There is no such snippet. Somebody deleted it."))
+    return found
