@@ -1,5 +1,6 @@
 // Connects the parts of the composer. The server refuses a save that would replace a newer one.
 import { Device } from "./composer/device.js";
+import { findAndReplace } from "./composer/find.js";
 import { Images } from "./composer/images.js";
 import { pasteAsMarkdown } from "./composer/paste.js";
 import { Preview } from "./composer/preview.js";
@@ -8,7 +9,7 @@ import { Saving } from "./composer/saving.js";
 import { testLetter } from "./composer/test-letter.js";
 import { TextPart } from "./composer/text-part.js";
 import { textOf } from "./composer/texts.js";
-import { tools } from "./composer/tools.js";
+import { reveal, tools } from "./composer/tools.js";
 import { put, wordsOf } from "./composer/words.js";
 
 const form = document.getElementById("composer");
@@ -75,23 +76,11 @@ function showHints(place, html) {
   if (place.textContent.trim() !== rendered.content.textContent.trim()) place.replaceChildren(rendered.content);
 }
 
-// Select the text that a hint is about, and scroll the field to it.
+// Show the text that a hint is about.
 function find(button) {
   const field = form.elements[button.closest("[data-hints]").dataset.hints];
   const at = field.value.indexOf(button.dataset.find);
-  if (at < 0) return;
-  field.focus();
-  field.setSelectionRange(at, at + button.dataset.find.length);
-  if (field.type !== "textarea") return;
-  // A hidden copy of the field measures the height of the text before the hint.
-  const above = field.cloneNode();
-  above.removeAttribute("name");
-  above.value = field.value.slice(0, at);
-  const width = `${field.offsetWidth}px`;
-  Object.assign(above.style, { position: "absolute", visibility: "hidden", width, height: "0", minHeight: "0" });
-  field.after(above);
-  field.scrollTop = above.scrollHeight - field.clientHeight / 2;
-  above.remove();
+  if (at >= 0) reveal(field, at, at + button.dataset.find.length);
 }
 
 function showNote(kind, facts) {
@@ -197,6 +186,7 @@ addEventListener("beforeunload", (event) => {
 addEventListener("pageshow", () => (leaving = false));
 
 tools(form);
+findAndReplace(form);
 pasteAsMarkdown(form);
 testLetter(form, saving);
 new Images(form, (sentence) => showNote("refused", { sentence }));
@@ -211,7 +201,7 @@ const left = await device.left();
 if (left && JSON.stringify(left.words) !== JSON.stringify(wordsOf(form))) {
   found.replaceChildren(document.querySelector("template[data-note=found]").content.cloneNode(true));
   const options = { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" };
-  const time = new Intl.DateTimeFormat(document.documentElement.lang, options).format(left.at);
+  const time = new Date(left.at).toLocaleString(document.documentElement.lang, options);
   found.querySelector("[data-since]").textContent = textOf("found_since", { time });
   found.querySelector("[data-beginning]").textContent =
     `${left.words.title || textOf("untitled")}: ${left.words.letter.slice(0, 120)}`;

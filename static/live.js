@@ -13,22 +13,9 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-function now() {
-  const timeZone = page.dataset.zone;
-  try {
-    return new Date().toLocaleTimeString("en-GB", { timeZone });
-  } catch {
-    return new Date().toLocaleTimeString("en-GB"); // a zone that this browser does not know
-  }
-}
-
-function explain(why) {
-  const unreached = document.getElementById("unreached");
-  if (unreached && !unreached.textContent) setText(unreached, unreached.dataset[why].replace("{time}", now()));
-}
-
 function retry({ detail }) {
-  explain(detail.xhr.status === 401 ? "signedOut" : "noAnswer");
+  const unreached = document.getElementById("unreached");
+  if (unreached) setText(unreached, unreached.dataset[detail.xhr.status === 401 ? "signedOut" : "noAnswer"]);
   setTimeout(look, Math.min(LONGEST_S, 2 * 2 ** failures++) * 1000);
 }
 

@@ -17,10 +17,10 @@ for (const form of document.querySelectorAll("form[data-once]")) {
   };
 
   // The author may have typed before this script ran.
-  const delivered = (field) => (field.type === "checkbox" ? field.defaultChecked : field.defaultValue);
-  const isTyped = [...written.map((name) => form.elements[name]), ...boxes]
-    .filter((field) => !(field instanceof RadioNodeList))
-    .some((field) => valueOf(field) !== delivered(field));
+  const delivered = form.cloneNode(true);
+  delivered.reset();
+  const textOf = (one) => new URLSearchParams(new FormData(one)).toString();
+  const isTyped = textOf(form) !== textOf(delivered);
   const kept = !isTyped && history.state?.key && sessionStorage.getItem(PREFIX + history.state.key);
   if (kept) {
     key.value = history.state.key;

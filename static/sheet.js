@@ -1,33 +1,11 @@
 // Opens the confirmation page of an action as a dialog. Without scripts, or if anything fails, the link or form
 // opens that page itself.
-const READ_AGAIN_MS = 1000;
 
-async function read(address) {
+async function open(address, opener) {
   const answer = await fetch(address, { headers: { Accept: "text/html" }, cache: "no-store" });
   const asked = new DOMParser().parseFromString(await answer.text(), "text/html");
   const block = asked.querySelector("main .sheet");
   if (!answer.ok || answer.redirected || !block) throw new Error("no sheet");
-  return block;
-}
-
-// Copies are sent while the dialog is open, so its numbers are refreshed until it is closed. If they cannot be
-// read, the last ones stay with their time. The answer of the action has the exact numbers.
-async function keepTrue(dialog, address) {
-  await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS));
-  if (!dialog.open) return;
-  try {
-    const now = (await read(address)).querySelectorAll("[data-now]");
-    dialog.querySelectorAll("[data-now]").forEach((part, place) => {
-      part.replaceChildren(...document.adoptNode(now[place]).childNodes);
-    });
-  } catch {
-    return;
-  }
-  keepTrue(dialog, address);
-}
-
-async function open(address, opener) {
-  const block = await read(address);
   const dialog = document.createElement("dialog");
   dialog.className = "sheet";
   dialog.append(...document.adoptNode(block).childNodes);
@@ -54,7 +32,7 @@ async function open(address, opener) {
   document.body.append(dialog);
   dialog.showModal();
   heading.focus();
-  if (dialog.querySelector("[data-now]")) keepTrue(dialog, address);
+  htmx.process(dialog); // Some numbers change while the dialog is open.
 }
 
 let opening = false;

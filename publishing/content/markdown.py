@@ -18,9 +18,8 @@ from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_ref
 
 from delivery.mail.merge_fields import FieldPlaceholders, FieldTemplate
+from delivery.mail.pictures import COLUMN_WIDTH
 
-# The letter without its padding. Outlook understands only widths in pixels.
-LETTER_WIDTH_PX = 536
 _ADDRESSES = ("href", "src")
 _BUTTON = re.compile(r"\{\.button\}")
 _OF_IMAGE = re.compile(
@@ -51,8 +50,9 @@ def _image_attributes(written: dict[str, str]) -> dict[str, str | int | float]:
     made: dict[str, str | int | float] = {}
     if width := written.get("width", ""):
         number = int(width.rstrip("%px"))
-        pixels = LETTER_WIDTH_PX * number // 100 if width.endswith("%") else number
-        made["width"] = min(max(pixels, 1), LETTER_WIDTH_PX)
+        # Outlook understands only widths in pixels.
+        pixels = COLUMN_WIDTH * number // 100 if width.endswith("%") else number
+        made["width"] = min(max(pixels, 1), COLUMN_WIDTH)
     if align := written.get("align"):
         made["align"] = align
     return made

@@ -3,7 +3,7 @@ import { post } from "./request.js";
 import { textOf } from "./texts.js";
 import { insert } from "./tools.js";
 
-const IN_MARKDOWN = /!\[((?:\\.|[^\]\\])*)\]\(\s*<?([^)\s>]+)>?[^)]*\)/g;
+const IN_MARKDOWN = /!\[((?:\\.|[^\]\\])*)\](\(\s*<?([^)\s>]+)>?[^)]*\))(\{[\w=% ]*\})?/g;
 const IN_HTML = /<img\b[^>]*>/gi;
 const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
@@ -14,24 +14,27 @@ function attribute(tag, name) {
   return document.querySelector("img")?.getAttribute(name) ?? "";
 }
 
-// Find each image in the letter: its place, its URL and its alt text.
+// Find each image in the letter: its place, its URL and what the list can change.
 export function imagesIn(letter, format) {
   if (format !== "html") {
-    return [...letter.matchAll(IN_MARKDOWN)].map((match) => ({
-      at: match.index,
-      source: match[0],
-      address: match[2],
-      alt: match[1].replace(/\\(.)/g, "$1"),
-      with: (alt) => `![${alt.replace(/[[\]\\]/g, "\\$&")}${match[0].slice(2 + match[1].length)}`,
-    }));
+    return [...letter.matchAll(IN_MARKDOWN)].map((match) => {
+      const [source, alt, target, address, braces] = match;
+      const [, width = ""] = /width=([\w%]+)/.exec(braces) ?? [];
+      const [, align = ""] = /align=(\w+)/.exec(braces) ?? [];
+      const written = (one) => {
+        const after = [one.width && `width=${one.width}`, one.align && `align=${one.align}`].filter(Boolean).join(" ");
+        return `![${one.alt.replace(/[[\]\\]/g, "\\$&")}]${target}${after && `{${after}}`}`;
+      };
+      return { at: match.index, source, address, alt: alt.replace(/\\(.)/g, "$1"), width, align, written };
+    });
   }
-  return [...letter.matchAll(IN_HTML)].map((match) => ({
-    at: match.index,
-    source: match[0],
-    address: attribute(match[0], "src"),
-    alt: attribute(match[0], "alt"),
-    with: (alt) => {
-      const without = match[0].replace(/\salt\s*=\s*("[^"]*"|'[^']*'|[^\s>]*)/i, "");
+  return [...letter.matchAll(IN_HTML)].map(({ index: at, 0: source }) => ({
+    at,
+    source,
+    address: attribute(source, "src"),
+    alt: attribute(source, "alt"),
+    written: ({ alt }) => {
+      const without = source.replace(/\salt\s*=\s*("[^"]*"|'[^']*'|[^\s>]*)/i, "");
       return without.replace(/^<img/i, (start) => `${start} alt="${escaped(alt)}"`);
     },
   }));
@@ -108,29 +111,26 @@ export class Images {
       this.list.replaceChildren(...found.map((image, number) => this.row(image, number)));
     }
     found.forEach((image, number) => {
-      const field = this.list.children[number].querySelector("input");
-      if (field !== document.activeElement) field.value = image.alt;
+      for (const field of this.list.children[number].querySelectorAll("input, select")) {
+        if (field === document.activeElement) continue;
+        field.value = image[field.dataset.of];
+        // A width that the author typed is no choice yet.
+        if (field.selectedIndex < 0) field.add(new Option(image[field.dataset.of], undefined, true, true));
+      }
     });
   }
 
   row(image, number) {
-    const row = document.createElement("li");
+    const row = document.querySelector("[data-image-row]").content.firstElementChild.cloneNode(true);
     row.dataset.address = image.address;
-    const thumb = Object.assign(document.createElement("img"), { src: image.address, alt: "", className: "thumb" });
-    const field = document.createElement("div");
-    field.className = "field";
-    const id = `image_${number}`;
-    const label = Object.assign(document.createElement("label"),
-      { htmlFor: id, textContent: textOf("alt_label") });
-    const input = Object.assign(document.createElement("input"), { id, autocomplete: "off" });
-    input.addEventListener("input", (event) => {
+    row.querySelector("img").src = image.address;
+    row.addEventListener("input", (event) => {
       event.stopPropagation();
       const now = imagesIn(this.letter.value, this.form.elements.format.value)[number];
-      this.letter.setRangeText(now.with(input.value), now.at, now.at + now.source.length);
+      const { of } = event.target.dataset;
+      this.letter.setRangeText(now.written({ ...now, [of]: event.target.value }), now.at, now.at + now.source.length);
       this.letter.dispatchEvent(new Event("input", { bubbles: true }));
     });
-    field.append(label, input);
-    row.append(thumb, field);
     return row;
   }
 }

@@ -1,5 +1,6 @@
-// The tools above the letter. The browser can undo what they insert.
-import { textOf } from "./texts.js";
+// The tools above the letter. What they insert is in the page's template, and the browser can undo it.
+const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
+const KEYS = { b: "bold", i: "italic", k: "link" };
 
 export function insert(field, text, from = field.selectionStart, to = field.selectionEnd) {
   field.focus();
@@ -11,29 +12,48 @@ export function insert(field, text, from = field.selectionStart, to = field.sele
   }
 }
 
-function around(field, before, after, instead, words) {
-  const { selectionStart: from, selectionEnd: to, value } = field;
-  const inside = (words ?? value.slice(from, to)) || instead;
-  insert(field, before + inside + after, from, to);
-  field.setSelectionRange(from + before.length, from + before.length + inside.length);
+// Select a part of the text, and scroll to it.
+export function reveal(field, from, to) {
+  field.focus();
+  field.setSelectionRange(from, to);
+  if (field.type !== "textarea") return;
+  // A hidden copy of the field measures the height of the text before the part.
+  const above = field.cloneNode();
+  above.removeAttribute("name");
+  above.value = field.value.slice(0, from);
+  const width = `${field.offsetWidth}px`;
+  Object.assign(above.style, { position: "absolute", visibility: "hidden", width, height: "0", minHeight: "0" });
+  field.after(above);
+  field.scrollTop = above.scrollHeight - field.clientHeight / 2;
+  above.remove();
 }
 
-const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
+const selected = (field) => field.value.slice(field.selectionStart, field.selectionEnd);
+
+function around(field, before, after, inside) {
+  const from = field.selectionStart + before.length;
+  insert(field, before + inside + after);
+  field.setSelectionRange(from, from + inside.length);
+}
 
 // A link from the selected words, or from a selected address. A selection that has a link stays as it is.
-function link(field, write, address = "https://") {
-  const words = field.value.slice(field.selectionStart, field.selectionEnd).trim();
+function link(field, { before, after, instead }, address = "https://") {
+  const words = selected(field).trim();
   if (/\]\(|<a\b/i.test(words)) return;
-  if (ADDRESS.test(words)) around(field, ...write(words), textOf("link"), "");
-  else around(field, ...write(address), textOf("link"));
+  const isAddress = ADDRESS.test(words);
+  const to = (isAddress ? words : address).replaceAll('"', "%22");
+  around(field, before.replace("{to}", () => to), after.replace("{to}", () => to), (!isAddress && words) || instead);
 }
 
-function atLines(field, change, before = "", after = "") {
+// `line` begins each selected line; what is after a “|” ends it. A 1 in it counts the lines.
+function atLines(field, { line, before = "", after = "", instead = "" }) {
   const { selectionStart, selectionEnd, value } = field;
   const from = value.lastIndexOf("\n", selectionStart - 1) + 1;
   const end = value.indexOf("\n", selectionEnd);
   const to = end < 0 ? value.length : end;
-  insert(field, before + value.slice(from, to).split("\n").map(change).join("\n") + after, from, to);
+  const [start, close = ""] = line.split("|");
+  const written = (text, at) => start.replace("1", at + 1) + (text.replace(/^#+ +/, "") || instead) + close;
+  insert(field, before + value.slice(from, to).split("\n").map(written).join("\n") + after, from, to);
 }
 
 function block(field, text) {
@@ -42,63 +62,36 @@ function block(field, text) {
   insert(field, `${gap}${text}\n\n`);
 }
 
-const sampleTable = () => ["table_day", "table_seen", "table_first", "table_second"].map((name) => textOf(name));
-
-const MARKDOWN = {
-  heading: (field) => atLines(field, (line) => `## ${line.replace(/^#+ */, "") || textOf("heading")}`),
-  bold: (field) => around(field, "**", "**", textOf("bold")),
-  italic: (field) => around(field, "*", "*", textOf("italic")),
-  link: (field, address) => link(field, (to) => ["[", `](${to})`], address),
-  quote: (field) => atLines(field, (line) => `> ${line}`),
-  bullets: (field) => atLines(field, (line) => `- ${line}`),
-  numbers: (field) => atLines(field, (line, at) => `${at + 1}. ${line}`),
-  divider: (field) => block(field, "---"),
-  button: (field) => around(field, "[", "](https://){.button}", textOf("button")),
-  table: (field) => {
-    const [day, seen, first, second] = sampleTable();
-    block(field, `| ${day} | ${seen} |\n| --- | ---: |\n| ${first} | 14 |\n| ${second} | 9 |`);
-  },
-};
-const HTML = {
-  heading: (field) => around(field, "<h2>", "</h2>", textOf("heading")),
-  bold: (field) => around(field, "<strong>", "</strong>", textOf("bold")),
-  italic: (field) => around(field, "<em>", "</em>", textOf("italic")),
-  link: (field, address) => link(field, (to) => [`<a href="${to.replaceAll('"', "%22")}">`, "</a>"], address),
-  quote: (field) => around(field, "<blockquote>", "</blockquote>", textOf("quote")),
-  bullets: (field) => atLines(field, (line) => `<li>${line}</li>`, "<ul>\n", "\n</ul>"),
-  numbers: (field) => atLines(field, (line) => `<li>${line}</li>`, "<ol>\n", "\n</ol>"),
-  divider: (field) => block(field, "<hr>"),
-  button: (field) => around(field, '<p class="button"><a href="https://">', "</a></p>", textOf("button")),
-  table: (field) => {
-    const [day, seen, first] = sampleTable();
-    const head = `<tr><th>${day}</th><th>${seen}</th></tr>`;
-    block(field, `<table>\n${head}\n<tr><td>${first}</td><td>14</td></tr>\n</table>`);
-  },
-};
-const KEYS = { b: "bold", i: "italic", k: "link" };
+function use(field, { tool, merge, insert: text, ...data }, address) {
+  if (tool === "link") link(field, data, address);
+  else if (merge) insert(field, merge);
+  else if (text) block(field, text);
+  else if (data.line) atLines(field, data);
+  else if (data.before) around(field, data.before, data.after, selected(field) || data.instead);
+}
 
 export function tools(form) {
-  const letter = form.elements.letter;
-  const use = (name, ...more) => (form.elements.format.value === "html" ? HTML : MARKDOWN)[name]?.(letter, ...more);
-  for (const button of form.querySelectorAll("[data-tool]")) {
-    button.addEventListener("click", () => use(button.dataset.tool));
-  }
-  for (const button of form.querySelectorAll("[data-merge]")) {
-    button.addEventListener("click", () => insert(letter, button.dataset.merge));
-  }
+  const { letter } = form.elements;
+  const dataOf = (name) => form.querySelector(`[data-tool=${name}]`).dataset;
+  form.addEventListener("click", ({ target }) => {
+    const button = target.closest("button[type=button]");
+    if (!button) return;
+    use(letter, button.dataset);
+    if (button.dataset.insert) button.closest("details")?.removeAttribute("open");
+  });
   letter.addEventListener("paste", (event) => {
     const address = event.clipboardData.getData("text/plain").trim();
-    const words = letter.value.slice(letter.selectionStart, letter.selectionEnd).trim();
+    const words = selected(letter).trim();
     // An address over an address, or over a link, replaces it.
     if (!words || !ADDRESS.test(address) || ADDRESS.test(words) || /\]\(|<a\b/i.test(words)) return;
     event.preventDefault();
-    use("link", address);
+    use(letter, dataOf("link"), address);
   });
   letter.addEventListener("keydown", (event) => {
     const tool = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && KEYS[event.key];
     if (!tool) return;
     event.preventDefault();
-    use(tool);
+    use(letter, dataOf(tool));
   });
   panels(form);
 }

@@ -4,32 +4,25 @@ const NAMES = ["title", "preheader", "format", "letter", "text_content", "goes_t
 
 const boxes = (form, name) => [...form.querySelectorAll(`[type=checkbox][name=${name}]`)];
 
-// The server writes ticked tags as one text, too: their ids in order.
-function ticked(form, name, isTicked) {
-  const ids = boxes(form, name).filter(isTicked).map((box) => Number(box.value));
-  return ids.sort((one, other) => one - other).join(",");
-}
-
 export function wordsOf(form) {
-  const isTicked = (box) => box.checked;
-  return gathered(form, isTicked, (field) => (field.type === "checkbox" ? (isTicked(field) ? "on" : "") : field.value));
+  const valueOf = (name) => {
+    // The server writes ticked tags as one text, too: their ids in order.
+    if (TAGS.includes(name)) {
+      const ids = boxes(form, name).filter((box) => box.checked).map((box) => Number(box.value));
+      return ids.sort((one, other) => one - other).join(",");
+    }
+    const field = form.elements[name];
+    if (!field) return name === "goes_to" ? "everyone" : "";
+    return field.type === "checkbox" ? (field.checked ? "on" : "") : field.value;
+  };
+  return Object.fromEntries(NAMES.map((name) => [name, valueOf(name)]));
 }
 
 // The page's initial values, without text that was typed before the scripts started.
 export function wordsDelivered(form) {
-  return gathered(form, (box) => box.defaultChecked, (field) => {
-    if (field instanceof RadioNodeList) return [...field].find((choice) => choice.defaultChecked)?.value ?? "";
-    return field.type === "checkbox" ? (field.defaultChecked ? "on" : "") : field.defaultValue;
-  });
-}
-
-function gathered(form, isTicked, valueOf) {
-  const words = (name) => {
-    if (TAGS.includes(name)) return ticked(form, name, isTicked);
-    const field = form.elements[name];
-    return field ? valueOf(field) : name === "goes_to" ? "everyone" : "";
-  };
-  return Object.fromEntries(NAMES.map((name) => [name, words(name)]));
+  const copy = form.cloneNode(true);
+  copy.reset();
+  return wordsOf(copy);
 }
 
 export function put(form, words) {

@@ -372,6 +372,70 @@ def test_tools_write_at_the_caret_and_can_be_undone(writing):
     expect(letter(writing)).to_have_value("Dear , ***gone***.")
 
 
+WRITTEN = {
+    "markdown": {
+        "Heading": "## one\n## two",
+        "Link": "[one\ntwo](https://)",
+        "Quote": "> one\n> two",
+        "Bulleted list": "- one\n- two",
+        "Numbered list": "1. one\n2. two",
+        "Divider": "---\n\n",
+        "Button": "[one\ntwo](https://){.button}",
+        "Table": "| Day | Seen |\n| --- | ---: |\n| Monday | 14 |\n| Tuesday | 9 |\n\n",
+    },
+    "html": {
+        "Heading": "<h2>one\ntwo</h2>",
+        "Link": '<a href="https://">one\ntwo</a>',
+        "Quote": "<blockquote>one\ntwo</blockquote>",
+        "Numbered list": "<ol>\n<li>one</li>\n<li>two</li>\n</ol>",
+        "Divider": "<hr>\n\n",
+        "Button": '<p class="button"><a href="https://">one\ntwo</a></p>',
+        "Table": "<table>\n<tr><th>Day</th><th>Seen</th></tr>\n"
+        "<tr><td>Monday</td><td>14</td></tr>\n</table>\n\n",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", WRITTEN)
+def test_each_tool_writes_its_format(desk, author, kind):
+    draft = begun(author, DraftFields(TITLE, "", kind, LETTER, ""))
+    desk.goto(f"/admin/newsletters/drafts/{draft.pk}/")
+    is_ready(desk)
+    for name, text in WRITTEN[kind].items():
+        letter(desk).fill("one\ntwo")
+        letter(desk).press("Control+a")
+        desk.get_by_role("button", name=name, exact=True).click()
+        expect(letter(desk)).to_have_value(text)
+
+
+def test_find_and_replace_is_one_step_to_undo(writing):
+    text = "Swift (1), swift (1).\n\nSwifts."
+    letter(writing).fill(text)
+    writing.get_by_text("Find and replace").click()
+    wanted = writing.get_by_label("Find", exact=True)
+    selected = "field => field.value.slice(field.selectionStart, field.selectionEnd)"
+
+    wanted.fill("swift (1)")
+    wanted.press("Enter")
+    writing.keyboard.press("Enter")
+    expect(writing.get_by_text("2 of 2")).to_be_visible()
+    assert letter(writing).evaluate(selected) == "swift (1)"
+    writing.get_by_label("Match case").check()
+    writing.get_by_label("Replace with").fill("tern $&")
+    writing.get_by_role("button", name="Next", exact=True).click()
+    writing.get_by_role("button", name="Replace", exact=True).click()
+    expect(letter(writing)).to_have_value(text.replace("swift (1)", "tern $&"))
+    expect(writing.get_by_text("Not found")).to_be_visible()
+
+    writing.get_by_label("Match case").uncheck()
+    wanted.fill("swift")
+    writing.get_by_role("button", name="Replace all").click()
+    expect(writing.get_by_text("Replaced: 2")).to_be_visible()
+    expect(letter(writing)).to_have_value("tern $& (1), tern $&.\n\ntern $&s.")
+    letter(writing).press("Control+z")
+    expect(letter(writing)).to_have_value(text.replace("swift (1)", "tern $&"))
+
+
 def test_text_part_follows_the_letter_until_it_is_edited(writing):
     writing.get_by_role("button", name="Plain text automatic").click()
     made = writing.get_by_label("Plain text (automatic)")
@@ -451,6 +515,19 @@ def test_alt_text_replaces_any_earlier_alt_text(writing):
     expect(letter(writing)).to_have_value(
         r"Two ![](/one.png), [of](/a) ![! \[hi\]](/two.png) them."
     )
+
+
+def test_width_and_position_of_an_image_are_chosen(writing):
+    letter(writing).fill("![a](/one.png)\n\n![b](/two.png){width=40%}")
+    writing.get_by_role("button", name="Images 2").click()
+    first, second = writing.get_by_label("Width").all()
+    expect(second).to_have_value("40%")
+
+    first.select_option("50%")
+    writing.get_by_label("Position").first.select_option("Right")
+    second.select_option("Full width")
+
+    expect(letter(writing)).to_have_value("![a](/one.png){width=50% align=right}\n\n![b](/two.png)")
 
 
 def test_unknown_field_is_shown_at_its_place(writing):

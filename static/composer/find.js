@@ -1,0 +1,49 @@
+// Finds text in the letter, and replaces it. “Replace all” is one step to undo.
+import { textOf } from "./texts.js";
+import { insert, reveal } from "./tools.js";
+
+export function findAndReplace(form) {
+  const panel = form.querySelector("[data-find-panel]");
+  const { letter, find_text: wanted, replace_text: other, match_case: exact } = form.elements;
+  const say = (name, values) => (panel.querySelector("[role=status]").textContent = textOf(name, values));
+  const places = (field) => `${field.selectionStart}-${field.selectionEnd}`;
+  let shown = "";
+
+  const pattern = () => new RegExp(wanted.value.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"), exact.checked ? "gu" : "giu");
+
+  const DO = {
+    next() {
+      const found = wanted.value ? [...letter.value.matchAll(pattern())] : [];
+      if (!found.length) return say("find_nothing");
+      // The first match after the selection, or else the first of all.
+      const at = Math.max(0, found.findIndex((match) => match.index >= letter.selectionEnd));
+      reveal(letter, found[at].index, found[at].index + found[at][0].length);
+      shown = places(letter);
+      say("find_place", { place: at + 1, number: found.length });
+    },
+    replace() {
+      if (shown === places(letter)) insert(letter, other.value);
+      DO.next();
+    },
+    all() {
+      const { value, scrollTop } = letter;
+      const found = wanted.value ? value.match(pattern()) : null;
+      if (!found) return say("find_nothing");
+      insert(letter, value.replace(pattern(), () => other.value), 0, value.length);
+      letter.scrollTop = scrollTop;
+      say("find_replaced", { number: found.length });
+    },
+  };
+
+  panel.addEventListener("click", ({ target }) => DO[target.dataset.search]?.());
+  panel.addEventListener("input", (event) => {
+    event.stopPropagation();
+    shown = "";
+  });
+  // In the letter, too: a second press must not put a line break in the place of the match.
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || (event.target === letter ? shown !== places(letter) : event.target !== wanted)) return;
+    event.preventDefault();
+    DO.next();
+  });
+}
