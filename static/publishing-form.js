@@ -1,34 +1,31 @@
 // Keeps the text and its key for this entry of the tab's history. Without it, a browser that goes back could put
 // old text into a form with a new key. Pressing the button again would then publish a second issue.
-const PREFIX = "homing-letter:";
+const PREFIX = "homing-form:";
+
+function textOf(form) {
+  const text = new URLSearchParams(new FormData(form));
+  text.delete("csrfmiddlewaretoken");
+  return text.toString();
+}
 
 for (const form of document.querySelectorAll("form[data-once]")) {
   const button = form.querySelector("[data-publish]");
   const key = form.elements.idempotency_key;
-  const written = ["title", "preheader", "html_content", "text_content", "issue", "version", "goes_to", "unlisted"]
-    .filter((name) => form.elements[name]);
-  const boxes = [...form.querySelectorAll("[data-tags] [type=checkbox]")];
   let pressed = false;
   let touched = false;
-
-  const valueOf = (field) => (field.type === "checkbox" ? field.checked : field.value);
-  const put = (field, words) => {
-    field[field.type === "checkbox" ? "checked" : "value"] = words;
-  };
 
   // The author may have typed before this script ran.
   const delivered = form.cloneNode(true);
   delivered.reset();
-  const textOf = (one) => new URLSearchParams(new FormData(one)).toString();
   const isTyped = textOf(form) !== textOf(delivered);
   const kept = !isTyped && history.state?.key && sessionStorage.getItem(PREFIX + history.state.key);
   if (kept) {
     key.value = history.state.key;
-    const words = JSON.parse(kept);
-    for (const name of written) {
-      if (name in words) put(form.elements[name], words[name]);
+    const words = new URLSearchParams(kept);
+    for (const field of form.elements) {
+      if (/checkbox|radio/.test(field.type)) field.checked = words.getAll(field.name).includes(field.value);
+      else if (words.has(field.name)) field.value = words.get(field.name);
     }
-    for (const box of boxes) box.checked = words.tags?.includes(box.name + box.value) ?? box.checked;
   } else {
     // The old key needs no copy. The page may have text that belongs to its own key.
     history.replaceState({ key: key.value }, "");
@@ -36,9 +33,7 @@ for (const form of document.querySelectorAll("form[data-once]")) {
 
   function keep() {
     try {
-      const words = Object.fromEntries(written.map((name) => [name, valueOf(form.elements[name])]));
-      words.tags = boxes.filter((box) => box.checked).map((box) => box.name + box.value);
-      sessionStorage.setItem(PREFIX + key.value, JSON.stringify(words));
+      sessionStorage.setItem(PREFIX + key.value, textOf(form));
     } catch {
       // The letter is too long for the browser's storage. The form still has it.
     }
