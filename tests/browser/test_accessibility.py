@@ -2,25 +2,36 @@
 
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from difflib import unified_diff
 from types import MappingProxyType
 from typing import Any
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.views.defaults import bad_request, server_error
 from playwright.sync_api import Page, expect
 
+from delivery.models import Newsletter
 from idempotency.claim import slot_locks
 from tests.browser.pages import admin_pages as of_operators
 from tests.browser.pages import desk_pages as of_the_desk
 from tests.browser.pages import desk_reader_pages
-from tests.browser.pages.accessibility import LONGEST, Pages, Shown, content, faults_of
+from tests.browser.pages.accessibility import (
+    LONGEST,
+    NARROWEST,
+    Pages,
+    Shown,
+    content,
+    faults_in_language,
+    faults_of,
+)
 from tests.browser.pages.dashboard_states import a_year, busy, first_issue, overview
 from tests.browser.pages.desk_pages import DESK, at, begun
-from tests.browser.pages.public_pages import reader_pages
+from tests.browser.pages.public_pages import IN_EVERY_LANGUAGE, reader_pages
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(600)]
 
@@ -52,10 +63,25 @@ WITH_SCRIPTS: Mapping[str, Callable[[Any], Pages]] = MappingProxyType(
         "welcome letter": of_the_desk.welcome_letter,
     }
 )
+# The main pages of the desk, which also open in a German window.
+IN_GERMAN = frozenset(
+    (
+        *(f"{DESK}issues/", f"{DESK}log/", "readers", "filtered", "add a reader", "edit a reader"),
+        *("reader bounced", "erase many", "a form elsewhere", "imports", "import checked", "undo"),
+        *("import finished with rejects", "settings", "newsletter settings", "look", "no export"),
+        *("sender, with errors", "a new field", "no move", "a draft", "a draft in HTML"),
+        *("throw away", "a sheet full of faults", "the question", "unconfirmed"),
+        *("a rehearsal with a refused reader", "her own draft", "accepted", "held", "stopped"),
+        *("missed", "held: cancel", "another time", "the receipt of a correction", "receipts"),
+        *("no picture yet", "a fresh token", "on"),
+    )
+)
 
 
-def faults_on(pages: Pages, page: Page, plain: Page | None = None) -> dict[str, object]:
-    """Visit each page once, and once without scripts if there is such a window."""
+def faults_on(
+    pages: Pages, page: Page, plain: Page | None = None, german: Page | None = None
+) -> dict[str, object]:
+    """Visit each page once, and again without scripts and in German."""
     found: dict[str, object] = {}
     for name, shown in pages.items():
         shown.visit(page)
@@ -65,6 +91,10 @@ def faults_on(pages: Pages, page: Page, plain: Page | None = None) -> dict[str, 
             shown.visit(plain)
             if lines := list(unified_diff(document.split("\n"), content(plain).split("\n"), n=0)):
                 found[f"{name}: without scripts"] = lines
+        if german is not None and name in IN_GERMAN:
+            Shown(shown.address).visit(german)
+            faults = faults_in_language(german, "de")
+            found |= {f"{name}: {what}": one for what, one in faults.items()}
     return found
 
 
@@ -75,20 +105,39 @@ def test_reader_pages_are_accessible_without_scripts(new_page: Windows, author: 
     assert scripts == []
 
 
+def test_reader_pages_are_accessible_in_every_language(new_page: Windows, author: Any) -> None:
+    pages = reader_pages(author)
+    found: dict[str, object] = {}
+    for code, _name in settings.LANGUAGES[1:]:
+        Newsletter.objects.update(language=code)
+        page = new_page(viewport=NARROWEST)  # one without the last language in its cache
+        for name in IN_EVERY_LANGUAGE:
+            replace(pages[name], heading="").visit(page)
+            found |= {
+                f"{name}: {what}": one for what, one in faults_in_language(page, code).items()
+            }
+    assert found == {}
+
+
+def german(new_page: Windows, author: Any) -> Page:
+    return new_page(author, viewport=NARROWEST, locale="de-DE")
+
+
 @pytest.mark.parametrize("group", SAME_WITHOUT_SCRIPTS)
 def test_page_is_accessible_and_the_same_without_scripts(
     new_page: Windows, author: Any, group: str
 ) -> None:
     pages = SAME_WITHOUT_SCRIPTS[group](author)
     windows = [new_page(author, java_script_enabled=on) for on in (True, False)]
-    assert faults_on(pages, *windows) == {}
+    assert faults_on(pages, *windows, german=german(new_page, author)) == {}
 
 
 @pytest.mark.parametrize("group", WITH_SCRIPTS)
 def test_every_page_of_the_desk_is_accessible(
     new_page: Windows, author: Any, readers: Any, group: str
 ) -> None:
-    assert faults_on(WITH_SCRIPTS[group](author), new_page(author)) == {}
+    pages = WITH_SCRIPTS[group](author)
+    assert faults_on(pages, new_page(author), german=german(new_page, author)) == {}
 
 
 def test_every_page_of_the_administration_is_accessible(

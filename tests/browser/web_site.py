@@ -106,6 +106,7 @@ def running_site(
             "POSTMARK_BASE_URL": provider_url,
             "POSTMARK_SERVER_TOKEN": "sandbox",
             "PUBLISH_HOLD_S": "0",
+            "SIGN_UPS_PER_HOUR": "1000",
             "REQUESTS_IN_FLIGHT": str(requests.write),
             **settings,
         }

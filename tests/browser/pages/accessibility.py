@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from axe_playwright_python.base import AXE_SCRIPT
+from django.utils.translation import get_language_info
 from playwright.sync_api import Page, ViewportSize, expect
 
 # All of axe's rules: WCAG 2.2 A and AA, and its own best practices. axe must not load style sheets
@@ -112,6 +113,18 @@ def faults_of(page: Page) -> dict[str, object]:
     page.emulate_media(color_scheme="light")
     page.set_viewport_size(DESKTOP)
     return {what: faults for what, faults in found.items() if faults}
+
+
+def faults_in_language(page: Page, code: str) -> dict[str, object]:
+    """Check a page in a narrow window of this language."""
+    expected = [code, "rtl" if get_language_info(code)["bidi"] else "ltr"]
+    language = page.evaluate("[document.documentElement.lang, document.documentElement.dir]")
+    found = {
+        "axe": faults_found_by_axe(page),
+        "wider than a phone": scrolls_sideways(page),
+        "language and direction": language if language != expected else None,
+    }
+    return {f"{what}, {code}": faults for what, faults in found.items() if faults}
 
 
 def content(page: Page) -> str:
