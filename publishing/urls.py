@@ -11,6 +11,7 @@ from publishing.dashboard.activity_view import log
 from publishing.dashboard.dashboard_view import acknowledge_alarms, issues
 from publishing.exporting.export_view import download_export, export_page
 from publishing.images.images_view import upload_image
+from publishing.images.video_view import prepare_video
 from publishing.past_issues.move_view import move_page
 from publishing.preflight.preflight_view import check_draft, run_external_checks
 from publishing.progress.outcomes_csv import readers_csv
@@ -50,6 +51,7 @@ urlpatterns = [
     path("drafts/<uuid:draft>/publish/", publish_one, name="publish_draft"),
     path("preview/", preview, name="preview"),
     path("pictures/", upload_image, name="images"),
+    path("videos/", prepare_video, name="prepare_video"),
     path("drafts/<uuid:draft>/approve/", approve_draft, name="approve_draft"),
     path("test/", send_test_letter, name="test"),
     path("test/<int:number>/", test_letter_page, name="test_letter"),

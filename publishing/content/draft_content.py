@@ -1,4 +1,4 @@
-"""The fields of a draft, and the content of its previews and mails. Pure."""
+"""The fields of a draft, and the content of its previews and mails."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,8 @@
 """
 Render Markdown as a letter: CommonMark, tables, strikethrough, footnotes.
 
-Attributes in braces follow a link (`{.button}`) or an image (`{width=50% align=right}`). Pure.
+Attributes in braces follow a link (`{.button}`) or an image (`{width=50% align=right}`). Pure, but
+the words of a link to a video are in the newsletter's language.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from mdit_py_plugins.footnote.index import footnote_ref
 
 from delivery.mail.merge_fields import FieldPlaceholders, FieldTemplate
 from delivery.mail.pictures import COLUMN_WIDTH
+from publishing.content.videos import find_video, watch_words
 
 _ADDRESSES = ("href", "src")
 _BUTTON = re.compile(r"\{\.button\}")
@@ -88,10 +90,23 @@ def render_markdown(markdown: str) -> str:
     digest = hashlib.sha256(markdown.encode("utf-8", "surrogatepass")).hexdigest()
     notes: dict[str, Any] = {"docId": digest[:8]}
     tokens = _MARKDOWN.parse(placeholders.text, notes)
+    _mark_up_videos(tokens)
     _mark_up_buttons(tokens)
     # Put the fields back before rendering, because the renderer escapes them for their context.
     _restore_fields(tokens, placeholders)
     return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, notes))
+
+
+def _mark_up_videos(tokens: Sequence[Token]) -> None:
+    """Make a button of each paragraph that is nothing but the address of a video."""
+    for paragraph, inline in pairwise(tokens):
+        is_whole = paragraph.type == "paragraph_open" and not paragraph.hidden
+        if is_whole and (video := find_video(inline.content)):
+            inline.children = [
+                Token("link_open", "a", 1, attrs={"href": video.address}),
+                Token("text", "", 0, content=watch_words()),
+                Token("link_close", "a", -1, meta={"is_button": True}),
+            ]
 
 
 def _mark_up_buttons(tokens: Sequence[Token]) -> None:

@@ -44,7 +44,7 @@ OPEN_TO = {
         "desk",
         "write audience when drafts draft draft_delete draft_to_markdown draft_preview preview "
         "next_version_preview images check looks test test_letter "
-        "snippets add_snippet edit_snippet delete_snippet",
+        "prepare_video snippets add_snippet edit_snippet delete_snippet",
         WRITING,
     ),
     **_each("desk", "issues", {W, P, M, O}),

@@ -32,7 +32,7 @@ FOR_READERS = (
     *("templates/subscribers/test_letter_link.html", "templates/subscribers/un"),
     *("delivery/mail/transactional_mail.py", "delivery/reader_fields.py"),
     *("newsletter_site/middleware/", "newsletter_site/operations/concurrency_limit.py"),
-    "subscribers/consent/",
+    *("publishing/content/videos.py", "subscribers/consent/"),
     "subscribers/data_requests/personal_data_sentences.py",
     *("subscribers/signup/", "subscribers/typed_refusals.py", "subscribers/why_suppressed.py"),
 )

@@ -1,4 +1,6 @@
-"""A web server on loopback whose paths name the answer: /404, /to?u=…, /bytes-9."""
+"""A web server on loopback whose paths name the answer: /404, /to?u=…, /bytes-9.
+
+A path in `paths` has the answer of another path, and one in `files` has that content."""
 
 from __future__ import annotations
 
@@ -21,6 +23,8 @@ class LocalWebServer:
     def __init__(self, certificate: str = "") -> None:
         self.requests: list[tuple[str, str, str]] = []
         self.headers: list[dict[str, str]] = []
+        self.files: dict[str, bytes] = {}
+        self.paths: dict[str, str] = {}
         self.let_go = threading.Event()
         site = self
 
@@ -34,7 +38,7 @@ class LocalWebServer:
             def _answer(self) -> None:
                 site.requests.append((self.command, self.headers["Host"], self.path))
                 site.headers.append(dict(self.headers.items()))
-                parts = urlsplit(self.path)
+                parts = urlsplit(site.paths.get(self.path, self.path))
                 name = parts.path.rsplit("/", 1)[-1]
                 if name == "hang":
                     site.let_go.wait(30)
@@ -43,6 +47,7 @@ class LocalWebServer:
                     self._drip()
                     return
                 content = b"x" * int(name.split("-")[1]) if name.startswith("bytes-") else b""
+                content = site.files.get(self.path, content)
                 if name == "to":
                     self.send_response(302)
                     self.send_header("Location", parse_qs(parts.query)["u"][0])

@@ -1,0 +1,146 @@
+"""The picture of a video is fetched once, bounded, and only from its host."""
+
+import io
+import ssl
+
+import pytest
+from django.utils import timezone
+from PIL import Image
+
+from publishing.content.videos import Video
+from publishing.external_checks.open_link import LinkOpener
+from publishing.external_checks.ssrf_guard import is_public
+from publishing.images.images import address_of
+from publishing.images.resize_image import UnusableImageError
+from publishing.images.video_picture import MOST_FETCHED_BYTES, store_picture, video_markdown
+from publishing.models import UploadAttempts, UploadedImage
+from tests.publishing.author_browser import FORM, WindowOf
+from tests.publishing.external_checks.fake_name_server import LocalNameServer
+from tests.publishing.external_checks.fake_web_server import LocalWebServer
+from tests.publishing.external_checks.test_external_checks import CERTIFICATE
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGE = f"{FORM}videos/"
+VIDEO = Video("https://youtu.be/a_b-C_3d_E5?t=9", "a_b-C_3d_E5")
+LARGE, SMALL = (f"/vi/a_b-C_3d_E5/{size}.jpg" for size in ("maxresdefault", "hqdefault"))
+VIMEO = "https://vimeo.com/76979871"
+
+
+def frame(width=64):
+    file = io.BytesIO()
+    Image.new("RGB", (width, 36), (20, 60, 200)).save(file, "JPEG")
+    return file.getvalue()
+
+
+@pytest.fixture
+def site():
+    """Serve pictures over HTTPS; other paths of pictures answer 404."""
+    with LocalWebServer(CERTIFICATE) as server:
+        server.paths = {LARGE: "/404", SMALL: "/404"}
+        yield server
+
+
+@pytest.fixture
+def fetched(site, author):
+    """Return a function that stores the picture of a video from `site`."""
+    trusted = ssl.create_default_context(cafile=CERTIFICATE)
+
+    def fetch(video=VIDEO, is_allowed=lambda place: place.is_loopback):
+        with LocalNameServer() as names:
+            opener = LinkOpener(names.known(), is_allowed, trusted)
+            return store_picture(video, opener, by=author.pk, host=f"127.0.0.1:{site.port}")
+
+    return fetch
+
+
+@pytest.mark.parametrize("path", [LARGE, SMALL])
+def test_the_picture_is_stored_once_and_served_by_us(site, fetched, path):
+    site.files[path] = frame()
+    del site.paths[path]
+
+    first, again = fetched(), fetched()
+
+    assert first == again == UploadedImage.objects.get()
+    assert WindowOf(None).get(address_of(first)).status == 200
+    assert {header for _, header, _ in site.requests} == {f"127.0.0.1:{site.port}"}
+    assert not any("Cookie" in headers for headers in site.headers)
+    assert video_markdown(VIDEO, first, "Swifts [1]") == (
+        f"[![Video: Swifts \\[1\\]]({address_of(first)})]({VIDEO.address})"
+    )
+    assert video_markdown(VIDEO, first, "").startswith("[![Watch the video](/")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "/500",
+        "/drip",
+        "/bytes-9",
+        f"/bytes-{MOST_FETCHED_BYTES + 1}",
+        "/bytes-5-cut",
+        "/to?u=https://127.0.0.1/elsewhere.jpg",
+        "/to?u=http://{host}/a.jpg",
+    ],
+)
+def test_a_picture_that_cannot_be_had_is_left_out(site, fetched, monkeypatch, answer):
+    monkeypatch.setattr("publishing.images.video_picture.FETCH_TIMEOUT_S", 1.0)
+    answer = answer.format(host=f"127.0.0.1:{site.port}")
+    site.paths = dict.fromkeys((LARGE, SMALL), answer)
+
+    assert fetched() is None
+
+    assert not UploadedImage.objects.exists()
+    assert video_markdown(VIDEO, None, "Swifts") == VIDEO.address
+
+
+def test_a_host_that_leads_inwards_is_not_asked(site, fetched):
+    site.files[LARGE] = frame()
+    assert fetched(is_allowed=is_public) is None
+    assert not site.requests
+
+
+def test_fetches_count_as_uploads_of_the_hour(site, fetched, settings):
+    settings.PICTURES_PER_HOUR = 1
+    assert fetched() is None
+    asked = len(site.requests)
+
+    with pytest.raises(UnusableImageError):
+        fetched()
+
+    assert len(site.requests) == asked
+
+
+def test_a_video_without_a_picture_is_inserted_as_a_button(window):
+    page = window.post(PAGE, video_address=f" {VIMEO} ", video_title="Swifts")
+    in_html = window.post(PAGE, video_address=VIMEO, format="html")
+
+    assert f'data-insert="{VIMEO}"' in page.html
+    assert "There is no picture of this video." in page.words
+    assert f"&lt;p class=&quot;button&quot;&gt;&lt;a href=&quot;{VIMEO}&quot;" in in_html.html
+    assert not UploadAttempts.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "https://i.ytimg.com.example.org/watch?v=a_b-C_3d_E5",
+        "https://www.youtube.com@127.0.0.1/watch?v=a_b-C_3d_E5",
+        "file:///etc/passwd",
+        f"https://youtu.be/{'x' * 100_000}",
+    ],
+)
+def test_another_address_is_refused_without_a_request(window, address):
+    page = window.post(PAGE, video_address=address)
+
+    assert "not the address of a video at YouTube or Vimeo" in page.words
+    assert "data-insert" not in page.source
+    assert not UploadAttempts.objects.exists()
+
+
+def test_at_the_limit_of_the_hour_the_page_says_so(window, settings):
+    settings.PICTURES_PER_HOUR = 1
+    UploadAttempts.objects.create(author=window.author, since=timezone.now(), tries=1)
+    page = window.post(PAGE, video_address=VIDEO.address)
+    assert "You have reached the limit of" in page.words
