@@ -133,6 +133,8 @@ class Newsletter(models.Model):
     # The author's own words: at the end of every mail, and above the sign-up form.
     footer = models.CharField(max_length=500, blank=True, default="", db_default="")
     sign_up_text = models.CharField(max_length=500, blank=True, default="", db_default="")
+    # The origins whose sign-up forms need no second press, as browsers send them, one a line.
+    own_sites = models.CharField(max_length=2000, blank=True, default="", db_default="")
 
     accent = models.CharField(max_length=7, default=PIGEON_BLUE, db_default=PIGEON_BLUE)
     typeface = models.CharField(

@@ -66,6 +66,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             model_name="newsletter",
+            name="own_sites",
+            field=models.CharField(blank=True, db_default="", default="", max_length=2000),
+        ),
+        migrations.AddField(
+            model_name="newsletter",
             name="sender_address",
             field=models.EmailField(blank=True, db_default="", default="", max_length=254),
         ),

@@ -50,7 +50,7 @@ BEGIN
                                     SELECT FROM consent_record
                                      WHERE subscriber_id = subscriber.id
                                        AND (act = 'record asked' OR act = 'asked'
-                                            AND how IN ('form', 'embedded form'))))
+                                            AND how IN ('form', 'embedded form', 'archive'))))
                           OFFSET 0);
     END IF;
 END $$;

@@ -6,7 +6,7 @@ from django.db import migrations, models
 FORM = """CASE (SELECT how FROM consent_record
                WHERE subscriber_id = {reader}.id AND act = 'asked' ORDER BY id DESC LIMIT 1)
           WHEN 'form' THEN 'form' WHEN 'embedded form' THEN 'embedded form'
-          WHEN 'api' THEN 'api' WHEN 'operator' THEN 'desk' ELSE {reader}.source END"""
+          WHEN 'archive' THEN 'archive' WHEN 'api' THEN 'api' WHEN 'operator' THEN 'desk' ELSE {reader}.source END"""
 
 NOW = "date_trunc('month', clock_timestamp() AT TIME ZONE 'UTC')::date"
 

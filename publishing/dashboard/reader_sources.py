@@ -12,6 +12,7 @@ from publishing.progress_bar import Part, parts_of
 MONTHS = 12
 _LABELS = {
     "form": gettext_lazy("Form on this site"),
+    "archive": gettext_lazy("Form below a letter"),
     "embedded form": gettext_lazy("Form on another site"),
     "import": gettext_lazy("Import"),
     "api": gettext_lazy("API"),

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.models import Newsletter
+from publishing.settings.own_sites import MOST, read_origins
 from publishing.settings.setting_labels import LABELS
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 else:
     _ModelForm = forms.ModelForm
 
-_WITH_LINES = ("footer", "sign_up_text")
+_WITH_LINES = ("footer", "sign_up_text", "own_sites")
 # Braces would become merge fields in the frame of a mail.
 _IN_MAILS = ("name", "postal_address", "footer")
 
@@ -38,6 +39,7 @@ class NewsletterForm(_ModelForm):
             "language",
             "footer",
             "sign_up_text",
+            "own_sites",
             "second_person",
         )
         labels = LABELS
@@ -49,6 +51,10 @@ class NewsletterForm(_ModelForm):
                 "keep theirs."
             ),
             "sign_up_text": gettext_lazy("What readers get, and how often."),
+            "own_sites": gettext_lazy(
+                "One address a line, such as https://www.example.org. The sign-up form of Homing "
+                "works there with one press. List only sites whose pages you control."
+            ),
         }
         widgets = {name: forms.Textarea(attrs={"rows": 3}) for name in _WITH_LINES}
 
@@ -67,6 +73,16 @@ class NewsletterForm(_ModelForm):
         self.fields[name] = forms.ChoiceField(
             choices=choices, label=field.label, help_text=field.help_text
         )
+
+    def clean_own_sites(self) -> str:
+        origins, unusable = read_origins(self.cleaned_data["own_sites"])
+        wrong = _("“{line}” is not an https address. Enter one such as https://www.example.org.")
+        errors = [wrong.format(line=line) for line in unusable]
+        if len(origins) > MOST:
+            errors.append(_("At most {n} sites are allowed.").format(n=MOST))
+        if errors:
+            raise forms.ValidationError(errors)
+        return "\n".join(origins)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

@@ -14,6 +14,7 @@ LABELS: Mapping[str, Promise] = {
     "language": gettext_lazy("Language"),
     "footer": gettext_lazy("Footer"),
     "sign_up_text": gettext_lazy("Text above the sign-up form"),
+    "own_sites": gettext_lazy("Your own sites"),
     "second_person": gettext_lazy("Require a second person’s approval"),
     "sender_name": gettext_lazy("Sender’s name"),
     "sender_address": gettext_lazy("Sender’s address"),

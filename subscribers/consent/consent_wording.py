@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.core import signing
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -16,8 +17,23 @@ SIGN_UP = _(
 )
 CONFIRM_BUTTON = _("Confirm subscription")
 CONFIRM = _("Press the button to get our letters.")
+SIGNED = "wording"  # the hidden control of a form on another site
+_SIGNER = signing.Signer(salt="the wording of a form on another site")
 
 
 def full_wording(newsletter_name: str, words: StrPromise, button: StrPromise) -> str:
     """Join newsletter, text and button as plain text in the language that was shown."""
     return f"{newsletter_name}\n{words}\n[{button}]"
+
+
+def sign_wording(wording: str) -> str:
+    """Sign a wording for a form that shows it, also after a new name or wording."""
+    return _SIGNER.sign_object(wording, compress=True)
+
+
+def read_wording(signed: str) -> str:
+    """Return the wording that a form showed; empty if the value is not ours."""
+    try:
+        return str(_SIGNER.unsign_object(signed))
+    except signing.BadSignature:
+        return ""

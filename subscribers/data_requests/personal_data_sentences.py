@@ -72,6 +72,7 @@ ACTS: Mapping[str, StrPromise] = {
 WAYS: Mapping[str, StrPromise] = {
     How.FORM: gettext_lazy("on our page"),
     How.EMBEDDED_FORM: gettext_lazy("by a form on another site"),
+    How.ARCHIVE: gettext_lazy("by the form below a letter"),
     How.LINK: gettext_lazy("by the link in an email"),
     How.ONE_CLICK: gettext_lazy("by the unsubscribe button of the mail program"),
     How.IMPORT: gettext_lazy("by an import"),

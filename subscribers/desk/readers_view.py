@@ -13,6 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from delivery.languages import in_language_of
+from delivery.models import Newsletter
 from delivery.reader_fields import READER_FIELDS
 from subscribers.data_requests.personal_data_sentences import STATES, WAYS
 from subscribers.desk import reader_list
@@ -122,7 +124,9 @@ def embed_form(request: HttpRequest) -> HttpResponse:
     chosen = read_tag_ids(request.GET.getlist("tag"))
     tags = [(tag, tag.pk in chosen) for tag in Tag.objects.order_by(Lower("name"))]
     ids = [tag.pk for tag, is_chosen in tags if is_chosen]
-    html = embed_form_html(settings.SITE_URL, form_fields(), ids)
+    newsletter = Newsletter.objects.get_current()
+    with in_language_of(newsletter):
+        html = embed_form_html(settings.SITE_URL, newsletter.name, form_fields(), ids)
     query = {form_tags.NAME: form_tags.sign_tags(ids)} if ids else {}
     context = {
         "tags": tags,
@@ -130,6 +134,7 @@ def embed_form(request: HttpRequest) -> HttpResponse:
         "html": html,
         "lines": html.count("\n") + 1,
         "how": WAYS[How.EMBEDDED_FORM],
+        "own_sites": newsletter.own_sites.splitlines(),
     }
     return desk_page(request, "subscribers/desk/embed_form.html", context)
 

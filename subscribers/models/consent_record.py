@@ -30,12 +30,17 @@ class Act(models.TextChoices):
 class How(models.TextChoices):
     FORM = "form", "by the form on our page"
     EMBEDDED_FORM = "embedded form", "by a form on another site"
+    ARCHIVE = "archive", "by the form below a letter"
     LINK = "link", "by the link in a mail"
     ONE_CLICK = "one-click", "by the button of their mail program"
     IMPORT = "import", "by an import"
     PROVIDER = "provider", "reported by the provider"
     OPERATOR = "operator", "by an operator at the desk"
     API = "api", "by a program"
+
+
+# Forms in which visitors themselves ask.
+OF_FORMS = (How.FORM, How.EMBEDDED_FORM, How.ARCHIVE)
 
 
 class ConsentWording(models.Model):

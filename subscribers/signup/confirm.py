@@ -18,7 +18,7 @@ from subscribers.data_requests.erase import erased_among
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.links.request_token import read
 from subscribers.models import ConsentRecord, Subscriber, Suppression, Tag
-from subscribers.models.consent_record import Act, How
+from subscribers.models.consent_record import OF_FORMS, Act, How
 
 _TAGS = ArrayField(IntegerField())
 
@@ -69,7 +69,7 @@ def link_state(
         return LinkState.DONE if state == Subscriber.State.CONFIRMED else LinkState.STALE
     if gone_at is None:
         return LinkState.OPEN
-    asked_themselves = asked.act == Act.ASKED and asked.how in (How.FORM, How.EMBEDDED_FORM)
+    asked_themselves = asked.act == Act.ASKED and asked.how in OF_FORMS
     return LinkState.OPEN if asked_themselves and asked.at >= gone_at else LinkState.STALE
 
 

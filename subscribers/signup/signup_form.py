@@ -5,20 +5,20 @@ Two traps catch programs: a hidden field, and the signed time at which the form 
 """
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 from django import forms
 from django.core import signing
+from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.reader_fields import READER_FIELDS, ReaderField
 from subscribers.address import read_address
+from subscribers.consent import consent_wording
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.fields.reader_values import read_value
-from subscribers.models.consent_record import How
+from subscribers.models.consent_record import OF_FORMS, How
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 from subscribers.signup import form_tags
 
@@ -82,7 +82,7 @@ class SignUpForm(forms.Form):
     @property
     def how(self) -> How:
         how = (self.data or self.initial).get("how")
-        return How.EMBEDDED_FORM if how == How.EMBEDDED_FORM else How.FORM
+        return How(how) if how in OF_FORMS else How.FORM
 
     @property
     def tags(self) -> list[int]:
@@ -122,24 +122,27 @@ def prefilled_form(data: Any) -> SignUpForm:
 
 
 def embed_form_html(
-    site_url: str, fields: Sequence[ReaderField] = READER_FIELDS, tags: Iterable[int] = ()
+    site_url: str, newsletter_name: str, fields: Sequence[ReaderField], tags: Iterable[int] = ()
 ) -> str:
-    """Write the HTML of a form without scripts and styles, for `prefilled_form`."""
-    url = escape(site_url.rstrip("/") + reverse("subscribers:embedded"))
-    controls = "".join(
-        f'  <label>{escape(str(field.label))} <input name="{field.name}" '
-        f'autocomplete="{field.autocomplete}"></label>\n'
-        for field in fields
-    )
-    if signed := form_tags.sign_tags(tags):
-        controls += f'  <input type="hidden" name="{form_tags.NAME}" value="{signed}">\n'
-    email = _("Email address")
-    button = _("Subscribe")
-    return f"""\
-<form action="{url}" method="post">
-  <label>{email} <input name="email" type="email" autocomplete="email" required></label>
-{controls}  <button>{button}</button>
-</form>"""
+    """Write the HTML of a form without scripts and styles, in the active language.
+
+    It has the wording that is stored as consent, as text and as a signed value.
+    """
+    words, button = consent_wording.SIGN_UP, consent_wording.SIGN_UP_BUTTON
+    wording = consent_wording.full_wording(newsletter_name, words, button)
+    context = {
+        "url": site_url.rstrip("/") + reverse("subscribers:embedded"),
+        "fields": fields,
+        "hidden": {
+            form_tags.NAME: form_tags.sign_tags(tags),
+            consent_wording.SIGNED: consent_wording.sign_wording(wording),
+        },
+        "trap": TRAP,
+        "name": newsletter_name,
+        "words": words,
+        "button": button,
+    }
+    return render_to_string("subscribers/form_elsewhere.html", context).strip()
 
 
 def sign_time(now: float) -> str:

@@ -10,8 +10,15 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from subscribers.client_network import network_of
-from subscribers.consent.consent_wording import SIGN_UP, SIGN_UP_BUTTON, full_wording
+from subscribers.consent.consent_wording import (
+    SIGN_UP,
+    SIGN_UP_BUTTON,
+    SIGNED,
+    full_wording,
+    read_wording,
+)
 from subscribers.links.page_newsletter import newsletter_of
+from subscribers.models.consent_record import How
 from subscribers.request_limits import is_suspicious
 from subscribers.signup import form_tags
 from subscribers.signup.sign_up import sign_up
@@ -25,7 +32,11 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
         return form_page(
             request, SignUpForm(initial={form_tags.NAME: request.GET.get(form_tags.NAME, "")})
         )
-    form = SignUpForm(request.POST.dict())
+    return _sign_up(request, SignUpForm(request.POST.dict()))
+
+
+def _sign_up(request: HttpRequest, form: SignUpForm, wording: str = "") -> HttpResponse:
+    """Sign up with the wording that the form showed, which is ours unless it is given."""
     if form.is_trapped:
         # Programs get the usual response, but nothing is stored.
         return _asked(request)
@@ -37,7 +48,7 @@ def subscriptions(request: HttpRequest) -> HttpResponse:
         form.values,
         form.how,
         network_of(request),
-        full_wording(newsletter_of(request).name, SIGN_UP, SIGN_UP_BUTTON),
+        wording or full_wording(newsletter_of(request).name, SIGN_UP, SIGN_UP_BUTTON),
         tags=form.tags,
         is_suspicious=is_suspicious(seconds, settings.SIGN_UP_LEAST_S),
     )
@@ -54,13 +65,19 @@ def embedded(request: HttpRequest) -> HttpResponse:
     """
     Take forms without a CSRF token: from other sites and from cached pages.
 
-    A form on our own pages signs up, because no other site can forge its `Origin`. Any other form
+    A browser does not let a site forge its `Origin`. The form below a letter signs up, and so does
+    a form on one of the author's own sites if it shows the wording that is stored. Any other form
     changes nothing and shows our form with its values.
     """
-    if request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}":
-        return subscriptions(request)
     if request.method != "POST":
         return form_page(request, SignUpForm())
+    origin = request.headers.get("Origin", "")
+    if origin == f"{request.scheme}://{request.get_host()}":
+        return _sign_up(request, SignUpForm({**request.POST.dict(), "how": How.ARCHIVE}))
+    wording = read_wording(request.POST.get(SIGNED, ""))
+    if wording and origin in newsletter_of(request).own_sites.splitlines():
+        embedded_form = SignUpForm({**request.POST.dict(), "how": How.EMBEDDED_FORM})
+        return _sign_up(request, embedded_form, wording)
     return form_page(request, prefilled_form(request.POST), notice="embedded")
 
 

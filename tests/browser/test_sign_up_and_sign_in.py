@@ -1,17 +1,21 @@
 """Signing up and signing in with a real browser."""
 
 import re
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from delivery.models import Edition
+from delivery.models import Edition, Newsletter
 from postmark_sandbox.server import SandboxServer
 from publishing.models import Draft
 from publishing.publish.publish import publish
-from subscribers.models import ReaderFieldDefinition, Subscriber, Tag
+from subscribers.models import ConsentRecord, ReaderFieldDefinition, Subscriber, Tag
 from subscribers.signup.form_tags import sign_tags
 from tests.browser.author_session import WRITE, accepted_by, come_to, sign_in
 from tests.browser.pages.accessibility import faults_of
@@ -51,6 +55,61 @@ def test_signing_up_and_confirming_need_no_script(
     reader = Subscriber.objects.get()
     assert (reader.state, reader.name) == ("confirmed", "Ada Whitlock")
     assert (reader.fields, reader.tags) == ({"city": "Graz"}, [tag.pk])
+
+
+@contextmanager
+def site_with(html: str) -> Iterator[str]:
+    """Serve one page on another port of this machine, and return its origin."""
+
+    class OnePage(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(f"<!doctype html><title>Ada</title>{html}".encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), OnePage) as server:
+        thread = threading.Thread(target=server.serve_forever, name="another site")
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_pasted_form_signs_up_from_listed_sites_only(
+    new_page: Callable[..., Page], author: Any
+) -> None:
+    Newsletter.objects.update_or_create(pk=1, defaults={"language": "de"})
+    desk, visitor = new_page(author), new_page()
+    desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    desk.goto("/admin/newsletters/readers/form/")
+    desk.get_by_role("button", name="Copy HTML").click()
+    expect(desk.get_by_role("status").last).to_have_text("Copied.")
+    with site_with(desk.evaluate("navigator.clipboard.readText()")) as origin:
+
+        def send() -> None:
+            visitor.goto(origin)
+            expect(visitor.get_by_label("Leer lassen")).to_be_hidden()
+            visitor.get_by_label("E-Mail-Adresse").fill(ADA)
+            visitor.get_by_role("button", name="Abonnieren").click()
+
+        send()
+        expect(visitor.get_by_text("Drücken Sie den Knopf noch einmal.")).to_be_visible()
+        assert not Subscriber.objects.exists()
+
+        desk.get_by_role("link", name="Change the list").click()
+        desk.get_by_label("Your own sites").fill(f"{origin}/blog/")
+        desk.get_by_role("button", name="Save").click()
+        expect(desk.get_by_text(origin)).to_be_visible()
+        send()
+        is_for_everybody(visitor, "Sehen Sie in Ihrem Postfach nach")
+    assert Subscriber.objects.get().email == ADA
+    assert ConsentRecord.objects.get().how == "embedded form"
 
 
 PAGE = "/admin/second-factor/"

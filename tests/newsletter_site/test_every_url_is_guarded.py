@@ -24,7 +24,7 @@ TAKES_FORMS_FROM_ELSEWHERE = {
     "unsubscribe/<str:token>/",  # one-click, RFC 8058: the token is the permission
     "unsubscribe/<str:token>",
     "preferences/<str:token>/",  # the token is the permission here too
-    "subscriptions/embedded/",  # opens our own form with the values and changes nothing
+    "subscriptions/embedded/",  # `Origin` decides: see test_embed_form.py
 }
 # Probes and metrics: no cookies are read, and nothing is done (newsletter_site/operating/).
 OPERATING = {"health/live/", "health/ready/", "health/workers/", "metrics"}

@@ -40,7 +40,7 @@ READERS = """
            edited_at IS NOT NULL OR since.asked IS NOT NULL
       FROM subscriber CROSS JOIN LATERAL (
            SELECT bool_or(act IN ('asked', 'confirmed')
-                          AND how IN ('form', 'embedded form', 'link')) AS asked
+                          AND how IN ('form', 'embedded form', 'archive', 'link')) AS asked
              FROM consent_record
             WHERE subscriber_id = subscriber.id AND act <> 'imported') AS since
      WHERE subscriber_import_id = %s AND id BETWEEN %s AND %s

@@ -154,8 +154,8 @@ def _choose_a_tag(page: Page) -> None:
     Tag.objects.get_or_create(name=LONGEST[:60])
     page.reload()
     page.get_by_label(LONGEST[:60]).check()
-    page.get_by_role("button", name="Show the form").click()
-    expect(page.get_by_label("Link to this form on our site")).to_have_value(re.compile("tags="))
+    page.get_by_role("button", name="Show link and form").click()
+    expect(page.get_by_label("Link to your sign-up page")).to_have_value(re.compile("tags="))
 
 
 def _add_nobody(page: Page) -> None:
@@ -199,8 +199,6 @@ def readers(author: Any) -> Pages:
         "erase many": Shown(f"{change}&do=erase"),
         "a running change": Shown(f"{READERS}changes/{running_change.pk}/"),
         "nobody found": Shown(f"{READERS}?q=nobody%40nowhere"),
-        "a form elsewhere": Shown(f"{READERS}form/"),
-        "a form with tags": Shown(f"{READERS}form/", _choose_a_tag),
         **{f"reader {name}": Shown(f"{READERS}{one.pk}/") for name, one in readers.items()},
         **{action: Shown(f"{confirmed}{action}/") for action in ("unsubscribe", "shut-out")},
         "erase": Shown(f"{confirmed}erase/"),
@@ -276,6 +274,7 @@ def settings_and_export(author: Any) -> Pages:
         "a new tag": Shown(f"{settings}tags/add/", save_nothing),
         "a tag": Shown(f"{settings}tags/{tag.pk}/"),
         "deleting a tag": Shown(f"{settings}tags/{tag.pk}/delete/"),
+        "sign-up link and form": Shown(f"{READERS}form/", _choose_a_tag),
         "no export": Shown("/admin/newsletters/download/"),
         "an export": Shown("/admin/newsletters/download/", export),
     }

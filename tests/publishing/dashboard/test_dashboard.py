@@ -409,7 +409,7 @@ def test_the_chart_of_readers_leaves_out_called_back_issues(
 
 
 def strips_on(page: Page) -> str:
-    return page.html.partition("Not sent, by issue")[2].partition("</section>")[0]
+    return page.html.partition("Not sent, by issue")[2].partition("New readers by source")[0]
 
 
 def test_unsent_copies_are_drawn_for_ended_issues(

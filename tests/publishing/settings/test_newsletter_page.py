@@ -8,6 +8,7 @@ from delivery.models import Newsletter
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.compose_content import compose_content
 from publishing.settings.change_settings import change_settings
+from publishing.settings.own_sites import read_origin
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
 
@@ -53,6 +54,37 @@ def test_changed_settings_are_saved_shown_and_logged(window):
     )
 
 
+def test_own_sites_are_stored_as_browsers_send_them(window):
+    form = window.get(PAGE).form_with("tagline").fields
+    typed = "https://Ada.example/blog/?a=b\r\n\r\nhttps://ada.example:443\r\nhttp://localhost:3000"
+
+    assert window.post(PAGE, **{**form, "own_sites": typed}).status == 303
+
+    assert Newsletter.objects.get().own_sites == "https://ada.example\nhttp://localhost:3000"
+    assert "Your own sites https://ada.example http://localhost:3000" in window.get(SETTINGS).words
+
+
+@pytest.mark.parametrize(
+    ("address", "origin"),
+    [
+        ("https://tides.example:8443/a", "https://tides.example:8443"),
+        ("https://möwe.example", "https://xn--mwe-sna.example"),
+        ("http://127.0.0.1:80", "http://127.0.0.1"),
+        ("http://[::1]:3000", "http://[::1]:3000"),
+        ("http://tides.example", ""),
+        ("tides.example", ""),
+        ("null", ""),
+        ("https://", ""),
+        ("https://*.tides.example", ""),
+        ("https://a@tides.example", ""),
+        ("https://tides.example:port", ""),
+        ("https://[::1", ""),
+    ],
+)
+def test_only_a_safe_address_has_an_origin(address, origin):
+    assert read_origin(address) == origin
+
+
 def test_saving_without_changes_keeps_values_and_log(window):
     stored(language="en-GB", time_zone="Etc/GMT-1")
 
@@ -79,6 +111,9 @@ def test_two_pages_keep_each_others_changes(operator):
         ("footer", "Hello {{ name }}", "The text contains {{"),
         ("sign_up_text", "a\x07b", "control characters"),
         ("footer", "x" * 501, "at most 500 characters"),
+        ("own_sites", "https://a.example\nb", "“b” is not an https address"),
+        ("own_sites", "http://a.example\nc", "“c” is not an https address"),
+        ("own_sites", "\n".join(f"https://{n}.example" for n in range(11)), "At most 10 sites"),
     ],
 )
 def test_a_bad_setting_is_refused_with_a_reason(window, field, value, error):

@@ -300,6 +300,7 @@ AFTER = datetime(2026, 3, 2, tzinfo=UTC)
     [
         ("form", "asked", AFTER, LinkState.OPEN),
         ("embedded form", "asked", AFTER, LinkState.OPEN),
+        ("archive", "asked", AFTER, LinkState.OPEN),
         ("form", "asked", BEFORE, LinkState.STALE),
         ("import", "imported", AFTER, LinkState.STALE),
         ("operator", "asked", AFTER, LinkState.STALE),
@@ -314,11 +315,11 @@ def test_only_a_later_own_request_resubscribes(
 
 
 @pytest.mark.parametrize("state", [*GONE, "pending"])
-@pytest.mark.parametrize("how", ["operator", "form"])
+@pytest.mark.parametrize("how", ["operator", "form", "archive"])
 def test_the_database_accepts_every_offered_confirmation(state: str, how: str) -> None:
     reader = SubscriberFactory(email=ADA, state=state, requests=1)
     record_consent(reader.pk, "asked", how, request=1)
     offered = "<button" in visitor().get(link(reader, 1)).text
     press(reader)
-    assert offered is (how == "form" or state == "pending")
+    assert offered is (how != "operator" or state == "pending")
     assert state_of(reader) == ("confirmed" if offered else state)

@@ -16,7 +16,7 @@ requests without a mail count for their network
     ask_for_mail: = _next_number(reader, COUNTERS[kind]) «→ ¶if number == NOT_MAILED:¶    return»
     test_unanswered_requests_count_too
 a program gets the same answer as others
-    subscriptions: return «_asked(request) → form_page(request, form, status=422)» if not
+    _sign_up: return «_asked(request) → form_page(request, form, status=422)» if not
         form.is_valid()
     test_a_program_in_the_honeypot_gets_the_usual_answer
 
@@ -79,7 +79,7 @@ a waiting data request is erased with its address
 
 # --- Programs ---
 a program that fills in the hidden field signs nobody up
-    subscriptions: if «form.is_trapped → False»:
+    _sign_up: if «form.is_trapped → False»:
     test_a_program_in_the_honeypot_gets_the_usual_answer
 forms that return immediately have fewer tries
     seconds_to_wait: if «suspicious → False»:
@@ -96,6 +96,18 @@ a form on another site signs nobody up without a click
     embedded: «return form_page(request, prefilled_form(request.POST), notice="embedded") → return
         subscriptions(request)»
     test_an_embedded_form_shows_our_page_filled_in
+a site that the author has not listed signs nobody up
+    embedded: if wording «and origin in newsletter_of(request).own_sites.splitlines()»:
+    test_other_sites_need_the_second_press
+a form that does not show the stored wording signs nobody up
+    embedded: if «wording and» origin in
+    test_a_form_without_our_wording_needs_the_second_press
+the wording that the form showed is stored
+    _sign_up: «wording or» full_wording(
+    test_the_wording_shown_is_stored_also_after_a_rename
+no form says itself where it is
+    embedded: SignUpForm({**request.POST.dict()«, "how": How.EMBEDDED_FORM»})
+    test_one_press_on_an_own_site_signs_up
 
 # --- All of it or nothing ---
 the confirmation mail is queued in the sign-up's transaction

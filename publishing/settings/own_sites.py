@@ -1,0 +1,34 @@
+"""The sites of the author whose sign-up forms need no second press. Pure."""
+
+import re
+from urllib.parse import urlsplit
+
+MOST = 10
+# Pages on the author's own machine have no certificate.
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_PORTS = {"https": 443, "http": 80}
+_HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
+
+
+def read_origin(address: str) -> str:
+    """Return the origin of an address as browsers send it; empty without one.
+
+    Only https has one, and http on the loopback."""
+    try:
+        parts = urlsplit(address.strip())
+        name, port = parts.hostname or "", parts.port
+        host = f"[{name}]" if ":" in name else name.encode("idna").decode("ascii")
+    except ValueError:
+        return ""
+    is_safe = parts.scheme == "https" or (parts.scheme == "http" and name in _LOOPBACK)
+    if not is_safe or not _HOST.fullmatch(host) or "@" in parts.netloc:
+        return ""
+    shown = "" if port in (None, _PORTS[parts.scheme]) else f":{port}"
+    return f"{parts.scheme}://{host}{shown}"
+
+
+def read_origins(text: str) -> tuple[list[str], list[str]]:
+    """Return the origins of the lines, each once, and the lines without one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    origins = dict.fromkeys(origin for line in lines if (origin := read_origin(line)))
+    return list(origins), [line for line in lines if not read_origin(line)]
