@@ -58,13 +58,28 @@ def _careful(typed: str) -> str | InputRefusal:
         return refuse("address_two_at_signs")
     try:
         found = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
-    except EmailNotValidError as error:
-        # The library writes “@-sign”; every sentence of Homing writes “@ sign”.
-        return refuse("address_invalid", detail=str(error).replace("@-sign", "@ sign"))
+    except EmailNotValidError:
+        return _why_invalid(typed)
     local_part = typed.rpartition("@")[0]
     if not POSTMARK_LOCAL_PART.fullmatch(local_part):
         return refuse("address_question_mark")
     return f"{local_part}@{found.ascii_domain.lower()}"
+
+
+def _why_invalid(typed: str) -> InputRefusal:
+    """Name the first fault of an address that email-validator refuses."""
+    local_part, at_sign, _ = typed.rpartition("@")
+    if not at_sign:
+        return refuse("address_no_at_sign")
+    if any(character.isspace() for character in typed):
+        return refuse("address_space")
+    if wrong := dict.fromkeys(POSTMARK_LOCAL_PART.sub("", local_part)):
+        # Invisible ones as their code, such as U+200B.
+        shown = (one if one.isprintable() else f"U+{ord(one):04X}" for one in wrong)
+        return refuse("address_characters", characters=" ".join(shown))
+    if not all(local_part.split(".")) or len(local_part) > LONGEST_LOCAL_PART:
+        return refuse("address_before_at_sign")
+    return refuse("address_after_at_sign")
 
 
 def mask_address(email: str) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from delivery.humanise import digits
 from delivery.reader_fields import READER_FIELDS
-from subscribers.typed_refusals import ADDRESS_INVALID, NOT_VALID, TYPED
+from subscribers.typed_refusals import TYPED
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -167,8 +167,6 @@ def refuse(code: str, **parameters: str | int) -> InputRefusal:
 def sentence_of(refusal: InputRefusal) -> str:
     """Explain a refusal to the reader or author. An unknown code is shown as it is."""
     sentence = SENTENCES.get(refusal.code)
-    if refusal.code == ADDRESS_INVALID and get_language() != "en":
-        sentence = NOT_VALID
     if sentence is None:  # a newer release stored it
         return gettext("Refused ({code}).").format(code=refusal.code)
     try:

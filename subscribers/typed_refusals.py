@@ -10,15 +10,19 @@ from django.utils.translation import gettext_lazy as _
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
-# `detail` is email-validator's own sentence, which is English.
-ADDRESS_INVALID = "address_invalid"
-NOT_VALID = _("The address is not valid.")
-TYPED: Mapping[str, StrPromise | str] = {
+TYPED: Mapping[str, StrPromise] = {
     # An address (address.py)
     "address_missing": _("The address is missing."),
     "address_too_long": _("The address has {length} characters. At most {longest} are allowed."),
     "address_two_at_signs": _("The address has more than one @ sign."),
-    ADDRESS_INVALID: "{detail}",
+    "address_no_at_sign": _("The address has no @ sign."),
+    "address_space": _("The address contains a space."),
+    "address_characters": _(
+        "The part before the @ sign has characters that are not allowed ({characters})."
+    ),
+    "address_before_at_sign": _("The part before the @ sign is not valid."),
+    "address_after_at_sign": _("The part after the @ sign is not a domain that receives mail."),
+    "address_invalid": _("The address is not valid."),  # stored by releases up to 1.0
     "address_question_mark": _(
         "The mail provider does not accept a question mark before the @ sign."
     ),

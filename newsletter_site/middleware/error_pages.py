@@ -21,6 +21,7 @@ from django.views import defaults
 from api.problem import problem_response
 from newsletter_site.api.api_middleware import API_ROOT, UNKNOWN_HOST
 from newsletter_site.logs.exceptions import iter_causes
+from newsletter_site.middleware.browser_language import in_browser_language
 
 logger = logging.getLogger(__name__)
 
@@ -50,7 +51,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     logger.warning("a request was refused: its host name is not among ALLOWED_HOSTS")
     if request.path_info.startswith(API_ROOT):
         return problem_response(*UNKNOWN_HOST)
-    return HttpResponse(render_to_string("unknown_host.html"), status=400)
+    with in_browser_language(request):
+        return HttpResponse(render_to_string("unknown_host.html"), status=400)
 
 
 class NotFoundPage(MiddlewareMixin):

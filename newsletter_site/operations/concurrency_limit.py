@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
+from newsletter_site.middleware.browser_language import in_browser_language
 from newsletter_site.middleware.error_pages import service_unavailable
 
 logger = logging.getLogger(__name__)
@@ -71,9 +72,9 @@ class LimitConcurrency:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not self._slots.acquire():
-            return service_unavailable(
-                request, why=_("The site is too busy at the moment."), was_begun=False
-            )
+            with in_browser_language(request):
+                why = _("The site is too busy at the moment.")
+                return service_unavailable(request, why=why, was_begun=False)
         started_s = time.monotonic()
 
         def release() -> None:

@@ -228,6 +228,7 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
                 "outcome": delivery.outcome,
                 "sent_at": delivery.sent_at,
                 "reason": reason_sentence(delivery.reason),
+                "reason_code": delivery.reason.code if delivery.reason else "",
             }
         )
     return sorted(mails, key=lambda mail: (mail["published_at"], mail["version"]))

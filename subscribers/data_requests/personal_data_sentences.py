@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits
+from delivery.interface import ReasonCode
 from delivery.reader_fields import READER_FIELDS
 from subscribers.consent import consent_details
 from subscribers.data_requests.personal_data import Entry, PersonalData
@@ -89,6 +90,13 @@ _TO_THE_READER: Mapping[str, StrPromise] = {
     Act.LEFT_TOPICS: gettext_lazy("Topics you left"),
     How.ONE_CLICK: gettext_lazy("by the unsubscribe button of your mail program"),
 }
+# Other reasons are for authors and operators.
+_REASONS_TO_THE_READER: Mapping[str, StrPromise] = {
+    ReasonCode.LEFT: gettext_lazy("You were no longer subscribed."),
+    ReasonCode.LEFT_TOPIC: gettext_lazy("You had left its topics."),
+    ReasonCode.EDITION_CANCELLED: gettext_lazy("The letter was cancelled."),
+    ReasonCode.EDITION_CALLED_BACK: gettext_lazy("The letter was cancelled."),
+}
 
 
 def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
@@ -112,11 +120,13 @@ def describe(data: PersonalData, *, to_reader: bool = False) -> dict[str, Any]:
         "source": _source(data),
         "suppression": suppression,
         "provider": _provider(data),
-        "sections": list(_sections(data, words)),
+        "sections": list(_sections(data, words, to_reader=to_reader)),
     }
 
 
-def _sections(data: PersonalData, words: Mapping[str, StrPromise]) -> Iterator[dict[str, Any]]:
+def _sections(
+    data: PersonalData, words: Mapping[str, StrPromise], *, to_reader: bool
+) -> Iterator[dict[str, Any]]:
     """Describe the lists of a page: their rows, their number and notes."""
     records, mails = len(data.consent), len(data.mails)
     yield {
@@ -159,7 +169,7 @@ def _sections(data: PersonalData, words: Mapping[str, StrPromise]) -> Iterator[d
         "id": "mails",
         "title": _("Emails"),
         "count": ngettext("{n} email", "{n} emails", mails).format(n=digits(mails)),
-        "rows": [_mail(mail) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
+        "rows": [_mail(mail, to_reader) for mail in list(reversed(data.mails))[:MAILS_SHOWN]],
         "notes": notes or ([] if data.mails else [_("None yet.")]),
     }
 
@@ -174,14 +184,16 @@ def _source(data: PersonalData) -> str:
     return _("Signed up")
 
 
-def _mail(mail: Entry) -> Entry:
+def _mail(mail: Entry, to_reader: bool) -> Entry:
     is_correction = mail["version"] > 1 and mail["kind"] == "newsletter"
     outcome = OUTCOMES.get(mail["outcome"], mail["outcome"])
+    code, sentence = mail["reason_code"], mail["reason"]
+    reason = _REASONS_TO_THE_READER.get(code, "") if to_reader else sentence
     return {
         "at": mail["published_at"],
         "sentence": mail["title"],
         "version": mail["version"] if is_correction else None,
-        "details": [f"{outcome} {mail['reason']}".strip()],
+        "details": [f"{outcome} {reason}".strip()],
     }
 
 

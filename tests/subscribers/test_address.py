@@ -37,34 +37,44 @@ def test_spaces_and_invisible_characters_around_an_address_are_removed(around: s
 
 
 @pytest.mark.parametrize(
-    "typed",
+    ("typed", "code"),
     [
-        "",
-        "ada",
-        "ada@@example.org",
-        "ada@localhost",
-        "ada@printing.test",
-        "ada@printer.local",
-        "ada@[127.0.0.1]",
-        "ada@example..org",
-        "ada@example.org, bob@example.org",
-        "ada@example.org\nBcc: bob@example.org",
-        "a da@example.org",
-        "a..da@example.org",
-        '"a da"@example.org',
-        "Ada <ada@example.org>",
-        "ädä@example.org",
-        "ada@xn--a.com",
-        f"{'a' * 65}@example.org",
-        f"ada@{'b' * 64}.org",
-        f"ada@{'.'.join(['b' * 50] * 5)}.org",
-        f"{'a' * 60}@{'.'.join(['ü' * 40] * 4)}.org",  # short enough until it is in ASCII
+        ("", "missing"),
+        ("ada", "no_at_sign"),
+        ("ada@@example.org", "two_at_signs"),
+        ("ada@localhost", "after_at_sign"),
+        ("ada@printing.test", "after_at_sign"),
+        ("ada@printer.local", "after_at_sign"),
+        ("ada@[127.0.0.1]", "after_at_sign"),
+        ("ada@example..org", "after_at_sign"),
+        ("ada@", "after_at_sign"),
+        ("ada@example.org, bob@example.org", "two_at_signs"),
+        ("ada@example.org\nBcc: bob@example.org", "two_at_signs"),
+        ("a da@example.org", "space"),
+        ("@example.org", "before_at_sign"),
+        ("a..da@example.org", "before_at_sign"),
+        ('"a da"@example.org', "space"),
+        ("Ada <ada@example.org>", "space"),
+        ("ädä@example.org", "characters"),
+        ("ada@xn--a.com", "after_at_sign"),
+        (f"{'a' * 65}@example.org", "before_at_sign"),
+        (f"ada@{'b' * 64}.org", "after_at_sign"),
+        (f"ada@{'.'.join(['b' * 50] * 5)}.org", "too_long"),
+        # Short enough until it is in ASCII.
+        (f"{'a' * 60}@{'.'.join(['ü' * 40] * 4)}.org", "after_at_sign"),
     ],
 )
-def test_an_invalid_address_is_refused_with_a_sentence(typed: str) -> None:
+def test_an_invalid_address_is_refused_with_its_fault(typed: str, code: str) -> None:
     refusal = read_address(typed)
     assert isinstance(refusal, InputRefusal)
-    assert sentence_of(refusal).endswith((".", ")"))
+    assert refusal.code == f"address_{code}"
+    assert sentence_of(refusal).endswith(".")
+
+
+def test_invisible_characters_of_an_address_are_shown() -> None:
+    assert read_address("ü\u200büda@example.org") == refuse(
+        "address_characters", characters="ü U+200B"
+    )
 
 
 def test_an_address_that_postmark_refuses_is_refused() -> None:

@@ -79,6 +79,11 @@ def test_an_unknown_host_gets_a_page(client: Client) -> None:
             assert STRANGE not in page
 
 
+def test_an_unknown_host_gets_its_page_in_the_browsers_language(client: Client) -> None:
+    headers = {"host": STRANGE, "Accept-Language": "xx,ar;q=0.5"}
+    assert '<html lang="ar" dir="rtl">' in client.get("/", headers=headers).content.decode()
+
+
 def test_an_unknown_host_gets_a_problem_from_the_api(client: Client) -> None:
     for address in ("/api/v1/issues/", "/api/v1/openapi.json"):
         answer = client.get(address, secure=True, headers={"host": STRANGE})

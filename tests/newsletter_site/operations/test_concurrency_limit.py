@@ -76,3 +76,17 @@ def test_a_failing_page_releases_its_slot(rf: RequestFactory) -> None:
     for _ in range(2):
         with pytest.raises(LookupError):
             site(rf.get("/"))
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("/", "Le site"), ("/admin/", "The site"), ("/api/v1/", "The site")],
+)
+def test_a_busy_site_says_so_in_the_browsers_language(
+    rf: RequestFactory, path: str, words: str
+) -> None:
+    site = LimitConcurrency(lambda _request: HttpResponse(), RequestSlots(number=0, max_wait_s=0))
+    answer = site(rf.get(path, headers={"Accept-Language": "fr-FR"}))
+    assert answer.status_code == 503
+    assert isinstance(answer, HttpResponse)
+    assert words in answer.content.decode()

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,6 +24,7 @@ from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.data_request import MAX_FAILURES, UNKNOWN_READER, answer_requests
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
+from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.delivery_hooks import RegisteredReaders
 from subscribers.models import Bounce, ConsentRecord, DataRequest, Subscriber
 from tests.delivery.conftest import newsroom, provider
@@ -423,8 +425,21 @@ def test_the_record_says_why_a_copy_was_not_sent(
     edition = newsroom.publish()
     control.cancel(edition.pk)
     page = Client().get(asked(reader)).content.decode()
-    assert "The issue was cancelled before this copy was sent." in page
+    assert "Not sent: it was withdrawn before sending. The letter was cancelled." in page
     assert "their copy" not in page
+
+
+@pytest.mark.django_db
+def test_readers_do_not_see_technical_reasons() -> None:
+    stored = load_personal_data(SubscriberFactory().pk)
+    assert stored is not None
+    mail = {"title": "", "version": 1, "kind": "newsletter", "published_at": stored.since,
+            "outcome": "failed", "reason": "Parked.", "reason_code": "parked"}  # fmt: skip
+    details = [
+        describe(replace(stored, mails=[mail]), to_reader=yes)["sections"][-1]["rows"][0]["details"]
+        for yes in (False, True)
+    ]
+    assert details == [["Not sent: it failed. Parked."], ["Not sent: it failed."]]
 
 
 @pytest.mark.django_db

@@ -86,7 +86,7 @@ def test_adding_explains_who_is_not_added(window: WindowOf) -> None:
         "left@example.org": "This reader unsubscribed.",
         "shut@example.org": "The address is suppressed: mail to it bounced.",
         "erased@example.org": "This reader had their data erased. Only they can sign up again.",
-        "no address": "An email address must have an @ sign.",
+        "no address": "The address has no @ sign.",
     }.items():
         page = window.post(ADD, email=address, consent="on", where="at the fair")
         assert (page.status, why in page.words) == (200, True), page.words
