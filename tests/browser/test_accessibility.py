@@ -73,7 +73,7 @@ IN_GERMAN = frozenset(
         *("throw away", "a sheet full of faults", "the question", "unconfirmed"),
         *("a rehearsal with a refused reader", "her own draft", "accepted", "held", "stopped"),
         *("missed", "held: cancel", "another time", "the receipt of a correction", "receipts"),
-        *("no picture yet", "a fresh token", "on"),
+        *("no picture yet", "a fresh token", "on", "the menu of videos", "the snippets"),
     )
 )
 

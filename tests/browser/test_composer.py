@@ -11,7 +11,7 @@ from delivery.models import Edition
 from idempotency.key import fresh_key
 from publishing.content.draft_content import MARKDOWN, DraftFields, build_content
 from publishing.drafts import drafts
-from publishing.models import Draft
+from publishing.models import Draft, Snippet
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber, Tag
 from tests.browser.author_session import (
@@ -370,6 +370,28 @@ def test_tools_write_at_the_caret_and_can_be_undone(writing):
     expect(letter(writing)).to_have_value("Dear , **gone**.")
     letter(writing).press("Control+i")
     expect(letter(writing)).to_have_value("Dear , ***gone***.")
+
+
+def test_a_snippet_and_a_video_become_blocks_of_their_own(desk):
+    Snippet.objects.create(name="Signature", text="Yours,\n\n**Edith**")
+    desk.goto(WRITE)
+    is_ready(desk)
+    letter(desk).fill("One.Two.")
+    letter(desk).evaluate("field => field.setSelectionRange(4, 4)")
+    desk.locator("summary", has_text="Snippets").click()
+    desk.get_by_role("button", name="Signature").click()
+    expect(letter(desk)).to_have_value("One.\n\nYours,\n\n**Edith**\n\nTwo.")
+    expect(desk.get_by_role("button", name="Signature")).to_be_hidden()
+    letter(desk).press("Control+z")
+    expect(letter(desk)).to_have_value("One.Two.")
+
+    desk.locator("summary", has_text="Video").click()
+    desk.get_by_label("Address of the video").fill("https://vimeo.com/76979871")
+    desk.get_by_label("Address of the video").press("Enter")
+    desk.get_by_role("button", name="Insert the video").click()
+
+    expect(letter(desk)).to_have_value("One.\n\nhttps://vimeo.com/76979871\n\nTwo.")
+    expect(desk.frame_locator("iframe").get_by_text("Watch the video")).to_be_visible()
 
 
 WRITTEN = {

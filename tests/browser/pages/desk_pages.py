@@ -20,7 +20,7 @@ from publishing.content.draft_content import MARKDOWN, DraftFields, build_conten
 from publishing.drafts import drafts
 from publishing.external_checks import cached_results
 from publishing.external_checks.open_link import LinkResult
-from publishing.models import Draft
+from publishing.models import Draft, Snippet
 from publishing.publish.publish import publish
 from publishing.publish.welcome import turn_on
 from publishing.rehearsal.rehearse import request_rehearsal, run_next_rehearsal
@@ -110,6 +110,20 @@ def _panel(name: str) -> Callable[[Page], None]:
     return open_it
 
 
+def _menu(name: str) -> Callable[[Page], None]:
+    def open_it(page: Page) -> None:
+        is_ready(page).locator("summary", has_text=name).click()
+
+    return open_it
+
+
+def _prepare_video(page: Page) -> None:
+    _menu("Video")(page)
+    page.get_by_label("Address of the video").fill("https://vimeo.com/76979871")
+    page.get_by_role("button", name="Get its picture").click()
+    expect(page.get_by_role("button", name="Insert the video")).to_be_visible()
+
+
 def _open_tags(page: Page) -> None:
     page.get_by_text("Choose readers by tag").click()
     page.get_by_role("group", name="Only readers").get_by_label("Birds").check()
@@ -126,6 +140,7 @@ def composer(author: Any) -> Pages:
     first = published(author)
     sent(first)
     Tag.objects.bulk_create(Tag(name=name) for name in ("Birds", LONGEST[:60]))
+    snippet = Snippet.objects.create(name=LONGEST[:60], text=LONGEST * 2)
 
     def write_over(page: Page) -> None:
         """Let another author save the draft while it is open here."""
@@ -157,6 +172,11 @@ def composer(author: Any) -> Pages:
         "an edited plain text": Shown(at(html), _panel("Plain text")),
         "a table": Shown(at(table)),
         "a choice of tags": Shown(at(table), _open_tags),
+        "the menu of snippets": Shown(at(plain), _menu("Snippets")),
+        "the menu of videos": Shown(at(plain), _prepare_video),
+        "the snippets": Shown(f"{DESK}snippets/"),
+        "a snippet": Shown(f"{DESK}snippets/{snippet.pk}/"),
+        "deletion of a snippet": Shown(f"{DESK}snippets/{snippet.pk}/delete/"),
         "the dialog of a test letter": Shown(at(plain), _panel("Send a test…")),
         "changed by another": Shown(at(plain), write_over),
         "two versions": Shown(at(plain), compare),

@@ -79,7 +79,6 @@ def test_the_picture_is_stored_once_and_served_by_us(site, fetched, path):
         "/bytes-9",
         f"/bytes-{MOST_FETCHED_BYTES + 1}",
         "/bytes-5-cut",
-        "/to?u=https://127.0.0.1/elsewhere.jpg",
         "/to?u=http://{host}/a.jpg",
     ],
 )
@@ -92,6 +91,17 @@ def test_a_picture_that_cannot_be_had_is_left_out(site, fetched, monkeypatch, an
 
     assert not UploadedImage.objects.exists()
     assert video_markdown(VIDEO, None, "Swifts") == VIDEO.address
+
+
+def test_a_picture_of_another_host_is_not_fetched(site, fetched):
+    with LocalWebServer(CERTIFICATE) as another:
+        another.files["/a.jpg"] = frame()
+        elsewhere = f"/to?u=https://127.0.0.1:{another.port}/a.jpg"
+        site.paths = dict.fromkeys((LARGE, SMALL), elsewhere)
+
+        assert fetched() is None
+
+    assert not another.requests
 
 
 def test_a_host_that_leads_inwards_is_not_asked(site, fetched):
