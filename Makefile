@@ -2,7 +2,7 @@
 
 PYTHON := .venv/bin/python
 
-.PHONY: help check pictures format-check lint words types migrations-check test proofs bench limits growth demo format audit lock images tools
+.PHONY: help check pictures looks format-check lint words types migrations-check test proofs bench limits growth demo format audit lock images tools
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ growth: tools ## measure more readers, workers, bytes, slower calls; some: make 
 
 pictures: tools ## take the screenshots of the docs from the running program
 	$(PYTHON) docs/pictures/take.py
+
+looks: tools ## take pictures of three looks, light and dark, in three languages: make looks INTO=FOLDER
+	$(PYTHON) docs/pictures/take_looks.py --into $(INTO)
 
 demo: ## publish and send an issue, then keep the site running
 	./homing demo

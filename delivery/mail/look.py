@@ -71,6 +71,11 @@ class Look:
         return "left" if self.direction == "rtl" else "right"
 
     @property
+    def slant(self) -> str:
+        """The style of headings and quotes: Arabic and Hebrew have no italics."""
+        return "normal" if self.direction == "rtl" else "italic"
+
+    @property
     def has_sans_headings(self) -> bool:
         """Whether headings are sans serif, which are bold and never italic."""
         return self.heading == SANS

@@ -95,9 +95,8 @@ def edition_name(kind: str, version: int) -> str:
 def newsletter_values(newsletter: Newsletter) -> dict[str, str]:
     """Return the newsletter's values for the merge fields of transactional mail."""
     name, address = newsletter.name, newsletter.postal_address
-    imprint = f"{name}, {address}" if address else name
     return {
         "newsletter": name,
         "language": newsletter.language,
-        "imprint": " · ".join((imprint, *newsletter.footer.split("\n"))).removesuffix(" · "),
+        "imprint": " · ".join(filter(None, (name, address, *newsletter.footer.split("\n")))),
     }

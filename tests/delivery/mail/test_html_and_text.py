@@ -289,7 +289,7 @@ def test_a_text_without_unsubscribe_link_gets_a_footer() -> None:
         "You get Ada & Friends because {{ email }} is on our list.\n"
         "Unsubscribe: {{ unsubscribe_url }}\n"
         "Read it on the web: {{ archive_url }}\n"
-        "Ada & Friends, 1 Quay <b>, Lisbon\n"
+        "Ada & Friends\n1 Quay <b>, Lisbon\n"
     )
 
 

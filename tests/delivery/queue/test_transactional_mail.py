@@ -162,8 +162,8 @@ def test_a_confirmation_mail_as_postmark_gets_it(newsroom: Newsroom) -> None:
     assert mail.metadata == {"delivery": key, "attempt": Attempt.objects.get().pk.hex}
     assert link.startswith("https://letter.example.org/subscriptions/confirm/?subscription_token=")
     assert mail.item["HtmlBody"].count(f'href="{link}"') == 2
-    assert "Tides &amp; Swifts, 4 Tannery Lane" in mail.item["HtmlBody"]
-    assert mail.item["TextBody"].endswith("Tides & Swifts, 4 Tannery Lane\n")
+    assert "Tides &amp; Swifts · 4 Tannery Lane" in mail.item["HtmlBody"]
+    assert mail.item["TextBody"].endswith("Tides & Swifts · 4 Tannery Lane\n")
     assert Attempt.objects.get().stream == "outbound"
 
 
