@@ -136,10 +136,15 @@ def test_the_footer_ends_letters_and_mails_on_request():
     assert newsletter_values(words)["imprint"] == "Tides, 1 Quay · A & B · VAT 7"
 
 
-def test_the_home_page_shows_the_sign_up_text_escaped():
-    stored(sign_up_text="Weekly & short.\n<b>Free</b>")
+@pytest.mark.parametrize("path", ["/", "/subscriptions/"])
+def test_the_sign_up_page_says_what_readers_get(path):
+    stored(name="Tides", sign_up_text="Weekly & short.\n<b>Free</b>")
 
-    page = WindowOf(None).get("/").source
+    page = WindowOf(None).get(path).source
 
+    assert '<meta property="og:title" content="Tides">' in page
+    assert (
+        '<meta name="description" content="Weekly &amp; short.\n&lt;b&gt;Free&lt;/b&gt;">' in page
+    )
     assert "Weekly &amp; short.<br>&lt;b&gt;Free&lt;/b&gt;" in page
-    assert page.index("Weekly") < page.index("joinh")
+    assert page.index("<br>&lt;b&gt;") < page.index("joinh")

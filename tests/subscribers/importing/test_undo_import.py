@@ -20,6 +20,7 @@ from subscribers.importing.undo import undo_import
 from subscribers.importing.undo.undo_import import run_undo, start_undo
 from subscribers.leaving.leave import leave
 from subscribers.models import ConsentRecord, Subscriber, SubscriberImport, Suppression
+from subscribers.models.consent_record import OF_FORMS
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
@@ -69,11 +70,12 @@ def test_an_undone_import_leaves_nothing_and_can_be_repeated(
     assert again.summary["import"] != first.summary["import"]
 
 
-def test_mailed_opted_in_and_changed_readers_stay(import_rows: ImportRows) -> None:
+@pytest.mark.parametrize("form", OF_FORMS)
+def test_mailed_opted_in_and_changed_readers_stay(import_rows: ImportRows, form: str) -> None:
     names = ("opens", "asks", "leaves", "renamed", "blocked", "erased", "forgotten", "idle")
     printed = import_rows(*[f"{name}@example.org,X" for name in names])
     press(get_current("opens@example.org"))
-    sign_up("asks@example.org")
+    sign_up("asks@example.org", how=form)
     leave(get_current("leaves@example.org").pk)
     Subscriber.objects.filter(email="renamed@example.org").update(name="Y")
     blocked = get_current("blocked@example.org")

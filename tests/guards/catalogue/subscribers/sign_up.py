@@ -105,6 +105,9 @@ a form that does not show the stored wording signs nobody up
 the wording that the form showed is stored
     _sign_up: «wording or» full_wording(
     test_the_wording_shown_is_stored_also_after_a_rename
+a sign-up from the archive counts for it
+    embedded: SignUpForm({**request.POST.dict()«, "how": How.ARCHIVE»})
+    test_the_desk_shows_a_reader_of_each_source
 no form says itself where it is
     embedded: SignUpForm({**request.POST.dict()«, "how": How.EMBEDDED_FORM»})
     test_one_press_on_an_own_site_signs_up

@@ -21,6 +21,7 @@ from subscribers.models import (
     Subscriber,
     Suppression,
 )
+from subscribers.models.consent_record import OF_FORMS
 from subscribers.refusal_sentences import sentence_of
 from subscribers.suppression.manual_suppression import block, unblock
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers, not_to_mail
@@ -147,14 +148,17 @@ class TestWhoIsKnown:
         assert Suppression.objects.exists() is not stays
         assert ("They stay subscribed." in printed.text) is stays
 
-    def test_a_pending_reader_gets_no_unrequested_mail(self, import_rows: ImportRows) -> None:
+    @pytest.mark.parametrize("form", OF_FORMS)
+    def test_a_pending_reader_gets_no_unrequested_mail(
+        self, import_rows: ImportRows, form: str
+    ) -> None:
         import_rows(f"{ADA},Ada")
         import_rows(*self.ROW, header=self.HEADER)
         reader = get_current()
         assert reader.state == "pending"
         assert not_to_mail([reader.pk], "confirmation") == {reader.pk: "suppressed"}
         # The reader's own sign-up lifts this suppression.
-        sign_up(ADA)
+        sign_up(ADA, how=form)
         assert not_to_mail([reader.pk], "confirmation") == {}
         press(reader)
         assert confirmed().exists()
