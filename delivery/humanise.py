@@ -12,6 +12,11 @@ def digits(number: int) -> str:
     return number_format(number, force_grouping=True)
 
 
+def quoted(text: str) -> str:
+    """Put a text in the quotation marks of the active language."""
+    return _("“{text}”").format(text=text)
+
+
 def duration(seconds: float) -> str:
     """Write a duration in its fitting unit: 1 second, 40 minutes, 3 hours, 2 days."""
     if seconds < 90:

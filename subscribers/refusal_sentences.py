@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from delivery.humanise import digits
+from delivery.humanise import digits, quoted
 from delivery.reader_fields import READER_FIELDS
 from subscribers.typed_refusals import TYPED
 
@@ -148,6 +148,8 @@ SENTENCES: Mapping[str, StrPromise | str] = {
         "{width}."
     ),
 }
+# A list of names is quoted.
+Parameter = str | int | list[str]
 _FIELD_LABELS = {one.name: one.label for one in READER_FIELDS}
 
 
@@ -156,10 +158,10 @@ class InputRefusal:
     """A code, and the parameters of its sentence (`SENTENCES`)."""
 
     code: str
-    parameters: Mapping[str, str | int] = field(default_factory=dict)
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
 
-def refuse(code: str, **parameters: str | int) -> InputRefusal:
+def refuse(code: str, **parameters: Parameter) -> InputRefusal:
     """Make a refusal with the parameters of its sentence."""
     return InputRefusal(code, parameters)
 
@@ -176,10 +178,9 @@ def sentence_of(refusal: InputRefusal) -> str:
 
 
 def _shown(refusal: InputRefusal) -> dict[str, StrPromise | str]:
-    """Format the parameters: codes as words, numbers with separators."""
+    """Format the parameters: codes as words, numbers with separators, names quoted."""
     shown: dict[str, StrPromise | str] = {
-        name: digits(value) if isinstance(value, int) else value
-        for name, value in refusal.parameters.items()
+        name: _as_text(value) for name, value in refusal.parameters.items()
     }
     for name, words in (("field", _FIELD_LABELS), ("delimiter", DELIMITERS)):
         if name in shown:
@@ -187,3 +188,9 @@ def _shown(refusal: InputRefusal) -> dict[str, StrPromise | str]:
     if (code := refusal.code.removeprefix("file_is_")) in FORMATS:
         shown["format"] = FORMATS[code]
     return shown
+
+
+def _as_text(value: Parameter) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(quoted, value))
+    return digits(value) if isinstance(value, int) else value

@@ -4,6 +4,7 @@ from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from delivery.humanise import quoted
 from publishing.editions.audience import TagChoice
 from subscribers.fields.find_tags import UnknownTagError
 
@@ -23,7 +24,7 @@ def tags_sentence(tags: TagChoice) -> str:
 
 
 def _names(tags: tuple[tuple[int, str], ...]) -> str:
-    return get_text_list([f"“{name}”" for tag, name in tags], _("and"))
+    return get_text_list([quoted(name) for _tag, name in tags], _("and"))
 
 
 def unknown_tag_sentence(error: UnknownTagError) -> str:

@@ -31,8 +31,11 @@ class _Count(int):
 def describe(finding: Finding, clock: Clock) -> tuple[str, str]:
     """Return a finding's sentence and detail; `clock` writes times."""
     params = {name: _as_text(value, clock) for name, value in finding.params.items()}
+    if "field" in params:
+        params["field"] = f"{{{{ {params['field']} }}}}"
     if finding.code == "unknown_field":
-        return str(UNKNOWN_FIELD[str(params["part"])]), _explain_unknown_field(params)
+        unknown = str(UNKNOWN_FIELD[str(params["part"])]).format(**params)
+        return unknown, _explain_unknown_field(params)
     if finding.code == "duplicate":
         kind = bool(params["same_words"]), bool(params["is_scheduled"])
         return str(DUPLICATE[kind]).format(**params), str(DUPLICATE_DETAIL)
@@ -65,16 +68,10 @@ def refuse(findings: Findings, clock: Clock) -> str:
     stops = findings["stops"]
     if not stops:
         return ""
-    sentence = f"{describe(stops[0], clock)[0]} {merge_field_of(stops[0])}".strip()
+    sentence = describe(stops[0], clock)[0]
     return ngettext(
         "{n} problem to fix: {sentence}", "{n} problems to fix. The first: {sentence}", len(stops)
     ).format(n=len(stops), sentence=sentence if sentence.endswith(".") else f"{sentence}.")
-
-
-def merge_field_of(finding: Finding) -> str:
-    """Return the merge field that a finding is about, as it is written; empty if none."""
-    name = finding.params.get("field")
-    return f"{{{{ {name} }}}}" if name else ""
 
 
 def _as_text(value: object, clock: Clock) -> object:

@@ -65,8 +65,8 @@ TEXTS = {
     ),
     "field_without_value": FindingText(
         ngettext_lazy(
-            "{readers} reader has no value and no fallback for",
-            "{readers} readers have no value and no fallback for",
+            "{readers} reader has no value and no fallback for {field}",
+            "{readers} readers have no value and no fallback for {field}",
             "readers",
         ),
         _("They see nothing in its place. {{{{ {with_fallback} }}}} shows them “{fallback}”."),
@@ -315,12 +315,12 @@ TEXTS = {
     "needs_approval": FindingText(_("Another author must approve this version"), "{sentence}"),
 }
 
-# By part of the letter. The merge field follows.
+# By part of the letter.
 UNKNOWN_FIELD = {
-    "title": _("The title uses an unknown merge field:"),
-    "preheader": _("The preview text uses an unknown merge field:"),
-    "html_content": _("The letter uses an unknown merge field:"),
-    "text_content": _("The plain text uses an unknown merge field:"),
+    "title": _("The title uses an unknown merge field: {field}"),
+    "preheader": _("The preview text uses an unknown merge field: {field}"),
+    "html_content": _("The letter uses an unknown merge field: {field}"),
+    "text_content": _("The plain text uses an unknown merge field: {field}"),
 }
 
 # By whether the content is the same, and whether the other issue is scheduled.

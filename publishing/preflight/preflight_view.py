@@ -26,7 +26,7 @@ from publishing.models import Draft
 from publishing.permissions import PUBLISH
 from publishing.preflight.collect import PreflightResult, check, external_targets
 from publishing.preflight.finding import Finding, FixIn
-from publishing.preflight.finding_sentences import Clock, describe, merge_field_of, summarise
+from publishing.preflight.finding_sentences import Clock, describe, summarise
 from publishing.preflight.parse_letter import ParsedLetter
 from publishing.rehearsal.rehearse import current_rehearsal
 from publishing.scheduling.schedule_form import ScheduleForm
@@ -156,7 +156,6 @@ def _finding_row(
     url, label = _fix_link(finding, draft, request)
     return {
         "sentence": sentence,
-        "merge_field": merge_field_of(finding),
         "detail": detail,
         "examples": finding.examples[:MAX_EXAMPLES],
         "more": max(0, len(finding.examples) - MAX_EXAMPLES),

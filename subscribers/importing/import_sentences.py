@@ -10,7 +10,7 @@ from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from delivery.humanise import digits
+from delivery.humanise import digits, quoted
 from delivery.reader_fields import NAME
 from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.file_format.status import Status
@@ -67,6 +67,7 @@ _FORMAT_WORDS: Mapping[str, StrPromise] = {
     "one column": gettext_lazy("one column"),
 }
 _COLUMN_NUMBER = re.compile(r"column ([0-9]+)")
+_QUOTED = re.compile(r"“(.*)”", re.DOTALL)
 _MORE_COLUMNS = re.compile(r"([0-9,]+) more")
 
 
@@ -132,6 +133,8 @@ def _column(stored: str) -> str:
         return _("column {n}").format(n=number[1])
     if more := _MORE_COLUMNS.fullmatch(stored):
         return _("{n} more").format(n=more[1])
+    if header := _QUOTED.fullmatch(stored):
+        return quoted(header[1])
     return stored
 
 

@@ -246,8 +246,8 @@ def _mapped_columns(mapping: Mapping, header: Sequence[str], width: int) -> list
             shown = name[:_SHOWN]
             if not header:
                 raise UnreadableFileError("map_unknown_number", column=shown, width=width)
-            named = ", ".join(f"“{word.strip()[:_SHOWN]}”" for word in header[:_MAX_SHOWN])
-            raise UnreadableFileError("map_unknown_column", column=shown, columns=named)
+            columns_shown = [word.strip()[:_SHOWN] for word in header[:_MAX_SHOWN]]
+            raise UnreadableFileError("map_unknown_column", column=shown, columns=columns_shown)
         found += [(column, field) for column in columns]
     return found
 

@@ -45,7 +45,7 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
     if not found:
         raise UnreadableFileError("file_is_zip")
     if len(found) > 1:
-        shown = ", ".join(f"“{lists[path][:_LONGEST_NAME]}”" for path in found[:_MOST_NAMED])
+        shown = [lists[path][:_LONGEST_NAME] for path in found[:_MOST_NAMED]]
         raise UnreadableFileError("zip_with_several_lists", names=shown)
     return found
 

@@ -1,6 +1,6 @@
 """Refusal of files that are not CSV, by their first bytes, and of empty files."""
 
-from subscribers.refusal_sentences import refuse, sentence_of
+from subscribers.refusal_sentences import Parameter, refuse, sentence_of
 
 # The names of the formats are in refusal_sentences.py. Text is compared in lower case.
 _BY_FIRST_BYTES = (
@@ -32,7 +32,7 @@ _MOST_UNPRINTABLE = 5  # per cent of the characters of a text
 class UnreadableFileError(Exception):
     """A file that cannot be imported. `refusal` is the reason, `str()` its sentence."""
 
-    def __init__(self, code: str, **parameters: str | int) -> None:
+    def __init__(self, code: str, **parameters: Parameter) -> None:
         self.refusal = refuse(code, **parameters)
         super().__init__(code)
 

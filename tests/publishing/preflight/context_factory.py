@@ -11,7 +11,7 @@ from publishing.external_checks.domain_records import DnsStatus, DomainRecords, 
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.collect import run_checks
 from publishing.preflight.finding import Findings
-from publishing.preflight.finding_sentences import describe, merge_field_of
+from publishing.preflight.finding_sentences import describe
 from publishing.preflight.parse_letter import ParsedLetter
 
 NOW = datetime(2026, 9, 17, 6, 0, tzinfo=UTC)
@@ -74,4 +74,4 @@ def found(*args: Any, **otherwise: Any) -> Findings:
 
 def sentences(findings: Any) -> list[str]:
     clock = context().clock
-    return [f"{describe(one, clock)[0]} {merge_field_of(one)}".strip() for one in findings]
+    return [describe(one, clock)[0] for one in findings]

@@ -1,0 +1,21 @@
+"""Names are in the quotation marks of the page's language."""
+
+from django.utils.translation import override
+
+from publishing.editions.audience import TagChoice
+from publishing.editions.tag_sentences import tags_sentence
+from subscribers.importing.file_format.read_file import Description
+from subscribers.importing.import_sentences import columns_sentence
+from subscribers.refusal_sentences import refuse, sentence_of
+
+
+def test_names_are_quoted_as_in_german() -> None:
+    read_as = Description(
+        "UTF-8", "commas", has_header=True, line_ends="LF", address_column="“Mail”"
+    )
+    with override("de"):
+        assert "„Birds“" in tags_sentence(TagChoice(with_tags=((1, "Birds"),)))
+        assert "„Mail“" in columns_sentence(read_as)
+        for code, name in (("zip_with_several_lists", "names"), ("map_unknown_column", "columns")):
+            refusal = refuse(code, column="x", **{name: ["a.csv", "b.csv"]})
+            assert "„a.csv“, „b.csv“" in sentence_of(refusal)
