@@ -10,6 +10,7 @@ from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.tokens.authenticate import find_caller
+from publishing import task_lease
 from publishing.drafts import drafts
 from publishing.editions.start_scheduled import START_TASK, start_sent_before_restore
 from publishing.exporting import run as exports
@@ -72,4 +73,4 @@ def _run_desk_task(is_stopping: Callable[[], bool]) -> bool:
 
 
 def _is_desk_task_due() -> bool:
-    return rehearse.is_due() or moves.is_due() or exports.is_due()
+    return task_lease.is_due()

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from django.conf import settings
-from django.db import IntegrityError, connection, reset_queries, transaction
-from django.db.models import Q, QuerySet
+from django.db import IntegrityError, reset_queries, transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from publishing.exporting.export_files import export_files
 from publishing.exporting.write_zip import write_zip
 from publishing.models import Export, ExportPiece
+from publishing.task_lease import LeaseLostError, claim, end, release, renew
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -26,12 +26,7 @@ logger = logging.getLogger(__name__)
 State = Export.State
 LONGEST_PIECE = 1024 * 1024  # bytes
 KEPT = timedelta(days=7)
-SHORTEST_LEASE_S = 10.0
 MAX_CLAIMS = 20  # Each stop of a worker costs one.
-
-
-class _LeaseLostError(Exception):
-    """Another worker has the export, or this worker is stopping."""
 
 
 def request_export(by: uuid.UUID) -> tuple[Export, bool]:
@@ -60,7 +55,7 @@ def stored_pieces(export: Export) -> Iterator[bytes]:
 
 def run_next_export(is_stopping: Callable[[], bool]) -> bool:
     """Claim and write the next due export; False if nothing is due."""
-    export = _claim(uuid.uuid4())
+    export = claim(Export, pieces=0, size=0, now_writing="")
     if export is None:
         return False
     output = _PieceWriter(export, is_stopping)
@@ -72,15 +67,10 @@ def run_next_export(is_stopping: Callable[[], bool]) -> bool:
         write_zip(output, export_files(), output.note)
         output.end()
         logger.info("export %d has %d bytes", export.pk, export.size)
-    except _LeaseLostError:
+    except LeaseLostError:
         logger.info("export %d has another lease now, or its worker stops", export.pk)
-        _leased(export).update(state=State.WAITING, owner=None, lease_until=None)
+        release(export)
     return True
-
-
-def is_due() -> bool:
-    """Whether an export waits for a worker."""
-    return Export.objects.filter(state__in=(State.WAITING, State.RUNNING)).exists()
 
 
 def expire_exports() -> None:
@@ -94,41 +84,8 @@ def expire_exports() -> None:
             ExportPiece.objects.filter(export=export).delete()
 
 
-def _claim(owner: uuid.UUID) -> Export | None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE export SET state = 'running', owner = %(owner)s, epoch = epoch + 1,
-                   pieces = 0, size = 0, now_writing = '',
-                   lease_until = clock_timestamp() + make_interval(secs => %(lease_s)s)
-             WHERE id = (SELECT id FROM export
-                          WHERE state IN ('waiting', 'running')
-                            AND (lease_until IS NULL OR lease_until < clock_timestamp())
-                          ORDER BY id LIMIT 1
-                          FOR UPDATE SKIP LOCKED)
-            RETURNING id
-            """,
-            {"owner": owner, "lease_s": _lease_s()},
-        )
-        row = cursor.fetchone()
-    return Export.objects.get(pk=row[0]) if row else None
-
-
-def _lease_s() -> float:
-    return max(settings.DELIVERY_LEASE_S, SHORTEST_LEASE_S)
-
-
-def _leased(export: Export) -> QuerySet[Export]:
-    return Export.objects.filter(
-        pk=export.pk, owner=export.owner, epoch=export.epoch, state=State.RUNNING
-    )
-
-
 def _end(export: Export, state: str) -> None:
-    with transaction.atomic():
-        ended = {"state": state, "finished_at": Now(), "owner": None, "lease_until": None}
-        if not _leased(export).update(size=export.size, pieces=export.pieces, **ended):
-            raise _LeaseLostError
+    end(export, state, size=export.size, pieces=export.pieces)
     expire_exports()
 
 
@@ -175,10 +132,7 @@ class _PieceWriter(io.RawIOBase):
         reset_queries()  # Django keeps them in debug mode, and with them the whole archive.
 
     def _renew(self) -> None:
-        until = Now() + timedelta(seconds=_lease_s())
-        held = _leased(self._export).filter(lease_until__gte=Now())
-        progress = {"pieces": self._export.pieces, "size": self._export.size}
-        if self._is_stopping() or not held.update(
-            lease_until=until, now_writing=self._path, **progress
-        ):
-            raise _LeaseLostError
+        if self._is_stopping():
+            raise LeaseLostError
+        export = self._export
+        renew(export, now_writing=self._path, pieces=export.pieces, size=export.size)

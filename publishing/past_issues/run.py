@@ -7,15 +7,13 @@ import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
 from itertools import islice
 from typing import IO, Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.db import IntegrityError, connection, reset_queries, transaction
-from django.db.models import QuerySet
-from django.db.models.functions import Now
+from django.db import IntegrityError, reset_queries, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from publishing.approval.approval import needs_approval
@@ -36,24 +34,19 @@ from publishing.past_issues.past_issue import (
 )
 from publishing.past_issues.read_export import Export
 from publishing.past_issues.store_issue import check_content, content_of, is_known, store_issue
+from publishing.task_lease import LeaseLostError, claim, end, leased, release, renew
 
 logger = logging.getLogger(__name__)
 
 State = IssueMove.State
 LONGEST_SITE = 300
 LONGEST_PIECE = 1024 * 1024  # bytes
-# Longer than fetching and resizing one image.
-LEASE = timedelta(seconds=120)
 MAX_STALLED = 20  # claims
 MOST_NOTES = 1_000
 MOVED, KNOWN = "moved", "known"
 PICTURE_KEPT, PLAYER_LEFT_OUT, OTHER_ADDRESS = "picture_kept", "player_left_out", "other_address"
 
 OpenerMaker = Callable[[], LinkOpener]
-
-
-class _LeaseLostError(Exception):
-    """Another worker has the move, or this worker is stopping."""
 
 
 class MoveRefusedError(Exception):
@@ -106,17 +99,12 @@ def newest_move() -> IssueMove | None:
     return IssueMove.objects.order_by("-pk").first()
 
 
-def is_due() -> bool:
-    """Whether a move waits for a worker."""
-    return IssueMove.objects.filter(state__in=(State.WAITING, State.RUNNING)).exists()
-
-
 def run_next_move(
     is_stopping: Callable[[], bool],
     make_opener: OpenerMaker = lambda: LinkOpener(NameServers()),
 ) -> bool:
     """Claim and run the next due move; False if nothing is due."""
-    move = _claim(uuid.uuid4())
+    move = claim(IssueMove, stalled=F("stalled") + 1)
     if move is None:
         return False
     try:
@@ -128,9 +116,9 @@ def run_next_move(
             _run(move, file, is_stopping, make_opener())
     except UnusableExportError as error:
         _end(move, State.REFUSED, refusal={"code": error.code, "detail": error.detail})
-    except _LeaseLostError:
+    except LeaseLostError:
         logger.info("move %d has another lease now, or its worker stops", move.pk)
-        _leased(move).update(state=State.WAITING, owner=None, lease_until=None)
+        release(move)
     return True
 
 
@@ -155,10 +143,11 @@ def _run(
     export = Export(file, move.site)
 
     def heartbeat() -> None:
-        if is_stopping() or not _leased(move).update(lease_until=Now() + LEASE):
-            raise _LeaseLostError
+        if is_stopping():
+            raise LeaseLostError
+        renew(move)
 
-    _leased(move).update(product=export.product, total=len(export.issues))
+    leased(move).update(product=export.product, total=len(export.issues))
     pictures = ImageCopier(export, opener, move.requested_by_id, heartbeat)
     for past in islice(export.issues, move.done, None):
         heartbeat()
@@ -195,9 +184,7 @@ def _move_one(move: IssueMove, export: Export, past: PastIssue, pictures: ImageC
 def _save(move: IssueMove, counts: Counter[str], notes: list[Any]) -> None:
     """Settle one issue together with what was stored of it."""
     move.counts, move.notes, move.done = dict(counts), notes, move.done + 1
-    progress = {"counts": move.counts, "notes": notes, "done": move.done, "stalled": 0}
-    if not _leased(move).filter(done=move.done - 1).update(lease_until=Now() + LEASE, **progress):
-        raise _LeaseLostError
+    renew(move, counts=move.counts, notes=notes, done=move.done, stalled=0)
 
 
 def _unpack(move: IssueMove, file: IO[bytes]) -> None:
@@ -209,35 +196,7 @@ def _unpack(move: IssueMove, file: IO[bytes]) -> None:
     file.seek(0)
 
 
-def _claim(owner: uuid.UUID) -> IssueMove | None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE issue_move SET state = 'running', owner = %s, epoch = epoch + 1,
-                   stalled = stalled + 1,
-                   lease_until = clock_timestamp() + make_interval(secs => %s)
-             WHERE id = (SELECT id FROM issue_move
-                          WHERE state IN ('waiting', 'running')
-                            AND (lease_until IS NULL OR lease_until < clock_timestamp())
-                          ORDER BY id LIMIT 1
-                          FOR UPDATE SKIP LOCKED)
-            RETURNING id
-            """,
-            [owner, LEASE.total_seconds()],
-        )
-        row = cursor.fetchone()
-    return IssueMove.objects.get(pk=row[0]) if row else None
-
-
-def _leased(move: IssueMove) -> QuerySet[IssueMove]:
-    return IssueMove.objects.filter(
-        pk=move.pk, owner=move.owner, epoch=move.epoch, state=State.RUNNING
-    )
-
-
 def _end(move: IssueMove, state: str, **more: Any) -> None:
     with transaction.atomic():
-        ended = {"state": state, "finished_at": Now(), "owner": None, "lease_until": None}
-        if not _leased(move).update(**ended, **more):
-            raise _LeaseLostError
+        end(move, state, **more)
         IssueMovePiece.objects.filter(move=move).delete()

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.urls import reverse
 
@@ -29,22 +29,18 @@ from publishing.editions.versions import versions_of
 from publishing.models import Draft, Rehearsal
 from publishing.rehearsal.local_provider import LocalProvider
 from publishing.rehearsal.rehearsal_report import RehearsalReport
+from publishing.task_lease import LeaseLostError, claim, end, release, renew
 from subscribers.fields.reader_fields import load_own_fields
 
 logger = logging.getLogger(__name__)
 
 State = Rehearsal.State
 KEPT = timedelta(days=30)
-SHORTEST_LEASE_S = 10.0
 MAX_CLAIMS = 20  # Each stop of a worker costs one.
 SAVE_EVERY_S = 0.5
 # While an issue is being sent, a rehearsal rests this many times as long as it works.
 RESTS_WHILE_SENDING = 4
 LONGEST_REST_S = 0.2
-
-
-class _LeaseLostError(Exception):
-    """It was cancelled, another worker has it, or this worker is stopping."""
 
 
 class CannotRehearseError(Exception):
@@ -90,11 +86,6 @@ def current_rehearsal(draft: Draft) -> Rehearsal | None:
     return newest if newest and bytes(newest.fingerprint) == fingerprint(draft) else None
 
 
-def is_due() -> bool:
-    """Whether a rehearsal waits for a worker."""
-    return Rehearsal.objects.filter(state__in=(State.WAITING, State.RUNNING)).exists()
-
-
 def expire_rehearsals() -> None:
     """Delete old reports."""
     Rehearsal.objects.filter(finished_at__lt=Now() - KEPT).delete()
@@ -102,24 +93,24 @@ def expire_rehearsals() -> None:
 
 def run_next_rehearsal(is_stopping: Callable[[], bool]) -> bool:
     """Claim and run the next due rehearsal; False if nothing is due."""
-    rehearsal = _claim(uuid.uuid4())
+    rehearsal = claim(Rehearsal, checked=0, started_at=Now())
     if rehearsal is None:
         return False
     draft = rehearsal.draft
     try:
         if rehearsal.epoch > MAX_CLAIMS:
-            _end(rehearsal, state=State.FAILED)
+            end(rehearsal, State.FAILED)
         elif draft.edition_id or bytes(rehearsal.fingerprint) != fingerprint(draft):
             # The text or the audience was changed since the request, so the report would be of
             # something that nobody asked for.
-            _end(rehearsal, state=State.CANCELLED)
+            end(rehearsal, State.CANCELLED)
         else:
             report = _rehearse(rehearsal, draft, is_stopping)
-            _end(rehearsal, state=State.FINISHED, checked=report.checked, report=report.as_json())
+            end(rehearsal, State.FINISHED, checked=report.checked, report=report.as_json())
             logger.info("rehearsal %d checked %d messages", rehearsal.pk, report.checked)
-    except _LeaseLostError:
+    except LeaseLostError:
         logger.info("rehearsal %d was cancelled, or its worker stops", rehearsal.pk)
-        _leased(rehearsal).update(state=State.WAITING, owner=None, lease_until=None)
+        release(rehearsal)
     return True
 
 
@@ -195,44 +186,6 @@ def _is_sending() -> bool:
 
 
 def _save_progress(rehearsal: Rehearsal, checked: int, is_stopping: Callable[[], bool]) -> None:
-    until = Now() + timedelta(seconds=_lease_s())
-    held = _leased(rehearsal).filter(lease_until__gte=Now())
-    if is_stopping() or not held.update(lease_until=until, checked=checked):
-        raise _LeaseLostError
-
-
-def _claim(owner: uuid.UUID) -> Rehearsal | None:
-    due = (
-        Rehearsal.objects.select_for_update(skip_locked=True, of=("self",))
-        .filter(Q(lease_until=None) | Q(lease_until__lt=Now()))
-        .filter(state__in=(State.WAITING, State.RUNNING))
-    )
-    with transaction.atomic():
-        found = due.order_by("pk").first()
-        if found is None:
-            return None
-        Rehearsal.objects.filter(pk=found.pk).update(
-            state=State.RUNNING,
-            owner=owner,
-            epoch=F("epoch") + 1,
-            checked=0,
-            started_at=Now(),
-            lease_until=Now() + timedelta(seconds=_lease_s()),
-        )
-    return Rehearsal.objects.select_related("draft").get(pk=found.pk)
-
-
-def _lease_s() -> float:
-    return max(settings.DELIVERY_LEASE_S, SHORTEST_LEASE_S)
-
-
-def _leased(rehearsal: Rehearsal) -> QuerySet[Rehearsal]:
-    return Rehearsal.objects.filter(
-        pk=rehearsal.pk, owner=rehearsal.owner, epoch=rehearsal.epoch, state=State.RUNNING
-    )
-
-
-def _end(rehearsal: Rehearsal, **columns: Any) -> None:
-    ended = {"finished_at": Now(), "owner": None, "lease_until": None}
-    if not _leased(rehearsal).update(**ended, **columns):
-        raise _LeaseLostError
+    if is_stopping():
+        raise LeaseLostError
+    renew(rehearsal, checked=checked)
