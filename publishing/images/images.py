@@ -56,7 +56,7 @@ def store_image(
         return stored
     if is_counted and by is not None:
         count_attempt(by)
-    image = _resize_alone(file)
+    image = resize_alone(file)
     # One of two concurrent uploads of a file is kept.
     UploadedImage.objects.bulk_create(
         [
@@ -92,8 +92,10 @@ def count_attempt(author: uuid.UUID) -> None:
             raise UnusableImageError(sentence.format(n=digits(most)), status=429)
 
 
-def _resize_alone(file: bytes) -> ResizedImage:
-    """Resize one image at a time: each takes up to 150 MB of this process."""
+def resize_alone(file: bytes) -> ResizedImage:
+    """Resize one image at a time: each takes up to 150 MB of this process.
+
+    Raises `UnusableImageError`."""
     if not MEMORY.acquire(timeout=LONGEST_WAIT_S):
         raise UnusableImageError(
             _("Other images are being resized. Wait a minute and choose this one again."),

@@ -1,12 +1,15 @@
 """The picture of a video, fetched once and stored as an image of ours."""
 
+import io
 import time
 import uuid
 from contextlib import suppress
 
+from PIL import Image, ImageDraw
+
 from publishing.content.videos import Video, alt_text
 from publishing.external_checks.open_link import FetchError, LinkOpener
-from publishing.images.images import count_attempt, in_markdown, store_image
+from publishing.images.images import count_attempt, in_markdown, resize_alone, store_image
 from publishing.images.resize_image import UnusableImageError
 from publishing.models import UploadedImage
 
@@ -35,8 +38,21 @@ def store_picture(
                 most=MOST_FETCHED_BYTES,
                 deadline=deadline,
             )
-            return store_image(file, f"{video.youtube_id}.jpg", by=by, is_counted=False)
+            name = f"{video.youtube_id}.jpg"
+            return store_image(_with_play_sign(file), name, by=by, is_counted=False)
     return None
+
+
+def _with_play_sign(file: bytes) -> bytes:
+    """Draw what readers know from players. Raises `UnusableImageError`."""
+    picture = Image.open(io.BytesIO(resize_alone(file).content)).convert("RGB")
+    x, y, radius = picture.width / 2, picture.height / 2, picture.height / 7
+    draw = ImageDraw.Draw(picture, "RGBA")
+    draw.circle((x, y), radius, fill=(0, 0, 0, 190))
+    draw.regular_polygon((x, y, radius / 2), 3, rotation=-90, fill="white")
+    drawn = io.BytesIO()
+    picture.save(drawn, "JPEG", quality=90)
+    return drawn.getvalue()
 
 
 def video_markdown(video: Video, picture: UploadedImage | None, title: str) -> str:
@@ -45,4 +61,5 @@ def video_markdown(video: Video, picture: UploadedImage | None, title: str) -> s
     A paragraph with only the address becomes a button."""
     if picture is None:
         return video.address
-    return f"[{in_markdown(picture, alt_text(title))}]({video.address})"
+    # Outlook would show a large picture wider than the letter.
+    return f"[{in_markdown(picture, alt_text(title))}{{width=100%}}]({video.address})"

@@ -100,10 +100,11 @@ class TestRendered:
         assert "\u25b6\ufe0e Video ansehen</a>" in self.content(self.ADDRESS).html
 
     def test_a_linked_picture_stays_a_link_in_all_parts(self):
-        picture = "[![Video: Swifts](/pictures/1.jpg)](https://youtu.be/abc)"
+        picture = "[![Video: Swifts](/pictures/1.jpg){width=100%}](https://youtu.be/abc)"
         content = self.content(picture)
         image = '<img src="/pictures/1.jpg" alt="Video: Swifts"'
-        assert f'<a href="https://youtu.be/abc">{image} /></a>' in content.html
+        sized = f'<a href="https://youtu.be/abc">{image} width="536" /></a>'
+        assert sized in content.html
         assert content.text == "Video: Swifts (https://youtu.be/abc)"
         assert '<a href="https://youtu.be/abc"' in sanitise_html(content.html)
         assert image in sanitise_html(content.html)

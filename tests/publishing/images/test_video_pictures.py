@@ -66,7 +66,7 @@ def test_the_picture_is_stored_once_and_served_by_us(site, fetched, path):
     assert {header for _, header, _ in site.requests} == {f"127.0.0.1:{site.port}"}
     assert not any("Cookie" in headers for headers in site.headers)
     assert video_markdown(VIDEO, first, "Swifts [1]") == (
-        f"[![Video: Swifts \\[1\\]]({address_of(first)})]({VIDEO.address})"
+        f"[![Video: Swifts \\[1\\]]({address_of(first)}){{width=100%}}]({VIDEO.address})"
     )
     assert video_markdown(VIDEO, first, "").startswith("[![Watch the video](/")
 
@@ -91,6 +91,17 @@ def test_a_picture_that_cannot_be_had_is_left_out(site, fetched, monkeypatch, an
 
     assert not UploadedImage.objects.exists()
     assert video_markdown(VIDEO, None, "Swifts") == VIDEO.address
+
+
+def test_a_play_sign_is_drawn_into_the_picture(site, fetched):
+    site.files[LARGE] = frame(1280)
+    del site.paths[LARGE]
+
+    drawn = Image.open(io.BytesIO(fetched().content))
+
+    assert drawn.size == (1200, 34)
+    assert min(drawn.getpixel((600, 17))) > 200
+    assert max(drawn.getpixel((600, 13))) < 110 < drawn.getpixel((20, 17))[2]
 
 
 def test_a_picture_of_another_host_is_not_fetched(site, fetched):
