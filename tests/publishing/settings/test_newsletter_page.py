@@ -133,7 +133,7 @@ def test_the_footer_ends_letters_and_mails_on_request():
 
     assert "A &amp; B<br>VAT 7" in mail.html
     assert "--\nA & B\nVAT 7\n" in mail.text
-    assert newsletter_values(words)["imprint"] == "Tides, 1 Quay · A & B · VAT 7"
+    assert newsletter_values(words)["imprint"] == "Tides · 1 Quay · A & B · VAT 7"
 
 
 @pytest.mark.parametrize("path", ["/", "/subscriptions/"])
