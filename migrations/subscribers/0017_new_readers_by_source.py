@@ -38,7 +38,9 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
+"""  # noqa: S608 -- constants
 
+FILL = f"""
 INSERT INTO new_readers (month, source, readers)
 SELECT date_trunc('month', (CASE WHEN opt_in_id IS NULL THEN created_at ELSE confirmed_at END)
                            AT TIME ZONE 'UTC')::date,
@@ -67,5 +69,5 @@ class Migration(migrations.Migration):
             ],
             options={"db_table": "new_readers", "default_permissions": ()},
         ),
-        migrations.RunSQL(COUNT),
+        migrations.RunSQL(COUNT + FILL),
     ]
