@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -148,6 +149,8 @@ SENTENCES: Mapping[str, StrPromise | str] = {
         "{width}."
     ),
 }
+# How an import stores the name of a column without a header.
+COLUMN_NUMBER = re.compile(r"column ([0-9]+)")
 # A list of names is quoted.
 Parameter = str | int | list[str]
 _FIELD_LABELS = {one.name: one.label for one in READER_FIELDS}
@@ -185,6 +188,8 @@ def _shown(refusal: InputRefusal) -> dict[str, StrPromise | str]:
     for name, words in (("field", _FIELD_LABELS), ("delimiter", DELIMITERS)):
         if name in shown:
             shown[name] = words.get(str(shown[name]), shown[name])
+    if number := COLUMN_NUMBER.fullmatch(str(shown.get("column", ""))):
+        shown["column"] = gettext("column {n}").format(n=number[1])
     if (code := refusal.code.removeprefix("file_is_")) in FORMATS:
         shown["format"] = FORMATS[code]
     return shown

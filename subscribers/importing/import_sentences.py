@@ -15,7 +15,7 @@ from delivery.reader_fields import NAME
 from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.file_format.status import Status
 from subscribers.models import RejectedRow, SubscriberImport
-from subscribers.refusal_sentences import InputRefusal, sentence_of
+from subscribers.refusal_sentences import COLUMN_NUMBER, InputRefusal, sentence_of
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -66,7 +66,6 @@ _FORMAT_WORDS: Mapping[str, StrPromise] = {
     "vertical bars": gettext_lazy("vertical bars"),
     "one column": gettext_lazy("one column"),
 }
-_COLUMN_NUMBER = re.compile(r"column ([0-9]+)")
 _QUOTED = re.compile(r"“(.*)”", re.DOTALL)
 _MORE_COLUMNS = re.compile(r"([0-9,]+) more")
 
@@ -129,7 +128,7 @@ def unused_sentence(read_as: Description) -> str:
 
 def _column(stored: str) -> str:
     """Describe a stored column: a quoted header, a number, or the number of others."""
-    if number := _COLUMN_NUMBER.fullmatch(stored):
+    if number := COLUMN_NUMBER.fullmatch(stored):
         return _("column {n}").format(n=number[1])
     if more := _MORE_COLUMNS.fullmatch(stored):
         return _("{n} more").format(n=more[1])

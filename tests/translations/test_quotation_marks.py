@@ -16,6 +16,7 @@ def test_names_are_quoted_as_in_german() -> None:
     with override("de"):
         assert "„Birds“" in tags_sentence(TagChoice(with_tags=((1, "Birds"),)))
         assert "„Mail“" in columns_sentence(read_as)
+        assert "„Spalte 3“" in sentence_of(refuse("status_empty", column="column 3"))
         for code, name in (("zip_with_several_lists", "names"), ("map_unknown_column", "columns")):
             refusal = refuse(code, column="x", **{name: ["a.csv", "b.csv"]})
             assert "„a.csv“, „b.csv“" in sentence_of(refusal)
