@@ -98,13 +98,17 @@ def render_markdown(markdown: str) -> str:
 
 
 def _mark_up_videos(tokens: Sequence[Token]) -> None:
-    """Make a button of each paragraph that is nothing but the address of a video."""
+    """Make a button of each paragraph that is nothing but the address of a video.
+
+    An address in a list, a quote or a footnote stays as it is."""
+    words = ""
     for paragraph, inline in pairwise(tokens):
-        is_whole = paragraph.type == "paragraph_open" and not paragraph.hidden
+        is_whole = paragraph.type == "paragraph_open" and not paragraph.level
         if is_whole and (video := find_video(inline.content)):
+            words = words or watch_words()
             inline.children = [
                 Token("link_open", "a", 1, attrs={"href": video.address}),
-                Token("text", "", 0, content=watch_words()),
+                Token("text", "", 0, content=words),
                 Token("link_close", "a", -1, meta={"is_button": True}),
             ]
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.models import Newsletter
-from publishing.settings.own_sites import MOST, read_origins
+from publishing.settings.own_sites import LONGEST, MOST, read_origins
 from publishing.settings.setting_labels import LABELS
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class NewsletterForm(_ModelForm):
     def clean_own_sites(self) -> str:
         origins, unusable = read_origins(self.cleaned_data["own_sites"])
         wrong = _("“{line}” is not an https address. Enter one such as https://www.example.org.")
-        errors = [wrong.format(line=line) for line in unusable]
+        errors = [wrong.format(line=line[:LONGEST]) for line in unusable[:MOST]]
         if len(origins) > MOST:
             errors.append(_("At most {n} sites are allowed.").format(n=MOST))
         if errors:

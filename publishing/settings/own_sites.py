@@ -1,30 +1,45 @@
 """The sites of the author whose sign-up forms need no second press. Pure."""
 
 import re
+import unicodedata
 from urllib.parse import urlsplit
 
 MOST = 10
+LONGEST = 300  # characters of an address
 # Pages on the author's own machine have no certificate.
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORTS = {"https": 443, "http": 80}
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
+# A user name; what browsers drop or keep by context; a capital with two small letters.
+_UNCLEAR = re.compile("[@\u200c\u200dΣ]")
+# Browsers keep these letters. The codec has an older standard and writes ß as ss, which is the
+# name of another site.
+_KEPT = re.compile("[ßς]")
 
 
 def read_origin(address: str) -> str:
     """Return the origin of an address as browsers send it; empty without one.
 
     Only https has one, and http on the loopback."""
+    if len(address) > LONGEST:
+        return ""
     try:
         parts = urlsplit(address.strip())
         name, port = parts.hostname or "", parts.port
-        host = f"[{name}]" if ":" in name else name.encode("idna").decode("ascii")
+        host = f"[{name}]" if "[" in parts.netloc else ".".join(map(_in_ascii, name.split(".")))
     except ValueError:
         return ""
     is_safe = parts.scheme == "https" or (parts.scheme == "http" and name in _LOOPBACK)
-    if not is_safe or not _HOST.fullmatch(host) or "@" in parts.netloc:
+    if not is_safe or not _HOST.fullmatch(host) or _UNCLEAR.search(parts.netloc):
         return ""
     shown = "" if port in (None, _PORTS[parts.scheme]) else f":{port}"
     return f"{parts.scheme}://{host}{shown}"
+
+
+def _in_ascii(label: str) -> str:
+    if _KEPT.search(label):
+        return "xn--" + unicodedata.normalize("NFKC", label).encode("punycode").decode("ascii")
+    return label.encode("idna").decode("ascii")
 
 
 def read_origins(text: str) -> tuple[list[str], list[str]]:

@@ -13,13 +13,13 @@ from publishing.snippets.snippets import LONGEST_TEXT
 class _TextField(forms.CharField):
     def to_python(self, value: Any) -> str:
         """Count a line end as one character. The field refuses NUL later."""
-        return remove_invisible(super().to_python(value) or "")
+        return remove_invisible(super().to_python(value) or "").strip()
 
 
 class SnippetForm(forms.Form):
     """The name and the Markdown of a snippet."""
 
-    name = forms.CharField(
+    name = _TextField(
         label=_("Name"),
         max_length=LONGEST_SNIPPET_NAME,
         help_text=_("For the menu of the composer, such as Signature. Readers never see it."),
@@ -35,4 +35,4 @@ class SnippetForm(forms.Form):
         super().__init__(data, auto_id="%s", initial={"name": snippet.name, "text": snippet.text})
 
     def clean_name(self) -> str:
-        return " ".join(remove_invisible(self.cleaned_data["name"]).split())
+        return " ".join(self.cleaned_data["name"].split())

@@ -4,7 +4,9 @@ import uuid
 
 from django.contrib.admin.models import ADDITION, CHANGE, DELETION
 from django.db import connection, transaction
+from django.db.models import Value
 from django.db.models.functions import Lower
+from django.db.models.lookups import Exact
 
 from publishing.content.draft_content import HTML
 from publishing.content.markdown import render_markdown
@@ -44,7 +46,9 @@ def save_snippet(snippet: Snippet, by: uuid.UUID) -> str:
     if same is not None and snippet.pk in (None, same.pk):
         return ""
     is_new = snippet.pk is None
-    if Snippet.objects.filter(name__iexact=snippet.name).exclude(pk=snippet.pk).exists():
+    # Compare as the constraint does. `iexact` compares capitals, which differ for “ẞ”.
+    has_name = Exact(Lower("name"), Lower(Value(snippet.name)))
+    if Snippet.objects.filter(has_name).exclude(pk=snippet.pk).exists():
         return NAME_TAKEN
     if is_new and not can_add_snippet():
         return LIMIT_REACHED

@@ -89,7 +89,18 @@ class TestRendered:
         assert f'<p class="button"><a href="{href}"' in shown
         assert "Watch the video" in shown
 
-    @pytest.mark.parametrize("letter", ["Watch {}", "`{}`", "    {}", "- {}", "{} now", "<{}>"])
+    def test_many_addresses_cost_one_query(self, django_assert_num_queries):
+        Newsletter.objects.get_current()
+        with django_assert_num_queries(1):
+            assert render_markdown(f"{self.ADDRESS}\n\n" * 3).count("button") == 3
+
+    @pytest.mark.parametrize(
+        "letter",
+        [
+            *("Watch {}", "`{}`", "    {}", "- {}", "{} now", "<{}>"),
+            *("> {}", "- a\n\n- {}", "1. a\n\n   {}", "[^1]\n\n[^1]: {}"),
+        ],
+    )
     def test_address_with_other_text_stays_as_it_is(self, letter):
         made = render_markdown(letter.format(self.ADDRESS))
         assert "button" not in made

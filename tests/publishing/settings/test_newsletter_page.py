@@ -69,6 +69,11 @@ def test_own_sites_are_stored_as_browsers_send_them(window):
     [
         ("https://tides.example:8443/a", "https://tides.example:8443"),
         ("https://möwe.example", "https://xn--mwe-sna.example"),
+        ("https://straße.example", "https://xn--strae-oqa.example"),
+        ("https://ΒΌΛΟΣ.example", ""),
+        ("https://a\u200db.example", ""),
+        ("https://[v1.a]", ""),
+        (f"https://a.example/{'x' * 300}", ""),
         ("http://127.0.0.1:80", "http://127.0.0.1"),
         ("http://[::1]:3000", "http://[::1]:3000"),
         ("http://tides.example", ""),

@@ -60,6 +60,7 @@ def test_a_form_posted_twice_saves_one_snippet(window):
         ({"name": " signature "}, "There is a snippet “signature” already. Choose another name."),
         ({"name": "x" * 61}, "at most 60 characters"),
         ({"name": " "}, "This field is required."),
+        ({"name": "\x01 \ufffe"}, "This field is required."),
         ({"text": " \n"}, "This field is required."),
         ({"text": "x" * (LONGEST_TEXT + 1)}, "at most 10,000 characters"),
         ({"text": "a\x00b"}, "Null characters are not allowed."),
@@ -74,6 +75,16 @@ def test_a_bad_snippet_is_refused_with_a_reason(window, changes, error):
     assert page.title.startswith("Error: ")
     assert error.replace(",000", "000") in page.words.replace(",000", "000")
     assert Snippet.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("Straße", "STRAẞE"), ("kilo", "\u212ailo"), ("I", "\u0130")]
+)
+def test_names_are_compared_as_the_database_does(window, first, second):
+    """Other comparisons let the constraint fail."""
+    statuses = [window.post(ADD, name=name, text=name).status for name in (first, second)]
+
+    assert statuses == [303, 200]
 
 
 def test_a_text_of_many_lines_may_have_its_full_length(window):
