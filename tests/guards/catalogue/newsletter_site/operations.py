@@ -70,7 +70,7 @@ what is rolled back is not counted
     test_rolled_back_work_is_not_counted
 a page without a database is answered 503
     why: the error page checks as well, because it alone sees errors between middlewares
-    DatabaseUnavailable.process_exception: if «not is_unavailable(error) → True»:
+    unavailable_page: if «not is_unavailable(error) → True»:
     server_error: if «is_unavailable(sys.exc_info()[1]) → False»:
     test_a_session_ended_during_a_page_gives_503
 another error stays an error

@@ -36,8 +36,7 @@ a fetched file is limited
     LinkOpener.fetch: if answer.status == 200 «and len(answer.content) <= most»:
     test_file_is_fetched_up_to_its_limit
 an issue and its checkpoint are stored together
-    _save: if «not → bool(» _leased(move).filter(done=move.done - 1).update(
-        lease_until=Now() + LEASE, **progress) «→ ) is None»:
+    renew: «raise LeaseLostError → return»
     test_a_worker_that_lost_its_lease_moves_nothing_in
 a killed move continues after the last settled issue
     _run: islice(export.issues, «move.done → 0», None)

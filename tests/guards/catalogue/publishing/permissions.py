@@ -32,10 +32,10 @@ a page of the desk needs its permission
     Guard.__call__.guarded: «raise PermissionDenied(str(self._refusal)) → pass»
     test_each_page_is_open_only_to_its_groups[desk:write]
 a missing newsletter name is shown to users who may set it
-    desk_context: if «viewer.names and not newsletter.is_named → False»:
+    load_first_steps: Step.NAME: «newsletter.is_named → True»,
     test_the_desk_asks_for_a_newsletter_name
 only users who may set the newsletter's name are asked to
-    desk_context: if «viewer.names and» not newsletter.is_named:
+    Viewer.first_steps: (OF_SETTINGS, «changes_settings → True»),
     test_the_desk_asks_only_those_who_may_change_the_name
 the check of a draft reports a missing newsletter name
     _newsletter: if «not newsletter.is_named → False»:

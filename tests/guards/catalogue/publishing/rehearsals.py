@@ -7,7 +7,7 @@ a rehearsal that was cancelled writes no report
     _leased: epoch=rehearsal.epoch«, state=State.RUNNING»
     test_a_cancelled_rehearsal_ends_without_a_report
 a worker that stops gives its rehearsal back
-    _save_progress: if «is_stopping() or» not held.update(
+    _save_progress: if «is_stopping() → False»:
     test_a_stopped_worker_leaves_the_rehearsal_to_another
 a rehearsal is of the text that was asked for
     run_next_rehearsal: elif draft.edition_id «or bytes(rehearsal.fingerprint) !=
