@@ -3,7 +3,10 @@ import { post } from "./request.js";
 import { textOf } from "./texts.js";
 import { insert } from "./tools.js";
 
-const IN_MARKDOWN = /!\[((?:\\.|[^\]\\])*)\](\(\s*<?([^)\s>]+)>?[^)]*\))(\{[\w=% ]*\})?/g;
+// Alt text, address and title may have pairs of brackets. No part can match in two ways, which could take minutes.
+const ALT = /(?<!\\)!\[((?:\\.|[^[\]\\]|\[[^[\]]*\])*)\]/;
+const TARGET = /(\(\s*(?:<([^<>\n]+)>|((?:[^\s()<>]|\([^\s()]*\))+))(?:\s+(?:"[^"]*"|'[^']*'|\([^()]*\)))?\s*\))/;
+const IN_MARKDOWN = new RegExp(`${ALT.source}${TARGET.source}${/(\{[\w=% ]*\})?/.source}`, "g");
 const IN_HTML = /<img\b[^>]*>/gi;
 const KINDS = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
@@ -18,7 +21,7 @@ function attribute(tag, name) {
 export function imagesIn(letter, format) {
   if (format !== "html") {
     return [...letter.matchAll(IN_MARKDOWN)].map((match) => {
-      const [source, alt, target, address, braces] = match;
+      const [source, alt, target, quoted, address = quoted, braces] = match;
       const [, width = ""] = /width=([\w%]+)/.exec(braces) ?? [];
       const [, align = ""] = /align=(\w+)/.exec(braces) ?? [];
       const written = (one) => {

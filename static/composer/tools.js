@@ -1,12 +1,15 @@
 // The tools above the letter. What they insert is in the page's template, and the browser can undo it.
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
+// A longer text cannot be undone: the command takes time with the square of its lines, minutes for 4,000.
+const MOST_LINES = 500;
 const KEYS = { b: "bold", i: "italic", k: "link" };
 
 export function insert(field, text, from = field.selectionStart, to = field.selectionEnd) {
   field.focus();
   field.setSelectionRange(from, to);
   // The browser can undo only this deprecated command.
-  if (!document.execCommand("insertText", false, text)) {
+  const isShort = text.split("\n").length <= MOST_LINES;
+  if (!isShort || !document.execCommand("insertText", false, text)) {
     field.setRangeText(text, from, to, "end");
     field.dispatchEvent(new Event("input", { bubbles: true }));
   }

@@ -458,6 +458,16 @@ def test_find_and_replace_is_one_step_to_undo(writing):
     expect(letter(writing)).to_have_value(text.replace("swift (1)", "tern $&"))
 
 
+def test_replace_all_in_a_long_letter_answers_soon(writing):
+    letter(writing).evaluate("field => (field.value = 'one word\\n'.repeat(8000))")
+    writing.get_by_text("Find and replace").click()
+    writing.get_by_label("Find", exact=True).fill("one")
+    writing.get_by_role("button", name="Replace all").click()
+
+    expect(writing.get_by_text("Replaced: 8000")).to_be_visible()
+    expect(letter(writing)).to_have_value(" word\n" * 8000)
+
+
 def test_text_part_follows_the_letter_until_it_is_edited(writing):
     writing.get_by_role("button", name="Plain text automatic").click()
     made = writing.get_by_label("Plain text (automatic)")
@@ -540,7 +550,7 @@ def test_alt_text_replaces_any_earlier_alt_text(writing):
 
 
 def test_width_and_position_of_an_image_are_chosen(writing):
-    letter(writing).fill("![a](/one.png)\n\n![b](/two.png){width=40%}")
+    letter(writing).fill("![a](/o(n)e.png)\n\n![b](/two.png){width=40%}")
     writing.get_by_role("button", name="Images 2").click()
     first, second = writing.get_by_label("Width").all()
     expect(second).to_have_value("40%")
@@ -549,7 +559,18 @@ def test_width_and_position_of_an_image_are_chosen(writing):
     writing.get_by_label("Position").first.select_option("Right")
     second.select_option("Full width")
 
-    expect(letter(writing)).to_have_value("![a](/one.png){width=50% align=right}\n\n![b](/two.png)")
+    expect(letter(writing)).to_have_value(
+        "![a](/o(n)e.png){width=50% align=right}\n\n![b](/two.png)"
+    )
+
+
+def test_brackets_without_end_do_not_stop_the_composer(writing):
+    letter(writing).evaluate("""field => {
+        field.value = "![".repeat(60000) + "![a](/one.png)";
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+    }""")
+
+    expect(writing.get_by_role("button", name="Images 1")).to_be_visible()
 
 
 def test_unknown_field_is_shown_at_its_place(writing):
