@@ -43,7 +43,8 @@ def claim(kind: type[Task], **columns: Any) -> Task | None:
             lease_until=Now() + _lease(kind),
             **columns,
         )
-    return tasks.get(pk=found.pk)
+        # Read while the row is locked, or a worker that paused could read its successor's lease.
+        return tasks.get(pk=found.pk)
 
 
 def leased(task: Task) -> QuerySet[Task]:
