@@ -185,6 +185,12 @@ addEventListener("beforeunload", (event) => {
 });
 addEventListener("pageshow", () => (leaving = false));
 
+for (const failure of ["htmx:responseError", "htmx:sendError"]) {
+  document.getElementById("video").addEventListener(failure, () => {
+    setText(document.getElementById("video_ready"), textOf("video_failed"));
+  });
+}
+
 tools(form);
 findAndReplace(form);
 pasteAsMarkdown(form);

@@ -430,6 +430,18 @@ def test_each_tool_writes_its_format(desk, author, kind):
         expect(letter(desk)).to_have_value(text)
 
 
+def test_a_signed_out_author_reads_why_no_picture_comes(writing):
+    letter(writing).fill("Kept.")
+    is_saved(writing)
+    writing.context.clear_cookies()
+    writing.get_by_text("Video", exact=True).click()
+    writing.get_by_label("Address of the video").fill("https://vimeo.com/76979871")
+    writing.get_by_role("button", name="Get its picture").click()
+
+    expect(writing.get_by_text("The picture could not be fetched.")).to_be_visible()
+    expect(letter(writing)).to_have_value("Kept.")
+
+
 def test_find_and_replace_is_one_step_to_undo(writing):
     text = "Swift (1), swift (1).\n\nSwifts."
     letter(writing).fill(text)
