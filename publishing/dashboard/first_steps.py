@@ -58,11 +58,6 @@ class FirstSteps:
         scheme, _, host = settings.SITE_URL.partition("://")
         return f"{scheme}://USER:PASSWORD@{host}{reverse('delivery:webhook')}"
 
-    @property
-    def sign_up_url(self) -> str:
-        """The address of the page on which readers sign up."""
-        return f"{settings.SITE_URL}{reverse('subscribers:sign_up')}"
-
 
 def choose_steps(may: Collection[Step], done: Collection[Step]) -> tuple[tuple[Step, bool], ...]:
     """Return the steps that the viewer may take. Pure.

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from delivery.languages import in_language_of
 from delivery.mail.look import accent_for, look_of
 from delivery.models import Newsletter
+from delivery.models.newsletter import Header
 from publishing.archive.archived_editions import latest_issues, listed_editions
 from publishing.composer.preview_view import frame_policy
 from publishing.content.draft_content import build_content
@@ -59,6 +60,9 @@ def _look_page(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
         except UnusableImageError as error:
             form.add_error(None, str(error))
         else:
+            # An author uploads a first logo to see it in the header.
+            if values.get("logo") and not newsletter.logo and values["header"] == Header.NAME:
+                values["header"] = Header.BOTH
             if change_settings(values, user_id_of(request)):
                 messages.success(request, _("Saved."))
             return see_other(reverse("desk:look"))

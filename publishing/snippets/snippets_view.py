@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -19,6 +20,7 @@ from publishing.snippets.snippets import (
     can_add_snippet,
     delete_snippet,
     load_snippets,
+    markup_by_name,
     save_snippet,
 )
 from subscribers.links.see_other import see_other
@@ -29,7 +31,10 @@ LIST = "desk:snippets"
 @may_write
 @require_safe
 def list_snippets(request: HttpRequest) -> HttpResponse:
-    """List the snippets."""
+    """List the snippets, or return the composer's menu of them."""
+    if "menu" in request.GET:
+        menu = {"snippets": markup_by_name(request.GET["menu"])}
+        return render(request, "publishing/snippets/menu.html", menu)
     context = {"snippets": load_snippets(), "limit": "" if can_add_snippet() else _limit_sentence()}
     return desk_page(request, "publishing/snippets/snippets.html", context)
 

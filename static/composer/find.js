@@ -31,6 +31,7 @@ export function findAndReplace(form) {
       if (!found) return say("find_nothing");
       insert(letter, value.replace(pattern(), () => other.value), 0, value.length);
       letter.scrollTop = scrollTop;
+      panel.scrollIntoView({ block: "nearest" });
       say("find_replaced", { number: found.length });
     },
   };

@@ -57,6 +57,19 @@ function atLines(field, { line, before = "", after = "", instead = "" }) {
   const [start, close = ""] = line.split("|");
   const written = (text, at) => start.replace("1", at + 1) + (text.replace(/^#+ +/, "") || instead) + close;
   insert(field, before + value.slice(from, to).split("\n").map(written).join("\n") + after, from, to);
+  const words = from + before.length + start.length;
+  if (from === to) field.setSelectionRange(words, words + instead.length);
+}
+
+// Begin the next point of a list. A blank line instead of an empty point ends it. Return whether the line is a point.
+function nextPoint(field) {
+  const { selectionStart: at, selectionEnd, value } = field;
+  const line = value.slice(0, at).split("\n").pop();
+  const [start, indent, mark, number, gap] = /^( *)(?:([-*+])|(\d+)\.)( +)/.exec(line) ?? [];
+  if (!start || at !== selectionEnd) return false;
+  if (start === line) insert(field, "\n", at - line.length, at);
+  else insert(field, `\n${indent}${mark ?? `${Number(number) + 1}.`}${gap}`);
+  return true;
 }
 
 function block(field, text) {
@@ -91,6 +104,8 @@ export function tools(form) {
     use(letter, dataOf("link"), address);
   });
   letter.addEventListener("keydown", (event) => {
+    const isEnter = event.key === "Enter" && !event.shiftKey && !event.isComposing;
+    if (isEnter && form.elements.format.value !== "html" && nextPoint(letter)) event.preventDefault();
     const tool = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && KEYS[event.key];
     if (!tool) return;
     event.preventDefault();

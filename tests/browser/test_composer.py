@@ -373,9 +373,10 @@ def test_tools_write_at_the_caret_and_can_be_undone(writing):
 
 
 def test_a_snippet_and_a_video_become_blocks_of_their_own(desk):
-    Snippet.objects.create(name="Signature", text="Yours,\n\n**Edith**")
     desk.goto(WRITE)
     is_ready(desk)
+    # Its page is in another tab.
+    Snippet.objects.create(name="Signature", text="Yours,\n\n**Edith**")
     letter(desk).fill("One.Two.")
     letter(desk).evaluate("field => field.setSelectionRange(4, 4)")
     desk.locator("summary", has_text="Snippets").click()
@@ -440,6 +441,15 @@ def test_a_signed_out_author_reads_why_no_picture_comes(writing):
 
     expect(writing.get_by_text("The picture could not be fetched.")).to_be_visible()
     expect(letter(writing)).to_have_value("Kept.")
+
+
+def test_enter_continues_a_list_or_ends_it(writing):
+    letter(writing).fill("")
+    writing.get_by_role("button", name="Heading").click()
+    writing.keyboard.type("Swifts\n")
+    writing.get_by_role("button", name="Numbered list").click()
+    writing.keyboard.type("one\ntwo\n\nThe end.")
+    expect(letter(writing)).to_have_value("## Swifts\n1. one\n2. two\n\nThe end.")
 
 
 def test_find_and_replace_is_one_step_to_undo(writing):

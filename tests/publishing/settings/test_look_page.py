@@ -51,6 +51,13 @@ def test_look_and_logo_are_saved_logged_and_used(window):
     assert Newsletter.objects.get().logo == ""
 
 
+def test_first_logo_is_shown_in_the_header_until_changed(window):
+    name_only = {**LOOK, "header": "name"}
+    for logo, header in ((png(), "both"), (png(200), "name")):
+        window.post(PAGE, **name_only, logo=logo)
+        assert Newsletter.objects.get().header == header
+
+
 def test_current_and_published_logos_are_never_deleted_as_unused(window, author):
     window.post(PAGE, **LOOK, logo=png(100))
     publish(author.pk, "k", letter(), hold_s=0)
