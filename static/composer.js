@@ -1,13 +1,13 @@
 // Connects the parts of the composer. The server refuses a save that would replace a newer one.
 import { Device } from "./composer/device.js";
 import { findAndReplace } from "./composer/find.js";
-import { Images } from "./composer/images.js";
+import { images } from "./composer/images.js";
 import { pasteAsMarkdown } from "./composer/paste.js";
-import { Preview } from "./composer/preview.js";
-import { csrfToken, post, refusalSentence } from "./composer/request.js";
+import { previewOf } from "./composer/preview.js";
+import { ask, csrfToken, refusalSentence } from "./composer/request.js";
 import { Saving } from "./composer/saving.js";
 import { testLetter } from "./composer/test-letter.js";
-import { TextPart } from "./composer/text-part.js";
+import { textPartOf } from "./composer/text-part.js";
 import { textOf } from "./composer/texts.js";
 import { reveal, tools } from "./composer/tools.js";
 import { put, wordsOf } from "./composer/words.js";
@@ -18,8 +18,8 @@ const notices = document.querySelector("[data-notices]");
 const note = notices.appendChild(document.createElement("div"));
 const found = notices.appendChild(document.createElement("div"));
 
-const preview = new Preview(form);
-const textPart = new TextPart(form);
+const preview = previewOf(form);
+const textPart = textPartOf(form);
 const device = new Device(form.dataset.user, form.dataset.id);
 const saving = new Saving(form, showState);
 let conflict = {};
@@ -124,8 +124,7 @@ const DO = {
   copy: async () => {
     note.querySelector("[role=alert]")?.remove();
     const fields = { ...saving.fields(wordsOf(form)), idempotency_key: conflict.copy_key, beside: "on" };
-    const answer = await post(form.dataset.begin, fields).catch(() => null);
-    const facts = await answer?.json().catch(() => null);
+    const [answer, facts] = await ask(form.dataset.begin, fields);
     // An earlier press saved other text, but its answer was lost: save this text as another copy.
     if (answer?.status === 409 && facts) {
       conflict.copy_key = facts.copy_key;
@@ -195,7 +194,7 @@ tools(form);
 findAndReplace(form);
 pasteAsMarkdown(form);
 testLetter(form, saving);
-new Images(form, (sentence) => showNote("refused", { sentence }));
+images(form, (sentence) => showNote("refused", { sentence }));
 if (saving.isDirty) {
   keep();
   saving.edited();

@@ -1,62 +1,57 @@
 // The preview, reloaded after every save. A new frame replaces the last one at the same scroll position.
-export class Preview {
-  constructor(form) {
-    this.form = form;
-    this.paper = form.querySelector("[data-paper]");
-    this.frames = form.querySelector("[data-frames]");
-    this.tabs = [...form.querySelectorAll("#preview [name=then]")];
-    this.scrolled = {};
-    this.shown = this.tabs.find((tab) => tab.ariaPressed === "true").value;
-    for (const tab of this.tabs) {
-      tab.addEventListener("click", (event) => {
-        event.preventDefault();
-        this.show(tab.value);
-      });
-    }
+export function previewOf(form) {
+  const paper = form.querySelector("[data-paper]");
+  const frames = form.querySelector("[data-frames]");
+  const tabs = [...form.querySelectorAll("#preview [name=then]")];
+  const scrolled = {};
+  let shown = tabs.find((tab) => tab.ariaPressed === "true").value;
+
+  const part = () => (shown === "text" ? "text" : "html");
+
+  function remember() {
+    const frame = frames.querySelector("iframe");
+    if (frame?.contentWindow) scrolled[frame.dataset.part ?? part()] = frame.contentWindow.scrollY;
   }
 
-  get part() {
-    return this.shown === "text" ? "text" : "html";
+  function show(name) {
+    const before = part();
+    remember();
+    shown = name;
+    for (const tab of tabs) tab.ariaPressed = String(tab.value === name);
+    paper.className = `paper ${name}`;
+    if (part() !== before) load();
   }
 
-  show(name) {
-    const before = this.part;
-    this.remember();
-    this.shown = name;
-    for (const tab of this.tabs) tab.ariaPressed = String(tab.value === name);
-    this.paper.className = `paper ${name}`;
-    if (this.part !== before) this.load();
+  function say(facts) {
+    for (const element of paper.querySelectorAll("[data-stat]")) element.textContent = facts[element.dataset.stat];
   }
 
-  remember() {
-    const shown = this.frames.querySelector("iframe");
-    if (shown?.contentWindow) this.scrolled[shown.dataset.part ?? this.part] = shown.contentWindow.scrollY;
-  }
-
-  say(facts) {
-    for (const element of this.paper.querySelectorAll("[data-stat]")) {
-      element.textContent = facts[element.dataset.stat];
-    }
-  }
-
-  load() {
+  function load() {
     // Before the first save of a next version, show the text of the previous version.
-    const { id, preview } = this.form.dataset;
-    const address = id ? `${this.form.getAttribute("action")}preview/?part=` : preview;
+    const { id, preview } = form.dataset;
+    const address = id ? `${form.getAttribute("action")}preview/?part=` : preview;
     if (!address) return;
-    const [current, ...late] = this.frames.querySelectorAll("iframe");
+    const [current, ...late] = frames.querySelectorAll("iframe");
     for (const frame of late) frame.remove();
     const next = document.createElement("iframe");
-    next.title = this.frames.dataset.title;
+    next.title = frames.dataset.title;
     next.setAttribute("sandbox", "allow-same-origin allow-popups allow-popups-to-escape-sandbox");
-    next.dataset.part = this.part;
-    next.src = `${address}${this.part}`;
+    next.dataset.part = part();
+    next.src = `${address}${part()}`;
     next.addEventListener("load", () => {
-      this.remember();
-      next.contentWindow.scrollTo(0, this.scrolled[next.dataset.part] ?? 0);
-      this.frames.querySelector("[data-nothing-yet]")?.remove();
+      remember();
+      next.contentWindow.scrollTo(0, scrolled[next.dataset.part] ?? 0);
+      frames.querySelector("[data-nothing-yet]")?.remove();
       current?.remove();
     });
-    this.frames.append(next);
+    frames.append(next);
   }
+
+  for (const tab of tabs) {
+    tab.addEventListener("click", (event) => {
+      event.preventDefault();
+      show(tab.value);
+    });
+  }
+  return { say, load };
 }

@@ -16,6 +16,12 @@ export function csrfToken() {
   return document.cookie.match(/(?:^|; )csrftoken=([^;]*)/)?.[1] ?? "";
 }
 
+// The answer and its JSON, each null if there is none.
+export async function ask(address, fields) {
+  const answer = await post(address, fields).catch(() => null);
+  return [answer, (await answer?.json().catch(() => null)) ?? null];
+}
+
 export function post(address, fields, options = {}) {
   return fetch(address, {
     method: "POST",

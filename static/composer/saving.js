@@ -84,7 +84,11 @@ export class Saving {
     if (answer.type === "opaqueredirect") return this.wait("signed_out");
     if (answer.status >= 500 || answer.status === 429) return this.wait("unanswered", words);
     const facts = await answer.json().catch(() => null);
-    if (answer.status === 403) return this.notAllowed(refusalSentence(answer, facts));
+    if (answer.status === 403) {
+      // The next attempt is when the author writes, presses a button or comes back.
+      this.report("not_allowed", { sentence: refusalSentence(answer, facts) });
+      return false;
+    }
     if (facts === null && (answer.status === 400 || answer.status === 413)) {
       return this.refused(400, { sentence: refusalSentence(answer, facts) });
     }
@@ -122,12 +126,6 @@ export class Saving {
     this.isOver = status !== 400;
     const kind = status === 400 ? "refused" : facts.gone ? "gone" : facts.published ? "published" : "conflict";
     this.report(kind, facts);
-    return false;
-  }
-
-  // The next attempt is when the author writes, presses a button or comes back.
-  notAllowed(sentence) {
-    this.report("not_allowed", { sentence });
     return false;
   }
 

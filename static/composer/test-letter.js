@@ -1,5 +1,5 @@
 // Sends a test of the letter in the form to one address, and shows the result in the dialog.
-import { post } from "./request.js";
+import { ask } from "./request.js";
 import { textOf } from "./texts.js";
 import { wordsOf } from "./words.js";
 
@@ -29,8 +29,7 @@ export function testLetter(form, saving) {
     // A letter that was never saved has no page to return to.
     const next = form.dataset.id ? form.getAttribute("action") : "";
     const fields = { ...saving.fields(wordsOf(form)), test_email: to.value, next };
-    const answer = await post(form.dataset.testLetter, fields).catch(() => null);
-    const facts = await answer?.json().catch(() => null);
+    const [, facts] = await ask(form.dataset.testLetter, fields);
     send.ariaDisabled = "false";
     if (!facts) {
       status.textContent = textOf("test_failed");

@@ -61,17 +61,6 @@ function atLines(field, { line, before = "", after = "", instead = "" }) {
   if (from === to) field.setSelectionRange(words, words + instead.length);
 }
 
-// Begin the next point of a list. A blank line instead of an empty point ends it. Return whether the line is a point.
-function nextPoint(field) {
-  const { selectionStart: at, selectionEnd, value } = field;
-  const line = value.slice(0, at).split("\n").pop();
-  const [start, indent, mark, number, gap] = /^( *)(?:([-*+])|(\d+)\.)( +)/.exec(line) ?? [];
-  if (!start || at !== selectionEnd) return false;
-  if (start === line) insert(field, "\n", at - line.length, at);
-  else insert(field, `\n${indent}${mark ?? `${Number(number) + 1}.`}${gap}`);
-  return true;
-}
-
 function block(field, text) {
   const before = field.value.slice(0, field.selectionStart);
   const gap = before === "" || before.endsWith("\n\n") ? "" : before.endsWith("\n") ? "\n" : "\n\n";
@@ -104,8 +93,6 @@ export function tools(form) {
     use(letter, dataOf("link"), address);
   });
   letter.addEventListener("keydown", (event) => {
-    const isEnter = event.key === "Enter" && !event.shiftKey && !event.isComposing;
-    if (isEnter && form.elements.format.value !== "html" && nextPoint(letter)) event.preventDefault();
     const tool = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && KEYS[event.key];
     if (!tool) return;
     event.preventDefault();

@@ -443,15 +443,6 @@ def test_a_signed_out_author_reads_why_no_picture_comes(writing):
     expect(letter(writing)).to_have_value("Kept.")
 
 
-def test_enter_continues_a_list_or_ends_it(writing):
-    letter(writing).fill("")
-    writing.get_by_role("button", name="Heading").click()
-    writing.keyboard.type("Swifts\n")
-    writing.get_by_role("button", name="Numbered list").click()
-    writing.keyboard.type("one\ntwo\n\nThe end.")
-    expect(letter(writing)).to_have_value("## Swifts\n1. one\n2. two\n\nThe end.")
-
-
 def test_find_and_replace_is_one_step_to_undo(writing):
     text = "Swift (1), swift (1).\n\nSwifts."
     letter(writing).fill(text)
