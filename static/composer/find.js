@@ -5,8 +5,7 @@ import { insert, reveal } from "./tools.js";
 export function findAndReplace(form) {
   const panel = form.querySelector("[data-find-panel]");
   const { letter, find_text: wanted, replace_text: other, match_case: exact } = form.elements;
-  const status = panel.querySelector("[role=status]");
-  const say = (name, values) => (status.textContent = textOf(name, values));
+  const say = (name, values) => (panel.querySelector("[role=status]").textContent = textOf(name, values));
   const places = (field) => `${field.selectionStart}-${field.selectionEnd}`;
   let shown = "";
 
