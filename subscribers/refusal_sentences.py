@@ -151,7 +151,7 @@ SENTENCES: Mapping[str, StrPromise | str] = {
 }
 # How an import stores the name of a column without a header.
 COLUMN_NUMBER = re.compile(r"column ([0-9]+)")
-# A list of names is quoted.
+# A list holds names, which are shown in quotation marks.
 Parameter = str | int | list[str]
 _FIELD_LABELS = {one.name: one.label for one in READER_FIELDS}
 

@@ -72,7 +72,7 @@ class Look:
 
     @property
     def slant(self) -> str:
-        """The style of headings and quotes: Arabic and Hebrew have no italics."""
+        """Return the font style of headings and quotes: Arabic and Hebrew have no italics."""
         return "normal" if self.direction == "rtl" else "italic"
 
     @property

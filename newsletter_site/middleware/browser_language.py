@@ -1,4 +1,4 @@
-"""The language of a page before or without the newsletter: the browser's."""
+"""Choose the browser's language for pages without the newsletter's language."""
 
 from collections.abc import Collection
 from contextlib import AbstractContextManager

@@ -16,7 +16,7 @@ from subscribers.confirmed_readers import confirmed
 @may_write
 @require_safe
 def count_audience(request: HttpRequest) -> HttpResponse:
-    """Count the readers that the fields of a form choose now, as a part of the page."""
+    """Show how many readers the form's fields choose now, as a part of the page."""
     fields = parse_draft_fields(words_of(request.GET))
     tags = choice_of(fields.with_tags, fields.without_tags)
     try:

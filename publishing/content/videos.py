@@ -1,4 +1,4 @@
-"""Addresses of videos at YouTube and Vimeo, and the words of their links."""
+"""Addresses of videos on YouTube and Vimeo, and the words of their links."""
 
 import re
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from delivery.models import Newsletter
 LONGEST_ADDRESS = 300
 _YOUTUBE = frozenset({"youtube.com", "www.youtube.com", "m.youtube.com"})
 _VIMEO = frozenset({"vimeo.com", "www.vimeo.com"})
-# Nothing that Markdown or HTML gives a meaning, and no part before an @.
+# No space, quote or bracket, which could end the link, and no user name before an @.
 _PLAIN = re.compile(r"https?://[A-Za-z0-9_./?=&%#~+,;:-]+")
 _ID = re.compile(r"[A-Za-z0-9_-]{11}")
 _PATH_WITH_ID = re.compile(r"/(?:shorts|live)/([^/]+)/?")
@@ -22,7 +22,7 @@ _PLAY = "\u25b6\ufe0e "
 
 
 class Video(NamedTuple):
-    """A video's address, and its id at YouTube; empty for Vimeo."""
+    """A video's address, and its id on YouTube; empty for Vimeo."""
 
     address: str
     youtube_id: str = ""

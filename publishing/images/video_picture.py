@@ -1,4 +1,4 @@
-"""The picture of a video, fetched once and stored as an image of ours."""
+"""The picture of a video, fetched once and stored like an upload."""
 
 import io
 import time
@@ -16,7 +16,7 @@ from publishing.models import UploadedImage
 PICTURE_HOST = "i.ytimg.com"
 MOST_FETCHED_BYTES = 2 * 1024 * 1024
 FETCH_TIMEOUT_S = 6.0
-# Old videos have only the second one.
+# Old videos have only the second size.
 _SIZES = ("maxresdefault", "hqdefault")
 
 
@@ -25,7 +25,7 @@ def store_picture(
 ) -> UploadedImage | None:
     """Store the picture of a video; None if there is none.
 
-    It counts as an upload. Raises `UnusableImageError` at the limit of the hour."""
+    It counts as an upload. Raises `UnusableImageError` at the hourly limit."""
     if not video.youtube_id:
         return None
     count_attempt(by)
@@ -44,7 +44,7 @@ def store_picture(
 
 
 def _with_play_sign(file: bytes) -> bytes:
-    """Draw what readers know from players. Raises `UnusableImageError`."""
+    """Draw a play button on the picture. Raises `UnusableImageError`."""
     picture = Image.open(io.BytesIO(resize_alone(file).content)).convert("RGB")
     x, y, radius = picture.width / 2, picture.height / 2, picture.height / 7
     draw = ImageDraw.Draw(picture, "RGBA")

@@ -29,7 +29,7 @@ def _prepared(request: HttpRequest) -> dict[str, Any]:
     if video is None:
         return {
             "error": _(
-                "This is not the address of a video at YouTube or Vimeo. Copy the address of the "
+                "This is not the address of a video on YouTube or Vimeo. Copy the address of the "
                 "video’s page."
             )
         }

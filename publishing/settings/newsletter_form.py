@@ -52,8 +52,9 @@ class NewsletterForm(_ModelForm):
             ),
             "sign_up_text": gettext_lazy("What readers get, and how often."),
             "own_sites": gettext_lazy(
-                "One address a line, such as https://www.example.org. The sign-up form of Homing "
-                "works there with one press. List only sites whose pages you control."
+                "On these sites, the sign-up form that you copied from Homing needs only one "
+                "press. Enter one address per line, such as https://www.example.org. List only "
+                "sites whose pages you control."
             ),
         }
         widgets = {name: forms.Textarea(attrs={"rows": 3}) for name in _WITH_LINES}

@@ -10,10 +10,11 @@ LONGEST = 300  # characters of an address
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _PORTS = {"https": 443, "http": 80}
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]")
-# A user name; what browsers drop or keep by context; a capital with two small letters.
+# A user name (@), joiners, which browsers keep or drop by context, and Σ, which has two
+# small letters.
 _UNCLEAR = re.compile("[@\u200c\u200dΣ]")
-# Browsers keep these letters. The codec has an older standard and writes ß as ss, which is the
-# name of another site.
+# Browsers keep these letters. The codec follows an older standard and writes ß as ss, which names
+# another site.
 _KEPT = re.compile("[ßς]")
 
 

@@ -22,7 +22,7 @@ class SnippetForm(forms.Form):
     name = _TextField(
         label=_("Name"),
         max_length=LONGEST_SNIPPET_NAME,
-        help_text=_("For the menu of the composer, such as Signature. Readers never see it."),
+        help_text=_("Shown in the composer’s menu, such as “Signature”. Readers never see it."),
     )
     text = _TextField(
         label=_("Text"),

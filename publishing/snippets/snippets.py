@@ -20,7 +20,7 @@ _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('homing: snippet
 
 
 def load_snippets() -> list[Snippet]:
-    """Return all snippets by name."""
+    """Return all snippets, sorted by name."""
     return list(Snippet.objects.order_by(Lower("name")))
 
 
@@ -39,7 +39,7 @@ def can_add_snippet() -> bool:
 def save_snippet(snippet: Snippet, by: uuid.UUID) -> str:
     """Add or change a snippet; return a code if it is refused.
 
-    The same snippet again changes nothing, so a form may be posted twice."""
+    Saving the same snippet again changes nothing, so a form may be posted twice."""
     with connection.cursor() as cursor:
         cursor.execute(_ONE_AT_A_TIME)
     same = Snippet.objects.filter(name=snippet.name, text=snippet.text).first()

@@ -27,7 +27,7 @@ def full_wording(newsletter_name: str, words: StrPromise, button: StrPromise) ->
 
 
 def sign_wording(wording: str) -> str:
-    """Sign a wording for a form that shows it, also after a new name or wording."""
+    """Sign the wording of a form on another site. It stays valid when ours changes."""
     return _SIGNER.sign_object(wording, compress=True)
 
 

@@ -39,7 +39,7 @@ class How(models.TextChoices):
     API = "api", "by a program"
 
 
-# Forms in which visitors themselves ask.
+# Forms in which visitors sign themselves up.
 OF_FORMS = (How.FORM, How.EMBEDDED_FORM, How.ARCHIVE)
 
 

@@ -389,7 +389,7 @@ def test_a_snippet_and_a_video_become_blocks_of_their_own(desk):
     desk.locator("summary", has_text="Video").click()
     desk.get_by_label("Address of the video").fill("https://vimeo.com/76979871")
     desk.get_by_label("Address of the video").press("Enter")
-    desk.get_by_role("button", name="Insert the video").click()
+    desk.get_by_role("button", name="Insert video").click()
 
     expect(letter(desk)).to_have_value("One.\n\nhttps://vimeo.com/76979871\n\nTwo.")
     expect(desk.frame_locator("iframe").get_by_text("Watch the video")).to_be_visible()
@@ -437,7 +437,7 @@ def test_a_signed_out_author_reads_why_no_picture_comes(writing):
     writing.context.clear_cookies()
     writing.get_by_text("Video", exact=True).click()
     writing.get_by_label("Address of the video").fill("https://vimeo.com/76979871")
-    writing.get_by_role("button", name="Get its picture").click()
+    writing.get_by_role("button", name="Get image").click()
 
     expect(writing.get_by_text("The picture could not be fetched.")).to_be_visible()
     expect(letter(writing)).to_have_value("Kept.")

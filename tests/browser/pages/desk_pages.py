@@ -120,8 +120,8 @@ def _menu(name: str) -> Callable[[Page], None]:
 def _prepare_video(page: Page) -> None:
     _menu("Video")(page)
     page.get_by_label("Address of the video").fill("https://vimeo.com/76979871")
-    page.get_by_role("button", name="Get its picture").click()
-    expect(page.get_by_role("button", name="Insert the video")).to_be_visible()
+    page.get_by_role("button", name="Get image").click()
+    expect(page.get_by_role("button", name="Insert video")).to_be_visible()
 
 
 def _open_tags(page: Page) -> None:

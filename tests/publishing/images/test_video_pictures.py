@@ -137,7 +137,7 @@ def test_a_video_without_a_picture_is_inserted_as_a_button(window):
     in_html = window.post(PAGE, video_address=VIMEO, format="html")
 
     assert f'data-insert="{VIMEO}"' in page.html
-    assert "There is no picture of this video." in page.words
+    assert "There is no image for this video." in page.words
     assert f"&lt;p class=&quot;button&quot;&gt;&lt;a href=&quot;{VIMEO}&quot;" in in_html.html
     assert not UploadAttempts.objects.exists()
 
@@ -155,7 +155,7 @@ def test_a_video_without_a_picture_is_inserted_as_a_button(window):
 def test_another_address_is_refused_without_a_request(window, address):
     page = window.post(PAGE, video_address=address)
 
-    assert "not the address of a video at YouTube or Vimeo" in page.words
+    assert "not the address of a video on YouTube or Vimeo" in page.words
     assert "data-insert" not in page.source
     assert not UploadAttempts.objects.exists()
 
