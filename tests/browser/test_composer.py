@@ -439,7 +439,7 @@ def test_a_signed_out_author_reads_why_no_picture_comes(writing):
     writing.get_by_label("Address of the video").fill("https://vimeo.com/76979871")
     writing.get_by_role("button", name="Get image").click()
 
-    expect(writing.get_by_text("The picture could not be fetched.")).to_be_visible()
+    expect(writing.get_by_text("The image could not be fetched.")).to_be_visible()
     expect(letter(writing)).to_have_value("Kept.")
 
 
