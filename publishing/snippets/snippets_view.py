@@ -7,7 +7,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_safe
 
 from delivery.humanise import digits
@@ -65,7 +64,7 @@ def remove_snippet(request: HttpRequest, snippet: int) -> HttpResponse:
         return see_other(reverse(LIST))
     found = _snippet_or_404(snippet)
     heading = _("Delete the snippet “{name}”?").format(name=found.name)
-    question = _("Drafts and letters that have its text keep it.")
+    question = _("Drafts and letters that already have its text do not change.")
     return _page(request, "delete.html", {"heading": heading, "question": question})
 
 
@@ -91,16 +90,12 @@ def _page(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpR
 
 
 def _limit_sentence() -> str:
-    sentence = ngettext(
-        "There is {n} snippet, which is the limit. Delete it before you add another.",
-        "There are {n} snippets, which is the limit. Delete one before you add another.",
-        MOST_SNIPPETS,
-    )
+    sentence = _("There are {n} snippets, which is the limit. Delete one before you add another.")
     return sentence.format(n=digits(MOST_SNIPPETS))
 
 
 def _snippet_or_404(number: int) -> Snippet:
     found = Snippet.objects.filter(pk=number).first()
     if found is None:
-        raise Http404(_("There is no such snippet. Somebody deleted it."))
+        raise Http404(_("This snippet does not exist. Somebody may have deleted it."))
     return found

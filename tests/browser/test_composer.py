@@ -457,7 +457,7 @@ def test_find_and_replace_is_one_step_to_undo(writing):
     assert letter(writing).evaluate(selected) == "swift (1)"
     writing.get_by_label("Match case").check()
     writing.get_by_label("Replace with").fill("tern $&")
-    writing.get_by_role("button", name="Next", exact=True).click()
+    writing.get_by_role("button", name="Find next").click()
     writing.get_by_role("button", name="Replace", exact=True).click()
     expect(letter(writing)).to_have_value(text.replace("swift (1)", "tern $&"))
     expect(writing.get_by_text("Not found")).to_be_visible()

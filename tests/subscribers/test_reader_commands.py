@@ -98,7 +98,7 @@ def test_stated_consent_is_recorded() -> None:
         ),
         (["fields", "--edit", "city"], "There is no field with this key."),
         (["tags", "--delete", "Fair"], "There is no tag “Fair”"),
-        (["readers", "ada@", "--add"], "There must be something after the @"),
+        (["readers", "ada@", "--add"], "The part after the @ sign is not a domain"),
         (["readers", ADA], "No reader has this address."),
         (["readers", "left@x.org"], "It is suppressed: its owner marked a letter as spam."),
         (["readers", ADA, "--add", "--field", "York"], "York is not KEY=VALUE, such as city=York."),
