@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import FrameLocator, Locator, Page, Route, expect
 
 from delivery.models import Edition
 from postmark_sandbox.server import SandboxServer
@@ -132,3 +132,13 @@ def late(page: Page, script: str, address: str) -> Iterator[None]:
     for route in waiting:
         route.continue_()
     page.wait_for_load_state()
+
+
+def letter(page: Page) -> Locator:
+    """Return the letter of the composer."""
+    return page.get_by_label("Letter, in")
+
+
+def shown(page: Page) -> FrameLocator:
+    """Return the preview of the composer."""
+    return page.frame_locator("[data-frames] iframe >> nth=0")

@@ -1,0 +1,33 @@
+"""A draft of the author, and the composer with it or empty."""
+
+import pytest
+from playwright.sync_api import Page
+
+from publishing.content.draft_content import MARKDOWN, DraftFields
+from publishing.models import Draft
+from tests.browser.author_session import (
+    LETTER,
+    TITLE,
+    WRITE,
+    is_ready,
+)
+from tests.browser.pages.desk_pages import begun
+
+
+@pytest.fixture
+def draft(author) -> Draft:
+    return begun(author, DraftFields(TITLE, "", MARKDOWN, LETTER, ""))
+
+
+@pytest.fixture
+def composer(desk) -> Page:
+    desk.goto(WRITE)
+    return is_ready(desk)
+
+
+@pytest.fixture
+def writing(new_page, author, draft) -> Page:
+    # The test's browser, like a reader's, forces no colour scheme on the frame.
+    page = new_page(author, color_scheme="null")
+    page.goto(f"/admin/newsletters/drafts/{draft.pk}/")
+    return is_ready(page)
