@@ -1,16 +1,25 @@
 """System checks for settings that contradict each other."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, register
+from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.checks import Warning as Advice
+from django.db import DatabaseError, connections
 from django.utils.translation import gettext as _
 
 from delivery.postmark.client import Postmark
+from delivery.reports.server_settings import ProblemCode, load_problems
 from delivery.rules.reason import Reason, ReasonCode
+
+_SERVER_CHECKS = {
+    ProblemCode.JIT: "delivery.W004",
+    ProblemCode.FORGETFUL: "delivery.W005",
+    ProblemCode.REMOTE_APPLY: "delivery.W006",
+    ProblemCode.CONNECTIONS: "delivery.W007",
+}
 
 
 @register("homing")
@@ -72,6 +81,28 @@ def check_last_lookup_is_after_deadline(**kwargs: Any) -> Iterable[CheckMessage]
             hint=_("Set the last look-up several minutes after the deadline."),
             id="delivery.W002",
         )
+
+
+@register(Tags.database)
+def check_server_settings(
+    databases: Sequence[str] | None = None, **kwargs: Any
+) -> Iterable[CheckMessage]:
+    """Name the settings of the database server that cost speed or safety."""
+    for alias in databases or ():
+        try:
+            with connections[alias].cursor() as cursor:
+                problems = load_problems(cursor)
+        except DatabaseError as error:
+            yield Info(
+                _("The settings of the database server were not checked: {error}").format(
+                    error=" ".join(str(error).split())
+                ),
+                hint=_("Run this check again where the database can be reached."),
+                id="delivery.I001",
+            )
+            continue
+        for problem in problems:
+            yield Advice(problem.sentence, hint=problem.hint, id=_SERVER_CHECKS[problem.code])
 
 
 def check_unsubscribe_handling(postmark: Postmark) -> Reason | None:

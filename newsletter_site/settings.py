@@ -152,6 +152,8 @@ TEMPLATES = [
 # --- Database --------------------------------------------------------------------------------
 _A_DATABASE = "postgres://user:password@host:5432/name"
 DATABASE_IS_NAMED = "DATABASE_URL" in env
+if "HOMING_POSTGRES_BIN" in env:
+    embedded_postgres.use_programs(env.folder("HOMING_POSTGRES_BIN", BASE_DIR))
 if DATABASE_IS_NAMED:
     # The value may contain a password, so no error shows it.
     if not env.text("DATABASE_URL").startswith(("postgres://", "postgresql://")):

@@ -1,5 +1,8 @@
 """A delivery: one reader's copy of one edition."""
 
+from collections.abc import Sequence
+from uuid import UUID
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -16,6 +19,21 @@ class Outcome(models.TextChoices):
     SUPPRESSED = "suppressed", "may not be mailed"
     WITHDRAWN = "withdrawn", "the reader unsubscribed, or the edition ended, before this copy"
     FAILED = "failed", "refused address, or all tries used up"
+
+
+class DeliveryManager(models.Manager["Delivery"]):
+    def by_key(
+        self, issue: UUID, version: int, recipients: Sequence[int]
+    ) -> "models.QuerySet[Delivery]":
+        """Select the copies of these few recipients, where they have one.
+
+        With `recipient_id IN …`, PostgreSQL before 17 may read all copies of an issue that was
+        published since the last ANALYZE. Here each copy is read by the whole key."""
+        copies = [
+            self.filter(issue_id=issue, version=version, recipient_id=recipient)
+            for recipient in recipients
+        ]
+        return self.none().union(*copies, all=True)
 
 
 class Delivery(ReaderColumns):
@@ -50,6 +68,8 @@ class Delivery(ReaderColumns):
     complained_at = models.DateTimeField(null=True)
     # Failed but not refused: it may be sent again.
     missed = models.BooleanField(null=True)
+
+    objects = DeliveryManager()
 
     class Meta:
         db_table = "delivery"

@@ -13,6 +13,7 @@ from delivery.models.batch import BATCHES_PER_EDITION
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.insert_and_split import first_batch_id, insert_batches
 from delivery.queue.erasure_lock import LOCK_ENQUEUE
+from delivery.queue.plan_methods import plan_without
 from delivery.reader_fields import FIELD_COLUMNS
 
 # New batches start at the current queue position, so a new edition alternates with running ones.
@@ -29,9 +30,8 @@ def without_nested_loops(cursor: CursorWrapper) -> Iterator[None]:
     Requires the caller's transaction. PostgreSQL expects few rows in a table that was never
     analysed, as after a restored dump. A nested loop over readers and suppressions then takes
     minutes."""
-    cursor.execute("SET LOCAL enable_nestloop = off")
-    yield
-    cursor.execute("SET LOCAL enable_nestloop TO DEFAULT")
+    with plan_without(cursor, "enable_nestloop"):
+        yield
 
 
 def enqueue(edition: Edition, audience: QuerySet[Any, Any], *, batch_size: int) -> int:

@@ -19,6 +19,7 @@ from delivery.monitoring import delivery_metrics
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.batch_state import withdraw_if_cancelled
 from delivery.queue.control import pass_probe_on, stop
+from delivery.queue.plan_methods import SCANS, plan_without
 from delivery.rules.outcomes import Sent
 from delivery.rules.reason import Reason, ReasonCode
 
@@ -30,9 +31,14 @@ _OF_EDITION = """
                          WHERE edition.id = %(edition)s AND deliveries_dropped_at IS NULL)
     AND delivery.version = (SELECT version FROM edition WHERE edition.id = %(edition)s)
 """
-_THEIR_COPIES = f"{_OF_EDITION} AND delivery.recipient_id = ANY(%(recipients)s)"
 
-# OFFSET makes PostgreSQL run each of these once per delivery, by the key.
+# OFFSET makes PostgreSQL run each of these once per delivery, by the key. With
+# `recipient_id = ANY(…)`, a server before 17 may read all copies of the edition.
+_THEIR_COPIES = f"""
+    (SELECT DISTINCT unnest(%(recipients)s::bigint[])) AS wanted (recipient), LATERAL (
+        SELECT * FROM delivery WHERE {_OF_EDITION} AND delivery.recipient_id = wanted.recipient
+        OFFSET 0
+    ) AS delivery"""  # noqa: S608 -- constants
 _ITS_COPY = f"""LATERAL (
         SELECT * FROM delivery WHERE {_OF_EDITION} AND delivery.recipient_id = acceptance.recipient
         OFFSET 0
@@ -96,7 +102,7 @@ def _lock_batches(cursor: CursorWrapper, edition: int, recipients: Sequence[int]
     cursor.execute(
         f"""
         SELECT FROM batch
-        WHERE id = ANY (ARRAY(SELECT batch_id FROM delivery WHERE {_THEIR_COPIES}))
+        WHERE id = ANY (ARRAY(SELECT batch_id FROM {_THEIR_COPIES}))
         ORDER BY id FOR NO KEY UPDATE
         """,  # noqa: S608 -- a constant
         {"edition": edition, "recipients": list(recipients)},
@@ -150,8 +156,7 @@ def raise_duplicate_alarms(cursor: CursorWrapper, edition: int, recipients: Sequ
     cursor.execute(
         f"""
         SELECT recipient_id, max(provider_message_id), array_agg(message_id ORDER BY seen.id)
-        FROM delivery, {_ITS_EVIDENCE}
-        WHERE {_THEIR_COPIES}
+        FROM {_THEIR_COPIES}, {_ITS_EVIDENCE}
         GROUP BY recipient_id
         HAVING count(*) > 1 OR max(message_id) <> max(provider_message_id)
         ORDER BY recipient_id
@@ -211,8 +216,8 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
         f"""
         SELECT id FROM batch
         WHERE state NOT IN ('claimed', 'sending', 'looking_up')
-          AND id = ANY (ARRAY(SELECT batch_id FROM delivery, {_ITS_EVIDENCE}
-                              WHERE {_THEIR_COPIES} AND outcome <> 'sent'))
+          AND id = ANY (ARRAY(SELECT batch_id FROM {_THEIR_COPIES}, {_ITS_EVIDENCE}
+                              WHERE outcome <> 'sent'))
         ORDER BY id FOR NO KEY UPDATE
         """,  # noqa: S608 -- constants
         {"edition": edition, "recipients": list(recipients)},
@@ -220,10 +225,11 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
     batches = [row[0] for row in cursor.fetchall()]
     if not batches:
         return 0
-    cursor.execute(
-        _SETTLE, {"edition": edition, "batches": batches, "recipients": list(recipients)}
-    )
-    (settled,) = cursor.fetchone()
+    with plan_without(cursor, *SCANS):
+        cursor.execute(
+            _SETTLE, {"edition": edition, "batches": batches, "recipients": list(recipients)}
+        )
+        (settled,) = cursor.fetchone()
     delivery_metrics.count_deliveries({"sent": int(settled)})
     pass_probe_on(cursor, edition)
     withdraw_if_cancelled(cursor, edition)
@@ -233,20 +239,26 @@ def settle_by_evidence(cursor: CursorWrapper, edition: int, recipients: Sequence
 _BEFORE = ("waiting", "unknown", "suppressed", "withdrawn", "failed")
 
 # One statement, so that outcomes, counts and states always agree. A delivery keeps the id that it
-# has, and otherwise takes the earliest evidence.
+# has, and otherwise takes the earliest evidence. The update reads whole batches and takes each
+# proof from one JSON object: a join could read all deliveries (queue/batches/write_outcomes.py).
+_PROOF = "proofs -> recipient_id::text ->>"
 _SETTLE = f"""
     WITH proof AS (
-        SELECT DISTINCT ON (recipient_id) recipient_id, batch_id, outcome, missed, message_id,
-               source, attempt, coalesce(accepted_at, seen_at) AS at
-        FROM delivery, {_ITS_EVIDENCE}
-        WHERE {_THEIR_COPIES} AND batch_id = ANY(%(batches)s) AND outcome <> 'sent'
+        SELECT DISTINCT ON (recipient_id) recipient_id, outcome, missed, message_id, source,
+               attempt, coalesce(accepted_at, seen_at) AS at
+        FROM {_THEIR_COPIES}, {_ITS_EVIDENCE}
+        WHERE batch_id = ANY(%(batches)s) AND outcome <> 'sent'
         ORDER BY recipient_id, (message_id = provider_message_id) DESC NULLS LAST, seen.id
     ), settled AS (
-        UPDATE delivery SET outcome = 'sent', provider_message_id = message_id,
-               sent_at = proof.at, evidence = source, reason = NULL, missed = NULL
-        FROM proof
-        WHERE {_THEIR_COPIES} AND delivery.recipient_id = proof.recipient_id
-        RETURNING proof.batch_id, proof.outcome AS was, proof.missed AS was_missed, proof.attempt
+        UPDATE delivery SET outcome = 'sent', provider_message_id = {_PROOF} 0,
+               evidence = {_PROOF} 1, sent_at = ({_PROOF} 2)::timestamptz,
+               reason = NULL, missed = NULL
+        FROM (SELECT jsonb_object_agg(recipient_id, jsonb_build_array(
+                         message_id, source, at, outcome, missed, attempt)) AS proofs
+              FROM proof) AS proved
+        WHERE batch_id = ANY(%(batches)s) AND proofs ? recipient_id::text
+        RETURNING batch_id, {_PROOF} 3 AS was, ({_PROOF} 4)::boolean AS was_missed,
+                  ({_PROOF} 5)::uuid AS attempt
     ), change AS (
         SELECT batch_id, count(*) AS sent,
                {", ".join(f"count(*) FILTER (WHERE was = '{name}') AS {name}" for name in _BEFORE)},

@@ -112,9 +112,18 @@ def _deliveries(record: EditionRecord) -> QuerySet[Delivery]:
 
 def load_recorded(record: EditionRecord, recipients: Sequence[int]) -> dict[int, RecordedDelivery]:
     """Load the deliveries of these recipients, where they have one."""
-    rows = _deliveries(record).filter(recipient_id__in=recipients)
-    columns = rows.values_list("recipient_id", "outcome", "provider_message_id")
-    return {recipient: (outcome, message_id) for recipient, outcome, message_id in columns}
+    with connection.cursor() as cursor:
+        # Each copy by its whole key: OFFSET and LATERAL prevent other plans (queue/evidence.py).
+        cursor.execute(
+            """
+            SELECT copy.* FROM unnest(%s::bigint[]) AS wanted (recipient), LATERAL (
+                SELECT recipient_id, outcome, provider_message_id FROM delivery
+                WHERE issue_id = %s AND version = %s AND recipient_id = wanted.recipient OFFSET 0
+            ) AS copy
+            """,
+            [list(recipients), record.issue, record.version],
+        )
+        return {recipient: (outcome, message) for recipient, outcome, message in cursor.fetchall()}
 
 
 def settle_found(record: EditionRecord, news: Sequence[tuple[int, FoundMessage]]) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from delivery.queue.plan_methods import plan_without
 from delivery.queue.short_transaction import short_transaction
 
 # The values of a row in an index; None before the first and after the last.
@@ -26,10 +27,8 @@ def short_delete() -> Iterator[CursorWrapper]:
         cursor.execute(f"SET LOCAL lock_timeout = '{MAX_LOCK_WAIT_S}s'")
         cursor.execute("SET LOCAL synchronous_commit = off")
         # Read along the index, even if the statistics are out of date.
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        # PostgreSQL would spend time on compiling a query that looks as expensive as a full scan.
-        cursor.execute("SET LOCAL jit = off")
-        yield cursor
+        with plan_without(cursor, "enable_seqscan"):
+            yield cursor
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import connection
 
 from delivery.models import Edition
+from delivery.queue.plan_methods import SCANS, plan_without
 
 # The first two columns of the key find each copy, so there is no index by recipient alone.
 _ISSUES = f"""
@@ -59,9 +60,8 @@ def load_mailed(first: int, last: int) -> Mailed:
 
     True until the end of the caller's transaction, which called `wait_for_enqueues`: no edition is
     enqueued, and no call for a waiting copy starts (docs/decisions/0040-undo-of-an-import.md)."""
-    with connection.cursor() as cursor:
-        # Without statistics, PostgreSQL would scan the deliveries of all issues.
-        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+    # Without statistics, PostgreSQL would scan the deliveries of all issues.
+    with connection.cursor() as cursor, plan_without(cursor, *SCANS):
         cursor.execute(_ISSUES, [first, last])
         issues = [issue for (issue,) in cursor.fetchall()]
         mailed: frozenset[int] = frozenset()
@@ -72,7 +72,4 @@ def load_mailed(first: int, last: int) -> Mailed:
             mailed = frozenset(recipient for (recipient,) in cursor.fetchall())
         cursor.execute(_DROPPED)
         (dropped_until,) = cursor.fetchone()
-        cursor.execute(
-            "SET LOCAL enable_seqscan TO DEFAULT; SET LOCAL enable_bitmapscan TO DEFAULT"
-        )
     return Mailed(mailed, issues, dropped_until)

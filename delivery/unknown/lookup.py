@@ -86,10 +86,12 @@ def load_lookup_context(claim: Claim) -> LookupContext:
         witness = cursor.fetchone()
         cursor.execute(
             """
-            SELECT recipient_id, provider_message_id, accepted_at FROM evidence
-            WHERE issue_id = %s AND version = %s AND recipient_id = ANY(%s)
+            SELECT kept.* FROM unnest(%s::bigint[]) AS wanted (recipient), LATERAL (
+                SELECT recipient_id, provider_message_id, accepted_at FROM evidence
+                WHERE issue_id = %s AND version = %s AND recipient_id = wanted.recipient OFFSET 0
+            ) AS kept
             """,
-            [claim.issue, claim.version, [recipient for recipient, _ in rows]],
+            [[recipient for recipient, _ in rows], claim.issue, claim.version],
         )
         kept = [
             FoundMessage(str(DeliveryKey(claim.issue, claim.version, recipient)), message_id, at)

@@ -3,10 +3,17 @@
 from pathlib import Path
 from typing import Any
 
+from newsletter_site.embedded_postgres.binaries import use_programs
 from newsletter_site.embedded_postgres.private_files import prepare_data_dir
 from newsletter_site.embedded_postgres.server_user import EmbeddedPostgresError
 
-__all__ = ["EmbeddedPostgresError", "database_settings", "database_url", "prepare_data_dir"]
+__all__ = [
+    "EmbeddedPostgresError",
+    "database_settings",
+    "database_url",
+    "prepare_data_dir",
+    "use_programs",
+]
 
 
 def database_settings(

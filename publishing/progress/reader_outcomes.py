@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, prefetch_related_objects
 
 from delivery.models import Batch, Delivery, Edition
 from publishing.editions.status import dropped_sentence
@@ -100,12 +100,9 @@ def found_readers(
     found = Subscriber.objects.filter(email_key__startswith=text.lower()).order_by("email_key")
     readers = list(found[: PAGE + 1])
     shown = readers[:PAGE]
-    copies = {
-        copy.recipient_id: copy
-        for copy in Delivery.objects.filter(
-            issue_id=issue, version=version, recipient_id__in=[reader.pk for reader in shown]
-        ).select_related("batch")
-    }
+    of_readers = list(Delivery.objects.by_key(issue, version, [reader.pk for reader in shown]))
+    prefetch_related_objects(of_readers, "batch")
+    copies = {copy.recipient_id: copy for copy in of_readers}
     _require_kept(Edition.objects.filter(issue=issue, version=version))
     return [(reader, copies.get(reader.pk)) for reader in shown], len(readers) > PAGE
 

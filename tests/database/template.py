@@ -198,6 +198,12 @@ def _create(admin: psycopg.Connection, name: str, template: str) -> None:
             sql.Identifier(name), sql.Identifier(template)
         )
     )
+    set_like_migrate(admin, name)
+
+
+def set_like_migrate(admin: psycopg.Connection, name: str) -> None:
+    """Set what `migrate` sets on a database, which a copy of a template does not have."""
+    admin.execute(sql.SQL("ALTER DATABASE {} SET jit = off").format(sql.Identifier(name)))
 
 
 def _drop(admin: psycopg.Connection, name: str) -> None:

@@ -42,7 +42,8 @@ NOT_FOR_READERS = ("templates/subscribers/undo_import.html",)
 # Commands and health checks, which operators read in English.
 FOR_OPERATORS = (
     *("delivery/reconcile/", "delivery/reports/audit.py", "delivery/worker/drain.py"),
-    *("idempotency/isolation.py", "newsletter_site/migration_locks.py"),
+    *("delivery/reports/server_settings.py", "idempotency/isolation.py"),
+    "newsletter_site/migration_locks.py",
     *("newsletter_site/operations/health/", "newsletter_site/retention.py"),
     *("newsletter_site/sign_in/account_activity.py", "publishing/receipts/drop_old_deliveries.py"),
     *("publishing/management/edition_command.py", "subscribers/importing/report_text.py"),

@@ -7,6 +7,8 @@ shows each batch once.
 
 from django.db import connection, transaction
 
+from delivery.queue.plan_methods import plan_without
+
 BATCHES_AT_ONCE = 2_000
 
 ROLLED_UP = ("size", "sent", "suppressed", "withdrawn", "failed", "bounced", "complained")
@@ -52,9 +54,9 @@ def roll_up_finished(*, at_once: int = BATCHES_AT_ONCE) -> int:
             # A lost commit is harmless: the next run does the work again.
             cursor.execute("SET LOCAL synchronous_commit = off")
             # Use the index of these batches, even if the statistics are out of date.
-            cursor.execute("SET LOCAL enable_seqscan = off")
-            cursor.execute(_ROLL_UP, [at_once])
-            rolled = int(cursor.fetchone()[0])
+            with plan_without(cursor, "enable_seqscan"):
+                cursor.execute(_ROLL_UP, [at_once])
+                rolled = int(cursor.fetchone()[0])
         total += rolled
         if rolled < at_once:
             return total

@@ -9,6 +9,7 @@ from django.contrib.postgres.operations import AddIndexConcurrently
 from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
 from django.db import DatabaseError, OperationalError, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import Migration
 from django.utils.translation import gettext as _
 
@@ -24,6 +25,14 @@ PERMANENT = (
     *("authentication failed", "does not exist", "no pg_hba.conf entry", "no password supplied"),
     *("permission denied", "not permitted to log in", "certificate"),
 )
+
+_JIT_OF_DATABASE = """
+    SELECT datname, pg_has_role(datdba, 'USAGE'), EXISTS (
+        SELECT FROM pg_db_role_setting, unnest(setconfig) AS setting
+        WHERE setdatabase IN (0, pg_database.oid) AND setting LIKE 'jit=%'
+          AND setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user)))
+    FROM pg_database WHERE datname = current_database()
+"""
 
 
 def _seconds(value: str) -> float:
@@ -86,6 +95,7 @@ class Command(migrate.Command):
             self._pause(reason)
             self._wait_for_database()
             options["verbosity"] = self._verbosity_of_retry
+        turn_jit_off(self._connection)
 
     def _try(self, *args: Any, **options: Any) -> str | None:
         """Apply the missing migrations. Return what blocks them if the run must try again."""
@@ -189,6 +199,22 @@ class Command(migrate.Command):
                 name = self._connection.ops.quote_name(operation.index.name)
                 with self._connection.cursor() as cursor:
                     cursor.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {name}")
+
+
+def turn_jit_off(connection: BaseDatabaseWrapper) -> None:
+    """Turn JIT compilation off for new connections to this database.
+
+    Homing's statements are short, and compiling one takes longer than running it. A setting of the
+    database needs no session state, so it works behind a pooler. A dump does not contain it. If the
+    role does not own the database, it changes its own setting there. A value that an operator chose
+    for the database or the role stays."""
+    with connection.cursor() as cursor:
+        cursor.execute(_JIT_OF_DATABASE)
+        database, owns_database, is_chosen = cursor.fetchone()
+        if not is_chosen:
+            name = connection.ops.quote_name(database)
+            whose = f"DATABASE {name}" if owns_database else f"ROLE CURRENT_USER IN DATABASE {name}"
+            cursor.execute(f"ALTER {whose} SET jit = off")
 
 
 def _waiting_for_database(error: Exception) -> str:

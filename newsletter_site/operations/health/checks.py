@@ -1,6 +1,6 @@
 """The health checks `live`, `ready` and `workers`, with a time limit for queries."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from functools import cache
 from typing import Any
@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
+from delivery.reports.server_settings import load_problems
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 
 MigrationName = tuple[str, str]
@@ -24,11 +25,12 @@ PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"
 class CheckResult:
     """The result of a check. Without a reason it is healthy.
 
-    The reason is public. The details are for operators.
+    Reason and warnings are public. The details are for operators.
     """
 
     reason: str = ""
     details: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def is_healthy(self) -> bool:
@@ -37,7 +39,8 @@ class CheckResult:
     def as_json(self) -> dict[str, Any]:
         """Return the JSON that all checks share."""
         status = "ok" if self.is_healthy else "unavailable"
-        return {"status": status, "reasons": [self.reason] if self.reason else []}
+        shared = {"status": status, "reasons": [self.reason] if self.reason else []}
+        return shared | ({"warnings": list(self.warnings)} if self.warnings else {})
 
 
 HEALTHY = CheckResult()
@@ -48,12 +51,13 @@ def run_check(check: str, host: str = "") -> CheckResult:
     """Run one of CHECKS.
 
     `live` does not query the database, because a restart would not repair it. `ready` needs every
-    migration. `workers` needs an active worker, on `host` if one is named.
+    migration, and warns of settings of the database server. `workers` needs an active worker, on
+    `host` if one is named.
     """
     try:
         match check:
             case "ready":
-                return migrations_result(_pending_migrations.answer())
+                return _readiness.answer()
             case "workers":
                 return _check_workers(host)
     except NoAnswerError as error:
@@ -80,7 +84,13 @@ def find_pending_migrations(cursor: CursorWrapper) -> tuple[str, ...]:
     )
 
 
-_pending_migrations = BoundedQuery(find_pending_migrations)
+def check_ready(cursor: CursorWrapper) -> CheckResult:
+    """Check the migrations and the settings of the server."""
+    result = migrations_result(find_pending_migrations(cursor))
+    return replace(result, warnings=tuple(one.sentence for one in load_problems(cursor)))
+
+
+_readiness = BoundedQuery(check_ready)
 _workers_anywhere = BoundedQuery(load_activity)
 
 

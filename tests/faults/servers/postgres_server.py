@@ -19,6 +19,7 @@ from newsletter_site.embedded_postgres.cluster import PORT, Cluster, cluster_in
 from newsletter_site.embedded_postgres.server import make_data_directory
 from newsletter_site.embedded_postgres.server_user import run_as
 from tests.database import remove_guard
+from tests.database.template import set_like_migrate
 from tests.postgres_cluster import OwnCluster, remove
 
 TEMPLATE = "with_tables"
@@ -130,6 +131,7 @@ class OwnServer:
                     name, sql.Identifier(template)
                 )
             )
+            set_like_migrate(admin, f"test_{self._databases}")
         yield f"test_{self._databases}"
         with self.admin() as admin:
             admin.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(name))

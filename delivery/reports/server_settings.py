@@ -1,0 +1,117 @@
+"""Settings of the PostgreSQL server that cost speed or break the promise."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from django.conf import settings
+from django.db.backends.utils import CursorWrapper
+from django.utils.translation import gettext as _
+
+from delivery.worker.call_slots import threads_for
+
+# docs/deploy.md, “Size”: the connections of a worker's tasks, and of one web process.
+TASKS_OF_A_WORKER = 8
+WEB_PROCESS = 14
+
+_READ = """
+    SELECT pg_jit_available(), current_setting('fsync')::boolean,
+           current_setting('synchronous_commit'),
+           least(current_setting('max_connections')::integer
+                     - current_setting('superuser_reserved_connections')::integer
+                     -- New in PostgreSQL 16.
+                     - coalesce(current_setting('reserved_connections', true), '0')::integer,
+                 nullif(datconnlimit, -1), nullif(rolconnlimit, -1))
+    FROM pg_database, pg_roles WHERE datname = current_database() AND rolname = current_user
+"""
+
+
+class ProblemCode(StrEnum):
+    JIT = "jit"
+    FORGETFUL = "forgetful"
+    REMOTE_APPLY = "remote_apply"
+    CONNECTIONS = "connections"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSettings:
+    """The settings that apply to this program's connections.
+
+    `compiles` is true if statements are compiled to machine code (`jit`). `connections` is how many
+    this role may open."""
+
+    compiles: bool
+    fsync: bool
+    synchronous_commit: str
+    connections: int
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem in a sentence that names the setting, and what to do."""
+
+    code: ProblemCode
+    sentence: str
+    hint: str
+
+
+def load_problems(cursor: CursorWrapper) -> list[Problem]:
+    """Load the problems of this database's server, in words."""
+    cursor.execute(_READ)
+    found = ServerSettings(*cursor.fetchone())
+    needed = connections_needed(settings.DELIVERY_PROCESSES, settings.DELIVERY_CONCURRENCY)
+    return [_in_words(code, found, needed) for code in problems(found, needed)]
+
+
+def connections_needed(processes: int, concurrency: int) -> int:
+    """Return the connections that one worker and one web process may open together."""
+    return TASKS_OF_A_WORKER + processes * (1 + threads_for(concurrency)) + WEB_PROCESS
+
+
+def problems(found: ServerSettings, needed: int) -> Iterator[ProblemCode]:
+    """Yield what is wrong with these settings, if `needed` connections are needed."""
+    if found.compiles:
+        yield ProblemCode.JIT
+    if not found.fsync or found.synchronous_commit == "off":
+        yield ProblemCode.FORGETFUL
+    if found.synchronous_commit == "remote_apply":
+        yield ProblemCode.REMOTE_APPLY
+    if found.connections < needed:
+        yield ProblemCode.CONNECTIONS
+
+
+def _in_words(code: ProblemCode, found: ServerSettings, needed: int) -> Problem:
+    sentence, hint = {
+        ProblemCode.JIT: (
+            _("PostgreSQL's setting jit is on, which slows pages and sending."),
+            _(
+                "Run ./homing migrate, which turns it off for this database, or run ALTER DATABASE "
+                "… SET jit = off as its owner. New connections use the value."
+            ),
+        ),
+        ProblemCode.FORGETFUL: (
+            _(
+                "PostgreSQL's settings fsync ({fsync}) and synchronous_commit ({commit}) let it "
+                "forget records of calls in a crash. Readers could then get a second copy."
+            ).format(fsync="on" if found.fsync else "off", commit=found.synchronous_commit),
+            _("Set both to on."),
+        ),
+        ProblemCode.REMOTE_APPLY: (
+            _(
+                "PostgreSQL's setting synchronous_commit is remote_apply, so each call waits until "
+                "a standby server shows its record."
+            ),
+            _("Set it to on. Homing reads only from the primary server."),
+        ),
+        ProblemCode.CONNECTIONS: (
+            _(
+                "PostgreSQL lets this role open {n} connections. One worker and one web process "
+                "may need {needed}."
+            ).format(n=found.connections, needed=needed),
+            _(
+                "Raise max_connections or the limit of the database or role, lower "
+                "DELIVERY_PROCESSES or DELIVERY_CONCURRENCY, or use PgBouncer."
+            ),
+        ),
+    }[code]
+    return Problem(code, sentence, hint)

@@ -1,0 +1,83 @@
+"""Settings of the server that cost speed or safety are found and named."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from delivery.reports.server_settings import (
+    ProblemCode,
+    ServerSettings,
+    connections_needed,
+    load_problems,
+    problems,
+)
+
+GOOD = ServerSettings(False, True, "on", 100)
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (GOOD, []),
+        (ServerSettings(True, True, "on", 100), [ProblemCode.JIT]),
+        (ServerSettings(False, False, "on", 100), [ProblemCode.FORGETFUL]),
+        (ServerSettings(False, True, "off", 100), [ProblemCode.FORGETFUL]),
+        (ServerSettings(False, True, "remote_apply", 100), [ProblemCode.REMOTE_APPLY]),
+        (ServerSettings(False, True, "local", 36), []),
+        (ServerSettings(False, True, "on", 35), [ProblemCode.CONNECTIONS]),
+    ],
+)
+def test_each_costly_setting_is_a_problem(
+    found: ServerSettings, expected: list[ProblemCode]
+) -> None:
+    assert list(problems(found, 36)) == expected
+
+
+def test_needed_connections_are_those_of_the_deployment_guide() -> None:
+    # docs/deploy.md, “Size”: 36 for a worker with four processes, and 14 for a web process.
+    assert connections_needed(processes=4, concurrency=4) == 36 + 14
+
+
+def found_codes() -> set[ProblemCode]:
+    with connection.cursor() as cursor:
+        return {problem.code for problem in load_problems(cursor)}
+
+
+@pytest.mark.django_db
+def test_values_of_the_session_and_limits_of_the_database_count() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL jit = on; SET LOCAL synchronous_commit = remote_apply")
+        cursor.execute("SELECT pg_jit_available(), current_database()")
+        has_compiler, database = cursor.fetchone()
+        assert (ProblemCode.JIT in found_codes()) is has_compiler
+        assert ProblemCode.REMOTE_APPLY in found_codes()
+        assert ProblemCode.CONNECTIONS not in found_codes()
+        cursor.execute(f'ALTER DATABASE "{database}" CONNECTION LIMIT 20')
+        assert ProblemCode.CONNECTIONS in found_codes()
+
+
+@pytest.mark.django_db
+def test_plain_check_names_the_setting_and_what_to_do() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL synchronous_commit = remote_apply")
+    shown = StringIO()
+    call_command("check", stderr=shown)
+    assert "(delivery.W006) PostgreSQL's setting synchronous_commit" in shown.getvalue()
+    assert "HINT: Set it to on." in shown.getvalue()
+
+
+@pytest.mark.django_db
+def test_functions_that_forbid_plans_are_never_compiled() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT proname, 'jit=off' = ANY(proconfig) FROM pg_proc
+            WHERE pronamespace = current_schema()::regnamespace
+              AND EXISTS (SELECT FROM unnest(proconfig) AS setting WHERE setting LIKE 'enable_%')
+            """
+        )
+        functions = dict(cursor.fetchall())
+    assert {"claim_batch", "start_batch", "settle_batch", "readers_not_to_mail"} <= set(functions)
+    assert [name for name, is_off in functions.items() if not is_off] == []
