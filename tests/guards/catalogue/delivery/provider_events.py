@@ -115,7 +115,7 @@ an address beyond ASCII is ignored
     _address: MAX_ADDRESS_LENGTH «and address.isascii()» and
     test_event_without_address_or_known_type_is_ignored
 texts are cut to their column's length
-    _word: return value«[:MAX_WORD_LENGTH]» if
+    read_text: return f"{shown«[: longest - len(cut_mark)]»}{cut_mark}"
     test_event_texts_fit_the_tables_and_are_printable
 an address is inactive only if the provider says so
     parse_event: inactive=«event.get("Inactive") is True → bool(event.get("Inactive"))»

@@ -3,6 +3,12 @@
 from tests.guards.notation import guards
 
 GUARDS = guards(r"""
+a provider's text is stored without addresses
+    read_text: redacted = «redact_addresses(value[:MAX_READ], REDACTED) → value[:MAX_READ]»
+    test_a_reply_that_quotes_an_address_is_stored_without_it
+the beginning of an address is not kept at the end of a long text
+    read_text: redacted = «redacted[:-MAX_LOCAL_PART] → redacted»
+    test_a_text_cut_within_an_address_keeps_no_part_of_it
 an unsubscribe is applied and recorded once
     leave: filter(id=subscriber_id«, unsubscribed_at=None»)
     test_repeated_unsubscribes_are_recorded_once
