@@ -55,13 +55,16 @@ def bounce_types(meaning: BounceMeaning) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressEvent:
-    """An event about an address. `at` is by the provider's clock, if it gave a time."""
+    """An event about an address. `at` is by the provider's clock, if it gave a time.
+
+    `is_on_request`: it is about mail on request, such as a confirmation, not the newsletter."""
 
     address: str
     at: datetime | None
     stream: str = ""
     delivery: DeliveryKey | None = None
     message_id: str | None = None
+    is_on_request: bool = False
 
     @property
     def address_key(self) -> str:
@@ -221,6 +224,7 @@ class WebhookEvent:
     address_event: AddressEvent | None = None
     issue: UUID | None = None
     address_key: str = ""
+    stream: str = ""
 
     @property
     def is_of_a_test(self) -> bool:
@@ -231,7 +235,7 @@ class WebhookEvent:
     @property
     def delivery(self) -> DeliveryKey | None:
         """The delivery that the event itself names."""
-        if self.address_event is not None:
+        if self.address_event is not None and self.address_event.delivery is not None:
             return self.address_event.delivery
         return self.accepted.delivery if self.accepted is not None else None
 
@@ -258,6 +262,7 @@ def parse_webhook(body: bytes) -> WebhookEvent:
         address_event,
         _uuid(tag.removeprefix(ISSUE_TAG)) if tag.startswith(ISSUE_TAG) else None,
         address.lower(),
+        _word(event.get("MessageStream")),
     )
 
 
