@@ -59,7 +59,7 @@ def find_copy(cursor: CursorWrapper, key: DeliveryKey) -> Copy | None:
 
 
 def scope_of(event: WebhookEvent, copy: Copy | None) -> Scope:
-    """Judge an event by the copy that it names, or by its stream if it names none of ours.
+    """Judge an event by the copy that it names, otherwise by its stream.
 
     An event without a stream counts as the newsletter's, because ignoring it could mean that a
     reader who unsubscribed gets mail."""

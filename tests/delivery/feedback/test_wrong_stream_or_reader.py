@@ -37,7 +37,7 @@ def copies(edition: Edition) -> list[Delivery]:
 def tell(
     edition: Edition | None, recipient: int, address: str, kind: str, **more: Any
 ) -> dict[str, object]:
-    """Post an event of this kind as Postmark would, with all that could have an effect."""
+    """Post an event of this kind with every field that could have an effect."""
     facts: dict[str, Any] = {"Recipient": address, "Email": address, "Type": "HardBounce"}
     facts |= {"ID": 1, "Inactive": True, "SuppressSending": True, "Origin": "Recipient"}
     facts |= {"SuppressionReason": "ManualSuppression"}
@@ -49,7 +49,7 @@ def tell(
 
 
 def effects() -> dict[str, list[Any]]:
-    """Read all that an event about an address or a copy may change."""
+    """Read the rows that an event about an address or a copy may change."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT recipient_id, delivery::text FROM delivery ORDER BY 1, 2")
         rows: list[Any] = cursor.fetchall()
@@ -64,9 +64,7 @@ def effects() -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_event_with_another_address_changes_no_reader_and_no_copy(
-    sent: Edition, kind: str
-) -> None:
+def test_an_event_with_another_address_changes_nothing(sent: Edition, kind: str) -> None:
     mine, other = copies(sent)
     before = effects()
     tell(sent, mine.recipient_id, other.address, kind)
@@ -80,7 +78,7 @@ def test_an_event_with_another_address_changes_no_reader_and_no_copy(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_event_with_the_address_in_other_case_has_its_effect(sent: Edition, kind: str) -> None:
+def test_the_letter_case_of_an_address_does_not_matter(sent: Edition, kind: str) -> None:
     before, mine = effects(), copies(sent)[0]
     tell(sent, mine.recipient_id, mine.address.upper(), kind)
     assert effects() != before
@@ -149,7 +147,7 @@ def test_a_bounced_confirmation_stops_no_newsletter(newsroom: Newsroom) -> None:
     assert Bounce.objects.get().subscriber_id == reader.pk
 
 
-def test_an_event_of_an_erased_reader_is_judged_by_the_hash(sent: Edition) -> None:
+def test_an_erased_readers_event_is_judged_by_the_hash(sent: Edition) -> None:
     gone, other = copies(sent)
     erase(gone.recipient_id)
     again = Subscriber.objects.create(
@@ -163,7 +161,7 @@ def test_an_event_of_an_erased_reader_is_judged_by_the_hash(sent: Edition) -> No
     assert Alarm.objects.filter(kind="other_address").count() == 1
 
 
-def test_an_event_of_a_reader_who_never_confirmed_raises_no_alarm(newsroom: Newsroom) -> None:
+def test_an_unconfirmed_readers_late_bounce_raises_no_alarm(newsroom: Newsroom) -> None:
     reader = Subscriber.objects.create(email="new@example.net", state="pending")
     with transaction.atomic():
         request_mail("confirmation", 1, [(reader.pk, reader.email)], ahead=True)

@@ -5,7 +5,7 @@ import pytest
 from delivery.postmark.provider_text import MAX_READ, read_text
 
 
-def test_a_text_cut_within_an_address_keeps_no_part_of_it() -> None:
+def test_a_cut_text_keeps_no_part_of_an_address() -> None:
     addresses = "a@example.net " * (MAX_READ // 14)
     text = addresses.ljust(MAX_READ - 4, "\t") + "ada.lovelace@example.org"
     read = read_text(text, MAX_READ)

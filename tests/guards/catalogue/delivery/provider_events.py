@@ -72,7 +72,7 @@ another try of the same event is known by its trace
     test_retry_of_an_event_is_recognised_by_its_trace
 an event with another address than its copy changes nothing
     scope_of: if «_is_other_address(copy, event.address_key) → False»:
-    test_an_event_with_another_address_changes_no_reader_and_no_copy
+    test_an_event_with_another_address_changes_nothing
 an event of another stream than its copy changes nothing
     scope_of: if «event.stream not in ("", copy.stream) → False»:
     test_an_event_of_another_stream_than_its_copy_changes_nothing
@@ -85,7 +85,7 @@ an event without a stream may unsubscribe
 an event of an erased reader is compared with the hash
     _is_other_address: return reader not in (None, recipient) «and not
         asked.is_erased(address_key)»
-    test_an_event_of_an_erased_reader_is_judged_by_the_hash
+    test_an_erased_readers_event_is_judged_by_the_hash
 a dropped copy's address is that of its reader
     _is_other_address: known = «asked.address_of(recipient) if copy.address is None else»
         copy.address

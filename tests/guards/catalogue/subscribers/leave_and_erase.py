@@ -8,7 +8,7 @@ a provider's text is stored without addresses
     test_a_reply_that_quotes_an_address_is_stored_without_it
 the beginning of an address is not kept at the end of a long text
     read_text: redacted = «redacted[:-MAX_LOCAL_PART] → redacted»
-    test_a_text_cut_within_an_address_keeps_no_part_of_it
+    test_a_cut_text_keeps_no_part_of_an_address
 an unsubscribe is applied and recorded once
     leave: filter(id=subscriber_id«, unsubscribed_at=None»)
     test_repeated_unsubscribes_are_recorded_once
