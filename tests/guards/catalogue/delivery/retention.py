@@ -86,9 +86,6 @@ a copy that is marked as dropped but not yet deleted is not counted
 an acceptance of a copy marked as dropped raises no alarm
     _OF_EDITION: WHERE edition.id = %(edition)s «AND deliveries_dropped_at IS NULL»)
     test_another_acceptance_raises_no_alarm_and_leaves_no_evidence
-not every delivery causes a query about dropped copies
-    _delete_if_erased: if «not exists and» delivery_events.is_dropped(
-    test_existing_copy_causes_no_query_about_drops
 copies stay while the provider may be asked about them
     _STATUS: THEN «'too_young' → ''»
     test_call_without_recorded_end_counts_by_its_deadline
