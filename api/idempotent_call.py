@@ -102,7 +102,9 @@ def call_fingerprints(
     """Return the fingerprints of a call. An omitted field counts as its default."""
     content: dict[str, Sequence[str | FileDigest]] = {
         "files": files,
-        "query": [f"{name}={request.GET[name]}" for name in sorted(request.GET)],
+        "query": [
+            f"{name}={value}" for name in sorted(request.GET) for value in request.GET.getlist(name)
+        ],
     }
     if body is not None:
         for name, value in body.model_dump(mode="json", exclude_defaults=True).items():

@@ -7,6 +7,7 @@ from django.db import connection
 
 from delivery.models import Edition
 from subscribers.consent.consent_details import REFUSED_ON_SENDING
+from subscribers.data_requests.erase import erased_among
 from subscribers.links import request_token
 from subscribers.links.request_token import Request
 from subscribers.links.unsubscribe_token import PREFERENCES, tokens_for
@@ -63,6 +64,15 @@ class RegisteredReaders:
         """Return the reader with this address, whatever its letter case."""
         readers = Subscriber.objects.filter(email_key=address.lower())
         return readers.values_list("id", flat=True).first()
+
+    def address_of(self, recipient: int) -> str | None:
+        """Return the address of this reader, if there is one."""
+        readers = Subscriber.objects.filter(pk=recipient)
+        return readers.values_list("email", flat=True).first()
+
+    def is_erased(self, address: str) -> bool:
+        """Return whether a reader with this address was erased."""
+        return bool(erased_among([address]))
 
     def unsubscribe_urls(self, recipients: Sequence[int]) -> list[str]:
         """Return the absolute one-click unsubscribe URL of each reader; none redirects."""

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from delivery.feedback.edition_results import count_first_delivered
 from delivery.feedback.pause_on_bounces import pause_if_over_threshold
-from delivery.models import Delivery, Edition
+from delivery.models import Delivery
 from delivery.queue.batches.batch_state import count_feedback
 from delivery.queue.short_transaction import lock_edition
 from delivery.rules.delivery_key import DeliveryKey
@@ -77,14 +77,3 @@ def find_delivery_by_message(issue: UUID, recipient: int, message_id: str) -> De
     versions = [version for version, known_id in found.items() if known_id == message_id]
     versions = versions or [version for version, known_id in found.items() if known_id is None]
     return DeliveryKey(issue, versions[0], recipient) if len(versions) == 1 else None
-
-
-def exists_or_dropped(key: DeliveryKey) -> bool:
-    """Whether this delivery exists, or its edition's deliveries were dropped."""
-    return delivery(key).exists() or is_dropped(key)
-
-
-def is_dropped(key: DeliveryKey) -> bool:
-    """Whether the deliveries of its edition are no longer kept."""
-    editions = Edition.objects.filter(issue_id=key.issue, version=key.version)
-    return editions.filter(deliveries_dropped_at__isnull=False).exists()

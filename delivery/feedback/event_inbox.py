@@ -17,11 +17,13 @@ from django.db.models.functions import Now
 
 from delivery import log_context
 from delivery.feedback import delivery_events
+from delivery.feedback.event_scope import Copy, Scope, find_copy, scope_of
 from delivery.feedback.provider_suppressions import save_latest
 from delivery.feedback.suppression_changes import was_requested_by_us
 from delivery.hooks import readers
 from delivery.mail.test_letter import TEST_RECIPIENT
-from delivery.models import Evidence, ProviderEvent
+from delivery.models import Alarm, Evidence, ProviderEvent
+from delivery.monitoring.alarms import raise_alarm
 from delivery.postmark.provider_events import (
     Acceptance,
     AddressEvent,
@@ -38,6 +40,7 @@ from delivery.queue.evidence import record_acceptances, settle_by_evidence
 from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Sent
+from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
@@ -165,16 +168,22 @@ def _apply(event_id: int, wait_s: float) -> bool:
             log_context.bind(issue=parsed.delivery.issue, version=parsed.delivery.version)
         if parsed.accepted is not None:
             log_context.bind(attempt=parsed.accepted.attempt)
-        exists = parsed.accepted is not None and _apply_acceptance(
-            cursor, parsed.accepted, received_at
-        )
-        event = _address_event(parsed, received_at)
+        key = parsed.delivery or _find_key(parsed)
+        copy = find_copy(cursor, key) if key is not None else None
+        scope = scope_of(parsed, copy)
+        if scope in (Scope.OTHER_STREAM, Scope.OTHER_ADDRESS):
+            _ignore(cursor, event_id, copy if scope is Scope.OTHER_ADDRESS else None)
+            _delete_if_of_nobody(event_id, parsed.address_key)
+            return True
+        if copy is not None and parsed.accepted is not None:
+            _apply_acceptance(cursor, copy, parsed.accepted, received_at)
+        event = _address_event(parsed, copy, scope, received_at)
         if event is not None:
             _apply_to_delivery(cursor, event)
         if event is None or isinstance(event, Delivered) or parsed.is_of_a_test:
             _mark_applied(event_id)
-            if parsed.delivery is not None:
-                _delete_if_erased(event_id, parsed.delivery, parsed.address_key, exists=exists)
+            if copy is not None:
+                _delete_if_erased(event_id, copy, parsed.address_key)
             return True
     with short_transaction() as cursor:
         if _lock(cursor, event_id, wait_s) is None:
@@ -197,35 +206,60 @@ def _mark_applied(event_id: int) -> None:
     ProviderEvent.objects.filter(pk=event_id).update(applied_at=Now())
 
 
-def _delete_if_erased(event_id: int, key: DeliveryKey, address_key: str, *, exists: bool) -> None:
+def _ignore(cursor: CursorWrapper, event_id: int, copy: Copy | None) -> None:
+    """Mark an event as applied without any effect. `copy` has another address than it."""
+    if copy is None:
+        logger.info("event %d is of a stream that this newsletter does not use", event_id)
+    else:
+        raise_alarm(
+            cursor,
+            copy.edition,
+            Alarm.Kind.OTHER_ADDRESS,
+            str(copy.key),
+            Reason.of(ReasonCode.EVENT_FOR_OTHER_ADDRESS, recipient=copy.key.recipient),
+        )
+    _mark_applied(event_id)
+
+
+def _delete_if_of_nobody(event_id: int, address_key: str) -> None:
+    """Delete the event if the reader with its address was erased."""
+    asked = readers.registered()
+    if address_key and asked.reader_at(address_key) is None and asked.is_erased(address_key):
+        ProviderEvent.objects.filter(pk=event_id).delete()
+
+
+def _delete_if_erased(event_id: int, copy: Copy, address_key: str) -> None:
     """Delete the event if its reader was erased meanwhile.
 
-    If the edition's copies are dropped, the event stays only if a reader has that address.
-    `exists` is true if the copy's row was just read."""
-    if not exists and delivery_events.is_dropped(key):
+    If the edition's copies are dropped, the event stays only if a reader has that address."""
+    if copy.address is None:
         is_erased = readers.registered().reader_at(address_key) is None
     else:
-        is_erased = delivery_events.delivery(key).filter(address="").exists()
+        is_erased = delivery_events.delivery(copy.key).filter(address="").exists()
     if is_erased:
         ProviderEvent.objects.filter(pk=event_id).delete()
 
 
-def _address_event(parsed: WebhookEvent, received_at: datetime) -> AddressEvent | None:
+def _address_event(
+    parsed: WebhookEvent, copy: Copy | None, scope: Scope, received_at: datetime
+) -> AddressEvent | None:
     if parsed.address_event is None:
         return None
-    event = received_by(parsed.address_event, received_at)
-    if not isinstance(event, Delivered):
+    event = replace(
+        received_by(parsed.address_event, received_at),
         # Another system may send mail over the same server.
-        event = replace(event, delivery=_find_delivery(event, parsed))
+        delivery=copy.key if copy is not None else None,
+        is_on_request=scope is Scope.ON_REQUEST,
+    )
     if isinstance(event, AddressSuppressed) and event.origin == "Customer":
         event = replace(event, is_our_own=was_requested_by_us(event))
     return event
 
 
-def _find_delivery(event: AddressEvent, parsed: WebhookEvent) -> DeliveryKey | None:
-    if event.delivery is not None:
-        return event.delivery if delivery_events.exists_or_dropped(event.delivery) else None
-    if parsed.issue is None or event.message_id is None:
+def _find_key(parsed: WebhookEvent) -> DeliveryKey | None:
+    """Find the copy of an event without our metadata."""
+    event = parsed.address_event
+    if parsed.issue is None or event is None or event.message_id is None:
         return None
     is_test = parsed.is_of_a_test
     reader = TEST_RECIPIENT if is_test else readers.registered().reader_at(event.address)
@@ -250,36 +284,23 @@ def _apply_to_delivery(cursor: CursorWrapper, event: AddressEvent) -> None:
         save_latest(cursor, event)
 
 
-def _apply_acceptance(cursor: CursorWrapper, accepted: Acceptance, received_at: datetime) -> bool:
-    """Record and settle a new acceptance; False if there is no such delivery."""
-    key = accepted.delivery
-    cursor.execute(
-        """
-        SELECT edition.id, outcome = 'sent' AND provider_message_id = %s
-        FROM edition JOIN delivery USING (issue_id, version)
-        WHERE issue_id = %s AND version = %s AND recipient_id = %s
-        """,
-        [accepted.message_id, key.issue, key.version, key.recipient],
-    )
-    row = cursor.fetchone()
-    if row is None:
-        # The mail is from another system or database, or its edition's deliveries were dropped.
-        return False
-    edition, is_known = row
-    if is_known:
-        return True
-    lock_edition(cursor, edition)
+def _apply_acceptance(
+    cursor: CursorWrapper, copy: Copy, accepted: Acceptance, received_at: datetime
+) -> None:
+    """Record and settle a new acceptance, if the copy's row is still kept."""
+    if copy.address is None or copy.accepted_as == accepted.message_id:
+        return
+    lock_edition(cursor, copy.edition)
     # The provider's clock may be ahead. So use the time of receipt if it is earlier.
     by = min(accepted.by, received_at) if accepted.by else None
     record_acceptances(
         cursor,
-        edition,
+        copy.edition,
         accepted.attempt,
-        [(key.recipient, Sent(accepted.message_id, by))],
+        [(copy.key.recipient, Sent(accepted.message_id, by))],
         Evidence.Source.WEBHOOK,
     )
-    settle_by_evidence(cursor, edition, [key.recipient])
-    return True
+    settle_by_evidence(cursor, copy.edition, [copy.key.recipient])
 
 
 def _count_failure(event_id: int, error: Exception) -> None:

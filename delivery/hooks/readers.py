@@ -31,6 +31,12 @@ class Readers(Protocol):
     def reader_at(self, address: str) -> int | None:
         """Return the reader with this address, if any."""
 
+    def address_of(self, recipient: int) -> str | None:
+        """Return the address of this reader, if there is one."""
+
+    def is_erased(self, address: str) -> bool:
+        """Whether a reader with this address was erased."""
+
     def unsubscribe_urls(self, recipients: Sequence[int]) -> Sequence[str]:
         """Return the absolute one-click unsubscribe links of these readers, in order."""
 

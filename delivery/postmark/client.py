@@ -19,6 +19,7 @@ from delivery.postmark.connection import (
     TooLateToStartError,
     now_s,
 )
+from delivery.postmark.provider_text import read_text
 from delivery.postmark.responses import Listing, Parsed, RawResponse
 from delivery.rules.call_results import (
     CallResult,
@@ -37,6 +38,8 @@ _BATCH = "/email/batch"
 # A worker reads the stream's setting when it starts. It must also start if Postmark does not
 # answer.
 STREAM_CHECK_TIMEOUT_S = 5.0
+# Longer than any of Postmark's names of a setting.
+MAX_HANDLING_LENGTH = 40
 # The most results on a page of the search. The maximum number of messages in a batch.
 PAGE_SIZE = 500
 # Postmark's limit for `count + offset`.
@@ -185,7 +188,7 @@ class Postmark:
             handling = settings["UnsubscribeHandlingType"]
         except (ValueError, KeyError, TypeError):
             return None
-        return handling if isinstance(handling, str) else None
+        return read_text(handling, MAX_HANDLING_LENGTH) if isinstance(handling, str) else None
 
     def _query(
         self, method: str, path: str, deadline_at_s: float, *, body: bytes = b"", **how: Any

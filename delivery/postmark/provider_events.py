@@ -13,6 +13,7 @@ from uuid import UUID
 import orjson
 
 from delivery.mail.test_letter import TEST_ISSUE
+from delivery.postmark.provider_text import read_text
 from delivery.postmark.responses import parse_message_id, parse_time
 from delivery.rules import delivery_key
 from delivery.rules.delivery_key import DeliveryKey
@@ -54,13 +55,16 @@ def bounce_types(meaning: BounceMeaning) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressEvent:
-    """An event about an address. `at` is by the provider's clock, if it gave a time."""
+    """An event about an address. `at` is by the provider's clock, if it gave a time.
+
+    `is_on_request`: it is about mail on request, such as a confirmation, not the newsletter."""
 
     address: str
     at: datetime | None
     stream: str = ""
     delivery: DeliveryKey | None = None
     message_id: str | None = None
+    is_on_request: bool = False
 
     @property
     def address_key(self) -> str:
@@ -135,7 +139,7 @@ def parse_event(event: Mapping[str, object]) -> AddressEvent | None:
                 bounce=_number(event.get("ID")),
                 kind="SpamComplaint" if kind == "SpamComplaint" else _word(event.get("Type")),
                 inactive=event.get("Inactive") is True,
-                description=_sentence(event.get("Description")),
+                description=read_text(event.get("Description"), MAX_DESCRIPTION_LENGTH),
             )
         case "SubscriptionChange" if about := _about(event, "Recipient", "ChangedAt"):
             if event.get("SuppressSending") is True:
@@ -180,14 +184,8 @@ def _address(value: object) -> str:
 
 
 def _word(value: object) -> str:
-    return value[:MAX_WORD_LENGTH] if isinstance(value, str) and value.isprintable() else ""
-
-
-def _sentence(value: object) -> str:
-    if not isinstance(value, str):
-        return ""
-    shown = "".join(letter if letter.isprintable() else " " for letter in value)
-    return " ".join(shown.split())[:MAX_DESCRIPTION_LENGTH]
+    is_word = isinstance(value, str) and value.isprintable()
+    return read_text(value, MAX_WORD_LENGTH, cut_mark="") if is_word else ""
 
 
 def _number(value: object) -> str | None:
@@ -226,6 +224,7 @@ class WebhookEvent:
     address_event: AddressEvent | None = None
     issue: UUID | None = None
     address_key: str = ""
+    stream: str = ""
 
     @property
     def is_of_a_test(self) -> bool:
@@ -236,7 +235,7 @@ class WebhookEvent:
     @property
     def delivery(self) -> DeliveryKey | None:
         """The delivery that the event itself names."""
-        if self.address_event is not None:
+        if self.address_event is not None and self.address_event.delivery is not None:
             return self.address_event.delivery
         return self.accepted.delivery if self.accepted is not None else None
 
@@ -253,15 +252,17 @@ def parse_webhook(body: bytes) -> WebhookEvent:
     address = _address(event.get("Recipient")) or _address(event.get("Email"))
     address = address_event.address if address_event else address
     record_type = event.get("RecordType")
+    kind = read_text(record_type, MAX_KIND_LENGTH, cut_mark="")
     if not isinstance(record_type, str) or not record_type.isprintable():
         return WebhookEvent("", None, address_key=address.lower())
     tag = str(event.get("Tag"))
     return WebhookEvent(
-        record_type[:MAX_KIND_LENGTH],
+        kind,
         _acceptance(event, record_type),
         address_event,
         _uuid(tag.removeprefix(ISSUE_TAG)) if tag.startswith(ISSUE_TAG) else None,
         address.lower(),
+        _word(event.get("MessageStream")),
     )
 
 

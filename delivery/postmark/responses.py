@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.postmark.provider_text import read_text
 from delivery.rules.call_results import (
     AllAccepted,
     Answered,
@@ -48,8 +48,6 @@ BOUNCES = "bounces"
 SUPPRESSION_LIST = "suppression_list"
 SUPPRESSION_CHANGE = "suppression_change"
 
-# Only the reader's delivery contains the address, so that an erasure finds it.
-_ADDRESS = re.compile(r"[^\s'\"<>]*@[^\s'\"<>]*")
 _ABOUT_THE_RECIPIENT = re.compile(r"^(Invalid|Error parsing)\s+'(To|Cc|Bcc)'", re.IGNORECASE)
 _ABOUT_THE_SENDER = re.compile(r"^(Invalid|Error parsing)\s+'(From|Reply-?To)'", re.IGNORECASE)
 
@@ -84,9 +82,7 @@ class RawResponse(NamedTuple):
 
 
 def _quoted(code: int, text: str) -> Reason:
-    shown = " ".join(CONTROL_CHARACTERS.sub(" ", text).split())
-    shown = f"{shown[: MAX_TEXT_LENGTH - 1]}…" if len(shown) > MAX_TEXT_LENGTH else shown
-    return Reason.of(ReasonCode.PROVIDER_ERROR, error_code=code, text=shown)
+    return Reason.of(ReasonCode.PROVIDER_ERROR, error_code=code, text=text)
 
 
 def _remedy_for(code: int, text: str) -> Remedy:
@@ -100,8 +96,11 @@ def _as_code(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def _message_of(answer: Mapping[str, Any]) -> str:
+    return read_text(answer.get("Message"), MAX_TEXT_LENGTH)
+
+
 def _as_text(value: object) -> str:
-    # Only a string, because writing out deeply nested lists would exhaust the stack.
     return value if isinstance(value, str) else ""
 
 
@@ -141,7 +140,7 @@ def classify_message(item: object, address: str) -> MessageResult:
         return Unanswered(Reason.of(ReasonCode.RESPONSE_WITHOUT_RESULT))
     code = _as_code(item.get("ErrorCode"))
     message_id = parse_message_id(item.get("MessageID"))
-    text = _as_text(item.get("Message"))
+    text = _message_of(item)
     if code is None or code == 0:
         # A missing code with an id means “accepted, may be delayed”. To count it as a failure
         # would send the mail twice.
@@ -154,7 +153,7 @@ def classify_message(item: object, address: str) -> MessageResult:
     if code == INACTIVE:
         return Suppressed(Reason.of(ReasonCode.INACTIVE_RECIPIENT))
     if code == INVALID_EMAIL and _ABOUT_THE_RECIPIENT.match(text):
-        return Failed(_quoted(code, _ADDRESS.sub("…", text)), refused=True)
+        return Failed(_quoted(code, text), refused=True)
     if code in {MAINTENANCE, RATE_LIMIT}:
         return Deferred(_quoted(code, text), too_fast=code == RATE_LIMIT)
     if code == INTERNAL_ERROR:
@@ -205,7 +204,7 @@ def classify_call(
     if status == 200:
         return _classify_success(parsed, addresses)
     error = parsed if isinstance(parsed, dict) else {}
-    code, text = _as_code(error.get("ErrorCode")), _as_text(error.get("Message"))
+    code, text = _as_code(error.get("ErrorCode")), _message_of(error)
     if status == 503 and code == MAINTENANCE:
         return Deferred(Reason.of(ReasonCode.MAINTENANCE), retry_after_s(headers))
     if status < 300 or status >= 500:
@@ -296,7 +295,7 @@ def _classify_refusal(code: int, text: str, addresses: Sequence[str]) -> CallRes
     if len(addresses) == 1:
         return Answered((message,))
     # The whole call was refused because of one recipient. The others will pass without it.
-    quoted = _quoted(code, _ADDRESS.sub("…", text))
+    quoted = _quoted(code, text)
     return TooLarge(Reason(ReasonCode.CALL_REFUSED_FOR_ONE, quoted.params))
 
 
@@ -404,6 +403,5 @@ def parse_suppression_results(answer: dict[str, Any]) -> Mapping[str, str] | Non
         if item.get("Status") in ("Suppressed", "Deleted"):
             results[address] = ""
         elif item.get("Status") == "Failed":
-            reason = " ".join(_as_text(item.get("Message")).split())[:MAX_TEXT_LENGTH]
-            results[address] = reason.replace("\x00", "") or "Postmark gave no reason."
+            results[address] = _message_of(item) or "Postmark gave no reason."
     return results

@@ -10,7 +10,7 @@ SCANS = ("enable_seqscan", "enable_bitmapscan")
 
 @contextmanager
 def plan_without(cursor: CursorWrapper, *methods: str) -> Iterator[None]:
-    """Plan the statements of this block without these methods, such as `enable_seqscan`.
+    """Plan the statements of this block without methods such as `enable_seqscan`.
 
     Requires the caller's transaction. Where nothing else is possible, the planner uses a method
     all the same. Before PostgreSQL 18 it then counts 10,000,000,000 for it, and the server

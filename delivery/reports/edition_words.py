@@ -34,6 +34,7 @@ ALARM_WORDS: Mapping[str, Promise] = {
     "marked_unsettled": _("Marked as sent but not settled"),
     "not_at_provider": _("Recorded as sent, but Postmark does not show it"),
     "bounce_threshold": _("Too many bounces or complaints"),
+    "other_address": _("An event names another address than its copy"),
 }
 
 

@@ -138,6 +138,11 @@ SENTENCES: Mapping[str, Promise] = {
         "The copy of reader {recipient} is recorded as sent, but Postmark does not show it. Homing "
         "did not send it again."
     ),
+    Code.EVENT_FOR_OTHER_ADDRESS: _(
+        "Postmark reported an event about the copy of reader {recipient} with another address. "
+        "Homing stored it and changed nothing. Check whether another system sends mail over this "
+        "Postmark server with a copy of this database."
+    ),
     Code.TWO_UNSUBSCRIBE_LINKS: _(
         "UNSUBSCRIBE_HANDLING is “own”, but Postmark's stream “{stream}” is set to “{handling}”. "
         "Readers may get two unsubscribe links. Set the stream to “Custom”, or "

@@ -85,6 +85,7 @@ class ReasonCode(StrEnum):
     SECOND_COPY = auto()  # recipient, message_ids
     DELIVERY_MARKED_UNSETTLED = auto()  # recipient
     NOT_AT_PROVIDER = auto()  # recipient
+    EVENT_FOR_OTHER_ADDRESS = auto()  # recipient
 
     # A problem that a worker found when it started.
     TWO_UNSUBSCRIBE_LINKS = auto()  # stream, handling

@@ -5,13 +5,13 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
+from delivery.redact_addresses import redact_addresses
+
 # A shorter secret may be an ordinary word (docs/logs.md).
 MIN_SECRET_LENGTH = 6
 # Shorter than all our tokens (28 characters or more), and longer than words.
 MIN_TOKEN_LENGTH = 20
 
-# No address is longer. Without a limit, a long text without spaces would take quadratic time.
-_ADDRESS = re.compile(r"[^\s@<>\"'(),;:=\[\]{}|/]{1,320}(?:@|%40)[^\s@<>\"'(),;:=\[\]{}|/?&]+")
 # The path of a link may contain a token.
 _LINK = re.compile(r"(?<=://)([^\s/?#\"'<>]+)[/?#][^\s\"'<>]*")
 # Match to the last closing mark, because a quotation may contain quotation marks.
@@ -45,8 +45,7 @@ class Redactor:
             text = self._secrets.sub(SECRET, text)
         if "://" in text:
             text = _LINK.sub(r"\1/…", text)
-        if "@" in text or "%40" in text:
-            text = _ADDRESS.sub(ADDRESS, text)
+        text = redact_addresses(text, ADDRESS)
         return _RUN.sub(lambda run: TOKEN if looks_random(run[0]) else run[0], text)
 
 

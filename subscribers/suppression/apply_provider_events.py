@@ -92,20 +92,31 @@ def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
         effect = _BLOCKED
     if effect is None:
         return
+    if not _concerns_newsletter(event, effect) and (reader is None or reader.confirmed_at):
+        return
     if reader is not None:
         # Load `opt_in` only after locking the reader. A concurrent opt-in is committed by then.
         if reader.opt_in is not None and at <= reader.opt_in.at:
             return
         _change_state(reader, effect, at)
         _record_act(reader, effect.act, at, event)
-    _suppress(cursor, event.address_key, effect.reason, at)
+    if _concerns_newsletter(event, effect):
+        _suppress(cursor, event.address_key, effect.reason, at)
+
+
+def _concerns_newsletter(event: Bounced | AddressSuppressed, effect: _Effect) -> bool:
+    """
+    Return whether the newsletter may no longer go to the address.
+
+    The provider keeps a list for each stream, so a report about mail on request says only that this
+    mail does not arrive. A complaint is about the sender of both.
+    """
+    return not event.is_on_request or effect.act is Act.COMPLAINED
 
 
 def _lock_reader(event: Bounced | AddressSuppressed) -> Subscriber | None:
     readers = Subscriber.objects.select_for_update(no_key=True)
-    recipient = event.delivery and event.delivery.recipient
-    by_id = recipient and readers.filter(id=recipient).first()
-    return by_id or readers.filter(email_key=event.address_key).first()
+    return readers.filter(email_key=event.address_key).first()
 
 
 def _change_state(reader: Subscriber, effect: _Effect, at: datetime) -> None:
@@ -160,7 +171,8 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
 
 def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> None:
     """Store the bounce once per provider id; a repeat may add the delivery."""
-    copy = event.delivery
+    # Only bounced letters add up.
+    copy = None if event.is_on_request else event.delivery
     cursor.execute(
         """
         INSERT INTO bounce AS held (provider_id, subscriber_id, type, inactive, at, description,

@@ -12,7 +12,9 @@ from django.core.handlers.wsgi import WSGIHandler
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.test import Client
 
+from delivery.feedback.delivery_events import delivery as delivery_of
 from delivery.models import Edition
+from delivery.rules import delivery_key
 from delivery.rules.delivery_key import DeliveryKey
 from newsletter_site.middleware.wsgi_wrappers import refuse_truncated_bodies
 
@@ -59,13 +61,13 @@ def event(
     attempt: uuid.UUID | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """Write one event about one message."""
+    """Write one event about one message, by default with the address of its copy."""
     return {
         "RecordType": record_type,
         "MessageStream": "broadcast",
         "ServerID": 4711,
         "MessageID": message_id,
-        "Recipient": "a@example.net",
+        "Recipient": _address_of(delivery),
         "Tag": "",
         "DeliveredAt": "2024-05-04T14:15:30.1230000Z",
         "BouncedAt": "2024-05-04T14:15:31.0000000Z",
@@ -74,6 +76,12 @@ def event(
         "Metadata": {"delivery": delivery} | ({"attempt": attempt.hex} if attempt else {}),
         **more,
     }
+
+
+def _address_of(delivery: str) -> str:
+    key = delivery_key.read(delivery)
+    copy = key and delivery_of(key).first()
+    return (copy and copy.address) or "a@example.net"
 
 
 class _Quiet(WSGIRequestHandler):

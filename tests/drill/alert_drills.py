@@ -116,8 +116,8 @@ def accepted_twice(stage: Stage) -> Iterator[Values]:
     _a_worker(stage)
     issue = stage.publish("Twice")
     _all_sent(stage, issue)
-    recipient, _ = _sent(stage, issue)[0]
-    stage.post_webhook(_event(issue, recipient, "00000000-0000-4000-8000-0000000000d2"))
+    copy = _sent(stage, issue)[0]
+    stage.post_webhook(_event(issue, copy, message="00000000-0000-4000-8000-0000000000d2"))
     yield {}
     yield _of(issue)
 
@@ -142,8 +142,8 @@ def bounce_threshold(stage: Stage) -> Iterator[Values]:
     stage.start_worker(DELIVERY_RATE_PER_S="1")
     issue = stage.publish("Surge")
     stage.until(lambda: len(_sent(stage, issue)) >= 4, "some copies are sent")
-    for recipient, message in _sent(stage, issue)[:3]:
-        stage.post_webhook(_event(issue, recipient, message, "Bounce"))
+    for copy in _sent(stage, issue)[:3]:
+        stage.post_webhook(_event(issue, copy, "Bounce"))
     yield {}
     yield _of(issue)
     stage.stop_workers()
@@ -383,10 +383,10 @@ def _a_worker(stage: Stage) -> None:
         stage.start_worker()
 
 
-def _sent(stage: Stage, issue: str) -> list[tuple[int, str]]:
-    query = """SELECT recipient_id, provider_message_id FROM delivery
+def _sent(stage: Stage, issue: str) -> list[tuple[int, str, str]]:
+    query = """SELECT recipient_id, provider_message_id, address FROM delivery
                WHERE issue_id = %s AND outcome = 'sent' ORDER BY 1"""
-    return [(recipient, message) for recipient, message in stage.sql(query, issue)]
+    return [(recipient, message, to) for recipient, message, to in stage.sql(query, issue)]
 
 
 def _all_sent(stage: Stage, issue: str) -> None:
@@ -398,13 +398,15 @@ def _failures(stage: Stage) -> int:
     return int(stage.sql("SELECT coalesce(max(failures), 0) FROM periodic_task")[0][0])
 
 
-def _event(issue: str, recipient: int, message: str, kind: str = "Delivery") -> dict[str, object]:
-    at, address = "2026-01-01T00:00:00Z", f"reader{recipient}@example.net"
+def _event(
+    issue: str, copy: tuple[int, str, str], kind: str = "Delivery", *, message: str = ""
+) -> dict[str, object]:
+    at, (recipient, own_message, address) = "2026-01-01T00:00:00Z", copy
     return {
         "RecordType": kind,
         "MessageStream": "broadcast",
         "ServerID": 1,
-        "MessageID": message,
+        "MessageID": message or own_message,
         "Metadata": {"delivery": f"{issue.replace('-', '')}.1.{recipient}"},
         **({"DeliveredAt": at, "Recipient": address} if kind == "Delivery" else HARD_BOUNCE),
         **({} if kind == "Delivery" else {"BouncedAt": at, "Email": address}),

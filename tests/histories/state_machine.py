@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from delivery.feedback import event_inbox
+from delivery.feedback.delivery_events import delivery
 from delivery.models import Alarm, Edition
 from delivery.queue import control
 from delivery.reports.audit import AuditRule, find_violations
 from delivery.reports.edition_counts import load_all_counts
 from delivery.reports.waiting_sentence import waiting_sentence
+from delivery.rules import delivery_key
 from delivery.rules.edition_state import EditionState, state_of
 from publishing.content.edition_content import Content
 from publishing.editions.versions import VersionRefusedError
@@ -309,7 +311,7 @@ class Histories(RuleBasedStateMachine):
                 {
                     "RecordType": "Delivery",
                     "MessageID": copy.id,
-                    "Recipient": "reader@example.net",
+                    "Recipient": self._address_of(copy),
                     "DeliveredAt": f"2026-03-{day:02}T07:00:00Z",
                     "Metadata": {"delivery": copy.key, "attempt": copy.attempt},
                 }
@@ -325,6 +327,12 @@ class Histories(RuleBasedStateMachine):
     def apply_stored_events(self) -> None:
         """Apply stored events that were not applied at once, as every worker does."""
         self.truth.seen["reported, applied later"] += event_inbox.apply_pending()
+
+    @staticmethod
+    def _address_of(copy: Copy) -> str:
+        key = delivery_key.read(copy.key)
+        assert key is not None
+        return delivery(key).get().address
 
     def _any_copy(self, index: int) -> Copy:
         outbox = self.truth.sandbox.outbox

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from delivery.feedback import polling
-from delivery.models import Delivery, Edition, PeriodicTask
+from delivery.models import Delivery, Edition, PeriodicTask, ProviderSuppression
 from delivery.reports.health import read_health
 from delivery.reports.queue_snapshot import read_snapshot
 from delivery.reports.reason_sentences import reason_sentence
@@ -64,10 +64,20 @@ def test_polling_finds_events_without_webhooks(sent: Edition, newsroom: Newsroom
     assert newsroom.batch(sent).bounced == newsroom.batch(sent).complained == 1
 
 
-def test_a_bounce_of_the_transactional_stream_is_found(sent: Edition, newsroom: Newsroom) -> None:
-    newsroom.sandbox.events.suppress("outbound", "reader3@example.net", "HardBounce", "Recipient")
+def test_a_bounce_of_the_transactional_stream_stops_no_newsletter(
+    sent: Edition, newsroom: Newsroom
+) -> None:
+    Subscriber.objects.create(email="new@example.net", state="pending")
+    for address in ("reader3@example.net", "new@example.net"):
+        newsroom.sandbox.events.suppress("outbound", address, "HardBounce", "Recipient")
     polling.poll(never)
-    assert state(3) == "bounced"
+    assert state(3) == "confirmed"
+    assert Subscriber.objects.get(email="new@example.net").state == "bounced"
+    assert not Suppression.objects.exists()
+    assert set(ProviderSuppression.objects.values_list("address_key", "stream", "refuses")) == {
+        ("reader3@example.net", "outbound", True),
+        ("new@example.net", "outbound", True),
+    }
 
 
 def test_task_is_due_on_schedule_and_after_each_publication(newsroom: Newsroom) -> None:

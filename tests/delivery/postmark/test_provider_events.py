@@ -146,7 +146,7 @@ def test_event_texts_fit_the_tables_and_are_printable() -> None:
     event = parse_event(BOUNCE | {"Type": "x" * 1000, "Description": "x" * 10_000})
     assert isinstance(event, Bounced)
     assert event.kind == "x" * MAX_WORD_LENGTH
-    assert event.description == "x" * MAX_DESCRIPTION_LENGTH
+    assert event.description == "x" * (MAX_DESCRIPTION_LENGTH - 1) + "…"
     unprintable = parse_event(BOUNCE | {"Type": "Hard\x00Bounce", "MessageStream": "broad\ncast"})
     assert isinstance(unprintable, Bounced)
     assert (unprintable.kind, unprintable.stream) == ("", "")

@@ -93,6 +93,12 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
     ("delivery.0013_results_of_editions", "Raw SQL operation"): (
         "it fills a new table and locks no rows: one reading of the deliveries"
     ),
+    ("delivery.0015_texts_without_addresses", "Raw SQL operation"): (
+        "it writes the few rows that quote an address: one reading of each table"
+    ),
+    ("subscribers.0020_bounces_without_addresses", "Raw SQL operation"): (
+        "it writes the few bounces that quote an address: one reading of the table"
+    ),
     ("subscribers.0016_unsubscribed_after_an_edition", "Raw SQL operation"): (
         "it adds to a new table and locks no rows: one reading of the consent log"
     ),

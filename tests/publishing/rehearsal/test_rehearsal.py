@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from delivery.models import Edition
+from delivery.models import Edition, Newsletter
 from delivery.rules.reason import Reason, ReasonCode
 from publishing.editions.audience import select_audience
 from publishing.models import Draft, Rehearsal
@@ -34,25 +34,32 @@ def page_of(draft: Draft) -> str:
     return f"/admin/newsletters/drafts/{draft.pk}/rehearsal/"
 
 
-def rows_by_table() -> dict[str, int]:
-    """Count the rows of every table of ours."""
+def rows_by_table() -> dict[str, tuple[int, str]]:
+    """Count the rows of every table of ours, and hash their content."""
     tables = [
         table
         for table in connection.introspection.table_names()
         if not table.startswith(("django_", "auth_", "axes_", "otp_")) and table != "rehearsal"
     ]
-    counts = {}
+    found = {}
     with connection.cursor() as cursor:
         for table in tables:
-            cursor.execute(f'SELECT count(*) FROM "{table}"')
-            counts[table] = cursor.fetchone()[0]
-    return counts
+            cursor.execute(
+                f"""
+                SELECT count(*), md5(string_agg(one::text, '' ORDER BY one::text))
+                FROM "{table}" AS one
+                """
+            )
+            found[table] = cursor.fetchone()
+    return found
 
 
 def test_every_message_is_checked_and_only_the_report_written(
     window: WindowOf, draft: Draft, provider: Any
 ) -> None:
+    Newsletter.objects.update_or_create(pk=1, defaults={"tagline": "Letters about birds"})
     before = rows_by_table()
+    assert {"newsletter", "draft", "subscriber"} <= before.keys()
     window.post(page_of(draft))
     assert "queued for a worker" in window.get(page_of(draft)).words
     assert rehearse.run_next_rehearsal(never)

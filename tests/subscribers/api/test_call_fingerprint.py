@@ -11,6 +11,7 @@ from idempotency.models import PostedForm
 from subscribers.api.shapes import NewReader
 from subscribers.models import Subscriber
 from tests.newsletter_site.api_caller import Program
+from tests.subscribers.importing.import_browser import someone
 
 ADA = "ada@posthouse.example.org"
 BODY = {"address": ADA, "name": "Ada"}
@@ -39,6 +40,51 @@ def test_a_default_value_equals_a_missing_field() -> None:
     assert fingerprints(NewReader.model_validate(spelled_out)) == fingerprints(
         NewReader.model_validate(BODY)
     )
+
+
+def fingerprint_of(query: str, path: str = "/api/v1/imports/", method: str = "POST") -> bytes:
+    return call_fingerprints(RequestFactory().generic(method, f"{path}?{query}"), None)[0]
+
+
+CALL = fingerprint_of("version=1&column=a")
+
+
+def test_the_order_of_parameters_in_the_query_does_not_matter() -> None:
+    assert fingerprint_of("column=a&version=1") == CALL
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "version=1",
+        "version=2&column=a",
+        "version=1&column=b",
+        "version=1&column=a&column=a",
+        "version=1&column=b&column=a",
+        "version=1&column=a&dry=true",
+        "version=1&Column=a",
+    ],
+)
+def test_a_call_with_another_query_is_another_call(query: str) -> None:
+    assert fingerprint_of(query) != CALL
+
+
+def test_another_path_or_method_is_another_call() -> None:
+    assert fingerprint_of("version=1&column=a", path="/api/v1/issues/") != CALL
+    assert fingerprint_of("version=1&column=a", method="PATCH") != CALL
+
+
+@pytest.mark.django_db(transaction=True)
+def test_equal_keys_of_two_users_are_two_keys(program: Program) -> None:
+    other = Program(someone("bela", "manage_readers"))
+    mine = program.post("/readers/", BODY, key="k")
+    theirs = other.post("/readers/", {**BODY, "address": "eva@posthouse.example.org"}, key="k")
+    assert (mine.status_code, theirs.status_code) == (201, 201)
+    assert mine.json() != theirs.json()
+    for person, answer in ((program, mine), (other, theirs)):
+        rows = PostedForm.objects.filter(user_id=person.person.pk, idempotency_key="k")
+        assert bytes(rows.get().response_body or b"") == answer.content
 
 
 @pytest.mark.django_db(transaction=True)

@@ -186,9 +186,43 @@ def test_an_unknown_address_is_suppressed() -> None:
     assert Suppression.objects.get().reason == "unsubscribe"
 
 
-def test_the_copy_identifies_the_reader_before_the_address(ann: Subscriber) -> None:
+def test_the_address_identifies_the_reader_not_the_copy(ann: Subscriber) -> None:
     apply(bounced(address="other@example.net", delivery=DeliveryKey(UUID(int=7), 1, ann.pk)))
-    assert state_of(ann) == "bounced"
+    assert state_of(ann) == "confirmed"
+    assert Suppression.objects.get().address_key == "other@example.net"
+
+
+ON_REQUEST = [
+    (bounced(), "confirmed", "bounced", None),
+    (bounced("Unsubscribe"), "confirmed", "unsubscribed", None),
+    (bounced("SpamComplaint"), "complained", "complained", "complaint"),
+    (bounced("SoftBounce"), "confirmed", "pending", None),
+    (suppressed(), "confirmed", "unsubscribed", None),
+    (suppressed("HardBounce"), "confirmed", "bounced", None),
+    (suppressed("SpamComplaint"), "complained", "complained", "complaint"),
+    (suppressed(origin="Customer"), "confirmed", "pending", None),
+]
+
+
+@pytest.mark.parametrize(("event", "confirmed", "pending", "reason"), ON_REQUEST)
+def test_only_a_complaint_about_mail_on_request_concerns_the_newsletter(
+    ann: Subscriber, event: AddressEvent, confirmed: str, pending: str, reason: str | None
+) -> None:
+    new = Subscriber.objects.create(email="new@example.net", state="pending")
+    for address in (ann.email, new.email, "nobody@example.net"):
+        on_request = replace(event, address=address, is_on_request=True)
+        if isinstance(on_request, Bounced):
+            on_request = replace(on_request, bounce=f"{address} {on_request.bounce}")
+        apply(on_request, on_request)
+    assert (state_of(ann), state_of(new)) == (confirmed, pending)
+    assert [entry.reason for entry in Suppression.objects.all()] == [reason] * 3 * bool(reason)
+    assert Bounce.objects.count() == (2 if isinstance(event, Bounced) else 0)
+
+
+def test_bounced_mail_on_request_is_no_bounced_letter(ann: Subscriber) -> None:
+    facts = [soft(number, days=number) for number in range(SOFT_BOUNCES)]
+    apply(*[replace(fact, is_on_request=True) for fact in facts[:-1]], facts[-1])
+    assert state_of(ann) == "confirmed"
 
 
 def soft(number: int, *, days: float, issue: int | None = None) -> Bounced:

@@ -70,6 +70,38 @@ an unconfirmed copy counts as sent in the bounce rate
 another try of the same event is known by its trace
     _store_and_apply: event_inbox.store(body, «trace → None»)
     test_retry_of_an_event_is_recognised_by_its_trace
+an event with another address than its copy changes nothing
+    scope_of: if «_is_other_address(copy, event.address_key) → False»:
+    test_an_event_with_another_address_changes_nothing
+an event of another stream than its copy changes nothing
+    scope_of: if «event.stream not in ("", copy.stream) → False»:
+    test_an_event_of_another_stream_than_its_copy_changes_nothing
+an event of another program's stream changes nothing
+    scope_of: is_ours = «event.stream == settings.POSTMARK_TRANSACTIONAL_STREAM → True»
+    test_an_event_of_another_programs_stream_changes_nothing
+an event without a stream may unsubscribe
+    scope_of: if event.stream in («"",» settings.POSTMARK_BROADCAST_STREAM):
+    test_a_change_of_the_newsletters_stream_unsubscribes
+an event of an erased reader is compared with the hash
+    _is_other_address: return reader not in (None, recipient) «and not
+        asked.is_erased(address_key)»
+    test_an_erased_readers_event_is_judged_by_the_hash
+a dropped copy's address is that of its reader
+    _is_other_address: known = «asked.address_of(recipient) if copy.address is None else»
+        copy.address
+    test_bounce_with_another_address_changes_nothing
+an ignored event with an erased address is not kept
+    _apply: «_delete_if_of_nobody(event_id, parsed.address_key)»
+    test_an_ignored_event_with_an_erased_address_is_not_kept
+a report about mail on request does not stop the newsletter
+    _concerns_newsletter: return «not event.is_on_request or → True or» effect
+    test_only_a_complaint_about_mail_on_request_concerns_the_newsletter
+a complaint about mail on request stops the newsletter
+    _concerns_newsletter: return not event.is_on_request «or effect.act is Act.COMPLAINED»
+    test_only_a_complaint_about_mail_on_request_concerns_the_newsletter
+bounced mail on request is no bounced letter
+    _keep_bounce: copy = «None if event.is_on_request else» event.delivery
+    test_bounced_mail_on_request_is_no_bounced_letter
 events older than an opt-in change nothing
     _apply: if «reader.opt_in is not None and at <= reader.opt_in.at → False»:
     test_events_older_than_the_opt_in_have_no_effect
@@ -115,7 +147,7 @@ an address beyond ASCII is ignored
     _address: MAX_ADDRESS_LENGTH «and address.isascii()» and
     test_event_without_address_or_known_type_is_ignored
 texts are cut to their column's length
-    _word: return value«[:MAX_WORD_LENGTH]» if
+    read_text: return f"{shown«[: longest - len(cut_mark)]»}{cut_mark}"
     test_event_texts_fit_the_tables_and_are_printable
 an address is inactive only if the provider says so
     parse_event: inactive=«event.get("Inactive") is True → bool(event.get("Inactive"))»

@@ -86,9 +86,6 @@ a copy that is marked as dropped but not yet deleted is not counted
 an acceptance of a copy marked as dropped raises no alarm
     _OF_EDITION: WHERE edition.id = %(edition)s «AND deliveries_dropped_at IS NULL»)
     test_another_acceptance_raises_no_alarm_and_leaves_no_evidence
-not every delivery causes a query about dropped copies
-    _delete_if_erased: if «not exists and» delivery_events.is_dropped(
-    test_existing_copy_causes_no_query_about_drops
 copies stay while the provider may be asked about them
     _STATUS: THEN «'too_young' → ''»
     test_call_without_recorded_end_counts_by_its_deadline
@@ -108,8 +105,8 @@ the database itself refuses a correction that cannot reach all earlier recipient
     sql: DROP TRIGGER who_was_reached_is_known ON edition
     test_database_refuses_a_correction_from_other_code
 an event about a dropped copy reaches its reader
-    exists_or_dropped: return delivery(key).exists() «or is_dropped(key)»
-    test_bounce_is_applied_to_its_reader_under_any_address
+    find_copy: AND (copy.address IS NOT NULL «OR deliveries_dropped_at IS NOT NULL»)
+    test_bounce_with_another_address_changes_nothing
 an event about a dropped copy does not revive an erased reader
     _delete_if_erased: is_erased = «readers.registered().reader_at(address_key) is None → False»
     test_events_about_an_erased_reader_are_not_kept

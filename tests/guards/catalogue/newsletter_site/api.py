@@ -49,6 +49,15 @@ an invalid call claims no key
 a call with other content is another call
     call_fingerprints: if «body is not None → False»:
     test_other_content_under_the_key_is_refused_with_link
+a call with another query is another call
+    call_fingerprints: for value in «request.GET.getlist(name) → [request.GET[name]]»
+    test_a_call_with_another_query_is_another_call
+the query belongs to a call
+    call_fingerprints: for name in «sorted(request.GET) → ()» for
+    test_a_call_with_another_query_is_another_call
+equal keys of two users are two keys
+    run_call: «get_caller(request).user.pk → UUID(int=1)»,
+    test_equal_keys_of_two_users_are_two_keys
 a release that adds a field recognises earlier calls
     call_fingerprints: «, exclude_defaults=True»
     test_a_new_field_keeps_the_fingerprint_of_earlier_calls

@@ -44,7 +44,7 @@ secrets of the settings are redacted in every log line
     Redactor.redact: «text = self._secrets.sub(SECRET, text) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
 addresses are redacted in every log line
-    Redactor.redact: «text = _ADDRESS.sub(ADDRESS, text) → pass»
+    Redactor.redact: «text = redact_addresses(text, ADDRESS) → pass»
     test_secrets_addresses_and_tokens_are_taken_out
 tokens are redacted in every log line
     Redactor.redact: return «_RUN.sub(lambda run: TOKEN if looks_random(run[0]) else run[0], text)

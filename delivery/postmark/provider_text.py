@@ -1,0 +1,25 @@
+"""The provider's texts, redacted before anything can store them. Pure."""
+
+from delivery.redact_addresses import MAX_LOCAL_PART, redact_addresses
+
+# Only the reader's delivery contains the address, so that an erasure finds it.
+REDACTED = "…"
+# Far more than is kept of any text, so that a longer one costs no time.
+MAX_READ = 8_000
+
+
+def read_text(value: object, longest: int, *, cut_mark: str = "…") -> str:
+    """Read a text without addresses, on one line of at most `longest` characters.
+
+    Anything else than a text is empty, because writing out deeply nested lists would exhaust the
+    stack."""
+    if not isinstance(value, str):
+        return ""
+    redacted = redact_addresses(value[:MAX_READ], REDACTED)
+    if len(value) > MAX_READ:
+        # The end may be the beginning of an address.
+        redacted = redacted[:-MAX_LOCAL_PART]
+    shown = " ".join("".join(one if one.isprintable() else " " for one in redacted).split())
+    if len(shown) <= longest:
+        return shown
+    return f"{shown[: longest - len(cut_mark)]}{cut_mark}"

@@ -1,0 +1,41 @@
+"""Redact email addresses in texts of others, in every spelling. Pure."""
+
+import re
+
+# No local part or domain is longer. The limits keep the time linear in the text's length.
+MAX_LOCAL_PART = 320
+MAX_DOMAIN = 1024
+
+# The sign itself, percent-encoded once or more, escaped for HTML or JSON, or a wide form of it.
+_AT = re.compile(r"[@\uff20\ufe6b]|%(?:25){0,3}40|&#0{0,8}64;|&#[xX]0{0,8}40;|&commat;|\\u0040")
+# Backwards from the sign: a quoted local part, or letters and character references of HTML.
+_LOCAL_PART_BACKWARDS = re.compile(
+    r'"[^"]*"|;touq&[^&]*;touq&|(?:;\w{1,8}#?&|[^\s@<>"(),;:\[\]\\“”„«»?…])*'
+)
+_DOMAIN = re.compile(
+    r"\[[^\]\s]*\]|(?:%(?!3[eE]|2[0cC27])|[^\s@\uff20\ufe6b<>\"'(),;:\[\]{}|/?&\\%“”„«»…])*"
+)
+
+# A parameter's name or a quotation mark before an address is not part of it.
+_BEFORE_IT = re.compile(r"['`]*(?:(?:e-?mail|address|recipient|to|from|user)=)?", re.IGNORECASE)
+
+
+def redact_addresses(text: str, mark: str) -> str:
+    """Write `mark` in place of every address in a text. Punctuation after it stays."""
+    parts: list[str] = []
+    end = 0
+    for at in _AT.finditer(text):
+        if at.start() < end:
+            continue  # It belongs to the domain before it.
+        before = text[max(end, at.start() - MAX_LOCAL_PART) : at.start()]
+        backwards = _LOCAL_PART_BACKWARDS.match(before[::-1])
+        local_part = _BEFORE_IT.sub("", backwards[0][::-1] if backwards else "", count=1)
+        domain = _DOMAIN.match(text, at.end(), at.end() + MAX_DOMAIN)
+        named = domain[0].rstrip(".!") if domain else ""
+        start = at.start() - len(local_part)
+        if parts and start == end:
+            end = at.end() + len(named)  # Another sign of the same address.
+        elif local_part:
+            parts += [text[end:start], mark]
+            end = at.end() + len(named)
+    return "".join([*parts, text[end:]])
