@@ -1,4 +1,4 @@
-"""Send a check mail, which reaches nobody, to prove how far the provider's search is.
+"""Send a check mail, which reaches nobody, to test the provider's search.
 
 An empty search proves nothing unless it shows mail that was accepted later on the same stream.
 Where there is no such mail, Homing makes some (docs/decisions/0046-check-mail.md).
@@ -21,16 +21,15 @@ logger = logging.getLogger(__name__)
 
 # Postmark's address for tests: mail to it is accepted, listed in the search and dropped.
 CHECK_MAIL_ADDRESS = "test@blackhole.postmarkapp.com"
-SUBJECT = "Check of the message search"
-TEXT = "This mail goes to nobody. Homing looks for it to know whether the search is up to date."
+SUBJECT = TEXT = "homing-check-mail"
 
 
 def send_check_mail(
     postmark: Postmark, edition_id: int, *, now: datetime, epoch: int = 0, deadline_at_s: float
 ) -> uuid.UUID | None:
-    """Send a check mail on the edition's stream; return its attempt, or None if not accepted.
+    """Send a check mail on the edition's stream; return its attempt.
 
-    `now` is the database's time, read before the call. The attempt is recorded only after its
+    Returns None if it is not accepted. `now` is the database's time, read before the call. The attempt is recorded only after its
     acceptance: no reader gets a second copy if the record is lost."""
     edition = Edition.objects.only("stream", "sender").get(pk=edition_id)
     attempt = uuid.uuid4()

@@ -297,9 +297,9 @@ def test_finding_earlier_mail_does_not_prove_absence(newsroom: Newsroom) -> None
 
 
 def publish_with_late_search(newsroom: Newsroom, earlier: int = 0) -> Edition:
-    """Publish to two readers and `earlier` ones; the last call is accepted but unanswered.
+    """Publish to two readers and `earlier` ones; the last call gets no answer.
 
-    The search is late by more than the schedule."""
+    It is accepted. The search is late by more than the schedule."""
     newsroom.sandbox.set_fault("search_delay", seconds=86_400)
     edition = newsroom.publish(readers=2 + earlier, batch_size=2)
     for _ in range(earlier // 2):
@@ -403,7 +403,7 @@ def test_check_mail_waits_for_the_deadline_of_the_call(newsroom: Newsroom) -> No
     assert newsroom.sandbox.summary()["accepted"] == 1
 
 
-def test_silence_without_an_accepted_check_mail_is_left_to_a_person(newsroom: Newsroom) -> None:
+def test_silence_without_accepted_check_mail_needs_a_decision(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=2)
     newsroom.sandbox.set_fault("accept_then_close", calls=1)
     newsroom.deliver_all()

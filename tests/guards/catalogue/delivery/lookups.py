@@ -27,7 +27,7 @@ silence gives no information while the check mail is hidden
 the last silence counts only with later mail
     after_lookup: elif «later_mail is LaterMail.NONE → False»:
     test_the_last_silence_counts_only_with_later_mail
-    test_silence_without_an_accepted_check_mail_is_left_to_a_person
+    test_silence_without_accepted_check_mail_needs_a_decision
 a person decides where later mail is missing for long
     _wait_for_later_mail: if «waited_s >= policy.longest_wait_s → False»:
     test_unproved_silence_is_left_to_a_person_in_the_end
@@ -48,7 +48,7 @@ a failed search for later mail confirms nothing
     test_a_failed_search_for_later_mail_proves_nothing
 the search is repeated after the check mail
     look_up: later_mail, «result → _» = _search_all(claim.attempt, context, later, search)
-        settlement
+        shown =
     test_a_copy_indexed_with_the_check_mail_is_found
 only mail accepted later is later mail
     _load_later: AND «started_at > %(since)s → (started_at > %(since)s OR true)» AND accepted > 0
