@@ -108,7 +108,7 @@ def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
 
 
 def find_accepted_after(stream: str, after: datetime) -> tuple[uuid.UUID, bool] | None:
-    """Find the first call on a stream that was accepted later, and whether it is check mail."""
+    """Find the first call accepted later on a stream, and whether it is check mail."""
     accepted = Attempt.objects.filter(stream=stream, accepted__gt=0, started_at__gt=after)
     row = accepted.order_by("started_at").values_list("id", "batch_id").first()
     return (row[0], row[1] == NO_BATCH) if row else None

@@ -130,10 +130,11 @@ class ReconcileRound:
         return self.report
 
     def _shows_mail_after_the_restore(self) -> bool:
-        """Whether the search shows mail accepted after the last calls that may be unrecorded.
+        """Whether the search shows mail accepted after the restore.
 
         The last accepted mail on record may be older than the backup, and proves nothing about
-        mail that was accepted after it. Without later mail, a check mail is sent."""
+        mail that was accepted after it. So the mail must be later than all calls before the
+        restore. Without such mail, a check mail is sent."""
         open_since = [
             walked.unreconciled_since
             for walked in self._editions.values()

@@ -341,6 +341,17 @@ def test_check_mail_is_not_the_last_accepted_call(newsroom: Newsroom) -> None:
     assert record_findings.find_last_accepted(edition.stream) == last
 
 
+def test_server_without_the_recorded_mail_reconciles_nothing(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
+    newsroom.publish(4, batch_size=2)
+    newsroom.step()
+    restored(newsroom)
+    # As with the token of another server, which shows the check mail.
+    newsroom.sandbox.outbox.clear()
+    assert reconcile("--no-wait")["reconciled"] == 0
+
+
 def test_refused_check_mail_reconciles_nothing(newsroom: Newsroom, reconcile: Reconcile) -> None:
     newsroom.publish(2)
     restored(newsroom)
