@@ -95,7 +95,7 @@ def _wait(sandbox: Sandbox, query: Json) -> Json:
     def now() -> dict[str, int]:
         return {
             "held": sandbox.gate.held,
-            "accepted": sandbox.outbox.count,
+            "accepted": sandbox.outbox.counts()["accepted"],
             "calls": sandbox.calls.count,
         }
 

@@ -6,6 +6,9 @@ from django.db.models.functions import Now
 
 from delivery.models.columns import ReasonField
 
+# The `batch_id` of a check mail (delivery/unknown/check_mail.py), which carries no copies.
+NO_BATCH = 0
+
 
 class Attempt(models.Model):
     """One call, committed before it starts. Its id is in every message, for look-ups."""

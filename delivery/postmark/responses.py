@@ -44,6 +44,8 @@ MAX_TEXT_LENGTH = 300
 MAX_MESSAGE_ID_LENGTH = 100
 
 SEARCH = "search"
+# The metadata of a check mail (delivery/unknown/check_mail.py).
+CHECK_FIELD = "check"
 BOUNCES = "bounces"
 SUPPRESSION_LIST = "suppression_list"
 SUPPRESSION_CHANGE = "suppression_change"
@@ -322,7 +324,9 @@ def parse_search(answer: dict[str, Any], *, field_name: str, value: str) -> Sear
             return None
         if metadata.get(field_name) != value:
             continue
-        delivery, message_id = metadata.get("delivery"), parse_message_id(message.get("MessageID"))
+        # A check mail is for no delivery.
+        delivery = "" if field_name == CHECK_FIELD else metadata.get("delivery")
+        message_id = parse_message_id(message.get("MessageID"))
         if not isinstance(delivery, str) or message_id is None:
             # The message exists but its delivery is unknown, so it must not count as absent.
             return None

@@ -1,7 +1,7 @@
 """Load editions to reconcile, and record the acceptances that the provider shows.
 
-It never sends, and never marks a delivery as not sent. A leased batch is left to its worker, which
-finds the evidence."""
+It never sends copies, and never marks a delivery as not sent. A leased batch is left to its worker,
+which finds the evidence."""
 
 import uuid
 from collections import defaultdict
@@ -14,6 +14,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Coalesce, Now
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Evidence
+from delivery.models.attempt import NO_BATCH
 from delivery.monitoring.alarms import raise_alarm
 from delivery.queue.batches.batch_state import IS_OPEN, end_settled_batch, resume_batches
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
@@ -101,9 +102,16 @@ def database_time() -> datetime:
 
 
 def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
-    """Find the last accepted attempt on a stream, if any, and when it began."""
+    """Find the last accepted call with copies on a stream, if any, and when it began."""
     accepted = Attempt.objects.filter(stream=stream, accepted__gt=0).order_by("-started_at")
-    return accepted.values_list("id", "started_at").first()
+    return accepted.exclude(batch_id=NO_BATCH).values_list("id", "started_at").first()
+
+
+def find_accepted_after(stream: str, after: datetime) -> tuple[uuid.UUID, bool] | None:
+    """Find the first call accepted later on a stream, and whether it is check mail."""
+    accepted = Attempt.objects.filter(stream=stream, accepted__gt=0, started_at__gt=after)
+    row = accepted.order_by("started_at").values_list("id", "batch_id").first()
+    return (row[0], row[1] == NO_BATCH) if row else None
 
 
 def _deliveries(record: EditionRecord) -> QuerySet[Delivery]:

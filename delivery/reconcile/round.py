@@ -1,7 +1,7 @@
 """One round of reconciling one issue on one stream with the provider's record.
 
 Copies that the provider has are recorded. Copies that only our record has raise an alarm. Nothing
-is resent."""
+is resent; only a check mail, which reaches nobody, may be sent."""
 
 import logging
 from collections import Counter, defaultdict
@@ -19,6 +19,7 @@ from delivery.hooks import sent_before_restore
 from delivery.humanise import digits
 from delivery.mail.transactional_mail import provider_tag
 from delivery.models import Edition
+from delivery.postmark.responses import CHECK_FIELD
 from delivery.postmark.search_windows import span_around
 from delivery.reconcile import record_findings
 from delivery.reconcile.compare import (
@@ -109,6 +110,7 @@ class ReconcileRound:
         # shows all earlier mail.
         last = record_findings.find_last_accepted(self._stream)
         shows_later_mail = last is None or bool(self._search.about("attempt", last[0].hex))
+        shows_later_mail &= self._shows_mail_after_the_restore()
         self._walk()
         # Queried after the walk, because a version may be published meanwhile.
         versions = Edition.objects.filter(issue_id=self._issue).values_list("version", flat=True)
@@ -126,6 +128,33 @@ class ReconcileRound:
             self._do_for(walked, self._settle)
             self.report.twice += record_findings.second_acceptances(walked).count()
         return self.report
+
+    def _shows_mail_after_the_restore(self) -> bool:
+        """Whether the search shows mail accepted after the restore.
+
+        The last accepted mail on record may be older than the backup, and proves nothing about
+        mail that was accepted after it. So the mail must be later than all calls before the
+        restore. Without such mail, a check mail is sent."""
+        open_since = [
+            walked.unreconciled_since
+            for walked in self._editions.values()
+            if walked.unreconciled_since is not None and not walked.has_ended
+        ]
+        if not open_since:
+            return True
+        calls_end_at = max(open_since) + timedelta(seconds=settings.DELIVERY_HTTP_DEADLINE_S)
+        if self._walked_at <= calls_end_at:
+            return True  # It is too early in any case.
+        later = record_findings.find_accepted_after(self._stream, calls_end_at)
+        if later is None:
+            edition = next(iter(self._editions.values())).edition
+            sent = self._search.send_check_mail(edition, self._walked_at)
+            later = None if sent is None else (sent, True)
+        if later is None:
+            return False
+        attempt, is_check_mail = later
+        field_name = CHECK_FIELD if is_check_mail else "attempt"
+        return bool(self._search.about(field_name, attempt.hex))
 
     def _settle(self, walked: EditionRecord) -> None:
         self.report.quarantined += record_findings.quarantine_bare_marks(walked)

@@ -3,7 +3,9 @@
 import logging
 import random
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
@@ -14,6 +16,7 @@ from delivery.postmark.search_windows import Span, Window, split_window
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import FoundMessage, MessagePage, SearchAnswered, SearchFailed
 from delivery.rules.reason import Reason
+from delivery.unknown.check_mail import send_check_mail
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +49,11 @@ class PatientSearch:
     def about(self, field_name: str, value: str) -> Sequence[FoundMessage]:
         """Find all messages with this metadata. Raises `SearchUnavailableError`."""
         return self._ask(partial(self._postmark.search, field_name, value)).found
+
+    def send_check_mail(self, edition: int, now: datetime) -> uuid.UUID | None:
+        """Send a check mail; return its attempt, or None if it is not accepted."""
+        deadline_at_s = now_s() + self._postmark.deadline_s
+        return send_check_mail(self._postmark, edition, now=now, deadline_at_s=deadline_at_s)
 
     def _ask(self, ask: Callable[..., Answer | SearchFailed]) -> Answer:
         tries = 0

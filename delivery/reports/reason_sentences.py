@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from delivery.humanise import digits
+from delivery.humanise import digits, duration
 from delivery.rules.reason import Reason, Remedy
 from delivery.rules.reason import ReasonCode as Code
 from delivery.rules.scheduled_time import LOCAL, ScheduledTime
@@ -86,6 +86,11 @@ SENTENCES: Mapping[str, Promise] = {
     ),
     Code.BROKE_OFF: _("The task failed. The log shows the error."),
     Code.LOOKUP_LAGS: _("Postmark's search does not show later mail yet. Homing asks again."),
+    Code.NOT_FOUND_UNPROVED: _(
+        "Postmark's search shows neither these copies nor Homing's later check mail, so Postmark "
+        "may still have the copies. Check with Postmark again later. Resend them only if a second "
+        "copy is acceptable."
+    ),
     Code.NOT_FOUND: _("Postmark did not answer, and its search does not show this copy."),
     Code.NOT_FOUND_YET: _(
         "Postmark's search does not show it yet. It is too early to conclude anything."
@@ -217,6 +222,21 @@ def _tries_used_up(params: Params) -> str:
     return f"{tries.format(n=digits(params['tries']))} {last}"
 
 
+def _no_later_mail(params: Params) -> str:
+    return gettext(
+        "Nothing was accepted after these copies, so an empty search proves nothing. Homing tries "
+        "to send a check mail that reaches nobody. If Postmark accepts none within {time}, an "
+        "author must decide."
+    ).format(time=duration(params["for_s"]))
+
+
+def _check_mail_hidden(params: Params) -> str:
+    return gettext(
+        "Postmark's search does not show Homing's check mail yet, so it may not show these copies "
+        "either. If it does not within {time}, an author must decide."
+    ).format(time=duration(params["for_s"]))
+
+
 def _parked(params: Params) -> str:
     crashes = params["crashes"]
     return ngettext(
@@ -280,6 +300,8 @@ def _old_data_kept(params: Params) -> str:
 
 # Sentences that cannot be made by filling in parameters.
 RENDERERS: Mapping[str, Callable[[Params], str]] = {
+    Code.NO_LATER_MAIL: _no_later_mail,
+    Code.CHECK_MAIL_HIDDEN: _check_mail_hidden,
     Code.TRIES_USED_UP: _tries_used_up,
     Code.PARKED: _parked,
     Code.BOUNCE_RATE: _bounce_rate,

@@ -11,8 +11,14 @@ from delivery.humanise import clock, digits
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, restored, state_of
+from delivery.rules.reason import ReasonCode
 
 NOTHING_IS_STUCK = gettext_lazy("Sending normally.")
+
+# An unknown batch waits for something else than the next look-up.
+_AWAITS_LATER_MAIL = frozenset(
+    {ReasonCode.LOOKUP_LAGS, ReasonCode.NO_LATER_MAIL, ReasonCode.CHECK_MAIL_HIDDEN}
+)
 
 # By `Edition.GoesTo`.
 _GOES_OUT: Mapping[str, Promise] = {
@@ -172,9 +178,13 @@ def _looking_up(counts: EditionCounts) -> str:
 
 
 def _asks_again(counts: EditionCounts, zone: tzinfo) -> list[str]:
-    if counts.next_lookup_at is None or counts.next_lookup_at <= counts.now:
-        return []
-    return [_("The next look-up is at {time}.").format(time=_clock(counts.next_lookup_at, zone))]
+    sentences = []
+    if counts.reason is not None and counts.reason.code in _AWAITS_LATER_MAIL:
+        sentences.append(reason_sentence(counts.reason))
+    if counts.next_lookup_at is not None and counts.next_lookup_at > counts.now:
+        at = _clock(counts.next_lookup_at, zone)
+        sentences.append(_("The next look-up is at {time}.").format(time=at))
+    return sentences
 
 
 def _ended(counts: EditionCounts, zone: tzinfo) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum, auto
 
 from delivery.rules.outcomes import Failed, Sent, Suppressed, WithReason
 from delivery.rules.reason import Reason
@@ -110,6 +111,18 @@ class SearchFailed:
 
 
 LookupResult = SearchAnswered | SearchFailed
+
+
+class LaterMail(Enum):
+    """What a search shows of mail that was accepted on the stream after the call.
+
+    A search that shows it also shows earlier mail. Otherwise its silence about the call proves
+    nothing."""
+
+    NONE = auto()  # Nothing was accepted later.
+    HIDDEN = auto()
+    CHECK_MAIL_HIDDEN = auto()  # Only Homing's own check mail was, and the search hides it.
+    SHOWN = auto()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,12 @@ class ReasonCode(StrEnum):
     BROKE_OFF = auto()
     OLD_DATA_KEPT = auto()  # rules, the names that `prune` prints
     LOOKUP_LAGS = auto()
+    NO_LATER_MAIL = auto()  # for_s
+    CHECK_MAIL_HIDDEN = auto()  # for_s
     NOT_FOUND = auto()
     NOT_FOUND_YET = auto()
     NOT_FOUND_HELD = auto()
+    NOT_FOUND_UNPROVED = auto()
     NOT_FOUND_RESENT = auto()
     PROVIDER_HAS_FORGOTTEN = auto()
     ASKED_AGAIN = auto()

@@ -11,11 +11,13 @@ from delivery.rules.call_results import (
     CallResult,
     Deferred,
     FoundMessage,
+    LaterMail,
     LookupResult,
     MessageResult,
     NotSent,
     RefusedByProxy,
     RejectedForAll,
+    SearchAnswered,
     SearchFailed,
     TooLarge,
     Unanswered,
@@ -42,6 +44,10 @@ SHORTEST_PAUSE_S = 0.02
 # that is slightly late does not delay the next one.
 PUNCTUAL = 0.9
 
+# How long Homing waits for later mail: a multiple of the last time of the schedule, from the check
+# mail, or from the call while none is accepted. Then an author or operator decides.
+PATIENCE = 4
+
 # After this number of crashed workers in a row, their batch is suspected as the cause.
 CRASHES_BEFORE_SUSPICION = 2
 
@@ -55,6 +61,11 @@ class Policy:
     max_tries: int
     lookup_after_s: tuple[float, ...]
     resend_when_absent: bool
+
+    @property
+    def longest_wait_s(self) -> float:
+        """The longest wait for later mail."""
+        return PATIENCE * self.lookup_after_s[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +196,38 @@ def _tries_used_up(policy: Policy, last: Reason) -> Failed:
     return Failed(Reason.of(ReasonCode.TRIES_USED_UP, tries=policy.max_tries, last=last))
 
 
+def needs_check_mail(
+    result: LookupResult,
+    unknown: Mapping[str, int],
+    history: AttemptCounters,
+    *,
+    elapsed_s: float,
+    policy: Policy,
+) -> bool:
+    """Whether silence is about to count, where nothing was accepted after the call.
+
+    The last look-up but one is early enough: the search can show the check mail at the last."""
+    if not policy.resend_when_absent or not isinstance(result, SearchAnswered):
+        return False
+    outcomes, _ = _found(result.found, unknown)
+    return (
+        len(outcomes) < len(unknown)
+        and _early_s(history, elapsed_s, policy) <= 0
+        and history.lookups + 2 >= len(policy.lookup_after_s)
+    )
+
+
+def _early_s(history: AttemptCounters, elapsed_s: float, policy: Policy) -> float:
+    return 0.0 if history.lookups else policy.lookup_after_s[0] - elapsed_s
+
+
 def after_lookup(
     result: LookupResult,
     unknown: Mapping[str, int],
     history: AttemptCounters,
     *,
-    convincing: bool,
+    later_mail: LaterMail,
+    check_mail_age_s: float = 0.0,
     forgotten: bool = False,
     elapsed_s: float,
     jitter: float,
@@ -198,15 +235,15 @@ def after_lookup(
 ) -> Settlement:
     """Decide what follows a look-up.
 
-    `unknown` maps each delivery's key to its recipient. `convincing` is false while the search
-    lags: it does not list something that was accepted later. With `forgotten` the provider may have
-    no record of the call. `elapsed_s` counts from the end of the call, or from its deadline if no
-    end was recorded; it is negative before that. An empty result proves nothing if it is not
-    `convincing`, if `forgotten`, or before the first time of the schedule."""
+    `unknown` maps each delivery's key to its recipient. While the search hides `later_mail`, an
+    empty result proves nothing, and the last one needs later mail that is shown. With `forgotten`
+    the provider may have no record of the call. `elapsed_s` counts from the end of the call, or
+    from its deadline if no end was recorded; it is negative before that. An empty result also
+    proves nothing if `forgotten`, or before the first time of the schedule."""
     retry = _put_off(Next.LOOK_UP, history, jitter, policy)
     # An early look-up may come before the deadline, from which the schedule counts.
     retry = replace(retry, lookup_after_s=min(0.0, elapsed_s))
-    early_s = 0.0 if history.lookups else policy.lookup_after_s[0] - elapsed_s
+    early_s = _early_s(history, elapsed_s, policy)
     if isinstance(result, SearchFailed):
         return replace(
             retry, reason=result.reason, delay_s=max(retry.delay_s, result.retry_after_s or 0.0)
@@ -217,8 +254,11 @@ def after_lookup(
         return Settlement(Next.DONE, outcomes, duplicates=duplicates)
     if forgotten:
         decided = _wait_for_decision(ReasonCode.PROVIDER_HAS_FORGOTTEN)
-    elif not convincing:
+    elif later_mail is LaterMail.HIDDEN:
         decided = replace(retry, reason=Reason.of(ReasonCode.LOOKUP_LAGS))
+    elif later_mail is LaterMail.CHECK_MAIL_HIDDEN:
+        code = ReasonCode.CHECK_MAIL_HIDDEN
+        decided = _wait_for_later_mail(retry, code, check_mail_age_s, policy)
     elif early_s > 0:
         reason = Reason.of(ReasonCode.NOT_FOUND_YET)
         decided = replace(retry, reason=reason, delay_s=min(retry.delay_s, early_s))
@@ -235,9 +275,19 @@ def after_lookup(
         )
     elif not policy.resend_when_absent:
         decided = replace(_wait_for_decision(ReasonCode.NOT_FOUND_HELD), confirmed_absent=True)
+    elif later_mail is LaterMail.NONE:
+        decided = _wait_for_later_mail(retry, ReasonCode.NO_LATER_MAIL, elapsed_s, policy)
     else:
         decided = _after_absence(absent, len(unknown) == 1, history, policy)
     return replace(decided, outcomes={**outcomes, **decided.outcomes}, duplicates=duplicates)
+
+
+def _wait_for_later_mail(
+    retry: Settlement, code: ReasonCode, waited_s: float, policy: Policy
+) -> Settlement:
+    if waited_s >= policy.longest_wait_s:
+        return _wait_for_decision(ReasonCode.NOT_FOUND_UNPROVED)
+    return replace(retry, reason=Reason.of(code, for_s=policy.longest_wait_s))
 
 
 def _wait_for_decision(code: ReasonCode) -> Settlement:

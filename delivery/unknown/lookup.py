@@ -4,22 +4,33 @@ import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 from delivery.models import Edition
+from delivery.models.attempt import NO_BATCH
 from delivery.monitoring.delivery_metrics import LOOKUPS
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
+from delivery.postmark.responses import CHECK_FIELD
 from delivery.queue.claim import Claim
 from delivery.queue.settle import settle_lookup
 from delivery.rules import retry_or_settle
-from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
+from delivery.rules.call_results import (
+    FoundMessage,
+    LaterMail,
+    LookupResult,
+    SearchAnswered,
+    SearchFailed,
+)
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Sent, Settlement
+from delivery.unknown.check_mail import send_check_mail
 
 logger = logging.getLogger(__name__)
 
@@ -27,18 +38,30 @@ Search = Callable[[str, str], LookupResult]
 
 
 @dataclass(frozen=True, slots=True)
+class LaterAttempt:
+    """A call that was accepted later on the stream, and its age."""
+
+    attempt: UUID
+    is_check_mail: bool
+    age_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class LookupContext:
     """The data for one look-up, and for judging an empty result.
 
-    `unknown` maps delivery keys to recipients. `witness` is an attempt that was accepted on the
-    stream after the unknown call's deadline. While the search does not show it, an empty result
-    proves nothing. `kept` is evidence that came after the claim was lost. With `has_provider_id`
-    the deliveries must never be resent automatically. `is_forgotten`: the provider may no longer
-    have a record of the call. `elapsed_s` counts from the call's end or its deadline."""
+    `unknown` maps delivery keys to recipients. `later` is mail that was accepted on the stream
+    after the unknown call's deadline. While the search does not show it, an empty result proves
+    nothing. From `may_check` on, a check mail can be that mail. `kept` is evidence that came after
+    the claim was lost. With `has_provider_id` the deliveries must never be resent automatically.
+    `is_forgotten`: the provider may no longer have a record of the call. `elapsed_s` counts from
+    the call's end or its deadline."""
 
     stream: str
     unknown: Mapping[str, int]
-    witness: UUID | None
+    later: LaterAttempt | None
+    now: datetime
+    may_check: bool
     kept: Sequence[FoundMessage]
     has_provider_id: bool
     elapsed_s: float
@@ -52,6 +75,9 @@ def load_lookup_context(claim: Claim) -> LookupContext:
         cursor.execute(
             """
             SELECT stream, coalesce(deadline_at, unknown_since),
+                   -- A call whose end is recorded need not be waited for beyond the schedule.
+                   least(deadline_at, unknown_since + make_interval(secs => %s)),
+                   clock_timestamp(),
                    least(coalesce(started_at, unknown_since),
                          (SELECT min(sent_at) FROM delivery
                           WHERE batch_id = batch.id AND outcome = 'unknown'))
@@ -64,9 +90,14 @@ def load_lookup_context(claim: Claim) -> LookupContext:
                  LEFT JOIN (SELECT id, started_at, deadline_at FROM attempt) AS call
                         ON call.id = attempt
             """,
-            [settings.POSTMARK_RETENTION_DAYS - 1, claim.batch],
+            [
+                settings.DELIVERY_LOOKUP_AFTER_S[-1],
+                settings.POSTMARK_RETENTION_DAYS - 1,
+                claim.batch,
+            ],
         )
-        stream, since, is_forgotten, is_cancelled, elapsed_s = cursor.fetchone()
+        (stream, deadline_at, since, now, *more) = cursor.fetchone()
+        is_forgotten, is_cancelled, elapsed_s = more
         cursor.execute(
             """
             SELECT recipient_id, provider_message_id IS NOT NULL FROM delivery
@@ -75,15 +106,7 @@ def load_lookup_context(claim: Claim) -> LookupContext:
             [claim.batch],
         )
         rows = cursor.fetchall()
-        cursor.execute(
-            """
-            SELECT id FROM attempt
-            WHERE stream = %s AND started_at > %s AND accepted > 0
-            ORDER BY started_at LIMIT 1
-            """,
-            [stream, since],
-        )
-        witness = cursor.fetchone()
+        later = _load_later(cursor, stream, deadline_at, since)
         cursor.execute(
             """
             SELECT kept.* FROM unnest(%s::bigint[]) AS wanted (recipient), LATERAL (
@@ -103,13 +126,39 @@ def load_lookup_context(claim: Claim) -> LookupContext:
             str(DeliveryKey(claim.issue, claim.version, recipient)): recipient
             for recipient, _ in rows
         },
-        witness=witness[0] if witness else None,
+        later=later,
+        now=now,
+        may_check=now > since,
         kept=kept,
         has_provider_id=any(has_id for _, has_id in rows),
         elapsed_s=elapsed_s,
         is_forgotten=is_forgotten,
         is_cancelled=is_cancelled,
     )
+
+
+def _load_later(
+    cursor: CursorWrapper, stream: str, deadline_at: datetime, since: datetime
+) -> LaterAttempt | None:
+    """Load mail that was accepted later, preferably copies after the call's deadline."""
+    cursor.execute(
+        """
+        SELECT id, batch_id = %(no_batch)s,
+               extract(epoch FROM clock_timestamp() - started_at)::float8
+        FROM attempt
+        WHERE id = coalesce(
+            (SELECT id FROM attempt
+             WHERE stream = %(stream)s AND started_at > %(deadline)s AND accepted > 0
+               AND batch_id <> %(no_batch)s
+             ORDER BY started_at LIMIT 1),
+            (SELECT id FROM attempt
+             WHERE stream = %(stream)s AND started_at > %(since)s AND accepted > 0
+             ORDER BY batch_id = %(no_batch)s, started_at LIMIT 1))
+        """,
+        {"stream": stream, "deadline": deadline_at, "since": since, "no_batch": NO_BATCH},
+    )
+    row = cursor.fetchone()
+    return LaterAttempt(*row) if row else None
 
 
 def look_up(
@@ -125,30 +174,47 @@ def look_up(
     # All searches of a look-up share the time of one call, for which its lease is long enough.
     deadline_at_s = now_s() + postmark.deadline_s
     search = partial(postmark.search, stream=context.stream, deadline_at_s=deadline_at_s)
-    # The witness comes first: if the search shows it now, the searches that follow also show all
-    # earlier mail. A later query could find a witness that was indexed in between.
-    witness = search("attempt", context.witness.hex) if context.witness else None
-    convincing = witness is None or (isinstance(witness, SearchAnswered) and bool(witness.found))
-    result = _search(claim.attempt, context, search)
+    is_test = claim.kind == Edition.Kind.TEST
+    # A cancelled edition is never resent, under any policy. Absent copies are withdrawn, so that no
+    # decision is left.
+    policy = dataclasses.replace(
+        policy,
+        resend_when_absent=(policy.resend_when_absent or context.is_cancelled or is_test)
+        and not context.has_provider_id,
+    )
+    later = context.later
+    later_mail, result = _search_all(claim.attempt, context, later, search)
+    if (
+        later is None
+        and context.may_check
+        and not context.is_forgotten
+        and retry_or_settle.needs_check_mail(
+            result, context.unknown, claim.history, elapsed_s=context.elapsed_s, policy=policy
+        )
+    ):
+        sent = send_check_mail(
+            postmark,
+            claim.edition,
+            now=context.now,
+            epoch=claim.epoch,
+            deadline_at_s=deadline_at_s,
+        )
+        if sent is not None:
+            later = LaterAttempt(sent, is_check_mail=True, age_s=0.0)
+            later_mail, result = _search_all(claim.attempt, context, later, search)
     shown = result.found if isinstance(result, SearchAnswered) else None
     metric = "no_information" if shown is None else "found" if shown else "absent"
     metrics_buffer.add(LOOKUPS, result=metric)
-    is_test = claim.kind == Edition.Kind.TEST
     settlement = retry_or_settle.after_lookup(
         result,
         context.unknown,
         claim.history,
-        convincing=convincing,
+        later_mail=later_mail,
+        check_mail_age_s=later.age_s if later else 0.0,
         forgotten=context.is_forgotten,
         elapsed_s=context.elapsed_s,
         jitter=jitter,
-        # A cancelled edition is never resent, under any policy. Absent copies are withdrawn, so
-        # that no decision is left.
-        policy=dataclasses.replace(
-            policy,
-            resend_when_absent=(policy.resend_when_absent or context.is_cancelled or is_test)
-            and not context.has_provider_id,
-        ),
+        policy=policy,
     )
     if is_test:
         settlement = retry_or_settle.fail_instead_of_waiting(
@@ -162,6 +228,26 @@ def look_up(
             len(context.unknown),
             settlement.next.value,
         )
+
+
+def _search_all(
+    attempt: UUID | None, context: LookupContext, later: LaterAttempt | None, search: Search
+) -> tuple[LaterMail, LookupResult]:
+    """Search for later mail, then for the unknown deliveries.
+
+    Later mail comes first: if the search shows it now, the searches that follow also show all
+    earlier mail. Afterwards it could show later mail that was indexed in between."""
+    later_mail = LaterMail.NONE
+    if later is not None:
+        field_name = CHECK_FIELD if later.is_check_mail else "attempt"
+        shown = search(field_name, later.attempt.hex)
+        if isinstance(shown, SearchAnswered) and shown.found:
+            later_mail = LaterMail.SHOWN
+        elif later.is_check_mail:
+            later_mail = LaterMail.CHECK_MAIL_HIDDEN
+        else:
+            later_mail = LaterMail.HIDDEN
+    return later_mail, _search(attempt, context, search)
 
 
 def _search(attempt: UUID | None, context: LookupContext, search: Search) -> LookupResult:

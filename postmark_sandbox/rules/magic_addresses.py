@@ -73,12 +73,17 @@ class EventType(Enum):
     REACTIVATED = "reactivated"
 
 
+def is_black_hole(address: str) -> bool:
+    """Whether mail to this address is accepted and reaches nobody."""
+    return domain_of(address) == BLACKHOLE_DOMAIN
+
+
 def event_type_of(address: str, header: str | None = None) -> tuple[EventType, BounceType | None]:
     """Return the event for an address; `header` is its `X-PM-Bounce-Type`."""
     domain = domain_of(address)
     if domain not in MAGIC_DOMAINS:
         return EventType.DELIVERED, None
-    if domain == BLACKHOLE_DOMAIN:
+    if is_black_hole(address):
         return EventType.DROPPED, None
     word = address.rpartition("@")[0].partition("+")[0].lower().replace("_", "").replace("-", "")
     if domain == POSTMARK_DOMAIN:

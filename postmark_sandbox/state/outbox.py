@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import orjson
 
+from postmark_sandbox.rules.magic_addresses import is_black_hole
 from postmark_sandbox.rules.validation import CheckedMessage, metadata_text
 from postmark_sandbox.times import now_ns
 
@@ -107,6 +108,7 @@ class Outbox:
             self._repeated_deliveries: set[str] = set()
             self._naming_delivery = 0
             self._unreported = 0
+            self._dropped = 0
 
     @property
     def count(self) -> int:
@@ -138,6 +140,9 @@ class Outbox:
                 if numbers:
                     self._repeated_deliveries.add(value)
             numbers.append(number)
+        if not edition and all(is_black_hole(each) for each in message.recipients):
+            self._dropped += 1
+            return
         self._by_stream[message.stream] += 1
         if edition and self._is_broadcast(message.stream):
             reached = self._reached.setdefault(edition, set())
@@ -207,12 +212,13 @@ class Outbox:
         """Return the counts of the summary."""
         with self._lock:
             return {
-                "accepted": self.count,
+                "accepted": self.count - self._dropped,
+                "dropped": self._dropped,
                 "by_stream": dict(self._by_stream),
                 "distinct_deliveries": len(self._by_metadata.get("delivery", {})),
                 "deliveries_with_more_than_one_copy": len(self._repeated_deliveries),
                 "readers_with_two_of_one_edition": len(self._readers_with_two),
-                "without_delivery_key": self.count - self._naming_delivery,
+                "without_delivery_key": self.count - self._naming_delivery - self._dropped,
                 "accepted_without_telling": self._unreported,
             }
 

@@ -60,7 +60,9 @@ class Interrupted(Postmark):
 
     meanwhile: Callable[[], object] | None = None
 
-    def send(self, *args: Any, about_to_complete: Callable[[], None], **kwargs: Any) -> CallResult:
+    def send(
+        self, *args: Any, about_to_complete: Callable[[], None] = lambda: None, **kwargs: Any
+    ) -> CallResult:
         def unlist() -> None:
             about_to_complete()
             watch.changed()

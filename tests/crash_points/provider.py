@@ -127,7 +127,8 @@ class Desk:
 
     def _messages(self) -> list[Message]:
         outbox = self._sandbox.outbox
-        return [outbox.message(number) for number in range(outbox.count)]
+        messages = [outbox.message(number) for number in range(outbox.count)]
+        return [message for message in messages if "delivery" in message.metadata]
 
     def serve(self, caller: Connection) -> None:
         """Answer one process until it ends."""

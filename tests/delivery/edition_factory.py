@@ -14,6 +14,7 @@ from django.test.utils import override_settings
 
 from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.models import Attempt, Batch, Delivery, Edition
+from delivery.models.attempt import NO_BATCH
 from delivery.queue.lease_reaper import recover_expired_leases
 from delivery.reports.audit import find_violations
 from delivery.reports.edition_counts import load_counts
@@ -167,7 +168,8 @@ class Newsroom:
 
     def attempts(self, edition: Edition) -> Sequence[Attempt]:
         """List its recorded calls, oldest first."""
-        return list(Attempt.objects.filter(edition=edition).order_by("started_at"))
+        calls = Attempt.objects.exclude(batch_id=NO_BATCH)
+        return list(calls.filter(edition=edition).order_by("started_at"))
 
     def copies(self, edition: Edition) -> Sequence[Delivery]:
         """List its deliveries, by recipient."""

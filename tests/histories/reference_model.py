@@ -204,8 +204,8 @@ class Truth:
     def was_hidden_absence(self, copy: Copy) -> bool:
         """Return whether an empty search hid an accepted copy undetectably.
 
-        This is the remaining risk. Either the copy was accepted after the last look-up, or the
-        search lagged beyond the schedule and no later acceptance could show that.
+        This is the remaining risk: the copy was accepted after the last look-up, or after the mail
+        that had to be shown.
         """
         if copy.key in self.risked:
             return True
@@ -218,14 +218,17 @@ class Truth:
         return copy.accepted > last.at or not self._had_a_witness(copy, last)
 
     def _had_a_witness(self, copy: Copy, search: Asked) -> bool:
-        """Return whether the first call accepted after this one would show the lag."""
+        """Return whether the first call accepted after this one would show the lag.
+
+        Without such a call, check mail after its deadline would."""
         unconfirmed = next(call for call in self.calls if call.attempt == copy.attempt)
         later = [
             call
             for call in self.calls
             if call.accepted and unconfirmed.deadline < call.began <= search.at
         ]
-        return bool(later) and later[0].began >= copy.accepted and not self.clock_was_set
+        is_earlier = not later or later[0].began >= copy.accepted
+        return is_earlier and not self.clock_was_set
 
     def hold_against(self, row: Row) -> None:
         """Compare one delivery's row with the provider's messages."""

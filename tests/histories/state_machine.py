@@ -301,7 +301,7 @@ class Histories(RuleBasedStateMachine):
         """Accept the held calls long after their callers gave up, or lose them."""
         self.truth.seen[f"held calls: {outcome}"] += self.stage.let_held_calls_arrive(outcome)
 
-    @precondition(lambda self: self.truth.sandbox.outbox.count)
+    @precondition(lambda self: self.truth.sandbox.outbox.copies(bool))
     @rule(index=st.integers(0, 20), day=st.integers(1, 2), at_once=st.booleans())
     def report_copy(self, index: int, day: int, at_once: bool) -> None:
         """Let a webhook report a copy: early, late, repeated, or with another day."""
@@ -335,8 +335,8 @@ class Histories(RuleBasedStateMachine):
         return delivery(key).get().address
 
     def _any_copy(self, index: int) -> Copy:
-        outbox = self.truth.sandbox.outbox
-        key = outbox.message(index % outbox.count).metadata["delivery"]
+        keys = list(self.truth.sandbox.outbox.copies(bool))
+        key = keys[index % len(keys)]
         copies = self.truth.copies(key)
         return copies[index % len(copies)]
 

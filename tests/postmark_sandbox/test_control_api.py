@@ -15,12 +15,14 @@ def test_the_summary_counts_messages_streams_copies_and_calls(caller: Caller) ->
     caller.send(*messages(3))
     caller.send(a_message(1), a_message(4, MessageStream="outbound", Metadata=None))
     caller.post("/email", a_message(5, To="nobody"))
+    caller.send(a_message(6, To="test@blackhole.postmarkapp.com", Metadata={"check": "1"}))
     caller.search()
     summary = caller.summary()
     calls = summary.pop("calls")
     summary.pop("webhooks")
     assert summary == {
         "accepted": 5,
+        "dropped": 1,
         "by_stream": {"broadcast": 4, "outbound": 1},
         "distinct_deliveries": 3,
         "deliveries_with_more_than_one_copy": 1,

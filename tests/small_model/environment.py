@@ -2,7 +2,7 @@
 
 from tests.small_model.state import UNDER_A_LEASE, Batch, Call, Lost, State, Step, call_of
 from tests.small_model.variant import Guard, Variant
-from tests.small_model.worker import Steps, ended, requeued
+from tests.small_model.worker import Steps, ended, has_later_mail, requeued
 
 
 def provider_steps(state: State, variant: Variant) -> Steps:
@@ -23,9 +23,8 @@ def provider_steps(state: State, variant: Variant) -> Steps:
         if call.copy == "accepted" and not call.shown:
             yield then("shows the copy in its search", call._replace(shown=True, age=0))
         if (
-            variant.other_mail
+            has_later_mail(call, variant)
             and call.number == state.batch.attempt
-            and call.left <= 0
             and not call.later_shown
             and (
                 not variant.in_order

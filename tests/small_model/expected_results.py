@@ -42,6 +42,8 @@ TOLD = {REPORTED_IS_KNOWN: PROMISES[REPORTED_IS_KNOWN]}
 
 PROMPT_SEARCH = Variant()
 LAGGING_SEARCH = Variant(lag=None, other_mail=True, max_tries=1)
+# Nothing else is sent: the last batch of an issue, or its only one.
+SILENT_STREAM = Variant(lag=None, check_mail=True, max_tries=1)
 PEOPLE = Variant(people=True, max_tries=1)
 # It shows later mail while it hides an acceptance, but for no longer than the schedule allows.
 OUT_OF_ORDER = Variant(lag=2, schedule=(1, 3), other_mail=True, in_order=False, workers=1)
@@ -51,10 +53,15 @@ HIDING_SEARCH = Variant(lag=None, schedule=(1,), deadline=1, held_after_start=2)
 WORLDS = {
     "a search that lags by no more than the schedule allows": PROMPT_SEARCH,
     "a search that lags as long as it likes, in order, on a busy stream": LAGGING_SEARCH,
+    "a search that lags as long as it likes, in order, and check mail": SILENT_STREAM,
     "an author who pauses, resumes and cancels": PEOPLE,
 }
 LARGER_WORLDS = {
     "a search that lags in order, and a second try": replace(LAGGING_SEARCH, max_tries=2),
+    "check mail, and a second try": replace(SILENT_STREAM, max_tries=2),
+    "check mail, and a search that lags by no more than the schedule, out of order": (
+        replace(OUT_OF_ORDER, other_mail=False, check_mail=True)
+    ),
     "an author, and a second try": replace(PEOPLE, max_tries=2),
     "a search that lags by no more than the schedule, out of order": OUT_OF_ORDER,
     "two sweeps at once": Variant(sweepers=2),
@@ -90,6 +97,20 @@ BROKEN = {
     ),
     "silence believed without a look at later mail": _without(Guard.WITNESS, of=LAGGING_SEARCH),
     "later mail asked for last": _without(Guard.WITNESS_FIRST, of=LAGGING_SEARCH),
+    "silence believed without check mail": _without(
+        Guard.CHECK_MAIL, of=replace(SILENT_STREAM, max_tries=2)
+    ),
+    "check mail that is not looked for": _without(
+        Guard.WITNESS, of=replace(SILENT_STREAM, max_tries=2)
+    ),
+    "check mail asked for last": _without(
+        Guard.WITNESS_FIRST, of=replace(SILENT_STREAM, max_tries=2)
+    ),
+    "check mail before the deadline": _without(
+        Guard.CHECK_AFTER_DEADLINE,
+        of=replace(SILENT_STREAM, max_tries=2, schedule=(1,), deadline=3),
+    ),
+    "a longer schedule instead of check mail": replace(HIDING_SEARCH, schedule=(1, 2, 4)),
     "a start that does not repeat the state": _without(Guard.START_STATE, of=_IN_BRIEF),
     "a start that does not look at the lease": _without(Guard.START_LEASE, of=_IN_BRIEF),
     "a start that looks at neither the state nor the lease": _without(

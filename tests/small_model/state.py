@@ -54,7 +54,8 @@ class Call(NamedTuple):
     listed: bool = False  # its process lists it as unsent, also after its end
     age: int = 0  # ticks since the acceptance
     shown: bool = False  # whether the provider's search shows the copy
-    later_shown: bool = False  # whether it shows mail accepted after the deadline
+    checked: bool = False  # whether check mail was sent for it
+    later_shown: bool = False  # whether the search shows later mail
 
 
 class Lost(NamedTuple):

@@ -231,7 +231,7 @@ class RealQueue:
             answer,
             context.unknown,
             claimed.history,
-            convincing=True,
+            later_mail=call_results.LaterMail.SHOWN,
             elapsed_s=context.elapsed_s,
             jitter=1.0,
             policy=POLICY,

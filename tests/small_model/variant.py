@@ -28,6 +28,8 @@ class Guard(StrEnum):
     NO_INFORMATION = "a look-up that failed says nothing"
     WITNESS = "silence counts only if later mail is shown"
     WITNESS_FIRST = "later mail is asked for first"
+    CHECK_MAIL = "the last silence counts only if later mail exists"
+    CHECK_AFTER_DEADLINE = "check mail is sent only after the deadline"
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ class Variant:
     """One protocol in one world.
 
     `lag` is the longest time until the search shows an acceptance; None is forever. With
-    `other_mail` the stream is never silent; with `in_order` the search shows mail in the order of
+    `other_mail` the stream is never silent; otherwise a worker can send `check_mail`. With
+    `in_order` the search shows mail in the order of
     acceptance. `people` may pause, resume and cancel. With `one_silence` the first silence that a
     shown later mail confirms is believed, which the real rules do not do.
     """
@@ -49,12 +52,17 @@ class Variant:
     pause: int = 1
     lag: int | None = 1
     other_mail: bool = False
+    check_mail: bool = False
     in_order: bool = True
     one_silence: bool = False
     people: bool = False
     workers: int = 2
     sweepers: int = 1
     without: frozenset[Guard] = field(default=frozenset())
+
+    @property
+    def asks_for_later_mail(self) -> bool:
+        return self.other_mail or self.check_mail
 
     def has(self, guard: Guard) -> bool:
         return guard not in self.without

@@ -82,17 +82,22 @@ def worker_steps(state: State, index: int, variant: Variant) -> Steps:
             yield then(
                 f"settles the call ({worker.answer})", Worker(), _settled(state, worker, variant)
             )
-        case "looking_up" if variant.other_mail and variant.has(Guard.WITNESS_FIRST):
+        case "looking_up" if variant.asks_for_later_mail and variant.has(Guard.WITNESS_FIRST):
             asked = _asked_for_later_mail(state, worker, variant)
             yield then("asks for later mail", asked._replace(at="asking"))
         case "looking_up" | "asking":
-            is_last = worker.at == "asking" or not variant.other_mail
+            is_last = worker.at == "asking" or not variant.asks_for_later_mail
             asking = worker._replace(at="asked" if is_last else "asked too early")
             yield then("asks for the attempt", asking._replace(answer=_found(state, worker)))
             yield then("gets no answer from the search", asking._replace(answer="down"))
         case "asked too early":
             asked = _asked_for_later_mail(state, worker, variant)
             yield then("asks for later mail", asked._replace(at="asked"))
+        case "asked" if _needs_check_mail(state, worker, variant):
+            call = call_of(state, worker.claim.attempt)
+            assert call is not None
+            checked = _change_call(state, call._replace(checked=True))
+            yield then("sends check mail", worker._replace(at="looking_up"), checked)
         case "asked":
             changed = _looked_up(state, worker, variant)
             yield then(f"settles the look-up ({worker.answer})", Worker(), changed)
@@ -204,10 +209,34 @@ def ended(batch: Batch, outcome: str) -> Batch:
 def _asked_for_later_mail(state: State, worker: Worker, variant: Variant) -> Worker:
     """Return the worker after it asked for later mail, if the deadline has passed."""
     call = call_of(state, worker.claim.attempt)
-    exists = variant.other_mail and call is not None and call.left <= 0
+    exists = call is not None and has_later_mail(call, variant)
     shown = call is not None and call.later_shown
     convincing = shown or not (exists and variant.has(Guard.WITNESS))
     return worker._replace(convincing=convincing, witnessed=exists and shown)
+
+
+def has_later_mail(call: Call, variant: Variant) -> bool:
+    """Return whether mail was accepted after this call could be."""
+    return call.checked or (variant.other_mail and call.left <= 0)
+
+
+def _is_last(batch: Batch, variant: Variant) -> bool:
+    return batch.lookups + 1 >= len(variant.schedule)
+
+
+def _needs_check_mail(state: State, worker: Worker, variant: Variant) -> bool:
+    batch, call = state.batch, call_of(state, worker.claim.attempt)
+    return (
+        variant.check_mail
+        and variant.has(Guard.CHECK_MAIL)
+        and _holds(batch, worker, "looking_up", "unknown", variant)
+        and worker.answer == "absent"
+        and call is not None
+        and not call.checked
+        and (call.left <= 0 or not variant.has(Guard.CHECK_AFTER_DEADLINE))
+        and _is_last(batch, variant)
+        and (batch.lookups > 0 or variant.schedule[0] <= batch.doubt)
+    )
 
 
 def _found(state: State, worker: Worker) -> str:
@@ -231,11 +260,14 @@ def _looked_up(state: State, worker: Worker, variant: Variant) -> State:
     if early > 0 and variant.has(Guard.EARLY_LOOK):
         return state._replace(batch=batch._replace(due=min(variant.pause, early)))
     is_over = variant.one_silence and worker.witnessed
-    if batch.lookups + 1 < len(variant.schedule) and not is_over:
+    if not _is_last(batch, variant) and not is_over:
         # Keep the distance of the schedule between two look-ups.
         apart = variant.schedule[batch.lookups + 1] - variant.schedule[batch.lookups]
         due = max(apart, variant.schedule[batch.lookups + 1] - batch.doubt)
         return state._replace(batch=batch._replace(lookups=batch.lookups + 1, due=due))
+    call = call_of(state, worker.claim.attempt)
+    if variant.check_mail and variant.has(Guard.CHECK_MAIL) and call and not call.checked:
+        return state._replace(batch=batch._replace(due=variant.pause))
     if batch.tries + 1 >= variant.max_tries or batch.crashes >= 2:
         return state._replace(batch=ended(batch._replace(tries=batch.tries + 1), "failed"))
     again = batch._replace(tries=batch.tries + 1, due=0)

@@ -12,10 +12,12 @@ import requests
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from delivery.models import Alarm, Attempt, Batch, Edition
+from delivery.models.attempt import NO_BATCH
 from delivery.queue import control
-from delivery.reconcile import database_identity, walk
+from delivery.reconcile import database_identity, record_findings, walk
 from delivery.reconcile.record_findings import end_reconciliation, load_editions
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.reason import Reason, ReasonCode
@@ -307,6 +309,64 @@ def test_lagging_search_causes_no_second_copy(
     assert "lags" in answer["message"]
     newsroom.deliver_all()
     assert set(copies_by_key(newsroom).values()) == {1}
+
+
+def test_late_search_without_mail_on_record_causes_no_second_copy(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(2)
+    deliver_and_forget(newsroom)
+    restored(newsroom)
+    newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=None)
+
+    answer = reconcile("--no-wait")
+
+    assert (answer["exit"], answer["reconciled"]) == (3, 0)
+    assert "lags" in answer["message"]
+    newsroom.deliver_all()
+    assert newsroom.sandbox.summary()["accepted"] == 2
+    newsroom.sandbox.faults.clear()
+    assert reconcile("--no-wait")["reconciled"] == 1
+    assert newsroom.outcomes(edition) == ["sent"] * 2
+    assert newsroom.sandbox.summary()["dropped"] == 1
+
+
+def test_check_mail_is_not_the_last_accepted_call(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(1)
+    newsroom.deliver_all()
+    last = record_findings.find_last_accepted(edition.stream)
+    (call,) = newsroom.attempts(edition)
+    call.pk, call.batch_id, call.started_at = uuid.uuid4(), NO_BATCH, timezone.now()
+    call.save(force_insert=True)
+    assert record_findings.find_last_accepted(edition.stream) == last
+
+
+def test_server_without_the_recorded_mail_reconciles_nothing(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
+    newsroom.publish(4, batch_size=2)
+    newsroom.step()
+    restored(newsroom)
+    # As with the token of another server, which shows the check mail.
+    newsroom.sandbox.outbox.clear()
+    assert reconcile("--no-wait")["reconciled"] == 0
+
+
+def test_refused_check_mail_reconciles_nothing(newsroom: Newsroom, reconcile: Reconcile) -> None:
+    newsroom.publish(2)
+    restored(newsroom)
+    newsroom.sandbox.set_account("pending")
+    assert reconcile("--no-wait")["reconciled"] == 0
+
+
+def test_later_mail_of_another_stream_reconciles_nothing(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(1)
+    newsroom.deliver_all()
+    assert record_findings.find_last_accepted(edition.stream) is not None
+    assert record_findings.find_accepted_after(edition.stream, edition.published_at) is not None
+    Attempt.objects.update(stream="outbound")
+    assert record_findings.find_last_accepted(edition.stream) is None
+    assert record_findings.find_accepted_after(edition.stream, edition.published_at) is None
 
 
 def test_forgotten_editions_wait_unless_cancelled(newsroom: Newsroom, reconcile: Reconcile) -> None:

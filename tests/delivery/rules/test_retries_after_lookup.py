@@ -4,10 +4,21 @@ from datetime import UTC, datetime
 
 import pytest
 
-from delivery.rules.call_results import FoundMessage, LookupResult, SearchAnswered, SearchFailed
-from delivery.rules.outcomes import Failed, Sent, Settlement
+from delivery.rules.call_results import (
+    FoundMessage,
+    LaterMail,
+    LookupResult,
+    SearchAnswered,
+    SearchFailed,
+)
+from delivery.rules.outcomes import Failed, Next, Sent, Settlement
 from delivery.rules.reason import Reason, ReasonCode
-from delivery.rules.retry_or_settle import AttemptCounters, Policy, after_lookup
+from delivery.rules.retry_or_settle import (
+    AttemptCounters,
+    Policy,
+    after_lookup,
+    needs_check_mail,
+)
 from tests.delivery.because import because
 from tests.delivery.rules.describe_settlement import HOLDING, POLICY, in_words
 
@@ -24,7 +35,8 @@ def settle(
     answer: LookupResult,
     count: int,
     *,
-    convincing: bool = True,
+    later_mail: LaterMail = LaterMail.SHOWN,
+    check_mail_age_s: float = 0.0,
     forgotten: bool = False,
     elapsed_s: float = 1e6,
     lookups: int = 0,
@@ -37,7 +49,8 @@ def settle(
         answer,
         {f"key.{number}": number for number in range(1, count + 1)},
         AttemptCounters(tries=tries, deferrals=deferrals, crashes=crashes, lookups=lookups),
-        convincing=convincing,
+        later_mail=later_mail,
+        check_mail_age_s=check_mail_age_s,
         forgotten=forgotten,
         elapsed_s=elapsed_s,
         jitter=0.5,
@@ -118,10 +131,72 @@ def test_last_look_up_fails_absent_and_sends_found_copies() -> None:
 
 
 @pytest.mark.parametrize("lookups", [0, 2, 50])
-def test_an_unconvincing_empty_search_never_counts_as_absence(lookups: int) -> None:
-    assert decision(found(1), 2, convincing=False, lookups=lookups, deferrals=1) == (
+@pytest.mark.parametrize("later_mail", [LaterMail.HIDDEN, LaterMail.CHECK_MAIL_HIDDEN])
+def test_silence_never_counts_while_later_mail_is_hidden(
+    later_mail: LaterMail, lookups: int
+) -> None:
+    assert decision(found(1), 2, later_mail=later_mail, lookups=lookups, deferrals=1) == (
         "sent, as it was: look up in 5 s, deferral 2"
     )
+
+
+def test_the_last_silence_counts_only_with_later_mail() -> None:
+    given = {"later_mail": LaterMail.NONE, "elapsed_s": 900.0}
+    assert decision(found(), 1, lookups=1, **given).endswith(
+        "900 s after it became unknown, said absent"
+    )
+    settlement = settle(found(1), 2, lookups=2, **given)  # type: ignore[arg-type]
+    assert in_words(settlement, [1, 2]) == "sent, as it was: look up in 2.5 s, deferral 1"
+    assert settlement.reason == Reason.of(ReasonCode.NO_LATER_MAIL, for_s=3600.0)
+
+
+@pytest.mark.parametrize(
+    ("later_mail", "elapsed_s", "check_mail_age_s", "waits"),
+    [
+        (LaterMail.CHECK_MAIL_HIDDEN, 9_999.0, 3_599.0, True),
+        (LaterMail.CHECK_MAIL_HIDDEN, 9_999.0, 3_600.0, False),
+        (LaterMail.NONE, 3_599.0, 0.0, True),
+        (LaterMail.NONE, 3_600.0, 0.0, False),
+        (LaterMail.HIDDEN, 9_999.0, 9_999.0, True),
+    ],
+)
+def test_unproved_silence_is_left_to_a_person_in_the_end(
+    later_mail: LaterMail, elapsed_s: float, check_mail_age_s: float, waits: bool
+) -> None:
+    settlement = settle(
+        found(),
+        1,
+        later_mail=later_mail,
+        elapsed_s=elapsed_s,
+        check_mail_age_s=check_mail_age_s,
+        lookups=2,
+    )
+    if waits:
+        assert settlement.next is Next.LOOK_UP
+        return
+    assert in_words(settlement, [1]) == "as it was: wait for a decision"
+    assert settlement.reason == Reason.of(ReasonCode.NOT_FOUND_UNPROVED)
+
+
+@pytest.mark.parametrize(
+    ("answer", "lookups", "elapsed_s", "policy", "needed"),
+    [
+        (found(), 1, 300.0, POLICY, True),
+        (found(1), 2, 900.0, POLICY, True),
+        (found(), 0, 60.0, POLICY, False),
+        (found(), 0, 0.2, SHORT, True),
+        (found(), 0, 0.1, SHORT, False),
+        (found(1, 2), 2, 900.0, POLICY, False),
+        (PATIENCE, 2, 900.0, POLICY, False),
+        (found(), 2, 900.0, HOLDING, False),
+    ],
+)
+def test_check_mail_is_sent_only_before_silence_counts(
+    answer: LookupResult, lookups: int, elapsed_s: float, policy: Policy, needed: bool
+) -> None:
+    counters = AttemptCounters(lookups=lookups)
+    unknown = {"key.1": 1, "key.2": 2}
+    assert needed is needs_check_mail(answer, unknown, counters, elapsed_s=elapsed_s, policy=policy)
 
 
 @pytest.mark.parametrize("lookups", [0, 2, 50])
@@ -155,7 +230,7 @@ def test_second_found_copy_is_reported_as_duplicate() -> None:
 @pytest.mark.parametrize(
     ("given", "then"),
     [
-        ({"convincing": False}, "look up in 2.5 s, deferral 1, 1 on top"),
+        ({"later_mail": LaterMail.HIDDEN}, "look up in 2.5 s, deferral 1, 1 on top"),
         ({}, "look up not before 216 s, 300 s after it became unknown, said absent, 1 on top"),
         ({"lookups": 2}, "try again, a try is used up, said absent, 1 on top"),
         ({"lookups": 2, "policy": HOLDING}, "wait for a decision, said absent, 1 on top"),
@@ -187,9 +262,9 @@ def test_batch_with_two_crashes_is_halved_and_parked(
 
 
 @pytest.mark.parametrize("lookups", [0, 2])
-@pytest.mark.parametrize("convincing", [True, False])
-def test_forgotten_unknown_copies_need_a_decision(lookups: int, convincing: bool) -> None:
-    settlement = settle(found(1), 2, forgotten=True, convincing=convincing, lookups=lookups)
+@pytest.mark.parametrize("later_mail", LaterMail)
+def test_forgotten_unknown_copies_need_a_decision(lookups: int, later_mail: LaterMail) -> None:
+    settlement = settle(found(1), 2, forgotten=True, later_mail=later_mail, lookups=lookups)
     assert in_words(settlement, [1, 2]) == "sent, as it was: wait for a decision"
     assert settlement.reason == Reason.of(ReasonCode.PROVIDER_HAS_FORGOTTEN)
 

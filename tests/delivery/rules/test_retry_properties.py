@@ -10,6 +10,7 @@ from delivery.rules.call_results import (
     CallResult,
     Deferred,
     FoundMessage,
+    LaterMail,
     LookupResult,
     MessageResult,
     NotSent,
@@ -21,6 +22,7 @@ from delivery.rules.call_results import (
     Unanswered,
 )
 from delivery.rules.outcomes import Failed, Next, Sent, Settlement, Suppressed, Unknown, Waiting
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.retry_or_settle import AttemptCounters, Policy, after_call, after_lookup
 from tests.delivery.because import because
 
@@ -130,23 +132,31 @@ lookups = st.one_of(
 @given(
     lookups,
     st.sets(st.sampled_from(KEYS[:4]), min_size=1),
-    st.booleans(),
+    st.sampled_from(LaterMail),
     st.floats(-200, 100_000),
+    st.floats(0, 100_000),
     histories,
     situations,
 )
 def test_unknown_copies_wait_again_only_after_the_schedule(
     answer: LookupResult,
     keys: set[str],
-    convincing: bool,
+    later_mail: LaterMail,
     elapsed_s: float,
+    check_mail_age_s: float,
     history: AttemptCounters,
     situation: dict[str, Any],
 ) -> None:
     policy = situation["policy"]
     unknown = {key: ord(key) for key in keys}
     settlement = after_lookup(
-        answer, unknown, history, convincing=convincing, elapsed_s=elapsed_s, **situation
+        answer,
+        unknown,
+        history,
+        later_mail=later_mail,
+        check_mail_age_s=check_mail_age_s,
+        elapsed_s=elapsed_s,
+        **situation,
     )
     holds_for_every(settlement, set(unknown.values()))
     listed = (
@@ -154,7 +164,8 @@ def test_unknown_copies_wait_again_only_after_the_schedule(
     )
     silence_counts = (
         isinstance(answer, SearchAnswered)
-        and convincing
+        and (later_mail is LaterMail.SHOWN or not policy.resend_when_absent)
+        and later_mail not in {LaterMail.HIDDEN, LaterMail.CHECK_MAIL_HIDDEN}
         and history.lookups + 1 >= len(policy.lookup_after_s)
         and (history.lookups > 0 or elapsed_s >= policy.lookup_after_s[0])
     )
@@ -164,7 +175,11 @@ def test_unknown_copies_wait_again_only_after_the_schedule(
             assert isinstance(outcome, Sent)
         elif not silence_counts:
             assert outcome is None
-            assert settlement.next is Next.LOOK_UP
+            assert settlement.next in {Next.LOOK_UP, Next.WAIT_FOR_DECISION}
+            # Only missing later mail ends the look-ups.
+            if settlement.next is Next.WAIT_FOR_DECISION:
+                assert settlement.reason == Reason.of(ReasonCode.NOT_FOUND_UNPROVED)
+                assert later_mail in {LaterMail.NONE, LaterMail.CHECK_MAIL_HIDDEN}
         elif not policy.resend_when_absent:
             assert outcome is None
             assert settlement.next is Next.WAIT_FOR_DECISION

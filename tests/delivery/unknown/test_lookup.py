@@ -10,10 +10,14 @@ from django.db.models.functions import Now
 
 from delivery.configuration import postmark_from_settings
 from delivery.models import Attempt, Batch, Delivery, Edition
-from delivery.queue.claim import claim_lookup
+from delivery.models.attempt import NO_BATCH
+from delivery.monitoring import worker_heartbeat
+from delivery.queue.claim import Claim, claim_lookup
+from delivery.queue.control import ask_again
 from delivery.queue.lease_reaper import recover_dead_worker
 from delivery.queue.settle import settle_call, settle_lookup
 from delivery.queue.start import start
+from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import Answered, Deferred, Unanswered
 from delivery.rules.outcomes import Next, Settlement
@@ -289,7 +293,188 @@ def test_finding_earlier_mail_does_not_prove_absence(newsroom: Newsroom) -> None
     newsroom.step()
     newsroom.let_time_pass(61)
     unconfirmed = asked()
-    assert load_lookup_context(unconfirmed).witness is None
+    assert load_lookup_context(unconfirmed).later is None
+
+
+def publish_with_late_search(newsroom: Newsroom, earlier: int = 0) -> Edition:
+    """Publish to two readers and `earlier` ones; the last call gets no answer.
+
+    It is accepted. The search is late by more than the schedule."""
+    newsroom.sandbox.set_fault("search_delay", seconds=86_400)
+    edition = newsroom.publish(readers=2 + earlier, batch_size=2)
+    for _ in range(earlier // 2):
+        newsroom.step()
+    newsroom.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.deliver_all()
+    assert newsroom.outcomes(edition).count("unknown") == 2
+    return edition
+
+
+@pytest.mark.parametrize("earlier", [0, 4], ids=["only batch", "last batch"])
+def test_search_later_than_the_schedule_causes_no_second_copy(
+    newsroom: Newsroom, earlier: int
+) -> None:
+    edition = publish_with_late_search(newsroom, earlier)
+    worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=1)
+
+    for _ in range(5):
+        newsroom.deliver_after(900)
+    counts = newsroom.counts(edition)
+    assert counts.reason == Reason.of(ReasonCode.CHECK_MAIL_HIDDEN, for_s=3600.0)
+    sentence = waiting_sentence(counts)
+    assert "does not show Homing's check mail yet" in sentence
+    assert "within 60 minutes" in sentence
+    for _ in range(5):
+        newsroom.deliver_after(900)
+
+    # It is left to an author, who sees why.
+    assert newsroom.state(edition) == "needs_attention"
+    assert "later check mail" in waiting_sentence(newsroom.counts(edition))
+    assert set(newsroom.sandbox.outbox.copies(lambda _: True).values()) == {1}
+    assert newsroom.sandbox.summary()["dropped"] == 1
+    newsroom.sandbox.faults.clear()
+    assert ask_again(edition.pk, silences=2) == 2
+    newsroom.deliver_all()
+    assert set(newsroom.outcomes(edition)) == {"sent"}
+    assert newsroom.sandbox.summary()["accepted"] == 2 + earlier
+
+
+def test_a_copy_indexed_with_the_check_mail_is_found(newsroom: Newsroom) -> None:
+    edition = publish_with_late_search(newsroom)
+    newsroom.sandbox.faults.clear()
+    newsroom.sandbox.set_fault("search_delay", seconds=86_400, calls=2)
+    newsroom.deliver_after(61)
+
+    # The second look-up searches once before the check mail, and twice after it.
+    newsroom.deliver_after(240)
+
+    assert newsroom.outcomes(edition) == ["sent"] * 2
+    assert newsroom.sandbox.summary()["dropped"] == 1
+
+
+def test_a_late_search_that_catches_up_settles_everything(newsroom: Newsroom) -> None:
+    edition = publish_with_late_search(newsroom)
+    for _ in range(4):
+        newsroom.deliver_after(900)
+    newsroom.sandbox.faults.clear()
+
+    newsroom.deliver_after(900)
+
+    assert newsroom.outcomes(edition) == ["sent"] * 2
+    assert newsroom.sandbox.summary()["accepted"] == 2
+
+
+def test_check_mail_goes_to_nobody_once_after_the_deadline(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=3)
+    a_call_whose_worker_is_lost(newsroom)
+    newsroom.let_time_pass(11)
+    newsroom.recover_expired_leases()
+    newsroom.deliver_after(54)
+    assert newsroom.sandbox.summary()["dropped"] == 0
+
+    for seconds in (240, 600):
+        newsroom.deliver_after(seconds)
+
+    assert newsroom.outcomes(edition) == ["sent"] * 3
+    (check,) = [
+        message
+        for message in map(newsroom.sandbox.outbox.message, range(4))
+        if "delivery" not in message.metadata
+    ]
+    assert (check.recipients, check.stream) == (["test@blackhole.postmarkapp.com"], "broadcast")
+    recorded = Attempt.objects.get(batch_id=NO_BATCH)
+    assert check.metadata == {"check": recorded.pk.hex}
+    assert recorded.accepted == 1
+
+
+def test_check_mail_waits_for_the_deadline_of_the_call(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=1)
+    newsroom.sandbox.set_fault("bad_gateway_502_html", calls=1)
+    newsroom.deliver_all()
+    newsroom.deliver_after(61)
+    # As with a deadline later than the second look-up.
+    Attempt.objects.update(deadline_at=Now() + timedelta(seconds=300))
+
+    newsroom.deliver_after(240)
+    assert newsroom.sandbox.summary()["dropped"] == 0
+    newsroom.deliver_after(600)
+
+    assert newsroom.sandbox.summary()["dropped"] == 1
+    assert newsroom.sandbox.summary()["accepted"] == 1
+
+
+def test_silence_without_accepted_check_mail_needs_a_decision(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.sandbox.set_fault("accept_then_close", calls=1)
+    newsroom.deliver_all()
+    newsroom.sandbox.set_fault("search_delay", seconds=86_400)
+    newsroom.sandbox.set_account("pending")
+
+    for _ in range(4):
+        newsroom.deliver_after(900)
+        assert newsroom.outcomes(edition) == ["unknown"] * 2
+    assert newsroom.counts(edition).reason == Reason.of(ReasonCode.NOT_FOUND_UNPROVED)
+    assert newsroom.sandbox.summary()["accepted"] == 2
+
+
+def test_later_mail_on_another_stream_proves_nothing(newsroom: Newsroom) -> None:
+    edition = publish_with_late_search(newsroom)
+    newsroom.let_time_pass(61)
+    changed_stream = {"stream": "outbound", "started_at": Now(), "accepted": 1}
+    other = a_copy_of(newsroom.attempts(edition)[0], **changed_stream)
+    assert load_lookup_context(asked()).later is None
+
+    Attempt.objects.filter(pk=other.pk).update(stream="broadcast")
+    newsroom.let_time_pass(200)
+    newsroom.recover_expired_leases()
+    later = load_lookup_context(asked()).later
+    assert later is not None
+    assert later.attempt == other.pk
+
+
+def a_copy_of(attempt: Attempt, **values: object) -> Attempt:
+    """Store another attempt of another batch, with these values."""
+    attempt.pk, attempt.batch_id = uuid.uuid4(), attempt.batch_id + 1
+    for name, value in values.items():
+        setattr(attempt, name, value)
+    attempt.save(force_insert=True)
+    return attempt
+
+
+def test_copies_prove_more_than_a_check_mail(newsroom: Newsroom) -> None:
+    edition = publish_with_late_search(newsroom)
+    newsroom.deliver_after(61)
+    newsroom.deliver_after(300)
+    claimed = asked_after(newsroom, 900)
+    check = load_lookup_context(claimed).later
+    assert check is not None
+    assert check.is_check_mail
+
+    other = a_copy_of(newsroom.attempts(edition)[0], started_at=Now(), accepted=1)
+
+    later = load_lookup_context(claimed).later
+    assert later is not None
+    assert (later.attempt, later.is_check_mail) == (other.pk, False)
+
+
+def asked_after(newsroom: Newsroom, seconds: float) -> Claim:
+    newsroom.let_time_pass(seconds)
+    return asked()
+
+
+def test_no_check_mail_is_sent_where_an_author_decides(
+    newsroom: Newsroom, settings: object
+) -> None:
+    settings.DELIVERY_UNKNOWN_POLICY = "hold"  # type: ignore[attr-defined]
+    edition = newsroom.publish(readers=1)
+    newsroom.sandbox.set_fault("bad_gateway_502_html", calls=1)
+    newsroom.deliver_all()
+
+    for _ in range(4):
+        newsroom.deliver_after(900)
+
+    assert newsroom.counts(edition).reason == Reason.of(ReasonCode.NOT_FOUND_HELD)
+    assert newsroom.sandbox.summary()["dropped"] == 0
 
 
 def test_failed_search_by_key_proves_nothing(newsroom: Newsroom) -> None:

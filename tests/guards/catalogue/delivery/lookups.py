@@ -17,26 +17,57 @@ silence before the first time of the schedule gives no information
 the next look-up keeps to the schedule
     after_lookup: lookup_after_s=«after → policy.lookup_after_s[0]»,
     test_each_absence_leads_to_the_next_look_up
-silence without later mail gives no information
-    after_lookup: elif «not convincing → False»:
-    test_an_unconvincing_empty_search_never_counts_as_absence
+silence gives no information while later mail is hidden
+    after_lookup: elif «later_mail is LaterMail.HIDDEN → False»:
+    test_silence_never_counts_while_later_mail_is_hidden
+silence gives no information while the check mail is hidden
+    after_lookup: elif «later_mail is LaterMail.CHECK_MAIL_HIDDEN → False»:
+    test_silence_never_counts_while_later_mail_is_hidden
+    test_search_later_than_the_schedule_causes_no_second_copy
+the last silence counts only with later mail
+    after_lookup: elif «later_mail is LaterMail.NONE → False»:
+    test_the_last_silence_counts_only_with_later_mail
+    test_silence_without_accepted_check_mail_needs_a_decision
+a person decides where later mail is missing for long
+    _wait_for_later_mail: if «waited_s >= policy.longest_wait_s → False»:
+    test_unproved_silence_is_left_to_a_person_in_the_end
 silence is compared with later mail
-    look_up: = «witness is None or (isinstance(witness, SearchAnswered) and bool(witness.found)) →
-        True»
+    _search_all: if «isinstance(shown, SearchAnswered) and shown.found → True»:
     test_an_empty_result_of_a_lagging_search_does_not_count
+    test_search_later_than_the_schedule_causes_no_second_copy
 later mail is searched first
-    look_up: «→ result = _search(claim.attempt, context, search)¶» witness = search("attempt",
-        context.witness.hex) if context.witness else None convincing = witness is None or
-        (isinstance(witness, SearchAnswered) and bool(witness.found))
-        «result = _search(claim.attempt, context, search)»
+    _search_all: «→ result = _search(attempt, context, search)¶» later_mail = LaterMail.NONE if
+        later is not None: field_name = CHECK_FIELD if later.is_check_mail else "attempt" shown =
+        search(field_name, later.attempt.hex) if isinstance(shown, SearchAnswered) and shown.found:
+        later_mail = LaterMail.SHOWN elif later.is_check_mail: later_mail =
+        LaterMail.CHECK_MAIL_HIDDEN else: later_mail = LaterMail.HIDDEN return later_mail,
+        «_search(attempt, context, search) → result»
     test_index_updated_between_two_queries_proves_no_absence
 a failed search for later mail confirms nothing
-    look_up: (isinstance«(witness, SearchAnswered) and → (witness, SearchFailed) or»
-        bool(witness.found))
+    _search_all: if isinstance«(shown, SearchAnswered) and → (shown, SearchFailed) or» shown.found:
     test_a_failed_search_for_later_mail_proves_nothing
+the search is repeated after the check mail
+    look_up: later_mail, «result → _» = _search_all(claim.attempt, context, later, search)
+        shown =
+    test_a_copy_indexed_with_the_check_mail_is_found
 only mail accepted later is later mail
-    load_lookup_context: AND «started_at > %s → (started_at > %s OR true)» AND accepted > 0
+    _load_later: AND «started_at > %(since)s → (started_at > %(since)s OR true)» AND accepted > 0
     test_finding_earlier_mail_does_not_prove_absence
+only mail on the same stream is later mail
+    _load_later: WHERE «stream = %(stream)s AND» started_at > %(since)s
+    test_later_mail_on_another_stream_proves_nothing
+only copies on the same stream are later mail
+    _load_later: WHERE «stream = %(stream)s AND» started_at > %(deadline)s
+    test_later_mail_on_another_stream_proves_nothing
+copies prove more than a check mail
+    _load_later: accepted > 0 «AND batch_id <> %(no_batch)s» ORDER BY
+    test_copies_prove_more_than_a_check_mail
+check mail is sent after the deadline of the call
+    load_lookup_context: may_check=«now > since → True»,
+    test_check_mail_waits_for_the_deadline_of_the_call
+check mail is sent where nothing was accepted later
+    look_up: if ( «later is None → False» and
+    test_absent_call_is_resent_after_the_last_look_up
 silence about mail that the provider has forgotten gives no information
     after_lookup: if «forgotten → False»:
     test_forgotten_unknown_copies_need_a_decision

@@ -97,7 +97,8 @@ nothing continues while the search shows no later mail
     test_an_obstacle_is_named
 later mail is searched before the scan
     ReconcileRound.run: (self._stream) «→ ¶self._walk()» shows_later_mail = last is None or
-        bool(self._search.about("attempt", last[0].hex)) «self._walk()»
+        bool(self._search.about("attempt", last[0].hex)) shows_later_mail &=
+        self._shows_mail_after_the_restore() «self._walk()»
     test_lagging_search_causes_no_second_copy
 nothing continues before the whole search was read
     find_obstacle: return None if «was_all_shown → True» else
@@ -108,9 +109,24 @@ silence counts only after the deadline and the last look-up
 a round waits for the deadline of calls before the restore
     ReconcileRound._end: deadline_s=«settings.DELIVERY_HTTP_DEADLINE_S → 0.0»
     test_copies_sent_after_the_backup_are_recorded_once
+mail after the restore is searched before an edition continues
+    ReconcileRound.run: shows_later_mail &= «self._shows_mail_after_the_restore() → True»
+    test_late_search_without_mail_on_record_causes_no_second_copy
+a refused check mail proves nothing after a restore
+    ReconcileRound._shows_mail_after_the_restore: if later is None: return «False → True»
+    test_refused_check_mail_reconciles_nothing
+check mail says nothing about the calls before a restore
+    find_last_accepted: return accepted«.exclude(batch_id=NO_BATCH)».values_list
+    test_check_mail_is_not_the_last_accepted_call
+only mail on the same stream is later mail after a restore
+    find_accepted_after: filter(«stream=stream,» accepted__gt=0
+    test_later_mail_of_another_stream_reconciles_nothing
+only mail on the same stream is the last accepted
+    find_last_accepted: filter(«stream=stream,» accepted__gt=0)
+    test_later_mail_of_another_stream_reconciles_nothing
 later mail is searched before an edition continues
     ReconcileRound.run: = «last is None or bool(self._search.about("attempt", last[0].hex)) → True»
-    test_lagging_search_causes_no_second_copy
+    test_server_without_the_recorded_mail_reconciles_nothing
 
 # --- Search hits ---
 a hit counts by its key and not by its tag

@@ -1,0 +1,71 @@
+"""Send a check mail, which reaches nobody, to test the provider's search.
+
+An empty search proves nothing unless it shows mail that was accepted later on the same stream.
+Where there is no such mail, Homing makes some (docs/decisions/0046-check-mail.md).
+"""
+
+import logging
+import uuid
+from datetime import datetime
+
+import orjson
+from django.db import connection
+
+from delivery.models import Attempt, Edition, Newsletter
+from delivery.models.attempt import NO_BATCH
+from delivery.postmark.client import Postmark
+from delivery.postmark.responses import CHECK_FIELD
+from delivery.rules.call_results import AllAccepted
+
+logger = logging.getLogger(__name__)
+
+# Postmark's address for tests: mail to it is accepted, listed in the search and dropped.
+CHECK_MAIL_ADDRESS = "test@blackhole.postmarkapp.com"
+SUBJECT = TEXT = "homing-check-mail"
+
+
+def send_check_mail(
+    postmark: Postmark, edition_id: int, *, now: datetime, epoch: int = 0, deadline_at_s: float
+) -> uuid.UUID | None:
+    """Send a check mail on the edition's stream; return its attempt.
+
+    Returns None if it is not accepted. `now` is the database's time, read before the call. The
+    attempt is recorded only after its acceptance: nobody gets a second copy if that is lost."""
+    edition = Edition.objects.only("stream", "sender").get(pk=edition_id)
+    attempt = uuid.uuid4()
+    message = {
+        "From": edition.sender or Newsletter.objects.get_current().sender,
+        "To": CHECK_MAIL_ADDRESS,
+        "Subject": SUBJECT,
+        "TextBody": TEXT,
+        "TrackOpens": False,
+        "TrackLinks": "None",
+        "MessageStream": edition.stream,
+        "Metadata": {CHECK_FIELD: attempt.hex},
+    }
+    result = postmark.send(
+        orjson.dumps([message]), [CHECK_MAIL_ADDRESS], deadline_at_s=deadline_at_s
+    )
+    if not isinstance(result, AllAccepted):
+        logger.warning("the check mail on stream %s was not accepted: %s", edition.stream, result)
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO attempt (id, batch_id, edition_id, stream, epoch, worker, messages,
+                                 started_at, deadline_at, finished_at, result, detail, accepted)
+            SELECT %(id)s, %(no_batch)s, id, stream, %(epoch)s, %(id)s, 1, %(now)s,
+                   clock_timestamp(), clock_timestamp(), %(result)s, '', 1
+            FROM edition WHERE id = %(edition)s
+            """,
+            {
+                "id": attempt,
+                "no_batch": NO_BATCH,
+                "edition": edition_id,
+                "epoch": epoch,
+                "now": now,
+                "result": Attempt.Result.ANSWERED,
+            },
+        )
+    logger.info("sent check mail %s on stream %s", attempt.hex, edition.stream)
+    return attempt
