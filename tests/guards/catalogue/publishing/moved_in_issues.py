@@ -52,6 +52,6 @@ only public issues come in from another Homing
     _version: skip = None if «is_public → True» else Skip.DRAFT
     test_issues_come_back_as_they_were
 an entry of a ZIP file beyond its limit is not unpacked
-    ZipEntries._opened: if «entry.file_size > most → False»:
+    ZipEntries.open: if «entry.file_size > most → False»:
     test_an_entry_beyond_its_limit_is_not_unpacked
 """)
