@@ -1,4 +1,4 @@
-"""Files of strangers that would take much memory, each within the size limits. Pure."""
+"""Hostile files that would take much memory, within the size limits. Pure."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Read strangers' files as a worker or a page does, and measure the memory of each.
+"""Read hostile files as a worker or a page does, and measure their memory.
 
 Run `python -m benchmarks.programs.read_hostile_file KIND FOLDER NAME…`; KIND is `past_issues`,
 `readers` or `images`. For each file it prints a line of JSON: its name, the additional bytes of

@@ -48,7 +48,7 @@ _tasks: dict[str, SeparateTask] = {}
 
 
 def register_separate_task(task: SeparateTask) -> None:
-    """Make a task known to workers and their processes. It replaces one of the same name."""
+    """Register a task. It replaces one of the same name."""
     _tasks[task.name] = task
 
 
@@ -112,7 +112,7 @@ def run_here(name: str, owner: UUID) -> None:
 
 
 def limit_memory() -> None:
-    """Let this process have `MEMORY` more than now. No-op if the system does not say how much."""
+    """Let this process have `MEMORY` more than now; no-op outside Linux."""
     status = Path("/proc/self/status")
     if status.exists():
         lines = status.read_text().splitlines()

@@ -34,7 +34,7 @@ def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:
     if _read_json(entries, summary).get("format") != FORMAT:
         raise UnusableExportError("other_format")
     root = summary.removesuffix(SUMMARY)
-    # Of each issue the newest version, and the date of the first one.
+    # The newest version of each issue, and the date of its first one.
     newest: dict[str, tuple[bool, int, PastIssue]] = {}
     first: dict[str, tuple[bool, int, datetime | None]] = {}
     for path in entries.paths:

@@ -60,7 +60,7 @@ class Export:
         self.entries: ZipEntries | None = None
         self.site = site.rstrip("/")
         self._by_end: dict[str, str] = {}
-        # Of Ghost: the list, and what the second list says about some posts.
+        # The list of Ghost, and what its second list says about some posts.
         self._json: JSONFile | None = None
         self._metas: dict[str, tuple[bool, str]] = {}
         try:
@@ -209,7 +209,7 @@ def split_mode(markdown: str) -> tuple[str, bool]:
 
 
 def _bounded(found: Iterable[Kept]) -> Iterator[Kept]:
-    """Yield what is kept until the move ends. Raises `UnusableExportError` if it is too much."""
+    """Yield what is kept until the move ends. Raises `UnusableExportError`."""
     words = 0
     for number, one in enumerate(found, 1):
         texts = (one.key, one.slug, one.title, one.subtitle) if isinstance(one, PastIssue) else one

@@ -16,8 +16,8 @@ _KEY = re.compile(rb'[\s,]*+("(?:[^"\\]++|\\.)*+")\s*+:\s*+', re.DOTALL)
 _BETWEEN = re.compile(rb"[\s,]*+")
 _START = re.compile(rb"(?:\xef\xbb\xbf)?\s*+")
 _LONGEST_SCALAR = 40  # bytes
-# A real export of the largest size has about 5,000,000.
-MOST_TOKENS = 15_000_000
+# A real export of the largest size has at most about 5,000,000.
+MOST_TOKENS = 10_000_000
 
 
 class JSONFormatError(ValueError):

@@ -1,4 +1,4 @@
-"""Draw an SVG as PNG with little memory and time, and no file: the program of draw_svg.py."""
+"""Draw an SVG as PNG with little memory and time: the program of draw_svg.py."""
 
 import resource
 import sys

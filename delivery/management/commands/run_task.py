@@ -1,4 +1,4 @@
-"""`manage.py run_task NAME OWNER`: the process of a task that reads files of strangers."""
+"""`manage.py run_task NAME OWNER`: the process of a separate task."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -17,12 +17,8 @@ MOST_BYTES = 150 * 1024 * 1024
 KINDS = {
     "rows of commas": "too_many",
     "a cell": "long_row",
-    "long titles": "too_many",
     "a Ghost address": "too_long",
-    "Ghost: small objects beside the posts": "moved",
-    "Ghost: open brackets": "unknown",
-    "many wide entries": "no_letter",
-    "Homing: issues": "too_many",
+    "Ghost: small objects beside the posts": "unknown",
 }
 
 
