@@ -6,6 +6,7 @@ from api import bearer
 from delivery.hooks import readers, sent_before_restore
 from delivery.interface import PROVIDER_TASKS, event_inbox, merge_results, roll_up_finished
 from delivery.tasks.background_tasks import BackgroundTask, register_background_task, register_task
+from delivery.tasks.separate_process import register_separate_task, run_separately
 from idempotency.run_once import form_posted
 from newsletter_site import daily_prune
 from newsletter_site.operations.metrics import site_metrics
@@ -49,6 +50,8 @@ def register_hooks() -> None:
         daily_prune.DAILY_PRUNE,
     ):
         register_background_task(task)
+    for separate in (run.IMPORTS, moves.PAST_ISSUES):
+        register_separate_task(separate)
     sent_before_restore.register(start_sent_before_restore)
     change_fields_and_tags.register_drafts(drafts.title_with_tag)
     bearer.register_token_lookup(find_caller)
@@ -57,7 +60,7 @@ def register_hooks() -> None:
 
 # Both share a thread and its connection. A change that fails again and again stops no import.
 def _run_change_or_import(is_stopping: Callable[[], bool]) -> bool:
-    return run.run_next_import(is_stopping) or change_readers.run_chunk()
+    return run_separately(run.IMPORTS.name, is_stopping) or change_readers.run_chunk()
 
 
 def _is_change_or_import_due() -> bool:
@@ -67,7 +70,7 @@ def _is_change_or_import_due() -> bool:
 def _run_desk_task(is_stopping: Callable[[], bool]) -> bool:
     return (
         rehearse.run_next_rehearsal(is_stopping)
-        or moves.run_next_move(is_stopping)
+        or run_separately(moves.PAST_ISSUES.name, is_stopping)
         or exports.run_next_export(is_stopping)
     )
 

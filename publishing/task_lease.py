@@ -17,6 +17,7 @@ Task = TypeVar("Task", Export, IssueMove, Rehearsal)
 # A move renews its lease after each image, so the lease is longer than fetching and resizing one.
 SHORTEST_LEASE_S = {Export: 10.0, IssueMove: 120.0, Rehearsal: 10.0}
 _OPEN = Q(state__in=("waiting", "running"))
+_FREE = Q(lease_until=None) | Q(lease_until__lt=Now())
 
 
 class LeaseLostError(Exception):
@@ -28,17 +29,23 @@ def is_due() -> bool:
     return any(kind._default_manager.filter(_OPEN).exists() for kind in SHORTEST_LEASE_S)
 
 
-def claim(kind: type[Task], **columns: Any) -> Task | None:
+def is_claimable(kind: type[Task]) -> bool:
+    """Whether a task of this kind is open that nobody has."""
+    return kind._default_manager.filter(_OPEN, _FREE).exists()
+
+
+def claim(kind: type[Task], owner: uuid.UUID | None = None, **columns: Any) -> Task | None:
     """Claim the oldest task that nobody has, and set these columns; None if none is."""
     tasks = kind._default_manager
-    due = tasks.filter(_OPEN).filter(Q(lease_until=None) | Q(lease_until__lt=Now()))
     with transaction.atomic():
-        found = due.select_for_update(skip_locked=True).order_by("pk").first()
+        found = (
+            tasks.filter(_OPEN, _FREE).select_for_update(skip_locked=True).order_by("pk").first()
+        )
         if found is None:
             return None
         tasks.filter(pk=found.pk).update(
             state="running",
-            owner=uuid.uuid4(),
+            owner=owner or uuid.uuid4(),
             epoch=F("epoch") + 1,
             lease_until=Now() + _lease(kind),
             **columns,

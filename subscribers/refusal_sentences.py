@@ -133,6 +133,10 @@ SENTENCES: Mapping[str, StrPromise | str] = {
         "The file is larger than the limit of {limit_mb} MB. Import it in parts, or ask an "
         "operator to raise IMPORT_MAX_MB."
     ),
+    "import_too_costly": _(
+        "This file needs too much memory or time. Rows that were imported before stay. Split the "
+        "file, or save it as plain CSV, and upload it again."
+    ),
     "import_stuck": _(
         "The import made no progress in {times} attempts. Ask an operator: the worker’s log shows "
         "the reason."

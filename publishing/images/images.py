@@ -3,6 +3,8 @@
 import hashlib
 import threading
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import escape
 
 from django.conf import settings
@@ -96,13 +98,20 @@ def resize_alone(file: bytes) -> ResizedImage:
     """Resize one image at a time: each takes up to 150 MB of this process.
 
     Raises `UnusableImageError`."""
+    with one_at_a_time():
+        return resize_image(file)
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Wait until this process works on no other image. Raises `UnusableImageError`."""
     if not MEMORY.acquire(timeout=LONGEST_WAIT_S):
         raise UnusableImageError(
             _("Other images are being resized. Wait a minute and choose this one again."),
             status=503,
         )
     try:
-        return resize_image(file)
+        yield
     finally:
         MEMORY.release()
 

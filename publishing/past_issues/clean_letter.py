@@ -2,6 +2,7 @@
 
 Removes subscribe forms, share buttons, polls, tracking pixels and merge tags."""
 
+import io
 import json
 from collections.abc import Iterator
 from html import escape
@@ -35,6 +36,7 @@ _BLOCKS = frozenset(
 _PAYWALL_CLASS, _PAYWALL_COMMENT = "paywall-jump", "<!--members-only-->"
 _LARGEST_PIXEL = 3
 _LONGEST_TEMPLATE_TAG = 300
+_LONGEST_DATA = 100_000  # characters of JSON in an attribute
 
 
 def clean_letter(product: Product, letter: str, take: Take) -> tuple[str, bool]:
@@ -125,8 +127,9 @@ def is_pixel(width: int, height: int) -> bool:
 
 
 def _data(attributes: dict[str, str]) -> dict[str, object]:
+    data = attributes.get("data-attrs", "")
     try:
-        found = json.loads(attributes.get("data-attrs", ""))
+        found = json.loads(data) if len(data) <= _LONGEST_DATA else None
     except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -134,12 +137,14 @@ def _data(attributes: dict[str, str]) -> dict[str, object]:
 
 def _without_template_tags(text: str) -> str:
     """Remove `{{ … }}` and `{% … %}`. A tag without a near end is text."""
-    kept, rest = [], text
     for opening, closing in (("{{", "}}"), ("{%", "%}")):
-        first, *parts = rest.split(opening)
-        kept = [first]
-        for part in parts:
-            end = part.find(closing, 0, _LONGEST_TEMPLATE_TAG)
-            kept.append(part[end + 2 :] if end >= 0 else opening + part)
-        rest = "".join(kept)
-    return rest
+        kept, begin, at = io.StringIO(), 0, text.find(opening)
+        while at >= 0:
+            end = text.find(closing, at + 2, at + 2 + _LONGEST_TEMPLATE_TAG)
+            if end >= 0:
+                kept.write(text[begin:at])
+                begin = end + 2
+            at = text.find(opening, max(at + 2, begin))
+        kept.write(text[begin:])
+        text = kept.getvalue()
+    return text

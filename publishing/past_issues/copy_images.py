@@ -16,6 +16,9 @@ from publishing.past_issues.read_export import Export
 from subscribers.files.zip_entries import UnusableZipError
 
 MOST_FETCHED = 5_000
+# Images whose new addresses are known, and the characters of an address. Others keep theirs.
+MOST_KNOWN = 20_000
+LONGEST_ADDRESS = 1_000
 FETCH_TIMEOUT_S = 20.0
 # For all images that one worker fetches. Later images keep their addresses.
 ALL_FETCHES_S = 3600.0
@@ -53,11 +56,13 @@ class ImageCopier:
             return None
         if address.startswith("http://"):
             address = f"https://{address.removeprefix('http://')}"
-        if address not in self._known:
-            self._known[address] = self._take(address)
-        taken = self._known[address]
+        taken: Taken = (address, 0, 0)
+        if address in self._known:
+            taken = self._known[address]
+        elif len(address) <= LONGEST_ADDRESS and len(self._known) < MOST_KNOWN:
+            taken = self._known[address] = self._take(address)
         if taken is not None and not taken[1]:
-            self.kept.append(address)
+            self.kept.append(address[:LONGEST_ADDRESS])
         return taken
 
     def _take(self, address: str) -> Taken:
@@ -71,7 +76,8 @@ class ImageCopier:
             own_id = UUID(name[:_UUID_LENGTH]) if is_own else None
             try:
                 image = store_image(content, name, by=self.by, is_counted=False, own_id=own_id)
-            except UnusableImageError:
+            except (UnusableImageError, MemoryError):
+                # The memory is that of one process, and the issues need some too.
                 continue
             if not is_own and is_pixel(image.width, image.height):
                 return None

@@ -3,13 +3,15 @@
 import json
 import re
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
-from publishing.content.edition_content import LONGEST_TITLE, Content
+from publishing.content.edition_content import LONGEST_PART, LONGEST_TITLE, Content
 from publishing.exporting.export_files import FORMAT
 from publishing.models import LONGEST_MOVED_KEY
 from publishing.past_issues.past_issue import (
     LONGEST_LETTER,
+    MOST_ISSUES,
     PastIssue,
     Skip,
     SkipIssueError,
@@ -32,15 +34,27 @@ def read_own_issues(entries: ZipEntries, summary: str) -> list[PastIssue]:
     if _read_json(entries, summary).get("format") != FORMAT:
         raise UnusableExportError("other_format")
     root = summary.removesuffix(SUMMARY)
-    versions: dict[str, list[tuple[bool, int, PastIssue]]] = {}
+    # The newest version of each issue, and the date of its first one.
+    newest: dict[str, tuple[bool, int, PastIssue]] = {}
+    first: dict[str, tuple[bool, int, datetime | None]] = {}
     for path in entries.paths:
         if path.startswith(root) and _ISSUE.fullmatch(path, len(root)):
             row = _read_json(entries, path)
             is_public, number = row.get("public") is True, row.get("version")
+            number = number if isinstance(number, int) else 0
             past = _version(row, path.removesuffix("issue.json"), is_public=is_public)
-            found = is_public, number if isinstance(number, int) else 0, past
-            versions.setdefault(past.key, []).append(found)
-    return [_newest(found) for found in versions.values()]
+            key, version = past.key, (is_public, number, past)
+            newest[key] = max(newest.get(key, version), version, key=lambda one: one[:2])
+            # Public versions count before others.
+            earlier = first.setdefault(key, (is_public, number, past.published_at))
+            if (not is_public, number) < (not earlier[0], earlier[1]):
+                first[key] = is_public, number, past.published_at
+            if len(newest) > MOST_ISSUES:
+                raise UnusableExportError("too_many")
+    return [
+        replace(past, published_at=first[key][2])
+        for key, (_public, _number, past) in newest.items()
+    ]
 
 
 def _version(row: dict[str, Any], folder: str, *, is_public: bool) -> PastIssue:
@@ -61,13 +75,6 @@ def _version(row: dict[str, Any], folder: str, *, is_public: bool) -> PastIssue:
     )
 
 
-def _newest(versions: list[tuple[bool, int, PastIssue]]) -> PastIssue:
-    versions.sort(key=lambda version: version[:2])
-    is_public, _number, newest = versions[-1]
-    first = next(past for public, _number, past in versions if public is is_public)
-    return replace(newest, published_at=first.published_at)
-
-
 def own_content(entries: ZipEntries, past: PastIssue, take: Take) -> Content:
     """Return the content as it was published, with the images of this site.
 
@@ -85,6 +92,8 @@ def own_content(entries: ZipEntries, past: PastIssue, take: Take) -> Content:
             text = entries.read(path, LONGEST_LETTER).decode("utf-8", "replace")
         except UnusableZipError:
             raise SkipIssueError(Skip.UNREADABLE) from None
+        if len(text) > LONGEST_PART:
+            raise SkipIssueError(Skip.TOO_LONG)
         return _IMAGE.sub(image, text)
 
     return Content.from_input(past.title, letter("html"), letter("txt"), past.subtitle)

@@ -8,8 +8,10 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-# Bytes of a letter in an export. Homing's own limit applies after cleaning.
+# Bytes of a letter in an export, and its characters. Homing's own limit applies after cleaning.
 LONGEST_LETTER = 5 * 1024**2
+MOST_CHARACTERS = 1_500_000
+MOST_ISSUES = 20_000
 
 
 class Product(StrEnum):

@@ -1,18 +1,23 @@
 """Read the past issues of an export: Substack, Ghost, Buttondown or Homing.
 
-The letters of a ZIP are read one by one."""
+Rows and letters are read one by one, and their limits apply before anything is built of them."""
 
 import csv
 import io
-import json
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from html import escape, unescape
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 from urllib.parse import urlsplit
 
+from delivery.humanise import digits
+from publishing.content.edition_content import LONGEST_PREHEADER, LONGEST_TITLE
 from publishing.past_issues.own_export import SUMMARY, read_own_issues
 from publishing.past_issues.past_issue import (
     LONGEST_LETTER,
+    MOST_CHARACTERS,
+    MOST_ISSUES,
     PICTURE_HOSTS,
     PastIssue,
     Product,
@@ -22,16 +27,30 @@ from publishing.past_issues.past_issue import (
     parse_date,
     word_of,
 )
+from publishing.past_issues.read_json import JSONFile, JSONFormatError
 from subscribers.files.zip_entries import UnusableZipError, ZipEntries
 
-# Parsing JSON takes several times its size in memory.
 LONGEST_LIST = 64 * 1024**2
-MOST_ISSUES = 20_000
+LONGEST_ROW = 256 * 1024  # characters of a CSV
+# Titles and descriptions of all issues together. They are kept until the move ends.
+MOST_WORDS = 8_000_000  # characters
+_LONGEST_WORD = 8_000  # bytes in JSON
+_LONGEST_ADDRESS = 200  # characters of a key or an address
+_COLUMNS = frozenset({
+    "post_id", "is_published", "type", "audience", "post_date", "email_sent_at", "title",
+    "subtitle", "id", "slug", "subject", "publish_date", "email_type",
+})  # fmt: skip
+_BUTTONDOWN_WORDS = (b"id", b"slug", b"subject", b"publish_date", b"email_type")
+_GHOST_WORDS = (
+    *(b"id", b"type", b"status", b"visibility"),
+    *(b"slug", b"title", b"custom_excerpt", b"published_at"),
+)
 _ZIP = b"PK"
 _GHOST_SITE = "__GHOST_URL__"
 _MODE = "<!-- buttondown-editor-mode:"
 
 Row = Mapping[str, Any]
+Kept = TypeVar("Kept", PastIssue, tuple[str, tuple[bool, str]])
 
 
 class Export:
@@ -41,17 +60,21 @@ class Export:
         self.entries: ZipEntries | None = None
         self.site = site.rstrip("/")
         self._by_end: dict[str, str] = {}
+        # The list of Ghost, and what its second list says about some posts.
+        self._json: JSONFile | None = None
+        self._metas: dict[str, tuple[bool, str]] = {}
         try:
             self.product, issues = self._read(file)
+            self.issues = sorted(
+                _bounded(issues),
+                key=lambda one: one.published_at.timestamp() if one.published_at else 0,
+            )
         except UnusableZipError as error:
             raise UnusableExportError("zip", str(error)) from None
-        self.issues = sorted(
-            issues, key=lambda one: one.published_at.timestamp() if one.published_at else 0
-        )
+        except (JSONFormatError, csv.Error):
+            raise UnusableExportError("unknown") from None
         if not self.issues:
             raise UnusableExportError("empty")
-        if len(self.issues) > MOST_ISSUES:
-            raise UnusableExportError("too_many")
         if self.product is Product.GHOST and not urlsplit(self.site).hostname:
             raise UnusableExportError("site_missing")
 
@@ -63,48 +86,45 @@ class Export:
 
     def letter_of(self, issue: PastIssue) -> str:
         """Return the letter of an issue. Raises `SkipIssueError`."""
-        text = issue.source
-        if self.product is Product.GHOST:
-            text = text.replace(_GHOST_SITE, self.site)
+        text = ""
+        if self._json is not None:
+            text = self._ghost_letter(self._json, issue)
         elif self.entries is not None:
             try:
                 text = _text(self.entries.read(issue.source, LONGEST_LETTER))
             except UnusableZipError:
                 raise SkipIssueError(Skip.UNREADABLE) from None
+        if len(text) > MOST_CHARACTERS:
+            raise SkipIssueError(Skip.TOO_LONG)
         if not text.strip():
             raise SkipIssueError(Skip.NO_LETTER)
         return text
 
-    def _read(self, file: IO[bytes]) -> tuple[Product, list[PastIssue]]:
+    def _read(self, file: IO[bytes]) -> tuple[Product, Iterable[PastIssue]]:
         file.seek(0)
         start = file.read(2)
-        file.seek(0)
         if start != _ZIP:
-            content = file.read(LONGEST_LIST + 1)
-            if len(content) > LONGEST_LIST:
+            if file.seek(0, 2) > LONGEST_LIST:
                 raise UnusableExportError("too_large")
-            return Product.GHOST, list(_ghost(_parse_json(content)))
+            return Product.GHOST, self._ghost(JSONFile(file))
         self.entries = entries = ZipEntries(file)
-        self._by_end = {"/".join(path.split("/")[-2:]): path for path in entries.paths}
         if path := entries.find(SUMMARY):
             return Product.HOMING, read_own_issues(entries, path)
+        self._by_end = {"/".join(path.split("/")[-2:]): path for path in entries.paths}
         if path := entries.find("posts.csv"):
-            rows = _csv_rows(entries.read(path, LONGEST_LIST))
-            return Product.SUBSTACK, [self._substack(row) for row in rows]
+            return Product.SUBSTACK, map(self._substack, _csv_rows(entries, path))
         if path := entries.find("emails.json"):
-            rows = _parse_rows(entries.read(path, LONGEST_LIST))
-            return Product.BUTTONDOWN, [self._buttondown(row) for row in rows]
+            return Product.BUTTONDOWN, map(self._buttondown, _json_rows(_unpacked(entries, path)))
         if path := entries.find("emails.csv"):
-            rows = _csv_rows(entries.read(path, LONGEST_LIST))
-            return Product.BUTTONDOWN, [self._buttondown(row) for row in rows]
+            return Product.BUTTONDOWN, map(self._buttondown, _csv_rows(entries, path))
         for path in entries.paths:
             if path.endswith(".json"):
                 # Images lie beside the JSON, and the letters are in it.
-                return Product.GHOST, list(_ghost(_parse_json(entries.read(path, LONGEST_LIST))))
+                return Product.GHOST, self._ghost(_unpacked(entries, path))
         raise UnusableExportError("unknown")
 
     def _substack(self, row: Row) -> PastIssue:
-        post = word_of(row, "post_id")
+        post = word_of(row, "post_id")[:_LONGEST_ADDRESS]
         number, _dot, slug = post.partition(".")
         path = self._find(f"posts/{post}.html")
         skip = _first(
@@ -115,10 +135,10 @@ class Export:
         )
         at = parse_date(row.get("post_date")) or parse_date(row.get("email_sent_at"))
         title, subtitle = (unescape(word_of(row, name)) for name in ("title", "subtitle"))
-        return PastIssue(number, slug, title, subtitle, at, skip, path)
+        return _issue(number, slug, title, subtitle, at, skip, path)
 
     def _buttondown(self, row: Row) -> PastIssue:
-        slug = word_of(row, "slug")
+        slug = word_of(row, "slug")[:_LONGEST_ADDRESS]
         path = self._find(f"emails/{slug}.md")
         skip = _first(
             (not word_of(row, "publish_date"), Skip.DRAFT),
@@ -127,7 +147,52 @@ class Export:
             (not path, Skip.NO_LETTER),
         )
         at, title = parse_date(row.get("publish_date")), word_of(row, "subject")
-        return PastIssue(word_of(row, "id") or slug, slug, title, "", at, skip, path)
+        return _issue(word_of(row, "id") or slug, slug, title, "", at, skip, path)
+
+    def _ghost(self, content: JSONFile) -> Iterator[PastIssue]:
+        self._json = content
+        databases = content.member(content.root, b"db")
+        whole = next(content.elements(databases), content.root)
+        data = content.member(whole, b"data")
+        posts = content.member(data, b"posts")
+        if not content.is_array(posts):
+            raise UnusableExportError("unknown")
+        self._metas = dict(_bounded(_ghost_metas(content, content.member(data, b"posts_meta"))))
+        for number, post in enumerate(content.elements(posts)):
+            if number >= MOST_ISSUES:
+                raise UnusableExportError("too_many")
+            row = content.scalars(post, *_GHOST_WORDS, longest=_LONGEST_WORD)
+            letter = content.scalars(post, b"html", longest=LONGEST_LETTER)
+            is_mail_only, _alt = self._metas.get(word_of(row, "id"), (False, ""))
+            skip = _first(
+                (word_of(row, "type") == "page", Skip.NOT_AN_ISSUE),
+                (word_of(row, "status") in ("draft", "scheduled"), Skip.DRAFT),
+                # The status `sent` and `email_only` mean that the site never showed it.
+                (word_of(row, "status") != "published", Skip.NOT_PUBLIC),
+                (is_mail_only, Skip.NOT_PUBLIC),
+                (word_of(row, "visibility") != "public", Skip.NOT_PUBLIC),
+                (letter.get("html", "") is None, Skip.TOO_LONG),
+                (not word_of(letter, "html"), Skip.NO_LETTER),
+            )
+            key, slug, title, summary = (
+                word_of(row, name) for name in ("id", "slug", "title", "custom_excerpt")
+            )
+            at = parse_date(row.get("published_at"))
+            yield _issue(key, slug, title, summary, at, skip, str(post))
+
+    def _ghost_letter(self, content: JSONFile, issue: PastIssue) -> str:
+        post = int(issue.source)
+        text = word_of(content.scalars(post, b"html", longest=LONGEST_LETTER), "html")
+        added = max(0, len(self.site) - len(_GHOST_SITE)) * text.count(_GHOST_SITE)
+        if len(text) + added > MOST_CHARACTERS:
+            raise SkipIssueError(Skip.TOO_LONG)
+        picture = word_of(
+            content.scalars(post, b"feature_image", longest=_LONGEST_WORD), "feature_image"
+        )
+        if text and picture:
+            _is_mail_only, alt = self._metas.get(issue.key, (False, ""))
+            text = _picture(picture, alt) + text
+        return text.replace(_GHOST_SITE, self.site)
 
     def _find(self, end: str) -> str:
         """Return the path of a letter beside the list, whatever folder both are in."""
@@ -143,40 +208,44 @@ def split_mode(markdown: str) -> tuple[str, bool]:
     return rest, mode.strip() == "fancy"
 
 
-def _ghost(content: Any) -> Iterator[PastIssue]:
-    databases = content.get("db") if isinstance(content, dict) else None
-    whole = databases[0] if isinstance(databases, list) and databases else content
-    data = whole.get("data") if isinstance(whole, dict) else None
-    if not isinstance(data, dict) or not isinstance(data.get("posts"), list):
-        raise UnusableExportError("unknown")
-    metas = data.get("posts_meta")
-    metas = [meta for meta in metas if isinstance(meta, dict)] if isinstance(metas, list) else []
-    more = {word_of(meta, "post_id"): meta for meta in metas}
-    for post in data["posts"]:
-        if not isinstance(post, dict):
-            continue
-        meta = more.get(word_of(post, "id"), {})
-        html = word_of(post, "html")
-        skip = _first(
-            (word_of(post, "type") == "page", Skip.NOT_AN_ISSUE),
-            (word_of(post, "status") in ("draft", "scheduled"), Skip.DRAFT),
-            # The status `sent` and `email_only` mean that the site never showed it.
-            (word_of(post, "status") != "published", Skip.NOT_PUBLIC),
-            (bool(meta.get("email_only")), Skip.NOT_PUBLIC),
-            (word_of(post, "visibility") != "public", Skip.NOT_PUBLIC),
-            (not html, Skip.NO_LETTER),
-        )
-        if picture := word_of(post, "feature_image"):
-            html = _picture(picture, word_of(meta, "feature_image_alt")) + html
-        yield PastIssue(
-            word_of(post, "id"),
-            word_of(post, "slug"),
-            word_of(post, "title"),
-            word_of(post, "custom_excerpt"),
-            parse_date(post.get("published_at")),
-            skip,
-            html,
-        )
+def _bounded(found: Iterable[Kept]) -> Iterator[Kept]:
+    """Yield what is kept until the move ends. Raises `UnusableExportError`."""
+    words = 0
+    for number, one in enumerate(found, 1):
+        texts = (one.key, one.slug, one.title, one.subtitle) if isinstance(one, PastIssue) else one
+        words += sum(len(text) for text in texts if isinstance(text, str))
+        if number > MOST_ISSUES or words > MOST_WORDS:
+            raise UnusableExportError("too_many")
+        yield one
+
+
+def _issue(
+    key: str,
+    slug: str,
+    title: str,
+    subtitle: str,
+    at: datetime | None,
+    skip: Skip | None,
+    source: str,
+) -> PastIssue:
+    # Longer words are cut when they are stored, and need not fill the memory.
+    return PastIssue(
+        key[:_LONGEST_ADDRESS],
+        slug[:_LONGEST_ADDRESS],
+        title[: LONGEST_TITLE + 1],
+        subtitle[: LONGEST_PREHEADER + 1],
+        at,
+        skip,
+        source,
+    )
+
+
+def _ghost_metas(content: JSONFile, metas: int | None) -> Iterator[tuple[str, tuple[bool, str]]]:
+    names = (b"post_id", b"email_only", b"feature_image_alt")
+    for meta in content.elements(metas):
+        row = content.scalars(meta, *names, longest=_LONGEST_WORD)
+        alt = word_of(row, "feature_image_alt")[:LONGEST_TITLE]
+        yield word_of(row, "post_id")[:_LONGEST_ADDRESS], (bool(row.get("email_only")), alt)
 
 
 def _picture(address: str, alt: str) -> str:
@@ -191,28 +260,57 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8-sig", "replace").replace("\0", "")
 
 
-def _parse_json(content: bytes) -> Any:
-    try:
-        return json.loads(_text(content))
-    except (ValueError, RecursionError):
-        raise UnusableExportError("unknown") from None
+def _unpacked(entries: ZipEntries, path: str) -> JSONFile:
+    with tempfile.TemporaryFile(prefix="homing-move-") as file:
+        entries.copy(path, file, LONGEST_LIST)
+        file.flush()
+        return JSONFile(file)
 
 
-def _parse_rows(content: bytes) -> list[Row]:
-    rows = _parse_json(content)
-    if not isinstance(rows, list):
+def _json_rows(content: JSONFile) -> Iterator[Row]:
+    if not content.is_array(content.root):
         raise UnusableExportError("unknown")
-    return [row for row in rows if isinstance(row, dict)]
+    for at in content.elements(content.root):
+        if row := content.scalars(at, *_BUTTONDOWN_WORDS, longest=_LONGEST_WORD):
+            yield row
 
 
-def _csv_rows(content: bytes) -> list[Row]:
-    text = _text(content)
-    header = text.partition("\n")[0]
-    # Excel saves with semicolons in many countries.
-    separator = ";" if header.count(";") > header.count(",") else ","
-    try:
-        reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
-        reader.fieldnames = [name.strip().lower() for name in reader.fieldnames or ()]
-        return list(reader)
-    except csv.Error:
-        raise UnusableExportError("unknown") from None
+def _csv_rows(entries: ZipEntries, path: str) -> Iterator[Row]:
+    """Yield the rows of a list of issues by the names of their columns."""
+    with entries.open(path, LONGEST_LIST) as content:
+        text = io.TextIOWrapper(content, "utf-8-sig", "replace", newline="")
+        lines = _Lines(text)
+        header = next(lines, "")
+        # Excel saves with semicolons in many countries.
+        separator = ";" if header.count(";") > header.count(",") else ","
+        names = [
+            name.strip().lower() for name in next(csv.reader([header], delimiter=separator), [])
+        ]
+        wanted = [(at, name) for at, name in enumerate(names) if name in _COLUMNS]
+        # Blank rows count too, because each takes time.
+        for number, row in enumerate(csv.reader(lines, delimiter=separator)):
+            if number >= MOST_ISSUES:
+                raise UnusableExportError("too_many")
+            lines.row = 0
+            if row:
+                yield {name: row[at] for at, name in wanted if at < len(row)}
+
+
+class _Lines:
+    """The lines of a text. Its user begins each `row`, which has a limit."""
+
+    def __init__(self, text: io.TextIOWrapper) -> None:
+        self._text = text
+        self.row = 0  # characters
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._text.readline(LONGEST_ROW + 1)
+        self.row += len(line)
+        if self.row > LONGEST_ROW:
+            raise UnusableExportError("long_row", digits(LONGEST_ROW))
+        if not line:
+            raise StopIteration
+        return line.replace("\0", "")

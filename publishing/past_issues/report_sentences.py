@@ -24,7 +24,21 @@ _REFUSALS: Mapping[str, Promise] = {
         "its images are there."
     ),
     "empty": gettext_lazy("This export has no issues."),
-    "too_many": gettext_lazy("This export has more than 20,000 issues. Split it."),
+    "too_many": gettext_lazy(
+        "This export has more than 20,000 issues, or titles of more than 8,000,000 characters "
+        "together. Split it."
+    ),
+    "long_row": gettext_lazy(
+        "A row in the list of issues has more than {detail} characters. A quotation mark may be "
+        "missing. Export again."
+    ),
+    "list_costly": gettext_lazy(
+        "Homing needs too much memory or time to read this file. Export again, with fewer issues."
+    ),
+    "too_costly": gettext_lazy(
+        "Homing stopped at issue {detail}, because it needs too much memory or time. The issues "
+        "before it were moved in. Remove this issue from the export, and upload it again."
+    ),
     "too_large": gettext_lazy(
         "This file is too large. The limits are {most} MB, and 64 MB for JSON."
     ),
@@ -41,7 +55,10 @@ _REFUSALS: Mapping[str, Promise] = {
 
 def refusal_sentence(code: str, detail: str = "") -> str:
     """Say why a file was refused."""
-    return str(_REFUSALS.get(code, detail)).format(most=settings.IMPORT_MAX_MB) or detail
+    sentence = _REFUSALS.get(code)
+    if sentence is None:
+        return detail  # of a ZIP file
+    return str(sentence).format(most=settings.IMPORT_MAX_MB, detail=detail)
 
 
 def _count_sentence(code: str, n: int) -> str:

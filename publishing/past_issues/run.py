@@ -16,6 +16,8 @@ from django.db import IntegrityError, reset_queries, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from delivery.humanise import digits
+from delivery.tasks.separate_process import SeparateTask
 from publishing.approval.approval import needs_approval
 from publishing.content.edition_content import Content
 from publishing.external_checks.domain_records import NameServers
@@ -34,7 +36,7 @@ from publishing.past_issues.past_issue import (
 )
 from publishing.past_issues.read_export import Export
 from publishing.past_issues.store_issue import check_content, content_of, is_known, store_issue
-from publishing.task_lease import LeaseLostError, claim, end, leased, release, renew
+from publishing.task_lease import LeaseLostError, claim, end, is_claimable, leased, release, renew
 
 logger = logging.getLogger(__name__)
 
@@ -102,9 +104,10 @@ def newest_move() -> IssueMove | None:
 def run_next_move(
     is_stopping: Callable[[], bool],
     make_opener: OpenerMaker = lambda: LinkOpener(NameServers()),
+    owner: uuid.UUID | None = None,
 ) -> bool:
     """Claim and run the next due move; False if nothing is due."""
-    move = claim(IssueMove, stalled=F("stalled") + 1)
+    move = claim(IssueMove, owner, stalled=F("stalled") + 1)
     if move is None:
         return False
     try:
@@ -120,6 +123,23 @@ def run_next_move(
         logger.info("move %d has another lease now, or its worker stops", move.pk)
         release(move)
     return True
+
+
+def refuse_costly(owner: uuid.UUID) -> None:
+    """End the move of this owner, because it needs too much memory or time."""
+    move = IssueMove.objects.filter(owner=owner, state=State.RUNNING).first()
+    if move is not None:
+        # The number of issues is known once the list has been read.
+        code, detail = ("too_costly", digits(move.done + 1)) if move.total else ("list_costly", "")
+        _end(move, State.REFUSED, refusal={"code": code, "detail": detail})
+
+
+PAST_ISSUES = SeparateTask(
+    "past_issues",
+    lambda owner, is_stopping: run_next_move(is_stopping, owner=owner),
+    lambda: is_claimable(IssueMove),
+    refuse_costly,
+)
 
 
 def prepare(export: Export, past: PastIssue, take: Take) -> tuple[str, Content | None, bool]:

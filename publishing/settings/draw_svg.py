@@ -1,6 +1,7 @@
 """Draw a logo's SVG as PNG, in a process of its own with little memory and time.
 
-Nothing of an SVG is kept: no element of a stranger's file reaches a page."""
+Nothing of an SVG is kept: no element of a stranger's file reaches a page. The process can open no
+file, so an element that the check misses has nothing to read."""
 
 import subprocess
 import sys
@@ -15,7 +16,7 @@ MOST_BYTES = 200_000
 MOST_ELEMENTS = 2_000
 # Three pixels of the file for each pixel of the largest logo in a letter.
 WIDTH, HEIGHT = 600, 240
-LONGEST_S = 20
+LONGEST_S = 6
 _SVG = "http://www.w3.org/2000/svg"
 _SHAPES = frozenset(
     [
@@ -39,6 +40,8 @@ def draw_svg(file: bytes) -> bytes:
             [sys.executable, "-I", str(_PROGRAM), str(WIDTH), str(HEIGHT)],
             input=file,
             capture_output=True,
+            cwd="/",
+            env={},  # the environment has passwords
             timeout=LONGEST_S,
             check=False,
         )
@@ -69,6 +72,14 @@ def _check(file: bytes) -> None:
                 _("This SVG has more than 2,000 shapes. Simplify the drawing, or choose a PNG.")
             )
         space, _blank, local = name.rpartition(" ")
+        if not space or (elements == 1 and name != f"{_SVG} svg"):
+            # The drawing program treats elements without a namespace as those of SVG.
+            raise UnusableImageError(
+                _(
+                    "“{element}” in this file is outside the namespace of SVG. Save it as plain "
+                    "SVG, or choose a PNG."
+                ).format(element=local[:30])
+            )
         if space != _SVG:
             # The drawing program does not read elements of editors.
             return

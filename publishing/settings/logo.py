@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from django.utils.translation import gettext as _
 
 from publishing.images.image_limits import MOST_BYTES, TOO_LARGE
-from publishing.images.images import address_of, store_image
+from publishing.images.images import address_of, count_attempt, one_at_a_time, store_image
 from publishing.images.resize_image import UnusableImageError
 from publishing.settings.draw_svg import draw_svg
 
@@ -18,11 +18,14 @@ def store_logo(file: bytes, name: str, by: uuid.UUID) -> dict[str, str | int]:
     """Store the file; return the newsletter's columns. Raises `UnusableImageError`."""
     if len(file) > MOST_BYTES:
         raise UnusableImageError(str(TOO_LARGE))
-    if not file.startswith(_PNG):
+    file_is_png = file.startswith(_PNG)
+    if not file_is_png:
         if not file.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
             raise UnusableImageError(
                 _("A logo is a PNG or an SVG file. Save your logo as one of them.")
             )
-        file = draw_svg(file)
-    image = store_image(file, name, by=by)
+        count_attempt(by)  # a drawing that fails also takes time
+        with one_at_a_time():
+            file = draw_svg(file)
+    image = store_image(file, name, by=by, is_counted=file_is_png)
     return {"logo": address_of(image), "logo_width": image.width, "logo_height": image.height}

@@ -3,7 +3,7 @@
 import resource
 import sys
 
-CPU_S, MEMORY = 5, 256 * 1024 * 1024
+CPU_S, MEMORY = 2, 160 * 1024 * 1024
 
 
 def draw(svg: str, width: int, height: int) -> bytes:
@@ -22,9 +22,19 @@ def size_of(png: bytes) -> tuple[int, int]:
     return int.from_bytes(png[16:20]), int.from_bytes(png[20:24])
 
 
-if __name__ == "__main__":
+def give_up_rights() -> None:
+    """Limit time and memory. From now on this process opens and writes no file."""
+    import resvg_py  # noqa: F401 -- its files cannot be opened later
+
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # The pipes of the parent are open. Images, fonts and sockets would need another number.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+
+
+if __name__ == "__main__":
+    give_up_rights()
     source = sys.stdin.buffer.read().decode()
     sys.stdout.buffer.write(draw(source, int(sys.argv[1]), int(sys.argv[2])))

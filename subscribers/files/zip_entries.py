@@ -55,16 +55,17 @@ class ZipEntries:
 
     def read(self, path: str, most: int) -> bytes:
         """Return the content of an entry of at most `most` bytes."""
-        with self._opened(path, most) as content:
+        with self.open(path, most) as content:
             return content.read()
 
     def copy(self, path: str, target: IO[bytes], most: int) -> None:
         """Copy the content of an entry of at most `most` bytes to a file, piece by piece."""
-        with self._opened(path, most) as content:
+        with self.open(path, most) as content:
             shutil.copyfileobj(content, target)
 
     @contextmanager
-    def _opened(self, path: str, most: int) -> Iterator[IO[bytes]]:
+    def open(self, path: str, most: int) -> Iterator[IO[bytes]]:
+        """Open an entry of at most `most` bytes, to be read piece by piece."""
         entry = self._entries[path]
         if entry.file_size > most:
             text = _("“{path}” in the ZIP file has {size} bytes; the limit is {most}.")

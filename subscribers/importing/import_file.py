@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 from uuid import uuid4
@@ -21,7 +20,7 @@ from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.lease import claim_import, release
 from subscribers.importing.rejects_file import iter_rejected_rows
-from subscribers.importing.run import CHUNK, run
+from subscribers.importing.run import chunks, run
 from subscribers.models import RejectedRow, SubscriberImport
 
 State = SubscriberImport.State
@@ -120,13 +119,12 @@ def _dry_run(
         read_as=asdict(file.description),
     )
     with transaction.atomic(), seen_addresses_of_dry_run():
-        read = file.rows()
-        while file.has_statuses and (some := list(islice(read, CHUNK))):
+        for some in chunks(file.rows() if file.has_statuses else ()):
             note_gone(record, some, file.fields)
             reset_queries()
-        validated = (validate_row(row, file.fields) for row in file.rows())
-        while chunk := list(islice(validated, CHUNK)):
-            for row in apply_rows(record, chunk, file.fields):
+        for some in chunks(file.rows()):
+            validated = [validate_row(row, file.fields) for row in some]
+            for row in apply_rows(record, validated, file.fields):
                 on_rejected(row)
             reset_queries()  # in debug Django keeps them
             record.bytes_read = file.bytes_read

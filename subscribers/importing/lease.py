@@ -57,6 +57,35 @@ def claim_import(owner: UUID, import_id: int | None = None) -> Lease | None:
     return Lease(row[0], owner, *row[1:]) if row else None
 
 
+def is_claimable() -> bool:
+    """Whether a check, import or undo is due that nobody has."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT EXISTS (SELECT FROM subscriber_import
+                            WHERE state IN ('checking', 'waiting', 'running', 'undoing')
+                              AND (lease_until IS NULL OR lease_until < clock_timestamp()))
+            """
+        )
+        return bool(cursor.fetchone()[0])
+
+
+def lease_of(owner: UUID) -> Lease | None:
+    """Renew the lease of an owner whose process has ended; None if it has none."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE subscriber_import
+               SET lease_until = clock_timestamp() + make_interval(secs => %s)
+             WHERE owner = %s AND state IN ('checking', 'running', 'undoing')
+            RETURNING id, epoch, state, stalled_claims
+            """,
+            [lease_s(), owner],
+        )
+        row = cursor.fetchone()
+    return Lease(row[0], owner, *row[1:]) if row else None
+
+
 def guard(cursor: CursorWrapper, lease: Lease) -> None:
     """
     Renew the lease and lock the import's row, or raise `LeaseLostError`.

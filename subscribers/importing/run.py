@@ -5,11 +5,11 @@ The counts are the checkpoint: the next process reads the file again and skips t
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from itertools import islice
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.db import connection, reset_queries, transaction
 from django.db.models import F
@@ -17,6 +17,7 @@ from django.db.models.functions import Now
 
 from delivery import log_context
 from delivery.interface import LOCK_ENQUEUE
+from delivery.tasks.separate_process import SeparateTask
 from subscribers.fields.reader_fields import load_fields_by_key
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import NO_COUNTS, NO_LEASE, delete_noted_rows
@@ -32,17 +33,21 @@ from subscribers.importing.lease import (
     LeaseLostError,
     claim_import,
     guard,
+    is_claimable,
+    lease_of,
     release,
 )
 from subscribers.importing.undo.undo_import import run_undo
 from subscribers.models import ImportSeenAddress, SubscriberImport
 from subscribers.models.subscriber_import import RUNNING
-from subscribers.refusal_sentences import InputRefusal
+from subscribers.refusal_sentences import InputRefusal, refuse
 
 logger = logging.getLogger(__name__)
 State = SubscriberImport.State
 
 CHUNK = 5_000  # rows
+# A row may have cells of 65,000 characters, each of 4 bytes.
+MOST_CHARACTERS_IN_CHUNK = 2_000_000
 
 # Two imports with the same addresses in a different order would deadlock.
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('homing: one import at a time', 0))"
@@ -68,16 +73,32 @@ def run(
             except UnreadableFileError as error:
                 _refuse(lease, error.refusal)
         except LeaseLostError:
-            logger.info("import %d has another lease now", lease.import_id)
+            logger.info("import %d has another lease now, or its worker stops", lease.import_id)
 
 
-def run_next_import(is_stopping: Callable[[], bool]) -> bool:
+def run_next_import(is_stopping: Callable[[], bool], owner: UUID | None = None) -> bool:
     """Claim and run the next due check, import or undo; False if nothing is due."""
-    lease = claim_import(uuid4())
+    lease = claim_import(owner or uuid4())
     if lease is None:
         return False
     run(lease, is_stopping=is_stopping)
     return True
+
+
+def refuse_costly(owner: UUID) -> None:
+    """End the check or import of this owner, because it needs too much memory or time."""
+    lease = lease_of(owner)
+    # An undo reads no file.
+    if lease is not None and not lease.is_undo:
+        _refuse(lease, refuse("import_too_costly"))
+
+
+IMPORTS = SeparateTask(
+    "imports",
+    lambda owner, is_stopping: run_next_import(is_stopping, owner),
+    is_claimable,
+    refuse_costly,
+)
 
 
 def is_due() -> bool:
@@ -109,10 +130,10 @@ def _run(
         if file.import_hash != bytes(record.content_hash):
             raise UnreadableFileError("file_incomplete")
         if record.rows == 0 and file.has_statuses:
-            _note_gone(lease, record, file)
+            _note_gone(lease, record, file, is_stopping)
         rows = file.rows()
-        _skip_to_checkpoint(rows, record.rows, lease)
-        while chunk := list(islice(rows, CHUNK)):
+        _skip_to_checkpoint(rows, record.rows, lease, is_stopping)
+        for chunk in chunks(rows):
             _apply_chunk(lease, record, chunk, file)
             on_progress(record)
             if is_stopping():
@@ -125,17 +146,43 @@ def _run(
             cursor.execute("ANALYZE (SKIP_LOCKED) subscriber, suppression, consent_record")
 
 
-def _note_gone(lease: Lease, record: SubscriberImport, file: ReaderFile) -> None:
-    rows = file.rows()
-    while chunk := list(islice(rows, CHUNK)):
+def _note_gone(
+    lease: Lease, record: SubscriberImport, file: ReaderFile, is_stopping: Callable[[], bool]
+) -> None:
+    for chunk in chunks(file.rows()):
+        _stop_if(is_stopping, lease)
         with transaction.atomic(), connection.cursor() as cursor:
             guard(cursor, lease)
             note_gone(record, chunk, file.fields)
         reset_queries()
 
 
-def _skip_to_checkpoint(rows: Iterator[Row | BadRow], count: int, lease: Lease) -> None:
+def chunks(rows: Iterable[Row | BadRow]) -> Iterator[list[Row | BadRow]]:
+    """Split rows into chunks that fit into memory, and read no row ahead."""
+    chunk: list[Row | BadRow] = []
+    characters = 0
+    for row in rows:
+        chunk.append(row)
+        if isinstance(row, Row):
+            characters += len(row.email) + sum(map(len, row.values)) + sum(map(len, row.others))
+        if len(chunk) == CHUNK or characters > MOST_CHARACTERS_IN_CHUNK:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk
+
+
+def _stop_if(is_stopping: Callable[[], bool], lease: Lease) -> None:
+    if is_stopping():
+        release(lease)
+        raise LeaseLostError
+
+
+def _skip_to_checkpoint(
+    rows: Iterator[Row | BadRow], count: int, lease: Lease, is_stopping: Callable[[], bool]
+) -> None:
     for done in range(0, count, CHUNK):
+        _stop_if(is_stopping, lease)
         with transaction.atomic(), connection.cursor() as cursor:
             guard(cursor, lease)
         for _ in islice(rows, min(CHUNK, count - done)):

@@ -1,5 +1,8 @@
 """Moves of past issues whose process is killed."""
 
+import io
+import os
+import signal
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -10,10 +13,14 @@ from django.db import connection
 from django.utils import timezone
 
 from delivery.models import Edition
+from delivery.tasks.separate_process import run_separately
 from publishing.models import IssueMove, IssueMovePiece, MovedIssue, UploadedImage
+from publishing.past_issues import run
+from publishing.past_issues.report_sentences import refusal_sentence
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.past_issues.sample_exports import LETTER, SWIFTS, substack
-from tests.subscribers.importing.import_processes import ImportProcess, wait_until_blocked
+from tests.publishing.second_connection import PATIENCE_S, beside
+from tests.subscribers.importing.import_processes import ImportProcess, children, wait_until_blocked
 
 pytestmark = [pytest.mark.process, pytest.mark.django_db(transaction=True)]
 
@@ -60,3 +67,40 @@ def test_a_killed_move_ends_like_an_undisturbed_one(
     again = ImportProcess(database_url, *words, command="import_issues").summary()
     assert again["known"] == again["issues"] == 4
     assert whole_state() == undisturbed
+
+
+def test_a_move_whose_process_is_killed_is_refused_once(
+    author: Any, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    rows = [{"post_id": f"{n}.issue-{n}", "title": f"{n}"} for n in (1, 2)]
+    export = substack(LETTER, *rows, **{"pictures/swifts.png": SWIFTS})
+    move = run.request_move(io.BytesIO(export), "a.zip", "", author.pk)
+    earlier = children()
+    with psycopg.connect(database_url) as other:
+        other.execute(
+            "INSERT INTO moved_issue (key, issue_id) VALUES ('substack 2', %s)", (uuid4(),)
+        )
+        worker = beside(lambda: run_separately("past_issues", lambda: False))
+        wait_until_blocked(database_url, "transactionid", "%INSERT INTO%moved_issue%")
+        # The kernel ends a process like this if its memory is exhausted.
+        (process,) = children() - earlier
+        os.kill(process, signal.SIGKILL)
+        assert worker.result(PATIENCE_S)
+        other.rollback()
+    move.refresh_from_db()
+    assert (move.state, move.done, move.total) == ("refused", 2, 3)
+    assert "Homing stopped at issue 3" in refusal_sentence(**move.refusal)
+    assert not run_separately("past_issues", lambda: False)
+    assert not IssueMovePiece.objects.exists()
+
+
+def test_a_move_runs_to_its_end_in_its_own_process(
+    author: Any, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    export = substack(LETTER, **{"pictures/swifts.png": SWIFTS})
+    move = run.request_move(io.BytesIO(export), "a.zip", "", author.pk)
+    assert run_separately("past_issues", lambda: False)
+    move.refresh_from_db()
+    assert (move.state, move.counts) == ("finished", {"moved": 1})

@@ -2,11 +2,17 @@
 
 import io
 import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from PIL import Image
 
 from publishing.images.resize_image import UnusableImageError
+from publishing.settings import svg_program
 from publishing.settings.draw_svg import HEIGHT, MOST_BYTES, MOST_ELEMENTS, WIDTH, draw_svg
 
 pytestmark = pytest.mark.process
@@ -42,6 +48,13 @@ def test_drawing_fills_the_largest_size_of_a_logo(box: str, size: tuple[int, int
         (svg(RECT * MOST_ELEMENTS), "more than 2,000 shapes"),
         (svg(f"<!--{'x' * MOST_BYTES}-->"), "larger than 200 kB"),
         (b"<svg", "no complete SVG"),
+        # The drawing program also draws elements without a namespace.
+        (b'<svg viewBox="0 0 9 9"><image href="/etc/passwd"/></svg>', "“svg” in this file is out"),
+        (svg('<image xmlns="" href="/etc/passwd"/>'), "“image” in this file is outside"),
+        (svg('<x:a xmlns:x="urn:x"><rect xmlns=""/></x:a>'), "“rect” in this file is outside"),
+        (b'<svg xmlns="urn:x"/>', "“svg” in this file is outside"),
+        (b'<g xmlns="http://www.w3.org/2000/svg"/>', "“g” in this file is outside"),
+        (svg('<x:a xmlns:x="urn:x"><image href="a.png"/></x:a>'), "contains “image”"),
         # The process that draws ends at its limits.
         (svg(box="0 0 1 100000"), "could not be drawn"),
         (
@@ -59,3 +72,49 @@ def test_drawing_fills_the_largest_size_of_a_logo(box: str, size: tuple[int, int
 def test_hostile_or_unfit_drawing_is_refused(file: bytes, sentence: str) -> None:
     with pytest.raises(UnusableImageError, match=re.escape(sentence)):
         draw_svg(file)
+
+
+DRAW_UNCHECKED = """
+import sys
+from publishing.settings import svg_program
+if sys.argv[1] == "limited":
+    svg_program.give_up_rights()
+sys.stdout.buffer.write(svg_program.draw(sys.stdin.read(), 100, 100))
+"""
+PICTURE = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
+viewBox="0 0 10 10"><image {} width="10" height="10"/></svg>"""
+
+
+def drawn_unchecked(drawing: str, rights: str) -> tuple[int, ...]:
+    done = subprocess.run(
+        [sys.executable, "-c", DRAW_UNCHECKED, rights],
+        cwd=settings.BASE_DIR, input=drawing.encode(), capture_output=True, check=True,
+    )  # fmt: skip
+    return tuple(Image.open(io.BytesIO(done.stdout)).convert("RGBA").getpixel((50, 50)))
+
+
+def test_the_drawing_program_reads_no_file_of_the_server(tmp_path: Path) -> None:
+    file = tmp_path / "secret.png"
+    Image.new("RGB", (9, 9), "red").save(file)
+    (tmp_path / "secret.svg").write_bytes(svg(box="0 0 9 9"))
+    for attribute in (
+        f'href="{file}"',
+        f'xlink:href="{file}"',
+        f'href="../{"../" * 20}{file}"',
+        f'xml:base="{tmp_path}/" href="secret.png"',
+        f'href="{tmp_path}/secret.svg"',
+    ):
+        assert drawn_unchecked(PICTURE.format(attribute), "limited") == (0, 0, 0, 0)
+    # Without the limit, this program would draw the file.
+    assert drawn_unchecked(PICTURE.format(f'href="{file}"'), "unlimited") == (255, 0, 0, 255)
+
+
+def test_a_drawing_of_endless_dashes_is_stopped() -> None:
+    dashes = "".join(
+        f'<path d="M0 {y % 20} H100" stroke="red" stroke-dasharray=".001"/>' for y in range(1900)
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", svg_program.__file__, "100", "100"],
+        input=svg(dashes), capture_output=True, check=False, timeout=30,
+    )  # fmt: skip
+    assert done.returncode in (-signal.SIGXCPU, -signal.SIGKILL)

@@ -58,6 +58,14 @@ def test_first_logo_is_shown_in_the_header_until_changed(window):
         assert Newsletter.objects.get().header == header
 
 
+def test_logos_that_cannot_be_drawn_count_as_uploads(window, settings):
+    settings.PICTURES_PER_HOUR = 1
+    drawing = SimpleUploadedFile("logo.svg", b"<svg/>", "image/svg+xml")
+    assert "outside the namespace of SVG" in window.post(PAGE, **LOOK, logo=drawing).words
+    drawing.seek(0)
+    assert "limit of 1 upload an hour" in window.post(PAGE, **LOOK, logo=drawing).words
+
+
 def test_current_and_published_logos_are_never_deleted_as_unused(window, author):
     window.post(PAGE, **LOOK, logo=png(100))
     publish(author.pk, "k", letter(), hold_s=0)
@@ -74,7 +82,7 @@ def test_current_and_published_logos_are_never_deleted_as_unused(window, author)
     [
         (b"GIF89a", "A logo is a PNG or an SVG file."),
         (b"\x89PNG\r\n\x1a\n", "Mail cannot show this file as an image."),
-        (b"<html>", "This file is no complete SVG."),
+        (b"<html>", "outside the namespace of SVG."),
     ],
 )
 def test_other_files_are_refused_and_the_choices_stay(window, file, sentence):

@@ -1,5 +1,6 @@
 """Imports in processes that are killed, frozen or interrupted."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import psycopg
 import pytest
 from django.db import connection
 
+from delivery.tasks.separate_process import run_separately
 from subscribers.importing.run import CHUNK, run_next_import
 from subscribers.importing.undo.undo_import import CHUNK as UNDO_CHUNK
 from subscribers.models import (
@@ -20,12 +22,14 @@ from subscribers.models import (
     SubscriberImport,
     Suppression,
 )
+from tests.publishing.second_connection import PATIENCE_S, beside
 from tests.subscribers.conftest import FileOf, ImportSubscribers
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.importing.import_browser import kept_in_waiting
 from tests.subscribers.importing.import_processes import (
     ImportProcess,
     blocked_imports,
+    children,
     eventually,
     expire_lease,
     sign_up,
@@ -123,6 +127,26 @@ def test_an_import_killed_repeatedly_ends_like_an_undisturbed_one(
     assert undisturbed[0] == "finished"
     assert undisturbed[-2:] == (0, 0)
     assert len(undisturbed[-4]) == 2 * PIECES * CHUNK // 1000
+
+
+def test_an_import_whose_process_is_killed_is_refused_once(
+    file_of: FileOf, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", database_url)
+    record = kept_in_waiting(file_of("ada@example.org,Ada"))
+    earlier = children()
+    with blocked_imports(database_url):
+        worker = beside(lambda: run_separately("imports", lambda: False))
+        wait_until_blocked(database_url)
+        # The kernel ends a process like this if its memory is exhausted.
+        (process,) = children() - earlier
+        os.kill(process, signal.SIGKILL)
+        assert worker.result(PATIENCE_S)
+    record.refresh_from_db()
+    assert (record.state, record.refusal) == (
+        "refused", {"code": "import_too_costly", "parameters": {}},
+    )  # fmt: skip
+    assert not run_separately("imports", lambda: False)
 
 
 def test_a_process_frozen_past_its_lease_writes_nothing(

@@ -14,10 +14,17 @@ from django.db import OperationalError, connection, transaction
 from subscribers.importing import accept_upload
 from subscribers.importing.accept_upload import statement
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
-from subscribers.importing.file_format.read_file import ReaderFile
+from subscribers.importing.file_format.read_file import ReaderFile, Row
 from subscribers.importing.import_file import import_file
 from subscribers.importing.lease import MAX_STALLED_CLAIMS, Lease, claim_import, guard
-from subscribers.importing.run import CHUNK, is_due, run, run_next_import
+from subscribers.importing.run import (
+    CHUNK,
+    MOST_CHARACTERS_IN_CHUNK,
+    chunks,
+    is_due,
+    run,
+    run_next_import,
+)
 from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import (
     ConsentRecord,
@@ -197,6 +204,15 @@ def test_an_import_without_progress_is_refused(
     assert not ImportPiece.objects.exists()
     # The same file continues from there.
     assert import_file(path, confirmed=True).record.added == LONG
+
+
+def test_rows_of_long_cells_make_short_chunks() -> None:
+    rows = [Row(n, "ada@example.org", ("x" * 60_000,)) for n in range(2 * CHUNK)]
+    found = list(chunks(iter(rows)))
+    assert [row for chunk in found for row in chunk] == rows
+    assert max(map(len, found)) <= MOST_CHARACTERS_IN_CHUNK // 60_000 + 1
+    short = [Row(n, "ada@example.org", ("Ada",)) for n in range(CHUNK + 1)]
+    assert list(map(len, chunks(short))) == [CHUNK, 1]
 
 
 def test_missing_bytes_of_a_stored_file_are_detected(file_of: FileOf) -> None:

@@ -12,6 +12,15 @@ a logo refers to no other file
 a logo has only shapes, paths and gradients
     _check.begin: if «local not in _SHAPES or» not all(map(_is_inside, attributes.values())):
     test_hostile_or_unfit_drawing_is_refused
+a logo has no element outside the namespace of SVG
+    _check.begin: if «not space or» (elements == 1 and name != f"{_SVG} svg"):
+    test_hostile_or_unfit_drawing_is_refused
+the process that draws a logo opens no file
+    give_up_rights: «resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))»
+    test_the_drawing_program_reads_no_file_of_the_server
+the process that draws a logo has little time
+    give_up_rights: «resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))»
+    test_a_drawing_of_endless_dashes_is_stopped
 a logo with a document type is refused
     _check: «parser.StartDoctypeDeclHandler = refuse_doctype»
     test_hostile_or_unfit_drawing_is_refused

@@ -52,6 +52,18 @@ only public issues come in from another Homing
     _version: skip = None if «is_public → True» else Skip.DRAFT
     test_issues_come_back_as_they_were
 an entry of a ZIP file beyond its limit is not unpacked
-    ZipEntries._opened: if «entry.file_size > most → False»:
+    ZipEntries.open: if «entry.file_size > most → False»:
     test_an_entry_beyond_its_limit_is_not_unpacked
+a row in a list of issues has a longest length
+    _Lines.__next__: if «self.row > LONGEST_ROW → False»:
+    test_hostile_exports_stay_within_their_memory
+a list of issues has a largest number of rows
+    _csv_rows: if «number >= MOST_ISSUES → False»:
+    test_hostile_exports_stay_within_their_memory
+a file that ends its process is refused once
+    run_separately: «task.refuse(owner)»
+    test_a_move_whose_process_is_killed_is_refused_once
+the process of a task has limited memory
+    limit_memory: «resource.setrlimit(resource.RLIMIT_DATA, (used + MEMORY, used + MEMORY))»
+    test_a_process_ends_at_its_limits
 """)

@@ -41,7 +41,7 @@ the checkpoint is in the transaction of its piece
         + [cursor.execute("COMMIT"), cursor.execute("BEGIN")][2:]»)
     test_a_chunk_killed_before_its_checkpoint_leaves_nothing
 a continued import skips finished rows
-    _run: «_skip_to_checkpoint(rows, record.rows, lease)»
+    _run: «_skip_to_checkpoint(rows, record.rows, lease, is_stopping)»
     test_a_stopping_worker_releases_the_import_after_a_chunk
 two lists in one upload are refused
     _imports: if «len(files) > 1 → False»: return _history(
