@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from delivery import log_context
-from delivery.feedback import delivery_events
+from delivery.feedback import delivery_events, lift_for_mail
 from delivery.feedback.provider_suppressions import save_latest
 from delivery.feedback.suppression_changes import was_requested_by_us
 from delivery.hooks import readers
@@ -219,6 +219,8 @@ def _address_event(parsed: WebhookEvent, received_at: datetime) -> AddressEvent 
         event = replace(event, delivery=_find_delivery(event, parsed))
     if isinstance(event, AddressSuppressed) and event.origin == "Customer":
         event = replace(event, is_our_own=was_requested_by_us(event))
+    if isinstance(event, AddressReactivated):
+        event = replace(event, is_our_own=lift_for_mail.was_lifted_for_mail(event))
     return event
 
 
