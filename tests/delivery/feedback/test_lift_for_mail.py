@@ -6,7 +6,13 @@ import pytest
 
 from delivery.feedback.lift_for_mail import resend_lifted
 from delivery.feedback.suppression_changes import push_suppression_changes
-from delivery.models import Delivery, Edition, PeriodicTask, SuppressionChange
+from delivery.models import (
+    Delivery,
+    Edition,
+    PeriodicTask,
+    ProviderSuppression,
+    SuppressionChange,
+)
 from delivery.reports.audit import find_violations
 from subscribers.data_requests.data_request import answer_requests
 from subscribers.data_requests.erase import erase
@@ -14,6 +20,8 @@ from subscribers.desk.add_reader import add_reader
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom, never
 from tests.delivery.webhook_events import PASSWORD, USER, post
+from tests.publishing.author_browser import WindowOf
+from tests.subscribers.importing.import_browser import someone
 from tests.subscribers.signup_browser import ADA, press, sign_up, visitor
 
 OUTBOUND = "outbound"
@@ -178,3 +186,30 @@ def test_our_own_lifting_does_not_lift_the_suppression_of_letters(newsroom: News
     lifted = {**bounce, "SuppressSending": False, "SuppressionReason": None}
     assert post({**lifted, "ChangedAt": "2999-01-01T00:00:00Z"}) == 200
     assert Suppression.objects.get().lifted_at is None
+
+
+@pytest.mark.parametrize(
+    ("refusal", "is_known", "words"),
+    [
+        (PERMANENT[0], True, "its owner marked a letter as spam"),
+        (PERMANENT[1], True, "its owner unsubscribed on the mail provider’s page"),
+        (PERMANENT[0], False, "the mail provider suppresses it and does not say why"),
+    ],
+)
+def test_the_desk_shows_who_cannot_be_mailed_and_why(
+    newsroom: Newsroom, refusal: Refusal, is_known: bool, words: str
+) -> None:
+    suppress(newsroom, refusal)
+    sign_up()
+    work(newsroom)
+    ada = Subscriber.objects.get()
+    if is_known:
+        word = {"address_key": ADA, "stream": OUTBOUND, "at": "2026-03-01T00:00:00Z"}
+        reason, origin = refusal
+        ProviderSuppression.objects.create(refuses=True, reason=reason, origin=origin, **word)
+    window = WindowOf(someone("edith", "manage_readers"))
+    page = window.get(f"/admin/newsletters/readers/{ada.pk}/").words
+    assert f"Cannot be mailed: {words}." in page
+    assert "Not confirmed yet." in page
+    # Postmark's own refusal to lift it is shown too.
+    assert "It did not remove the address from its suppression list" in page
