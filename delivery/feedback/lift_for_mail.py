@@ -1,4 +1,4 @@
-"""Lift a suppression at the provider for a mail that a reader requested, then send the mail.
+"""Lift a suppression at the provider for a mail on request, then send the mail.
 
 The provider is asked only after it refused such a mail, so a usual request costs no call and its
 answer cannot depend on the address."""
@@ -61,7 +61,7 @@ _SENT = """
 
 
 def request_lifting(kind: str, version: int, recipients: Sequence[int]) -> None:
-    """Request to lift the suppressions of refused mails, within the limit for each address.
+    """Request to lift the suppressions of refused mails, within the limits.
 
     `recipients` are those of the `version`-th mail of this kind. Runs in the caller's
     transaction."""
@@ -81,9 +81,9 @@ def request_lifting(kind: str, version: int, recipients: Sequence[int]) -> None:
 
 
 def resend_lifted(is_stopping: Callable[[], bool] = lambda: False) -> None:
-    """Queue the mails again whose suppressions the provider has lifted. Every worker runs this.
+    """Queue the mails again whose suppressions the provider has lifted.
 
-    A mail whose suppression it would not lift stays suppressed."""
+    Every worker runs this. A mail whose suppression it would not lift stays suppressed."""
     with connection.cursor() as cursor:
         cursor.execute(_SENT)
         answered = cursor.fetchall()

@@ -37,7 +37,7 @@ RETRY_CAP_S = 900.0
 
 
 def queue_suppression_change(address: str, change: Change, *, stream: str = "") -> None:
-    """Queue a change on a stream, the broadcast one by default, in the caller's transaction."""
+    """Queue a change in the caller's transaction, by default on the broadcast stream."""
     SuppressionChange.objects.create(
         address=address,
         address_key=address.lower(),

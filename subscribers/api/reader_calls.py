@@ -253,10 +253,10 @@ def lift_bounce_of_reader(
     request: HttpRequest, reader: int, why: Body[shapes.LiftReason]
 ) -> HttpResponse:
     """
-    Lift a bounce here and at Postmark, for example after false bounces of a mail provider.
+    Lift a bounce here and at Postmark.
 
-    The reader returns to the state before the bounce. A complaint or an unsubscribe is never
-    lifted.
+    Use it for false bounces, such as those of a mail provider with a fault. The reader returns to
+    the state before the bounce. A complaint or an unsubscribe is never lifted.
     """
     reason = " ".join(why.reason.split())
 

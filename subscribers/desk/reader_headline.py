@@ -70,7 +70,7 @@ def reader_headline(data: PersonalData) -> StateLabel:
 
 
 def _why_request_was_refused(data: PersonalData) -> str:
-    """Explain why the latest mail that was requested was refused; empty if it was sent."""
+    """Explain why the latest mail on request was refused; empty if it was sent."""
     requested = [mail for mail in data.mails if mail["kind"] in KIND_BY_ISSUE.values()]
     if not requested or requested[-1]["reason_code"] != ReasonCode.INACTIVE_RECIPIENT:
         return ""

@@ -128,10 +128,11 @@ def iter_readers(chosen: ReaderFilter) -> Iterator[Any]:
 
 
 def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
-    """Add the code of why the address of a reader is not mailed (`why_suppressed.py`), or None.
+    """Add the code of why the address of a reader is not mailed, or None.
 
-    If Homing does not suppress the address, it is why the provider refuses the reader's next mail:
-    a letter if they have confirmed, otherwise a mail that they request."""
+    The codes are in `why_suppressed.py`. If Homing does not suppress the address, it is why the
+    provider refuses the reader's next mail: a letter if they have confirmed, otherwise a mail on
+    request."""
     held = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     refused = ProviderSuppression.objects.filter(
         address_key=OuterRef("email_key"), stream=OuterRef("next_stream"), refuses=True

@@ -1,5 +1,5 @@
 """
-Lift suppressions: the provider's own once it lifts them, and a hard bounce by an author.
+Lift suppressions that the provider lifts, and bounces that an author lifts.
 
 Neither lifts a complaint or an unsubscribe. Triggers enforce it (docs/decisions/
 0047-lifting-a-bounce.md).
@@ -69,7 +69,7 @@ def lift_reactivated(event: AddressReactivated) -> None:
 
 
 def was_lifted_since(event_stream: str, key: str, reader: Subscriber | None, at: datetime) -> bool:
-    """Whether a bounce at `at` is outdated: it was lifted later, whatever arrived first."""
+    """Whether a bounce at `at` was lifted later, whatever arrived first."""
     if reader is not None and (lifted := last_lifting(reader)) and lifted.at >= at:
         return True
     words = ProviderSuppression.objects.filter(address_key=key, stream=event_stream)

@@ -1,4 +1,4 @@
-"""A refused mail on request: the suppression is lifted within limits, then it is sent."""
+"""A refused mail on request is sent once its suppression is lifted."""
 
 from typing import Any
 
@@ -60,9 +60,7 @@ def liftings() -> list[str]:
 
 
 @pytest.mark.parametrize("refusal", LIFTABLE, ids="-".join)
-def test_a_sign_up_after_a_bounce_gets_its_mail_and_confirms(
-    newsroom: Newsroom, refusal: Refusal
-) -> None:
+def test_a_sign_up_after_a_bounce_gets_its_mail(newsroom: Newsroom, refusal: Refusal) -> None:
     suppress(newsroom, refusal)
     assert "Check your inbox" in sign_up().text
     newsroom.deliver_all()

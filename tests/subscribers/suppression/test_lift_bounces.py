@@ -194,7 +194,7 @@ def test_a_reader_whose_bounce_is_lifted_is_not_new(ada: Subscriber) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_author_lifts_a_false_bounce_and_the_next_letter_arrives(newsroom: Newsroom) -> None:
+def test_a_reader_gets_letters_after_an_author_lifted_a_bounce(newsroom: Newsroom) -> None:
     (ada,) = newsroom.confirm(1, addresses={0: ADA})
     for stream in ("broadcast", "outbound"):
         newsroom.sandbox.events.suppress(stream, ADA, "HardBounce", "Recipient")
@@ -272,7 +272,7 @@ def test_an_author_lifts_nothing_but_a_bounce(ada: Subscriber, held: dict[str, s
 @pytest.mark.parametrize(
     "refusal", [("SpamComplaint", "Recipient"), ("ManualSuppression", "Recipient")], ids="-".join
 )
-def test_an_author_lifts_no_bounce_beside_a_complaint_at_the_provider(
+def test_no_bounce_is_lifted_beside_a_complaint_at_the_provider(
     ada: Subscriber, refusal: tuple[str, str]
 ) -> None:
     SuppressionFactory(address_key=ADA)
@@ -319,7 +319,7 @@ def test_the_bounces_of_many_readers_are_lifted_with_one_reason(author: Any) -> 
     assert sentence.endswith(f"lifted the bounces of 3 readers. Reason: {WHY}")
 
 
-def test_a_program_and_a_command_lift_a_bounce_with_a_reason(author: Any) -> None:
+def test_programs_and_commands_lift_a_bounce_with_a_reason(author: Any) -> None:
     program = Program(author)
     first, second = SubscriberFactory.create_batch(2, state="bounced")
     address = f"/readers/{first.pk}/lift-bounce/"
@@ -364,7 +364,7 @@ def test_each_suppression_is_worded_by_its_origin(
 
 
 def test_a_refusal_that_only_the_provider_knows_is_shown(ada: Subscriber, author: Any) -> None:
-    """A pending reader cannot be mailed if the transactional stream refuses the address."""
+    """Pending readers depend on the transactional stream."""
     pending = SubscriberFactory(state="pending")
     for reader, stream in ((ada, "outbound"), (pending, "outbound")):
         word = {"address_key": reader.email, "stream": stream, "at": "2026-03-01T00:00:00Z"}
