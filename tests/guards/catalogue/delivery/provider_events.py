@@ -144,9 +144,6 @@ a reactivation stores nothing about an erased reader
 a late unsubscribe counts after the lifting of a bounce
     _suppress: «'{manual,bounce}' → '{manual,bounce,unsubscribe,complaint}'» END
     test_a_complaint_or_unsubscribe_is_lifted_by_nobody
-the provider lifts only what it reported
-    lift_reactivated: address_key=key«, origin=Origin.PROVIDER»,
-    test_the_provider_lifts_no_block_and_no_imported_suppression
 an author lifts nothing but a bounce
     can_lift_bounce: if «held is not None and (held.origin == Origin.OPERATOR or held.reason !=
         Reason.BOUNCE) → False»:

@@ -39,15 +39,9 @@ strangers cannot have an address lifted again and again
 one mail is lifted once
     _REQUEST: earlier.copy = «key.copy → ''»
     test_a_mail_that_is_refused_again_is_not_lifted_again
-a mail whose suppression was not lifted is not sent again
-    resend_lifted: if «is_lifted and» key
-    test_a_complaint_or_unsubscribe_is_never_lifted
 a mail that was sent again is not sent once more
     requeue_inactive: copies.filter(«outcome=Outcome.SUPPRESSED, reason=INACTIVE»)
     test_a_sign_up_after_a_bounce_gets_its_mail
-an erased reader's refused mail is not sent again
-    requeue_inactive: «.exclude(address="")»
-    test_an_erased_reader_is_neither_lifted_nor_mailed
 transactional mail skips an address that an operator blocked
     NOT_TO_MAIL: AND («origin = 'operator' → false» OR
     test_a_blocked_address_gets_no_transactional_mail
