@@ -321,6 +321,7 @@ DELIVERY_SURGE_COMPLAINTS_LEAST = env.whole(
 SIGN_UP_MAILS_PER_DAY = env.whole("SIGN_UP_MAILS_PER_DAY", 3, least=1, most=1000)
 SIGN_UPS_PER_HOUR = env.whole("SIGN_UPS_PER_HOUR", 10, least=1, most=100_000)
 SIGN_UP_LEAST_S = env.seconds("SIGN_UP_LEAST_S", 1)
+BOUNCE_LIFTS_PER_MONTH = env.whole("BOUNCE_LIFTS_PER_MONTH", 3, least=0, most=1000)
 PENDING_EXPIRES_DAYS = env.whole("PENDING_EXPIRES_DAYS", 30, least=1, most=3650)
 TESTS_PER_HOUR = env.whole("TESTS_PER_HOUR", 60, least=1, most=100_000)
 PICTURES_PER_HOUR = env.whole("PICTURES_PER_HOUR", 100, least=1, most=100_000)

@@ -1,17 +1,20 @@
 """The hooks through which delivery asks about readers."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import Q
 
+from delivery.interface import request_lifting
 from delivery.models import Edition
 from subscribers.consent.consent_details import REFUSED_ON_SENDING
 from subscribers.data_requests.erase import erased_among
 from subscribers.links import request_token
 from subscribers.links.request_token import Request
 from subscribers.links.unsubscribe_token import PREFERENCES, tokens_for
-from subscribers.models import Subscriber, Suppression
+from subscribers.models import ConsentRecord, Subscriber, Suppression
+from subscribers.models.consent_record import OF_FORMS, Act
 from subscribers.reserve_ids import reserve_ids
 from subscribers.suppression.apply_provider_events import apply_events
 
@@ -29,6 +32,12 @@ MARK_REFUSED = """
     INSERT INTO consent_record (subscriber_id, act, how, detail)
     SELECT id, 'bounced', 'provider', %(why)s FROM marked
 """
+
+# The records of readers' own requests, by the kind of mail.
+REQUESTED_BY: Mapping[str, Q] = {
+    Edition.Kind.CONFIRMATION: Q(act=Act.ASKED, how__in=OF_FORMS),
+    Edition.Kind.RECORD: Q(act=Act.RECORD_ASKED),
+}
 
 
 class RegisteredReaders:
@@ -59,6 +68,18 @@ class RegisteredReaders:
                 MARK_REFUSED,
                 {"recipients": list(recipients), "mailable": mailable, "why": REFUSED_ON_SENDING},
             )
+
+    def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
+        """
+        Have suppressions lifted for readers who requested this mail themselves.
+
+        A mail that an author, a program or an import caused lifts none.
+        """
+        if kind not in REQUESTED_BY:
+            return
+        asked = ConsentRecord.objects.filter(REQUESTED_BY[kind], request=version)
+        readers = asked.filter(subscriber__in=recipients).values_list("subscriber", flat=True)
+        request_lifting(kind, version, list(readers))
 
     def reader_at(self, address: str) -> int | None:
         """Return the reader with this address, whatever its letter case."""

@@ -51,10 +51,13 @@ def record_corrected_address(by: uuid.UUID, old: int, new: int) -> None:
     record_reader_activity("add", by, new)
 
 
-def record_readers_activity(action: str, by: uuid.UUID, *, readers: int, tag: str) -> None:
-    """Record an action on this number of readers."""
+def record_readers_activity(
+    action: str, by: uuid.UUID, *, readers: int, tag: str, reason: str = ""
+) -> None:
+    """Record an action on this number of readers, with its reason if it needs one."""
     code, flag = "change_readers", _FLAGS.get(action, CHANGE)
     params: dict[str, Any] = {"action": action, "readers": readers, "tag": tag}
+    params |= {"reason": reason} if reason else {}
     record_activity(code, by, Subscriber, name="readers", flag=flag, **params)
 
 

@@ -1,26 +1,57 @@
-"""The reason of a suppression in words. Pure."""
+"""Why an address gets no mail: a code for programs, and its words. Pure."""
 
-from django.utils.translation import gettext as _
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext_lazy as _
 
 from subscribers.models.suppression import Suppression
 
-Reason = Suppression.Reason
+if TYPE_CHECKING:
+    from django_stubs_ext import StrPromise
+
+Reason, Origin = Suppression.Reason, Suppression.Origin
+
+BLOCKED = "blocked"
+MANUAL_AT_PROVIDER = "manual_at_provider"
+IMPORTED = "imported_"  # followed by the reason
+
+_WORDS: Mapping[str, StrPromise] = {
+    Reason.BOUNCE: _("mail to it bounced"),
+    Reason.COMPLAINT: _("its owner marked a letter as spam"),
+    Reason.UNSUBSCRIBE: _("its owner unsubscribed on the mail provider’s page"),
+    MANUAL_AT_PROVIDER: _("it was suppressed by hand at the mail provider"),
+    BLOCKED: _("an author or operator blocked it"),
+    f"{IMPORTED}bounce": _("an imported file says that mail to it bounced"),
+    f"{IMPORTED}complaint": _("an imported file says that its owner marked a letter as spam"),
+    f"{IMPORTED}unsubscribe": _("an imported file says that its owner unsubscribed"),
+    f"{IMPORTED}manual": _("an imported file says that another newsletter service blocked it"),
+}
+
+
+def suppression_code(reason: str, origin: str) -> str:
+    """Return the code of a suppression by its reason and origin."""
+    if origin == Origin.OPERATOR:
+        return BLOCKED
+    if origin == Origin.IMPORT:
+        return f"{IMPORTED}{reason}"
+    return MANUAL_AT_PROVIDER if reason == Reason.MANUAL else reason
+
+
+def provider_code(reason: str, origin: str) -> str:
+    """Return the code of an entry on the provider's list, by the provider's own words."""
+    if reason == "ManualSuppression":
+        return Reason.UNSUBSCRIBE if origin == "Recipient" else MANUAL_AT_PROVIDER
+    return {"HardBounce": Reason.BOUNCE, "SpamComplaint": Reason.COMPLAINT}.get(reason, reason)
+
+
+def words_of_code(code: str) -> str:
+    """Explain a code; an unknown one is shown as it is."""
+    return str(_WORDS.get(code, code))
 
 
 def why_suppressed(reason: str, origin: str) -> str:
     """Explain a suppression; an unknown reason is shown as it is."""
-    if origin == Suppression.Origin.IMPORT:
-        words = {
-            Reason.BOUNCE: _("an imported file says that mail to it bounced"),
-            Reason.COMPLAINT: _("an imported file says that its owner marked a letter as spam"),
-            Reason.UNSUBSCRIBE: _("an imported file says that its owner unsubscribed"),
-            Reason.MANUAL: _("an imported file says that another newsletter service blocked it"),
-        }
-    else:
-        words = {
-            Reason.BOUNCE: _("mail to it bounced"),
-            Reason.COMPLAINT: _("its owner marked a letter as spam"),
-            Reason.UNSUBSCRIBE: _("its owner unsubscribed on the mail provider’s page"),
-            Reason.MANUAL: _("an author or operator blocked it"),
-        }
-    return {str(known): sentence for known, sentence in words.items()}.get(reason, reason)
+    return words_of_code(suppression_code(reason, origin))

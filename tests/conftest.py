@@ -66,6 +66,7 @@ ENVIRONMENT: dict[str, str | None] = {
     "PUBLISH_HOLD_S": "0",
     "REQUIRE_SECOND_FACTOR": None,
     "SECRET_KEY": "a key for tests alone, long enough to be taken for one: 0123456789",
+    "BOUNCE_LIFTS_PER_MONTH": None,
     "SIGN_UPS_PER_HOUR": None,
     "SIGN_UP_LEAST_S": None,
     "SIGN_UP_MAILS_PER_DAY": None,

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from delivery import log_context
-from delivery.feedback import delivery_events
+from delivery.feedback import delivery_events, lift_for_mail
 from delivery.feedback.event_scope import Copy, Scope, find_copy, scope_of
 from delivery.feedback.provider_suppressions import save_latest
 from delivery.feedback.suppression_changes import was_requested_by_us
@@ -253,6 +253,8 @@ def _address_event(
     )
     if isinstance(event, AddressSuppressed) and event.origin == "Customer":
         event = replace(event, is_our_own=was_requested_by_us(event))
+    if isinstance(event, AddressReactivated):
+        event = replace(event, is_our_own=lift_for_mail.was_lifted_for_mail(event))
     return event
 
 

@@ -36,12 +36,12 @@ RETRY_BASE_S = 5.0
 RETRY_CAP_S = 900.0
 
 
-def queue_suppression_change(address: str, change: Change) -> None:
-    """Queue a change on the broadcast stream, in the caller's transaction."""
+def queue_suppression_change(address: str, change: Change, *, stream: str = "") -> None:
+    """Queue a change in the caller's transaction, by default on the broadcast stream."""
     SuppressionChange.objects.create(
         address=address,
         address_key=address.lower(),
-        stream=settings.POSTMARK_BROADCAST_STREAM,
+        stream=stream or settings.POSTMARK_BROADCAST_STREAM,
         change=change,
     )
 

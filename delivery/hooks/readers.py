@@ -20,6 +20,12 @@ class Readers(Protocol):
 
         Runs in the settling transaction."""
 
+    def mark_inactive(self, recipients: Sequence[int], kind: str, version: int) -> None:
+        """Have the provider's suppressions lifted for readers who requested this mail.
+
+        `recipients` are those whose mail it just refused as inactive. Runs in the settling
+        transaction."""
+
     def mail_link(self, kind: str, recipient: int, version: int) -> str:
         """Return the absolute link in this reader's `version`-th mail of this kind."""
 

@@ -57,6 +57,10 @@ class SuppressionChange(models.Model):
     refusal_reason = models.TextField(blank=True, default="", db_default="")
     requested_at = models.DateTimeField(db_default=Now())
     done_at = models.DateTimeField(null=True)
+    # The mail on request that the provider refused, by its key; empty for other causes.
+    copy = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # Whether that mail is sent again once the provider has lifted the suppression.
+    copy_waits = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         db_table = "suppression_change"
@@ -78,6 +82,9 @@ class SuppressionChange(models.Model):
             models.Index(name="suppression_change_of", fields=["address_key", "id"]),
             models.Index(
                 name="suppression_change_to_send", fields=["id"], condition=Q(state="waiting")
+            ),
+            models.Index(
+                name="suppression_change_of_mail", fields=["id"], condition=Q(copy_waits=True)
             ),
         ]
 

@@ -117,7 +117,11 @@ class AddressSuppressed(AddressEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddressReactivated(AddressEvent):
-    """The provider would mail the address again. No reader is resubscribed by it."""
+    """The provider would mail the address again. No reader is resubscribed by it.
+
+    `is_our_own`: we requested it for a mail on request, so it says nothing about letters."""
+
+    is_our_own: bool = False
 
 
 def received_by(event: AddressEvent, received_at: datetime) -> AddressEvent:

@@ -11,10 +11,14 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.mail.html_and_text import compose_transactional
 from delivery.mail.transactional_mail import ISSUE_BY_KIND
-from delivery.models import Edition, Newsletter
+from delivery.models import Delivery, Edition, Newsletter
+from delivery.models.delivery import Outcome
 from delivery.queue.batches.batch_size import batch_size_for
 from delivery.queue.batches.insert_and_split import DRAWN_NUMBERS, first_batch_id, insert_batches
 from delivery.queue.enqueue import CURRENT_POSITION
+from delivery.queue.short_transaction import lock_edition
+from delivery.rules.delivery_key import DeliveryKey
+from delivery.rules.outcomes import INACTIVE
 
 AHEAD_OF_ALL = 0
 # The recipient id, address and name, and the values of the edition's merge fields as JSON.
@@ -138,6 +142,32 @@ def _new_batch(cursor: CursorWrapper, edition: int, place: int, copies: int) -> 
         if row is not None:
             return int(row[0])
     raise LookupError(f"Edition {edition} of transactional mail has no room for another batch.")
+
+
+def requeue_inactive(cursor: CursorWrapper, key: DeliveryKey) -> bool:
+    """Queue a mail again that the provider refused as inactive, with all its tries.
+
+    It has the same key and link, and was provably not accepted. False if it is no such mail any
+    more. Runs in the caller's transaction, which locks nothing before."""
+    copies = Delivery.objects.filter(
+        issue_id=key.issue, version=key.version, recipient_id=key.recipient
+    )
+    refused = copies.filter(outcome=Outcome.SUPPRESSED, reason=INACTIVE).exclude(address="")
+    edition = Edition.objects.filter(issue_id=key.issue, version=key.version).first()
+    old = refused.values_list("batch", flat=True).first()
+    if edition is None or old is None:
+        return False
+    # The common lock order: edition, batch, delivery. An erasure may blank the address until then.
+    lock_edition(cursor, edition.pk)
+    cursor.execute("SELECT FROM batch WHERE id = %s FOR NO KEY UPDATE", [old])
+    if not refused.filter(batch=old).select_for_update(no_key=True).exists():
+        return False
+    new = _new_batch(cursor, edition.pk, AHEAD_OF_ALL, 1)
+    copies.update(outcome=Outcome.WAITING, reason=None, batch=new)
+    cursor.execute(
+        "UPDATE batch SET size = size - 1, suppressed = suppressed - 1 WHERE id = %s", [old]
+    )
+    return True
 
 
 def enqueue_welcome(

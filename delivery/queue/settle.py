@@ -41,7 +41,15 @@ from delivery.queue.short_transaction import (
     with_edition_lock_if_needed,
 )
 from delivery.rules.call_results import AllAccepted, Answered, CallResult, NotSent, Unanswered
-from delivery.rules.outcomes import AllSent, Failed, Next, Sent, Settlement, Suppressed
+from delivery.rules.outcomes import (
+    AllSent,
+    Failed,
+    Next,
+    Sent,
+    Settlement,
+    Suppressed,
+    is_inactive,
+)
 from delivery.rules.reason import dumps
 
 logger = logging.getLogger(__name__)
@@ -255,6 +263,9 @@ def _change_deliveries(
     ]
     if refused:
         readers.registered().mark_refused(refused, claim.kind)
+    inactive = [recipient for recipient, outcome in others.items() if is_inactive(outcome)]
+    if inactive:
+        readers.registered().mark_inactive(inactive, claim.kind, claim.version)
     if control == "cancelled":
         # The edition ended during the call or look-up, so copies that were not accepted are
         # withdrawn.

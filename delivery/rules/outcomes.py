@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from delivery.rules.reason import Reason
+from delivery.rules.reason import Reason, ReasonCode
+
+INACTIVE = Reason.of(ReasonCode.INACTIVE_RECIPIENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,11 @@ class Waiting:
 
 
 Outcome = Sent | Suppressed | Withdrawn | Failed | Unknown | Waiting
+
+
+def is_inactive(outcome: Outcome) -> bool:
+    """Whether the provider refused the copy because it suppresses the address (406)."""
+    return isinstance(outcome, Suppressed) and outcome.reason == INACTIVE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from delivery.feedback import polling, suppression_changes
+from delivery.feedback import lift_for_mail, polling, suppression_changes
 from delivery.tasks.background_tasks import BackgroundTask
 
 _is_busy = threading.Event()
@@ -12,7 +12,11 @@ _is_busy = threading.Event()
 def _work(is_stopping: Callable[[], bool]) -> bool:
     _is_busy.set()
     try:
-        for task in (suppression_changes.push_suppression_changes, polling.poll):
+        for task in (
+            suppression_changes.push_suppression_changes,
+            lift_for_mail.resend_lifted,
+            polling.poll,
+        ):
             if not is_stopping():
                 task(is_stopping)
     finally:

@@ -274,9 +274,20 @@ def _changed_readers(params: Params) -> ActivitySentence:
             "{who} blocked the addresses of {n} readers.",
             n,
         ),
+        "lift-bounce": ngettext(
+            "{who} lifted the bounce of {n} reader. Reason: {reason}",
+            "{who} lifted the bounces of {n} readers. Reason: {reason}",
+            n,
+        ),
         "erase": ngettext("{who} erased {n} reader.", "{who} erased {n} readers.", n),
     }
-    return _said(texts[action], n=digits(n), tag=params["tag"])
+    reason = params.get("reason", "")
+    return _said(texts[action], n=digits(n), tag=params["tag"], reason=reason)
+
+
+def _lifted_bounce(params: Params) -> ActivitySentence:
+    text = _("{who} lifted the bounce of {thing}. Reason: {reason}")
+    return _said(text, reason=params["reason"])
 
 
 def _stopped_change(params: Params) -> ActivitySentence:
@@ -332,6 +343,7 @@ _FUNCTIONS: Mapping[str, Callable[[Params], ActivitySentence]] = {
     "download_list": _downloaded_list,
     "change_readers": _changed_readers,
     "stop_change": _stopped_change,
+    "lift-bounce": _lifted_bounce,
     "import": _imported,
     "sign_in": _signed_in,
     "make_token": _made_token,

@@ -9,6 +9,7 @@ from api.problem import field_problem
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from subscribers.address import read_address
 from subscribers.api.shapes import Reader, State
+from subscribers.desk.reader_list import load_suppression_codes
 from subscribers.desk.readers_csv import source_label
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.fields.reader_values import read_value
@@ -60,6 +61,8 @@ def tag_ids_of(names: Sequence[str], place: str = "tags", *, left: Sequence[int]
 def reader_responses(readers: Iterable[Subscriber]) -> list[Reader]:
     """Write readers, with the names of their tags in alphabetical order."""
     names = dict(Tag.objects.order_by(Lower("name")).values_list("id", "name"))
+    readers = list(readers)
+    codes = load_suppression_codes(readers)
     return [
         Reader(
             reader=reader.pk,
@@ -68,6 +71,7 @@ def reader_responses(readers: Iterable[Subscriber]) -> list[Reader]:
             fields=reader.fields,
             tags=[name for tag, name in names.items() if tag in reader.tags],
             state=cast("State", reader.state),
+            suppressed=codes.get(reader.pk, ""),
             since=reader.since,
             known_since=reader.created_at,
             came_by=source_label(reader),

@@ -2,7 +2,6 @@
 
 from typing import Literal, cast
 
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from ninja import Body, Router
@@ -20,7 +19,7 @@ from subscribers.data_requests.personal_data import load_personal_data
 from subscribers.desk import add_reader as adding
 from subscribers.desk import edit_reader as editing
 from subscribers.desk.many_readers.change_tags import change_tags
-from subscribers.desk.reader_actions import ACTIONS
+from subscribers.desk.reader_actions import ACTIONS, perform_action
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.desk.reader_list import SearchTookTooLongError, load_page
 from subscribers.models import Subscriber
@@ -245,6 +244,33 @@ def correct_address(
 
 
 @router.post(
+    "/{int:reader}/lift-bounce/",
+    response={200: shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
+    summary="Lift a bounce of a reader",
+    openapi_extra=KEY_PARAMETER,
+)
+def lift_bounce_of_reader(
+    request: HttpRequest, reader: int, why: Body[shapes.LiftReason]
+) -> HttpResponse:
+    """
+    Lift a bounce here and at Postmark.
+
+    Use it for false bounces, such as those of a mail provider with a fault. The reader returns to
+    the state before the bounce. A complaint or an unsubscribe is never lifted.
+    """
+    reason = " ".join(why.reason.split())
+
+    def check(_: str) -> None:
+        if not reason:
+            raise field_problem("reason", "State why you lift the bounce. It is recorded.")
+
+    def work(_: str) -> HttpResponse:
+        return _act(request, reader, "lift-bounce", reason)
+
+    return run_call(request, why, work, check=check)
+
+
+@router.post(
     "/{int:reader}/{action}/",
     response={200: shapes.ReaderActedOn, **problem_responses(404, *CHANGE_STATUSES)},
     summary="Unsubscribe, block, unblock or erase a reader",
@@ -258,17 +284,15 @@ def act_on_reader(request: HttpRequest, reader: int, action: ActionName) -> Http
     undone.
     """
 
-    def work(_: str) -> HttpResponse:
-        _named(reader)
-        with transaction.atomic():
-            done = ACTIONS[action].perform(reader)
-            if done:
-                record_reader_activity(action, get_caller(request).user.pk, reader)
-        state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
-        acted = shapes.ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
-        return json_response(acted, url=reverse("api:reader", args=[reader]))
+    return run_call(request, None, lambda _: _act(request, reader, action))
 
-    return run_call(request, None, work)
+
+def _act(request: HttpRequest, reader: int, action: str, *reason: str) -> HttpResponse:
+    _named(reader)
+    done = perform_action(ACTIONS[action], reader, get_caller(request).user.pk, *reason)
+    state = Subscriber.objects.filter(pk=reader).values_list("state", flat=True).first()
+    acted = shapes.ReaderActedOn(reader=reader, done=done, state=cast("State | None", state))
+    return json_response(acted, url=reverse("api:reader", args=[reader]))
 
 
 def refuse_half_a_statement(*, confirmed: bool, where: str) -> None:

@@ -9,6 +9,7 @@ from pydantic import Field, create_model
 
 from api.schema import LARGEST_NUMBER, RequestBody, ResponseBody
 from delivery.reader_fields import READER_FIELDS
+from subscribers.models.reader_change import LONGEST_REASON
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.models.suppression import LONGEST_ADDRESS
 
@@ -87,6 +88,14 @@ class ReaderEdit(RequestBody):
     tags: list[str] | None = Field(default=None, max_length=MOST_TAGS, examples=[[]])
 
 
+class LiftReason(RequestBody):
+    """Why a bounce is lifted. It is recorded."""
+
+    reason: str = Field(
+        min_length=1, max_length=LONGEST_REASON, examples=["Their provider refused all our mail."]
+    )
+
+
 class TagChange(RequestBody):
     """Tags to put on readers and to take off."""
 
@@ -111,6 +120,11 @@ class Reader(ReaderFieldsResponse):
     fields: dict[str, str] = Field(examples=[{}], description="Own fields that have a value.")
     tags: list[str] = Field(examples=[[]])
     state: State
+    suppressed: str = Field(
+        examples=[""],
+        description="Why the address is not mailed: `bounce`, `complaint`, `unsubscribe`, "
+        "`manual_at_provider`, `blocked`, or `imported_` and a reason; empty if it is mailed.",
+    )
     since: datetime = Field(description="The start of this state.")
     known_since: datetime
     came_by: str = Field(

@@ -119,11 +119,12 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
         provider_suppressions=list(
             ProviderSuppression.objects.filter(address_key=key)
             .order_by("stream")
-            .values("stream", "refuses", "reason", "at")
+            .values("stream", "refuses", "reason", "origin", "at")
         ),
         provider_requests=[
             {
                 "at": one.requested_at,
+                "stream": one.stream,
                 "change": one.change,
                 "state": one.state,
                 "said": one.refusal_reason,

@@ -16,7 +16,7 @@ from subscribers.consent import consent_details
 from subscribers.data_requests.personal_data import Entry, PersonalData
 from subscribers.models.consent_record import Act, How
 from subscribers.models.subscriber import Subscriber
-from subscribers.why_suppressed import why_suppressed
+from subscribers.why_suppressed import provider_code, why_suppressed, words_of_code
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -69,6 +69,7 @@ ACTS: Mapping[str, StrPromise] = {
     Act.STATED: gettext_lazy("Added as confirmed"),
     Act.CHOSE_TOPICS: gettext_lazy("Topics chosen by the reader"),
     Act.LEFT_TOPICS: gettext_lazy("Topics left by the reader"),
+    Act.LIFTED: gettext_lazy("The suppression was lifted"),
 }
 WAYS: Mapping[str, StrPromise] = {
     How.FORM: gettext_lazy("on our page"),
@@ -201,7 +202,8 @@ def _provider(data: PersonalData) -> list[str]:
     """List the streams that refuse the address, and the last refused request."""
     sentences = [
         _("It does not deliver to this address (stream “{stream}”, reason {reason}).").format(
-            stream=entry["stream"], reason=entry["reason"]
+            stream=entry["stream"],
+            reason=words_of_code(provider_code(entry["reason"], entry.get("origin", ""))),
         )
         for entry in data.provider_suppressions
         if entry["refuses"]

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from uuid import UUID
 
+from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
 from subscribers.data_requests.erase import erase
 from subscribers.leaving.leave import leave
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
+from subscribers.record_activity import record_reader_activity
+from subscribers.suppression.lift_bounces import can_lift_bounce, lift_bounce
 from subscribers.suppression.manual_suppression import block, is_blocked, unblock
 
 if TYPE_CHECKING:
@@ -20,7 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action, recorded under its name. `perform` returns False if nothing changed."""
+    """An action, recorded under its name. `perform` returns False if nothing changed.
+
+    It takes the reader's id, and the author's reason if the action `needs_reason`."""
 
     name: str
     label: StrPromise
@@ -29,8 +35,9 @@ class Action:
     button: StrPromise
     done_message: StrPromise
     applies: Callable[[Subscriber], bool]
-    perform: Callable[[int], bool]
+    perform: Callable[..., bool]
     tone: str = "risk"
+    needs_reason: bool = False
 
 
 _UNSUBSCRIBE = Action(
@@ -73,6 +80,23 @@ _UNBLOCK = Action(
     perform=unblock,
     tone="",
 )
+_LIFT_BOUNCE = Action(
+    name="lift-bounce",
+    label=_("Lift the bounce"),
+    heading=_("Lift the bounce of this address?"),
+    question=_(
+        "Homing mails the address again and asks Postmark to do so too. Do this only if the bounce "
+        "was wrong, for example after a fault at the reader’s mail provider. A reader who had "
+        "confirmed gets letters again; any other reader must still confirm. Another bounce "
+        "suppresses the address again."
+    ),
+    button=_("Lift the bounce"),
+    done_message=_("Lifted. Postmark is asked to mail the address again."),
+    applies=can_lift_bounce,
+    perform=lift_bounce,
+    tone="",
+    needs_reason=True,
+)
 _ERASE = Action(
     name="erase",
     label=_("Erase"),
@@ -88,10 +112,21 @@ _ERASE = Action(
     perform=erase,
 )
 ACTIONS: Mapping[str, Action] = {
-    action.name: action for action in (_UNSUBSCRIBE, _BLOCK, _UNBLOCK, _ERASE)
+    action.name: action for action in (_UNSUBSCRIBE, _BLOCK, _UNBLOCK, _LIFT_BOUNCE, _ERASE)
 }
 
 
 def applicable_actions(reader: Subscriber) -> list[Action]:
     """Return the actions that would change this reader now."""
     return [action for action in ACTIONS.values() if action.applies(reader)]
+
+
+@transaction.atomic
+def perform_action(action: Action, reader: int, by: UUID, reason: str = "") -> bool:
+    """Perform and record an action on a reader; False if nothing changed."""
+    given = [reason] if action.needs_reason else []
+    done = action.perform(reader, *given)
+    if done:
+        params = {"reason": reason} if action.needs_reason else {}
+        record_reader_activity(action.name, by, reader, **params)
+    return done

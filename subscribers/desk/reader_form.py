@@ -11,6 +11,7 @@ from django.utils.translation import gettext, gettext_lazy
 from subscribers.desk.edit_reader import last_edit
 from subscribers.fields.reader_fields import load_fields
 from subscribers.models import Subscriber, Tag
+from subscribers.models.reader_change import LONGEST_REASON
 from subscribers.models.subscriber_import import LONGEST_STATEMENT
 from subscribers.signup.signup_form import AddressField, ReaderValueField
 
@@ -24,6 +25,22 @@ class AddressForm(forms.Form):
         super().__init__(data, **{"auto_id": "%s", **options})
         # An author types the address of someone else.
         self.fields["email"].widget.attrs["autocomplete"] = "off"
+
+
+class ReasonForm(forms.Form):
+    """Why an author does something. The answer is recorded."""
+
+    reason = forms.CharField(
+        max_length=LONGEST_REASON,
+        label=gettext_lazy("Reason"),
+        error_messages={"required": gettext_lazy("State the reason. Homing records it.")},
+    )
+
+    def __init__(self, data: Any = None) -> None:
+        super().__init__(data, auto_id="%s")
+
+    def clean_reason(self) -> str:
+        return " ".join(self.cleaned_data["reason"].split())
 
 
 class EditForm(forms.Form):

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.interface import Reason, ReasonCode, reason_sentence
+from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from subscribers.data_requests.personal_data import PersonalData
 from subscribers.data_requests.personal_data_sentences import STATES, StateLabel
 from subscribers.models.subscriber import Subscriber
 from subscribers.models.suppression import Suppression
-from subscribers.why_suppressed import why_suppressed
+from subscribers.why_suppressed import provider_code, why_suppressed, words_of_code
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -61,7 +63,21 @@ def reader_headline(data: PersonalData) -> StateLabel:
             return _refused(
                 _("Confirmed, but Postmark did not deliver the latest letter to this address.")
             )
+    if why := _why_request_was_refused(data):
+        sentence = _("{state} Cannot be mailed: {reason}.")
+        return _refused(sentence.format(state=_SENTENCES[data.state], reason=why))
     return STATES[data.state]._replace(words=_SENTENCES[data.state])
+
+
+def _why_request_was_refused(data: PersonalData) -> str:
+    """Explain why the latest mail on request was refused; empty if it was sent."""
+    requested = [mail for mail in data.mails if mail["kind"] in KIND_BY_ISSUE.values()]
+    if not requested or requested[-1]["reason_code"] != ReasonCode.INACTIVE_RECIPIENT:
+        return ""
+    for one in data.provider_suppressions:
+        if one["refuses"] and one["stream"] == settings.POSTMARK_TRANSACTIONAL_STREAM:
+            return words_of_code(provider_code(one["reason"], one["origin"]))
+    return _("the mail provider suppresses it and does not say why")
 
 
 def _is_latest_letter_refused(data: PersonalData) -> bool:

@@ -3,7 +3,6 @@
 from typing import NoReturn
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -11,7 +10,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from subscribers.data_requests.personal_data import PersonalData, load_personal_data
 from subscribers.data_requests.personal_data_sentences import describe
-from subscribers.desk.reader_actions import ACTIONS, applicable_actions
+from subscribers.desk.reader_actions import ACTIONS, applicable_actions, perform_action
+from subscribers.desk.reader_form import ReasonForm
 from subscribers.desk.reader_headline import reader_headline
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.links.see_other import see_other
@@ -62,14 +62,16 @@ def act_on_reader(request: HttpRequest, reader: int, name: str) -> HttpResponse:
         raise Http404(_("There is no such action."))
     action, back = ACTIONS[name], reverse("readers:reader", args=[reader])
     found = _reader_or_404(reader)
-    if request.method != "POST":
+    is_post = request.method == "POST"
+    form = ReasonForm(request.POST if is_post else None) if action.needs_reason else None
+    is_invalid = is_post and form is not None and not form.is_valid()
+    if not is_post or is_invalid:
         context = {"reader": found, "action": action, "applies": action.applies(found)}
-        return desk_page(request, "subscribers/desk/action.html", {**context, "back": back})
-    with transaction.atomic():
-        done = action.perform(reader)
-        if done:
-            record_reader_activity(name, user_id_of(request), reader)
-    if done:
+        context |= {"back": back, "form": form}
+        status = 422 if is_invalid else 200
+        return desk_page(request, "subscribers/desk/action.html", context, status=status)
+    reason = form.cleaned_data["reason"] if form else ""
+    if perform_action(action, reader, user_id_of(request), reason):
         messages.success(request, str(action.done_message))
     else:
         messages.warning(request, _("There was nothing to do. Someone did this already."))

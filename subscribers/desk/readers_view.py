@@ -31,7 +31,7 @@ from subscribers.reader_totals import counts_by_state
 from subscribers.record_activity import record_export
 from subscribers.signup import form_tags
 from subscribers.signup.signup_form import embed_form_html, form_fields
-from subscribers.why_suppressed import why_suppressed
+from subscribers.why_suppressed import why_suppressed, words_of_code
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
@@ -61,6 +61,7 @@ def readers(request: HttpRequest) -> HttpResponse:
     except SearchTookTooLongError:
         found, next_before, sources, took_too_long = [], None, [*SOURCES.items()], True
     tags = list(Tag.objects.order_by(Lower("name")))
+    codes = reader_list.load_suppression_codes(found)
     is_all = next_before is None and not before
     count = ReaderCount(len(found), True) if is_all else reader_list.count_readers(chosen)
     return desk_page(
@@ -74,6 +75,7 @@ def readers(request: HttpRequest) -> HttpResponse:
                     [getattr(one, field.name) for field in READER_FIELDS],
                     STATES[one.state],
                     source_words(one),
+                    words_of_code(codes[one.pk]) if one.pk in codes else "",
                 )
                 for one in found
             ],

@@ -198,7 +198,8 @@ UPDATE_GONE = f"""
        AND (gravity_of_state(effect.state) > gravity_of_state(subscriber.state)
             OR status = 'unsubscribed' AND unsubscribed_at IS NULL)
 """  # noqa: S608
-# Record each act once since the last opt-in. An operator's block is not an act of the file.
+# Record each act once since the last opt-in or the lifting of a bounce. An operator's block is not
+# an act of the file.
 RECORD_GONE = f"""
     INSERT INTO consent_record (subscriber_id, act, how, subscriber_import_id, at, detail)
     SELECT subscriber.id, act, 'import', %s, import_left.at, '{FILE_SAYS}' || status
@@ -208,7 +209,11 @@ RECORD_GONE = f"""
                SELECT FROM consent_record AS earlier
                 WHERE earlier.subscriber_id = subscriber.id AND earlier.act = effect.act
                   AND (earlier.act <> 'blocked' OR earlier.how = 'import')
-                  AND earlier.id > coalesce(subscriber.opt_in_id, 0))
+                  AND earlier.id > coalesce(subscriber.opt_in_id, 0)
+                  AND (earlier.act <> 'bounced' OR NOT EXISTS (
+                      SELECT FROM consent_record AS later
+                       WHERE later.subscriber_id = subscriber.id AND later.act = 'lifted'
+                         AND later.id > earlier.id)))
      ORDER BY line
 """  # noqa: S608
 SKIPPED = "SELECT line, email, why FROM import_skipped ORDER BY line"

@@ -25,6 +25,7 @@ class Act(models.TextChoices):
     STATED = "stated", "was added; consent was given elsewhere"
     CHOSE_TOPICS = "chose topics", "chose topics"
     LEFT_TOPICS = "left topics", "left topics"
+    LIFTED = "lifted", "the suppression was lifted"
 
 
 class How(models.TextChoices):

@@ -9,6 +9,8 @@ from django.db.models.functions import Now
 from subscribers.models.constraints import checks
 from subscribers.models.fields_and_tags import LONGEST_TAG
 
+LONGEST_REASON = 500
+
 
 class ReaderChange(models.Model):
     """
@@ -22,6 +24,7 @@ class ReaderChange(models.Model):
         UNTAG = "untag"
         UNSUBSCRIBE = "unsubscribe"
         BLOCK = "shut-out"
+        LIFT_BOUNCE = "lift-bounce"
         ERASE = "erase"
 
     class Stopped(models.TextChoices):
@@ -34,6 +37,8 @@ class ReaderChange(models.Model):
     action = models.CharField(max_length=12, choices=Action)
     tag_id = models.IntegerField(null=True)
     tag_name = models.CharField(max_length=LONGEST_TAG, blank=True, db_default="")
+    # Why the author lifts bounces; empty for other actions.
+    reason = models.CharField(max_length=LONGEST_REASON, blank=True, default="", db_default="")
     # Emptied at the end.
     readers = ArrayField(models.BigIntegerField())
     total = models.PositiveIntegerField()
@@ -57,7 +62,11 @@ class ReaderChange(models.Model):
         constraints = [
             *checks(
                 a_change_of_tags_names_the_tag=Q(action__in=["tag", "untag"], tag_id__isnull=False)
-                | Q(action__in=["unsubscribe", "shut-out", "erase"], tag_id__isnull=True),
+                | Q(
+                    action__in=["unsubscribe", "shut-out", "lift-bounce", "erase"],
+                    tag_id__isnull=True,
+                ),
+                a_lifting_of_bounces_says_why=~Q(action="lift-bounce") | ~Q(reason=""),
                 a_change_handles_each_reader_once=Q(done__lte=F("total"), changed__lte=F("done")),
                 a_finished_change_handled_all_readers=Q(
                     finished_at__isnull=True, done__lt=F("total"), stopped=""

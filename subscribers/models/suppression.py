@@ -29,13 +29,23 @@ class Suppression(models.Model):
         OPERATOR = "operator"
         IMPORT = "import"
 
+    class LiftedHow(models.TextChoices):
+        PROVIDER = "provider"
+        AUTHOR = "author"
+
     id = models.BigAutoField(primary_key=True)
     address_key = models.CharField(max_length=LONGEST_ADDRESS, db_collation="C")
     reason = models.CharField(max_length=11, choices=Reason)
     origin = models.CharField(max_length=8, choices=Origin)
     created_at = models.DateTimeField(db_default=Now())
     at = models.DateTimeField(db_default=Now())
+    # The latest report of it by the provider's clock; null if none was recorded.
+    reported_at = models.DateTimeField(null=True, blank=True)
     lifted_at = models.DateTimeField(null=True, blank=True)
+    # Empty for an opt-in or the end of an operator's block.
+    lifted_how = models.CharField(
+        max_length=8, choices=LiftedHow, blank=True, default="", db_default=""
+    )
     lifted_by = unconstrained_key(
         "subscribers.ConsentRecord", db_index=False, null=True, blank=True, related_name="+"
     )

@@ -16,6 +16,7 @@ from django.db.models.functions import Least
 
 from delivery.interface import (
     AddressEvent,
+    AddressReactivated,
     AddressSuppressed,
     Bounced,
     BounceMeaning,
@@ -27,6 +28,12 @@ from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erased_among
 from subscribers.models import ConsentRecord, Subscriber, Suppression
 from subscribers.models.consent_record import Act, How
+from subscribers.suppression.lift_bounces import (
+    LIFTABLE,
+    last_lifting,
+    lift_reactivated,
+    was_lifted_since,
+)
 
 # An address counts as bounced after this number of bounced copies in this number of days.
 SOFT_BOUNCES = 5
@@ -60,13 +67,19 @@ def apply_events(events: Sequence[AddressEvent]) -> None:
         for event in events:
             if isinstance(event, Bounced | AddressSuppressed):
                 _apply(cursor, event)
+            elif isinstance(event, AddressReactivated):
+                lift_reactivated(event)
 
 
 def reported_reasons(reader: Subscriber) -> list[Reason]:
-    """Return the reasons from provider and imports since the reader's last opt-in."""
+    """Return the reasons from provider and imports since the reader's last opt-in.
+
+    A bounce that was lifted is none."""
     reported = ConsentRecord.objects.filter(
         subscriber=reader, how__in=(How.PROVIDER, How.IMPORT), id__gt=reader.opt_in_id or 0
     )
+    if (lifted := last_lifting(reader)) is not None:
+        reported = reported.exclude(act=Act.BOUNCED, id__lt=lifted.pk)
     acts = set(reported.values_list("act", flat=True))
     reasons = [effect.reason for effect in _EFFECTS.values() if effect.act in acts]
     if reported.filter(act=Act.BLOCKED, how=How.IMPORT).exists():
@@ -94,10 +107,12 @@ def _apply(cursor: CursorWrapper, event: Bounced | AddressSuppressed) -> None:
         return
     if not _concerns_newsletter(event, effect) and (reader is None or reader.confirmed_at):
         return
+    # Load `opt_in` only after locking the reader. A concurrent opt-in is committed by then.
+    if reader is not None and reader.opt_in is not None and at <= reader.opt_in.at:
+        return
+    if effect.act in LIFTABLE and was_lifted_since(event.stream, event.address_key, reader, at):
+        return
     if reader is not None:
-        # Load `opt_in` only after locking the reader. A concurrent opt-in is committed by then.
-        if reader.opt_in is not None and at <= reader.opt_in.at:
-            return
         _change_state(reader, effect, at)
         _record_act(reader, effect.act, at, event)
     if _concerns_newsletter(event, effect):
@@ -132,8 +147,10 @@ def _change_state(reader: Subscriber, effect: _Effect, at: datetime) -> None:
 def _record_act(
     reader: Subscriber, act: Act, at: datetime, event: Bounced | AddressSuppressed
 ) -> None:
-    """Record each act once since the last opt-in."""
+    """Record each act once since the last opt-in, and a bounce once since its lifting."""
     since = ConsentRecord.objects.filter(subscriber=reader, id__gt=reader.opt_in_id or 0)
+    if act in LIFTABLE and (lifted := last_lifting(reader)) is not None:
+        since = since.filter(id__gt=lifted.pk)
     if not since.filter(act=act).exists():
         detail = event.kind if isinstance(event, Bounced) else f"{event.reason} by {event.origin}"
         record_consent(reader.pk, act, How.PROVIDER, at=at, detail=detail)
@@ -146,11 +163,12 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
     Suppress the address with the graver of two reasons.
 
     A lifted reason counts again only for later events. Unblocking lifts only the operator's block.
+    Lifting a bounce lifts no unsubscribe or complaint, even an earlier one.
     """
     cursor.execute(
         """
-        INSERT INTO suppression AS held (address_key, reason, origin, at)
-        VALUES (%s, %s, 'provider', %s)
+        INSERT INTO suppression AS held (address_key, reason, origin, at, reported_at)
+        VALUES (%(key)s, %(reason)s, 'provider', %(at)s, %(at)s)
         ON CONFLICT (address_key) DO UPDATE
         SET (reason, origin) = (
                 SELECT reported.reason, reported.origin
@@ -161,11 +179,13 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
                 ORDER BY gravity_of_suppression(reported.reason, reported.origin) DESC LIMIT 1),
             at = CASE WHEN held.lifted_at IS NULL THEN least(held.at, excluded.at)
                       ELSE excluded.at END,
+            reported_at = greatest(held.reported_at, excluded.reported_at),
             lifted_at = NULL, lifted_by_id = NULL
         WHERE held.lifted_at IS NULL OR held.lifted_at < excluded.at
-           OR (held.lifted_by_id IS NULL AND excluded.reason <> %s)
+           OR (held.lifted_by_id IS NULL AND excluded.reason <> ALL (
+                   CASE held.lifted_how WHEN '' THEN '{manual}' ELSE '{manual,bounce}' END::text[]))
         """,
-        [address_key, reason.value, at, Reason.MANUAL.value],
+        {"key": address_key, "reason": reason.value, "at": at},
     )
 
 
@@ -200,6 +220,11 @@ def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> N
     )
 
 
+def _starts_anew(reader: Subscriber) -> list[datetime]:
+    """Return the times of the last opt-in and the last lifting, if any."""
+    return [one.at for one in (reader.opt_in, last_lifting(reader)) if one is not None]
+
+
 def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: Subscriber) -> datetime | None:
     """Return when enough copies had bounced in `WITHIN_DAYS`; None if fewer did."""
     cursor.execute(
@@ -217,7 +242,7 @@ def _soft_bounces_are_enough_at(cursor: CursorWrapper, reader: Subscriber) -> da
         {
             "reader": reader.pk,
             "types": bounce_types(BounceMeaning.COUNTED),
-            "since": reader.opt_in.at if reader.opt_in else None,
+            "since": max(_starts_anew(reader), default=None),
             "days": WITHIN_DAYS,
             "enough": SOFT_BOUNCES,
         },

@@ -108,6 +108,6 @@ def test_stated_consent_is_recorded() -> None:
 )
 def test_a_refusal_is_one_sentence(arguments: list[str], sentence: str) -> None:
     run("readers", "known@x.org", "--add")
-    Suppression.objects.create(address_key="left@x.org", reason="complaint", origin="operator")
+    Suppression.objects.create(address_key="left@x.org", reason="complaint", origin="provider")
     with pytest.raises(CommandError, match=sentence):
         call_command(*arguments)

@@ -22,6 +22,7 @@ from subscribers.leaving.leave import leave
 from subscribers.models import ReaderChange, Subscriber, Tag
 from subscribers.models.consent_record import How
 from subscribers.record_activity import record_activity, record_readers_activity
+from subscribers.suppression.lift_bounces import lift_bounce
 from subscribers.suppression.manual_suppression import block
 
 Action = ReaderChange.Action
@@ -34,14 +35,15 @@ CHUNKS: Mapping[str, int] = {
     Action.UNTAG: 1_000,
     Action.UNSUBSCRIBE: 100,
     Action.BLOCK: 100,
+    Action.LIFT_BOUNCE: 100,
     # An erasure locks deliveries before its reader, so each has a transaction.
     Action.ERASE: 1,
 }
 # A frozen process loses its locks.
 _IDLE_LIMIT = "SELECT set_config('idle_in_transaction_session_timeout', '30s', true)"
 _INSERT = """
-    INSERT INTO reader_change (key, action, tag_id, tag_name, readers, total, made_by_id)
-    SELECT %s, %s, %s, %s, array_agg(id ORDER BY id), count(*), %s FROM ({chosen}) AS chosen
+    INSERT INTO reader_change (key, action, tag_id, tag_name, reason, readers, total, made_by_id)
+    SELECT %s, %s, %s, %s, %s, array_agg(id ORDER BY id), count(*), %s FROM ({chosen}) AS chosen
     HAVING count(*) = %s
     ON CONFLICT (key) DO NOTHING
     RETURNING id
@@ -78,21 +80,28 @@ def count_selected(selection: Selection) -> tuple[int, int]:
 
 
 def start_change(
-    key: UUID, action: str, tag: Tag | None, selection: Selection, expected: int, by: UUID
+    key: UUID,
+    action: str,
+    tag: Tag | None,
+    selection: Selection,
+    expected: int,
+    by: UUID,
+    *,
+    reason: str = "",
 ) -> ReaderChange | None:
     """
     Store a change of exactly `expected` readers; None if another number matches.
 
-    A repeated `key` returns the earlier change.
+    A repeated `key` returns the earlier change. Lifting bounces needs a `reason`.
     """
     with time_limit(CHOOSE_S), connection.cursor() as cursor:
         chosen = selection.readers().order_by().values("id")
         sql, parameters = chosen.query.sql_with_params()
         tag_id, name = (tag.pk, tag.name) if tag else (None, "")
-        values = [key, action, tag_id, name, by, *parameters, expected]
+        values = [key, action, tag_id, name, reason, by, *parameters, expected]
         cursor.execute(_INSERT.format(chosen=sql), values)
         if cursor.fetchone() is not None:
-            record_readers_activity(action, by, readers=expected, tag=name)
+            record_readers_activity(action, by, readers=expected, tag=name, reason=reason)
     return ReaderChange.objects.defer("readers").filter(key=key, made_by=by).first()
 
 
@@ -177,6 +186,8 @@ def _apply(change: ReaderChange, readers: Sequence[int]) -> int:
         return change_tags(readers, added=tags)
     if change.action == Action.UNTAG:
         return change_tags(readers, removed=tags)
+    if change.action == Action.LIFT_BOUNCE:
+        return sum(lift_bounce(reader, change.reason) for reader in readers)
     return sum(map(_ON_ONE_READER[change.action], readers))
 
 

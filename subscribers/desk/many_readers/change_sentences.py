@@ -20,6 +20,7 @@ LABELS: Mapping[str, StrPromise] = {
     Action.UNTAG: gettext_lazy("Take a tag off"),
     Action.UNSUBSCRIBE: gettext_lazy("Unsubscribe"),
     Action.BLOCK: gettext_lazy("Block the addresses"),
+    Action.LIFT_BOUNCE: gettext_lazy("Lift the bounces"),
     Action.ERASE: gettext_lazy("Erase"),
 }
 _EFFECTS: Mapping[str, StrPromise] = {
@@ -37,6 +38,12 @@ _EFFECTS: Mapping[str, StrPromise] = {
     Action.BLOCK: gettext_lazy(
         "Homing sends no more mail to these addresses: no letters, no confirmation emails and no "
         "links to their data. The readers cannot undo this. An author can unblock each address."
+    ),
+    Action.LIFT_BOUNCE: gettext_lazy(
+        "Homing mails these addresses again and asks Postmark to do so too. Do this only if the "
+        "bounces were wrong, for example after a fault at a mail provider. Readers who had "
+        "confirmed get letters again; any others must still confirm. Readers who unsubscribed, "
+        "complained or are blocked do not change."
     ),
     Action.ERASE: gettext_lazy(
         "This erases everything about the readers: address, fields, consent, bounces, and which "
@@ -74,6 +81,9 @@ def question(action: str, number: int, tag: str) -> Question:
         Action.UNSUBSCRIBE: ngettext("Unsubscribe {n} reader?", "Unsubscribe {n} readers?", number),
         Action.BLOCK: ngettext(
             "Block the address of {n} reader?", "Block the addresses of {n} readers?", number
+        ),
+        Action.LIFT_BOUNCE: ngettext(
+            "Lift the bounce of {n} reader?", "Lift the bounces of {n} readers?", number
         ),
         Action.ERASE: ngettext("Erase {n} reader?", "Erase {n} readers?", number),
     }

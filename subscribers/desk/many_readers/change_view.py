@@ -18,6 +18,7 @@ from subscribers.desk.many_readers.change_readers import (
 )
 from subscribers.desk.many_readers.change_sentences import progress_sentence, question
 from subscribers.desk.reader_filter import ReaderFilter, read_filter, read_number
+from subscribers.desk.reader_form import ReasonForm
 from subscribers.desk.reader_list import PAGE, SearchTookTooLongError
 from subscribers.desk_access import desk_page, may_manage_readers, user_id_of
 from subscribers.links.see_other import see_other
@@ -40,16 +41,20 @@ class _Choice(NamedTuple):
 @require_http_methods(["GET", "HEAD", "POST"])
 def change(request: HttpRequest) -> HttpResponse:
     """State how many readers change and what becomes of them; start it for POST."""
-    form = request.POST if request.method == "POST" else request.GET
-    choice = _choice(form)
+    choice = _choice(request.POST if request.method == "POST" else request.GET)
     back = reverse("readers:list") + choice.chosen.query()
     if choice.missing:
         messages.warning(request, choice.missing)
         return see_other(back)
     is_new_number = False
+    form = None
+    if choice.action == Action.LIFT_BOUNCE:
+        form = ReasonForm(request.POST if request.method == "POST" else None)
+    is_invalid = request.method == "POST" and form is not None and not form.is_valid()
     try:
-        if request.method == "POST":
-            if (started := _start(request, choice)) is not None:
+        if request.method == "POST" and not is_invalid:
+            reason = form.cleaned_data["reason"] if form else ""
+            if (started := _start(request, choice, reason)) is not None:
                 run_at_once(started)
                 return see_other(reverse("readers:changing", args=[started.pk]))
             is_new_number = True
@@ -75,9 +80,11 @@ def change(request: HttpRequest) -> HttpResponse:
         "ids": choice.ids,
         "back": back,
         "is_new_number": is_new_number,
-        "is_risk": choice.action not in (Action.TAG, Action.UNTAG),
+        "is_risk": choice.action not in (Action.TAG, Action.UNTAG, Action.LIFT_BOUNCE),
+        "form": form,
     }
-    return desk_page(request, "subscribers/desk/change.html", context)
+    status = 422 if is_invalid else 200
+    return desk_page(request, "subscribers/desk/change.html", context, status=status)
 
 
 @may_manage_readers
@@ -120,7 +127,7 @@ def _choice(form: QueryDict) -> _Choice:
     return _Choice(action, tag, chosen, ids, missing)
 
 
-def _start(request: HttpRequest, choice: _Choice) -> ReaderChange | None:
+def _start(request: HttpRequest, choice: _Choice, reason: str) -> ReaderChange | None:
     try:
         key = UUID(request.POST.get("key", ""))
     except ValueError:
@@ -131,4 +138,4 @@ def _start(request: HttpRequest, choice: _Choice) -> ReaderChange | None:
         return None
     selection = Selection(choice.chosen, choice.ids, up_to)
     by = user_id_of(request)
-    return start_change(key, choice.action, choice.tag, selection, number, by)
+    return start_change(key, choice.action, choice.tag, selection, number, by, reason=reason)

@@ -113,10 +113,10 @@ _HOMING = _Product(gettext_noop("Homing readers"))
 _HOMING_SUPPRESSIONS = _Product(
     gettext_noop("Homing suppressions"),
     _words(
-        unsubscribed="unsubscribe",
-        bounced="bounce",
-        complained="complaint",
-        blocked="manual",
+        unsubscribed="unsubscribe,imported unsubscribe",
+        bounced="bounce,imported bounce",
+        complained="complaint,imported complaint",
+        blocked="manual,blocked,manual at provider,imported manual",
     ),
 )
 _LISTMONK = _Product(gettext_noop("listmonk subscribers"), hidden="listmonk")

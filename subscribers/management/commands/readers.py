@@ -3,6 +3,7 @@
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
@@ -15,6 +16,7 @@ from subscribers.api.reader_bodies import address_of, reader_responses, tag_ids_
 from subscribers.desk.add_reader import add_reader, correct_address
 from subscribers.desk.edit_reader import edit_reader
 from subscribers.desk.edit_view import name_of_user
+from subscribers.desk.reader_actions import ACTIONS, perform_action
 from subscribers.management.command_options import (
     active_author,
     add_author_option,
@@ -22,6 +24,7 @@ from subscribers.management.command_options import (
     require_utf8,
 )
 from subscribers.models import Subscriber, Suppression
+from subscribers.models.reader_change import LONGEST_REASON
 from subscribers.record_activity import record_corrected_address, record_reader_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 from subscribers.why_suppressed import why_suppressed
@@ -30,7 +33,9 @@ from subscribers.why_suppressed import why_suppressed
 class Command(BaseCommand):
     """Print a reader after the change. The last line is JSON."""
 
-    help = _("Show a reader, add one, edit the fields and tags, or correct the address.")
+    help = _(
+        "Show a reader, add one, edit the fields and tags, correct the address, or lift a bounce."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("address", metavar="ADDRESS", help=_("the reader’s address"))
@@ -39,6 +44,8 @@ class Command(BaseCommand):
         what.add_argument("--add", action="store_true", default=None, help=add_help)
         move_help = _("correct the address; Homing sends a link to confirm to the new one")
         what.add_argument("--new-address", metavar="ADDRESS", help=move_help)
+        lift_help = _("lift a bounce for this reason, which is recorded")
+        what.add_argument("--lift-bounce", metavar="REASON", help=lift_help)
         consent_help = _(
             "with --add: where and how they consented; then they are confirmed at once"
         )
@@ -60,8 +67,10 @@ class Command(BaseCommand):
         if options["add"] and options["untag"]:
             raise CommandError(_("--add takes no --untag."))
         changes = options["field"] or options["tag"] or options["untag"]
-        if options["new_address"] is not None and changes:
-            raise CommandError(_("--new-address takes no --field, --tag or --untag."))
+        for option in ("new_address", "lift_bounce"):
+            if options[option] is not None and changes:
+                sentence = _("{option} takes no --field, --tag or --untag.")
+                raise CommandError(sentence.format(option=f"--{option.replace('_', '-')}"))
         try:
             with transaction.atomic():
                 reader = self._change(options)
@@ -86,6 +95,9 @@ class Command(BaseCommand):
                 raise CommandError(sentence_of(moved))
             record_corrected_address(by, reader.pk, moved.pk)
             return moved
+        if options["lift_bounce"] is not None:
+            _lift_bounce(reader, options["lift_bounce"], active_author(options["author"]))
+            reader.refresh_from_db()
         if values or added or removed:
             by = active_author(options["author"])
             tag_ids_of(options["tag"], left=reader.left_topics)
@@ -116,6 +128,20 @@ def _add(
         raise CommandError(sentence_of(result.reason) if result.reason else known)
     record_reader_activity("add", by, result.reader.pk)
     return result.reader
+
+
+def _lift_bounce(reader: Subscriber, text: str, by: UUID) -> None:
+    reason = " ".join(text.split())
+    if not 0 < len(reason) <= LONGEST_REASON:
+        sentence = _("--lift-bounce needs a reason of 1 to {most} characters. It is recorded.")
+        raise CommandError(sentence.format(most=LONGEST_REASON))
+    if not perform_action(ACTIONS["lift-bounce"], reader.pk, by, reason):
+        raise CommandError(
+            _(
+                "There is no bounce to lift. A complaint, an unsubscribe or an author’s block "
+                "cannot be lifted this way."
+            )
+        )
 
 
 def _no_reader(address: str) -> str:

@@ -106,6 +106,7 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
         "bodies of functions, and one count of the readers into a new table"
     ),
     ("subscribers.0018_sign_ups_from_the_archive", "Raw SQL operation"): "a function's body",
+    ("subscribers.0021_lifted_suppressions", "Raw SQL operation"): "bodies of functions",
     ("subscribers.0007_index_for_search", "Raw Python operation"): (
         "it creates an extension and builds an index concurrently"
     ),

@@ -103,7 +103,8 @@ bounced mail on request is no bounced letter
     _keep_bounce: copy = «None if event.is_on_request else» event.delivery
     test_bounced_mail_on_request_is_no_bounced_letter
 events older than an opt-in change nothing
-    _apply: if «reader.opt_in is not None and at <= reader.opt_in.at → False»:
+    _apply: if «reader is not None and reader.opt_in is not None and at <= reader.opt_in.at →
+        False»: return
     test_events_older_than_the_opt_in_have_no_effect
 several bounces of one copy count as one
     _soft_bounces_are_enough_at: count(«DISTINCT (issue_id, version) → *»)
@@ -129,10 +130,10 @@ the earlier of two unsubscribe times is kept
     _change_state: «Least("unsubscribed_at", Value(at)) → at»
     test_the_earlier_time_of_unsubscribing_stays
 an old event does not undo an operator's unblock
-    _suppress: held.lifted_by_id IS NULL «AND excluded.reason <> → OR excluded.reason =» %s
+    _suppress: WHEN '' THEN «'{manual}' → '{}'» ELSE
     test_unblocking_does_not_lift_later_provider_reports
 an unblock lifts only the operator's own block
-    _suppress: OR («held.lifted_by_id IS NULL → false» AND excluded.reason <> %s)
+    _suppress: OR («held.lifted_by_id IS NULL → false» AND excluded.reason <> ALL
     test_unblocking_does_not_lift_later_provider_reports
 a bounce without a number is stored once
     _keep_bounce: WHERE «%(bounce)s::text IS NOT NULL → true» OR NOT EXISTS (
@@ -155,6 +156,36 @@ an address is inactive only if the provider says so
 bounces far apart are not added up
     _soft_bounces_are_enough_at: «soft.at >= latest.at - make_interval(days =>» %(days)s«) → > 0»)
     test_bounces_far_apart_do_not_add_up
+our own lifting for a mail lifts no suppression of letters
+    _address_event: is_our_own=«lift_for_mail.was_lifted_for_mail(event) → False»
+    test_our_own_lifting_does_not_lift_the_suppression_of_letters
+a reactivation before a newer report lifts nothing
+    lift_reactivated: «Q(reported_at=None) | Q(reported_at__lt=at) → Q()»
+    test_the_latest_word_of_the_provider_counts_in_any_order
+a bounce that was lifted later counts no more
+    _apply: if «effect.act in LIFTABLE and was_lifted_since(event.stream, event.address_key, reader,
+        at) → False»:
+    test_the_latest_word_of_the_provider_counts_in_any_order
+    test_only_later_bounces_count_after_an_author_lifted_one
+an address that another stream refuses stays suppressed
+    lift_reactivated: «or _refusals(key, event.stream).exists()»
+    test_an_address_that_another_stream_refuses_stays_suppressed
+a reactivation stores nothing about an erased reader
+    lift_reactivated: delete_provider_data(«key → ''»)
+    test_a_reactivation_stores_nothing_about_an_erased_reader
+a late unsubscribe counts after the lifting of a bounce
+    _suppress: «'{manual,bounce}' → '{manual,bounce,unsubscribe,complaint}'» END
+    test_a_complaint_or_unsubscribe_is_lifted_by_nobody
+an author lifts nothing but a bounce
+    can_lift_bounce: if «held is not None and (held.origin == Origin.OPERATOR or held.reason !=
+        Reason.BOUNCE) → False»:
+    test_an_author_lifts_nothing_but_a_bounce
+an author lifts no bounce beside a complaint at the provider
+    can_lift_bounce: if «refused.filter(_PERMANENT).exists() → False»:
+    test_no_bounce_is_lifted_beside_a_complaint_at_the_provider
+an author's lifting is sent to the provider
+    lift_bounce: «queue_suppression_change( → (lambda *_, **__: None)(»reader.email
+    test_a_reader_gets_letters_after_an_author_lifted_a_bounce
 an action is logged once
     _record_act: «since.filter(act=act).exists() → False»
     test_an_act_is_recorded_once

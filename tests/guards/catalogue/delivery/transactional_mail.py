@@ -24,6 +24,24 @@ an import's mails alternate with a newsletter
 mail requeued for a held-back edition starts no call
     start: if «control != "running" → False»:
     test_a_request_to_a_paused_edition_waits_without_a_call
+a refused mail that its reader requested is lifted and sent
+    _change_deliveries: if «inactive → False»: readers
+    test_a_sign_up_after_a_bounce_gets_its_mail
+only a reader's own request lifts a suppression
+    REQUESTED_BY: «Q(act=Act.ASKED, how__in=OF_FORMS) → Q(act=Act.ASKED)»
+    test_a_mail_that_no_reader_requested_lifts_nothing
+a known complaint is never requested to be lifted
+    _REQUEST: held.reason = '«SpamComplaint → Nothing»'
+    test_the_provider_is_not_asked_to_lift_a_known_complaint
+strangers cannot have an address lifted again and again
+    _REQUEST: make_interval(days => %(days)s)) < «%(most)s → 999»
+    test_an_address_is_lifted_only_a_few_times_a_month
+one mail is lifted once
+    _REQUEST: earlier.copy = «key.copy → ''»
+    test_a_mail_that_is_refused_again_is_not_lifted_again
+a mail that was sent again is not sent once more
+    requeue_inactive: copies.filter(«outcome=Outcome.SUPPRESSED, reason=INACTIVE»)
+    test_a_sign_up_after_a_bounce_gets_its_mail
 transactional mail skips an address that an operator blocked
     NOT_TO_MAIL: AND («origin = 'operator' → false» OR
     test_a_blocked_address_gets_no_transactional_mail

@@ -1,0 +1,108 @@
+"""Lift a suppression at the provider for a mail on request, then send the mail.
+
+The provider is asked only after it refused such a mail, so a usual request costs no call and its
+answer cannot depend on the address."""
+
+from collections.abc import Callable, Sequence
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Q
+
+from delivery.feedback.suppression_changes import MAX_CLOCK_SKEW
+from delivery.mail.transactional_mail import ISSUE_BY_KIND
+from delivery.models import SuppressionChange
+from delivery.postmark.provider_events import AddressReactivated
+from delivery.queue.enqueue_transactional import requeue_inactive
+from delivery.queue.short_transaction import short_transaction
+from delivery.rules import delivery_key
+from delivery.rules.delivery_key import key_prefix
+
+# The limit BOUNCE_LIFTS_PER_MONTH counts the liftings of this many days.
+DAYS = 30
+
+# One lifting for each mail, because a second refusal of it shows that lifting did not help. The
+# provider never lifts a complaint or an unsubscribe.
+_REQUEST = """
+    INSERT INTO suppression_change (address, address_key, stream, change, copy, copy_waits)
+    SELECT address, lower(address), stream, 'reactivate', copy, true
+    FROM delivery JOIN edition USING (issue_id, version),
+         LATERAL (SELECT %(prefix)s || recipient_id AS copy) AS key
+    WHERE issue_id = %(issue)s AND version = %(version)s AND recipient_id = ANY(%(recipients)s)
+      AND outcome = 'suppressed' AND address <> ''
+      AND NOT EXISTS (
+          SELECT FROM provider_suppression AS held
+          WHERE held.address_key = lower(address) AND held.stream = edition.stream AND refuses
+            AND (held.reason = 'SpamComplaint'
+                 OR held.reason = 'ManualSuppression' AND held.origin = 'Recipient'))
+      AND NOT EXISTS (
+          SELECT FROM suppression_change AS earlier
+          WHERE earlier.address_key = lower(address) AND earlier.copy = key.copy)
+      AND (SELECT count(*) FROM suppression_change AS earlier
+           WHERE earlier.address_key = lower(address) AND earlier.copy <> ''
+             AND requested_at > clock_timestamp() - make_interval(days => %(days)s)) < %(most)s
+    ORDER BY recipient_id
+"""
+
+# Mails whose address has no change left to send on their stream. The last change of an address
+# decides, because an earlier one may have been superseded by it.
+_SENT = """
+    SELECT id, copy, (
+        SELECT last.change = 'reactivate' AND last.state = 'done' FROM suppression_change AS last
+        WHERE last.address_key = mail.address_key AND last.stream = mail.stream
+        ORDER BY last.id DESC LIMIT 1)
+    FROM suppression_change AS mail
+    WHERE copy_waits AND NOT EXISTS (
+        SELECT FROM suppression_change AS open
+        WHERE open.address_key = mail.address_key AND open.stream = mail.stream
+          AND open.state = 'waiting')
+    ORDER BY id
+"""
+
+
+def request_lifting(kind: str, version: int, recipients: Sequence[int]) -> None:
+    """Request to lift the suppressions of refused mails, within the limits.
+
+    `recipients` are those of the `version`-th mail of this kind. Runs in the caller's
+    transaction."""
+    issue = ISSUE_BY_KIND[kind]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _REQUEST,
+            {
+                "prefix": key_prefix(issue, version),
+                "issue": issue,
+                "version": version,
+                "recipients": list(recipients),
+                "days": DAYS,
+                "most": settings.BOUNCE_LIFTS_PER_MONTH,
+            },
+        )
+
+
+def resend_lifted(is_stopping: Callable[[], bool] = lambda: False) -> None:
+    """Queue the mails again whose suppressions the provider has lifted.
+
+    Every worker runs this. A mail whose suppression it would not lift stays suppressed."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SENT)
+        answered = cursor.fetchall()
+    for change, copy, is_lifted in answered:
+        if is_stopping():
+            return
+        key = delivery_key.read(copy)
+        with short_transaction() as cursor:
+            if is_lifted and key is not None:
+                requeue_inactive(cursor, key)
+            SuppressionChange.objects.filter(pk=change).update(copy_waits=False)
+
+
+def was_lifted_for_mail(event: AddressReactivated) -> bool:
+    """Whether we requested this reactivation for a mail on request."""
+    assert event.at is not None  # noqa: S101 -- received_by sets it
+    ours = SuppressionChange.objects.filter(
+        address_key=event.address_key, stream=event.stream, change="reactivate"
+    ).exclude(copy="")
+    # The event may arrive before the answer to our request is recorded.
+    is_answered = Q(done_at__gte=event.at - MAX_CLOCK_SKEW) | Q(done_at=None)
+    return ours.filter(is_answered, requested_at__lte=event.at + MAX_CLOCK_SKEW).exists()
