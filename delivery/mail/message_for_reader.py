@@ -121,7 +121,8 @@ class Renderer:
         if not recipients:
             return b"[]"
         ids, addresses, *values = zip(*recipients, strict=True)
-        columns: dict[Key, Any] = dict(_by_field(addresses, values, self._edition.merge_fields))
+        columns: dict[Key, Any] = {}
+        columns.update(_by_field(addresses, values, self._edition.merge_fields))
         columns[_Value.RECIPIENT] = [*map(str, ids)]
         columns[_Value.ADDRESS] = addresses
         columns[_Value.LINK] = self._links(ids)

@@ -18,6 +18,7 @@ class Alarm(models.Model):
         MARKED_UNSETTLED = "marked_unsettled", "marked as sent without being settled"
         NOT_AT_PROVIDER = "not_at_provider", "recorded as sent, and the provider does not show it"
         BOUNCE_THRESHOLD = "bounce_threshold", "too many bounces or complaints"
+        BATCH_CRASHING = "batch_crashing", "workers crash with a batch"
 
     id = models.BigAutoField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
@@ -45,6 +46,7 @@ class Alarm(models.Model):
                         "marked_unsettled",
                         "not_at_provider",
                         "bounce_threshold",
+                        "batch_crashing",
                     ]
                 ),
             ),

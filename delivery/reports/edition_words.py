@@ -34,6 +34,7 @@ ALARM_WORDS: Mapping[str, Promise] = {
     "marked_unsettled": _("Marked as sent but not settled"),
     "not_at_provider": _("Recorded as sent, but Postmark does not show it"),
     "bounce_threshold": _("Too many bounces or complaints"),
+    "batch_crashing": _("Workers crash with a batch"),
 }
 
 
@@ -44,4 +45,4 @@ def audience_words(goes_to: str) -> str:
 
 def alarm_words(kind: str) -> str:
     """Name a kind of alarm."""
-    return str(ALARM_WORDS[kind])
+    return str(ALARM_WORDS.get(kind, kind))

@@ -85,6 +85,8 @@ class ReasonCode(StrEnum):
     SECOND_COPY = auto()  # recipient, message_ids
     DELIVERY_MARKED_UNSETTLED = auto()  # recipient
     NOT_AT_PROVIDER = auto()  # recipient
+    # Also why a batch waits whose worker crashed, or that a halving made from such a batch.
+    BATCH_CRASHED = auto()
 
     # A problem that a worker found when it started.
     TWO_UNSUBSCRIBE_LINKS = auto()  # stream, handling
