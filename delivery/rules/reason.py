@@ -79,6 +79,7 @@ class ReasonCode(StrEnum):
     ACCEPTED_TWICE = auto()
     BOUNCE_RATE = auto()  # count, left, percent, limit
     COMPLAINT_RATE = auto()  # count, left, percent, limit
+    APPROVAL_OUTDATED = auto()
     STARTED_LATE = auto()  # scheduled_for, local, zone, started_at; times in ISO 8601
 
     # Why an alarm was raised, besides the rates above.
