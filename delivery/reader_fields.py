@@ -36,7 +36,7 @@ class ReaderField:
 
     @property
     def control(self) -> str:
-        """The name of its form control. The names of all other controls have no such prefix."""
+        """The name of its form control. No other control has this prefix."""
         return f"field-{self.name}" if self.is_own else self.name
 
 

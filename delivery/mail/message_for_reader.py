@@ -61,7 +61,7 @@ def merge_values(recipient: Recipient, merge_fields: Sequence[str]) -> dict[str,
 
 
 def _by_field(address: T, values: Sequence[T], merge_fields: Sequence[str]) -> dict[str, T]:
-    """Name a reader's values by their merge fields. Built-in fields come last, so they win."""
+    """Name a reader's values by their merge fields. Built-in fields win."""
     built_in = len(FIELD_NAMES)
     own = dict(zip(merge_fields, values[built_in:], strict=True))
     return own | dict(zip(FIELD_NAMES, values[:built_in], strict=True)) | {"email": address}

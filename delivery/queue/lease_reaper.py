@@ -238,7 +238,7 @@ def _make_unknown(cursor: CursorWrapper, held: _HeldBatch) -> bool:
 
 
 def _raise_if_repeated(cursor: CursorWrapper, held: _HeldBatch, crashes: int) -> None:
-    """Raise an alarm, once for an edition. One crash alone may be a worker that was killed."""
+    """Raise an alarm once for an edition. One crash may be a killed worker."""
     if crashes >= CRASHES_BEFORE_SUSPICION:
         raise_alarm(cursor, held.edition, Alarm.Kind.BATCH_CRASHING, "", CRASHED)
 

@@ -162,7 +162,7 @@ def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID 
 
 
 def hold_newsletter() -> bool:
-    """Keep the settings until the transaction ends; return whether approval is required."""
+    """Lock the settings for this transaction; return whether approval is required."""
     newsletter = Newsletter.objects.get_current()
     with connection.cursor() as cursor:
         # If another transaction is changing the setting, this waits for it and reads the new value.

@@ -4,12 +4,12 @@ from delivery.models import Edition, Newsletter
 
 
 def sender_lines(newsletter: Newsletter) -> str:
-    """Write what a mail takes from the settings when it is sent: sender, replies to, list."""
+    """Write the settings that are read when a mail is sent."""
     return "\n".join((newsletter.sender, newsletter.reply_to, newsletter.name))
 
 
 def is_outdated(edition: int) -> bool:
-    """Whether an approval is required and was given for another sender than the present one."""
+    """Whether a required approval was given for another sender."""
     newsletter = Newsletter.objects.get_current()
     approved = Edition.objects.values_list("approved_sender", flat=True).get(pk=edition)
     return newsletter.second_person and bool(approved) and approved != sender_lines(newsletter)

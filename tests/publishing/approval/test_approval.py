@@ -355,7 +355,7 @@ def test_an_approval_covers_fallbacks_and_the_link_to_topics(two, author, basil,
 
 @pytest.fixture
 def scheduled(two, author, basil):
-    """Return an approved edition that is due, with another sender than the approved one."""
+    """Return an approved edition that is due; its sender was changed."""
     moment = tomorrow()
     asked = publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk, at=moment)
     make_edition_due(asked.edition)
