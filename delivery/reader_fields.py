@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,9 @@ if TYPE_CHECKING:
 class ReaderField:
     """One field of a reader.
 
-    `name` is its column, merge field, form control, CSV column and API key. `example` is for
-    previews, `fallback` for readers without a value. Commas separate the `headers` of an import."""
+    `name` is its column or key, merge field and API key. `example` is for previews, `fallback` for
+    readers without a value. Commas separate the `headers` of an import. `is_own`: an author has
+    defined it, and may have chosen any word as its name."""
 
     name: str
     label: StrPromise | str
@@ -25,11 +27,17 @@ class ReaderField:
     autocomplete: str
     headers: str = ""
     longest: int = 256
+    is_own: bool = False
 
     @property
     def with_fallback(self) -> str:
         """Write it as inside the braces of a merge field: name|reader."""
         return f"{self.name}|{self.fallback}"
+
+    @property
+    def control(self) -> str:
+        """The name of its form control. No other control has this prefix."""
+        return f"field-{self.name}" if self.is_own else self.name
 
 
 # An import finds names by more than one column (subscribers/importing/file_format/columns.py).
@@ -39,3 +47,8 @@ READER_FIELDS = (NAME,)
 FIELD_NAMES = tuple(field.name for field in READER_FIELDS)
 # In SQL: “name, city”. Users cannot name fields, so quoting is not needed.
 FIELD_COLUMNS = ", ".join(FIELD_NAMES)
+
+
+def own_columns(keys: Iterable[str], ours: Collection[str]) -> list[str]:
+    """Name the CSV columns of an author's own fields; none is one of `ours`."""
+    return [f"fields.{key}" if key in ours else key for key in keys]

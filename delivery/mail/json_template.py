@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from html import escape
 from typing import Any, NamedTuple
 
@@ -13,13 +14,17 @@ import orjson
 # Separates a column's values while all are escaped together. Neither JSON nor HTML escapes DEL.
 SEPARATOR = "\x7f"
 
+# The key of a column: a member of an enum for a value of the program, a text for a merge field.
+# They never compare equal, so a merge field cannot replace a value of the program.
+Key = Enum | str
+
 
 class Slot(NamedTuple):
-    """The place of a value in a message.
+    """The place of a value in a message. `key` names the value's column.
 
     `fallback` replaces an empty value and is not escaped for HTML."""
 
-    name: str
+    key: Key
     in_html: bool = False
     fallback: str = ""
 
@@ -50,9 +55,9 @@ class ValueMarkers:
         self._word = f"qz{digest[:16]}n"
         self._slots: list[Slot] = []
 
-    def of(self, name: str, *, in_html: bool = False, fallback: str = "") -> str:
+    def of(self, key: Key, *, in_html: bool = False, fallback: str = "") -> str:
         """Return the marker of a value. In HTML the value will be escaped."""
-        slot = Slot(name, in_html, fallback)
+        slot = Slot(key, in_html, fallback)
         if slot not in self._slots:
             self._slots.append(slot)
         # It ends in a letter, because marker 1 must not be the beginning of marker 10.
@@ -72,7 +77,7 @@ class JsonTemplate:
         self._shared = shared
         self._slots = slots
 
-    def fill(self, columns: Mapping[str, Sequence[str]], **same: str) -> bytes:
+    def fill(self, columns: Mapping[Key, Sequence[str]], same: Mapping[Key, str]) -> bytes:
         """Write one message for each row of `columns`, as a JSON array.
 
         `same` holds values that are the same in all rows. The array is joined once, from parts that
@@ -82,12 +87,12 @@ class JsonTemplate:
             return b"[]"
         shared, slots = [self._shared[0]], list[Slot]()
         for slot, part in zip(self._slots, self._shared[1:], strict=True):
-            if slot.name in same:
-                shared[-1] += slot.write([same[slot.name]])[0] + part
+            if slot.key in same:
+                shared[-1] += slot.write([same[slot.key]])[0] + part
             else:
                 slots.append(slot)
                 shared.append(part)
-        written = {slot: slot.write(columns[slot.name]) for slot in set(slots)}
+        written = {slot: slot.write(columns[slot.key]) for slot in set(slots)}
         pieces = [b""] * (2 * len(slots) * count)
         pieces[:: 2 * len(slots)] = [shared[-1] + b"," + shared[0]] * count
         for place, slot in enumerate(slots):

@@ -4,11 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from email.header import Header
 from email.utils import parseaddr
-from typing import Any
+from enum import Enum, auto
+from typing import Any, TypeVar
 from uuid import UUID
 
 from delivery.control_characters import CONTROL_CHARACTERS
-from delivery.mail.json_template import JsonTemplate, ValueMarkers
+from delivery.mail.json_template import JsonTemplate, Key, ValueMarkers
 from delivery.mail.merge_fields import TITLE_FIELDS, Field, FieldTemplate, uses_field
 from delivery.mail.test_letter import mark_subject
 from delivery.mail.transactional_mail import KIND_BY_ISSUE, newsletter_values, provider_tag
@@ -25,7 +26,18 @@ MAX_SUBJECT_LENGTH = 2000
 # A row of a batch: the reader's id, the address, the values of `READER_FIELDS` in order, and those
 # of the edition's `merge_fields`.
 Recipient = tuple[int, str, *tuple[str, ...]]
-_COLUMNS = ("recipient", "email", *FIELD_NAMES)
+T = TypeVar("T")
+
+
+class _Value(Enum):
+    """The program's own values in a message. No merge field can have these keys."""
+
+    RECIPIENT = auto()
+    ADDRESS = auto()
+    SUBJECT = auto()
+    ATTEMPT = auto()
+    LINK = auto()
+    PREFERENCES_URL = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +54,17 @@ class Links:
 
 
 def merge_values(recipient: Recipient, merge_fields: Sequence[str]) -> dict[str, str]:
-    """Return the values of the merge fields that contain a reader's own words."""
-    names = ("email", *FIELD_NAMES, *merge_fields)
-    return dict(zip(names, recipient[1:], strict=True))
+    """Return the values of the merge fields that contain a reader's own words.
+
+    A field of the author's own never replaces a built-in one."""
+    return _by_field(recipient[1], recipient[2:], merge_fields)
+
+
+def _by_field(address: T, values: Sequence[T], merge_fields: Sequence[str]) -> dict[str, T]:
+    """Name a reader's values by their merge fields. Built-in fields win."""
+    built_in = len(FIELD_NAMES)
+    own = dict(zip(merge_fields, values[built_in:], strict=True))
+    return own | dict(zip(FIELD_NAMES, values[:built_in], strict=True)) | {"email": address}
 
 
 class Renderer:
@@ -61,18 +81,20 @@ class Renderer:
         self._has_own_links = links.handles_unsubscribes or edition.kind == Edition.Kind.WELCOME
         self._edition = edition
         self._urls = links
-        # The merge fields that are the same for all, and a reader's own: field → value's name.
+        # The merge fields that are the same for all, and a reader's own: field → value's key.
+        self._own: dict[str, Key]
         if self.is_transactional:
             self._values = newsletter_values(newsletter)
-            self._own = {"email": "email", "link": "link"}
+            self._own = {"email": "email", "link": _Value.LINK}
         else:
             self._values = {"archive_url": edition.archive_url}
-            own = (*TITLE_FIELDS, *edition.merge_fields)
-            self._own = {name: name for name in own} | {"unsubscribe_url": "link"}
+            own = [name for name in edition.merge_fields if name not in self._values]
+            self._own = {name: name for name in (*own, *TITLE_FIELDS)}
+            self._own["unsubscribe_url"] = _Value.LINK
         is_test = edition.kind == Edition.Kind.TEST
         title, html, text = edition.title, edition.html_mail, edition.text_mail
         if any(uses_field(part, "preferences_url") for part in (html, text)):
-            self._own["preferences_url"] = "preferences_url"
+            self._own["preferences_url"] = _Value.PREFERENCES_URL
         self._title = FieldTemplate(mark_subject(title) if is_test else title, html=False)
         self._html = FieldTemplate(html, html=True) if html else None
         self._text = FieldTemplate(text, html=False) if text else None
@@ -98,17 +120,19 @@ class Renderer:
         It works by column, which is faster than message by message."""
         if not recipients:
             return b"[]"
-        names = (*_COLUMNS, *self._edition.merge_fields)
-        columns: dict[str, Any] = dict(zip(names, zip(*recipients, strict=True), strict=True))
-        columns["link"] = self._links(columns["recipient"])
-        if "preferences_url" in self._own:
-            columns["preferences_url"] = self._urls.preferences_urls(columns["recipient"])
-        columns["recipient"] = [*map(str, columns["recipient"])]
+        ids, addresses, *values = zip(*recipients, strict=True)
+        columns: dict[Key, Any] = {}
+        columns.update(_by_field(addresses, values, self._edition.merge_fields))
+        columns[_Value.RECIPIENT] = [*map(str, ids)]
+        columns[_Value.ADDRESS] = addresses
+        columns[_Value.LINK] = self._links(ids)
+        if _Value.PREFERENCES_URL in self._own.values():
+            columns[_Value.PREFERENCES_URL] = self._urls.preferences_urls(ids)
         if self._title.has_fields:
-            own = {field: columns[name] for field, name in self._own.items()}
+            own = {field: columns[key] for field, key in self._own.items()}
             subjects = self._title.fill_rows({**self._values, **own}, len(recipients))
-            columns["subject"] = [*map(_as_subject, subjects)]
-        return self._template.fill(columns, attempt=attempt.hex)
+            columns[_Value.SUBJECT] = [*map(_as_subject, subjects)]
+        return self._template.fill(columns, {_Value.ATTEMPT: attempt.hex})
 
     def _links(self, recipients: Sequence[int]) -> Sequence[str]:
         if self.is_transactional:
@@ -129,27 +153,27 @@ class Renderer:
 
     def _split(self, markers: ValueMarkers) -> JsonTemplate:
         """Split the message at the values of a reader."""
-        key = self._key_prefix + markers.of("recipient")
+        delivery = self._key_prefix + markers.of(_Value.RECIPIENT)
 
         def fill(template: FieldTemplate, *, in_html: bool) -> str:
             def write(field: Field) -> str:
-                if name := self._own.get(field.name):
-                    return markers.of(name, in_html=in_html, fallback=field.fallback)
+                if key := self._own.get(field.name):
+                    return markers.of(key, in_html=in_html, fallback=field.fallback)
                 return template.write(field, self._values)
 
             return template.fill_with(write)
 
         message = {
             **self._common,
-            "To": markers.of("email"),
-            "Subject": markers.of("subject")
+            "To": markers.of(_Value.ADDRESS),
+            "Subject": markers.of(_Value.SUBJECT)
             if self._title.has_fields
             else _as_subject(self._title.fill({})),
-            "Metadata": {"delivery": key, "attempt": markers.of("attempt")},
+            "Metadata": {"delivery": delivery, "attempt": markers.of(_Value.ATTEMPT)},
             "Headers": [
-                {"Name": "Message-ID", "Value": f"<{key}@{self._domain}>"},
+                {"Name": "Message-ID", "Value": f"<{delivery}@{self._domain}>"},
                 KEEP_ID,
-                *self._list_headers(markers.of("link")),
+                *self._list_headers(markers.of(_Value.LINK)),
             ],
         }
         if self._html:

@@ -19,6 +19,7 @@ class Alarm(models.Model):
         NOT_AT_PROVIDER = "not_at_provider", "recorded as sent, and the provider does not show it"
         BOUNCE_THRESHOLD = "bounce_threshold", "too many bounces or complaints"
         OTHER_ADDRESS = "other_address", "an event names a copy and the address of another"
+        BATCH_CRASHING = "batch_crashing", "workers crash with a batch"
 
     id = models.BigAutoField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)
@@ -47,6 +48,7 @@ class Alarm(models.Model):
                         "not_at_provider",
                         "bounce_threshold",
                         "other_address",
+                        "batch_crashing",
                     ]
                 ),
             ),

@@ -61,6 +61,8 @@ class Edition(models.Model):
     content_hash = models.BinaryField()  # SHA-256 of what the author wrote.
     # The sender of a test letter that tries another one; empty for the newsletter's.
     sender = models.CharField(max_length=400, blank=True, default="", db_default="")
+    # The sender, reply address and name that a second person approved; empty without an approval.
+    approved_sender = models.TextField(blank=True, default="", db_default="")
     archive_url = models.CharField(max_length=500, blank=True)
 
     published_at = models.DateTimeField(db_default=Now())

@@ -15,9 +15,11 @@ from django.db.backends.utils import CursorWrapper
 from psycopg.errors import LockNotAvailable
 
 from delivery import log_context
+from delivery.models import Alarm
 from delivery.monitoring import delivery_metrics
+from delivery.monitoring.alarms import raise_alarm
 from delivery.monitoring.metrics_storage import metrics_buffer
-from delivery.queue.batches.batch_state import end_settled_batch, withdraw_waiting
+from delivery.queue.batches.batch_state import CRASHED, end_settled_batch, withdraw_waiting
 from delivery.queue.batches.insert_and_split import halve, waiting_recipients
 from delivery.queue.batches.write_outcomes import change_outcomes
 from delivery.queue.control import pass_probe_on
@@ -173,11 +175,15 @@ def _requeue(cursor: CursorWrapper, held: _HeldBatch, control: str) -> bool:
     cursor.execute(
         f"""
         UPDATE batch SET state = %(state)s, owner = NULL, lease_until = NULL, attempt = NULL,
-               crashes = crashes + 1
+               crashes = crashes + 1, reason = %(reason)s
         WHERE {_STILL_HELD}
         RETURNING crashes, waiting
         """,  # noqa: S608 -- a constant
-        {**_seen(held), "state": "ready" if control == "running" else "paused"},
+        {
+            **_seen(held),
+            "state": "ready" if control == "running" else "paused",
+            "reason": CRASHED.dumps(),
+        },
     )
     row = cursor.fetchone()
     if row is None:
@@ -185,6 +191,7 @@ def _requeue(cursor: CursorWrapper, held: _HeldBatch, control: str) -> bool:
     if held.state == "sending":
         _end_attempt(cursor, held, "not_sent")
     crashes, waiting = row
+    _raise_if_repeated(cursor, held, crashes)
     if control == "cancelled":
         # The edition ended during the call, which cancelling does not interrupt.
         quarantine_marked(cursor, held.edition, batch=held.batch)
@@ -213,11 +220,14 @@ def _make_unknown(cursor: CursorWrapper, held: _HeldBatch) -> bool:
         FROM (SELECT batch.id AS lost_id, coalesce(deadline_at, lease_until) AS since
               FROM batch LEFT JOIN attempt ON attempt.id = batch.attempt) AS call
         WHERE lost_id = batch.id AND {_STILL_HELD}
+        RETURNING crashes
         """,  # noqa: S608 -- a constant
         {**_seen(held), "reason": Reason.of(ReasonCode.WORKER_LOST).dumps()},
     )
-    if not cursor.rowcount:
+    row = cursor.fetchone()
+    if row is None:
         return False
+    _raise_if_repeated(cursor, held, *row)
     cursor.execute(
         "UPDATE delivery SET outcome = 'unknown' WHERE batch_id = %s AND outcome = 'waiting'",
         [held.batch],
@@ -225,6 +235,12 @@ def _make_unknown(cursor: CursorWrapper, held: _HeldBatch) -> bool:
     delivery_metrics.count_deliveries({"unknown": cursor.rowcount})
     _end_attempt(cursor, held, "unknown")
     return True
+
+
+def _raise_if_repeated(cursor: CursorWrapper, held: _HeldBatch, crashes: int) -> None:
+    """Raise an alarm once for an edition. One crash may be a killed worker."""
+    if crashes >= CRASHES_BEFORE_SUSPICION:
+        raise_alarm(cursor, held.edition, Alarm.Kind.BATCH_CRASHING, "", CRASHED)
 
 
 def _end_attempt(cursor: CursorWrapper, held: _HeldBatch, result: str) -> None:

@@ -10,7 +10,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.models import Batch
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
-from delivery.queue.batches.batch_state import IS_OPEN
+from delivery.queue.batches.batch_state import IS_CRASHING, IS_OPEN
 from delivery.queue.batches.roll_up import ROLLED_UP
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWDOWN_COLUMNS, SLOWDOWN_NAMES, slowdown_from
@@ -59,14 +59,15 @@ _RATE_OVER_S = 60
 OUTCOMES = ("sent", "suppressed", "withdrawn", "failed", "unknown", "waiting")
 _SUMMED = (*OUTCOMES, "missed", "bounced", "complained")
 _FROM_STATE = ("being_sent", "awaiting_decision", "leased_batches", "queued_batches",
-               "parked_batches", "paused_batches")  # fmt: skip
+               "parked_batches", "paused_batches", "crashing")  # fmt: skip
 
 
 _COUNTED = ("size", *_SUMMED)
 _STATES = ",".join(Batch.State.values)
 _OF_A_STATE = f"""count(*) AS batches, {", ".join(f"sum({name}) AS {name}" for name in _COUNTED)},
             min(nullif(reason, '')) AS reason, min(due_at) AS due_at,
-            min(unknown_since) AS unknown_since"""
+            min(unknown_since) AS unknown_since,
+            count(*) FILTER (WHERE {IS_CRASHING}) AS crashing"""
 _TOTALS = ", ".join(f"sum({name})" if name in ROLLED_UP else "0" for name in _COUNTED)
 
 # The batches of an edition by state. One scan of the index for each state is twice as fast as
@@ -76,7 +77,7 @@ _ALL_BATCHES = f"""
         SELECT {_OF_A_STATE} FROM batch
         WHERE edition_id = edition.id AND batch.state = one.state AND NOT rolled_up) AS part
     UNION ALL
-    SELECT 'done', 0, {_TOTALS}, NULL, NULL, NULL FROM batch_total WHERE edition_id = edition.id
+    SELECT 'done', 0, {_TOTALS}, NULL, NULL, NULL, 0 FROM batch_total WHERE edition_id = edition.id
 """  # noqa: S608 -- the names are constants
 _OPEN_BATCHES = f"""
     SELECT state, {_OF_A_STATE} FROM batch
@@ -114,6 +115,7 @@ def _select(batches: str) -> str:
                sum(batches) FILTER (WHERE state IN ('ready', 'unknown'))::bigint AS queued_batches,
                sum(batches) FILTER (WHERE state = 'parked')::bigint AS parked_batches,
                sum(batches) FILTER (WHERE state = 'paused')::bigint AS paused_batches,
+               sum(crashing)::bigint AS crashing,
                min(reason) FILTER (WHERE state IN ('ready', 'unknown', 'parked')) AS reason,
                min(due_at) FILTER (WHERE state = 'ready') AS next_try_at,
                min(due_at) FILTER (WHERE state = 'unknown') AS next_lookup_at,

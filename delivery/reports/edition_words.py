@@ -35,6 +35,7 @@ ALARM_WORDS: Mapping[str, Promise] = {
     "not_at_provider": _("Recorded as sent, but Postmark does not show it"),
     "bounce_threshold": _("Too many bounces or complaints"),
     "other_address": _("An event names another address than its copy"),
+    "batch_crashing": _("Workers crash with a batch"),
 }
 
 
@@ -45,4 +46,4 @@ def audience_words(goes_to: str) -> str:
 
 def alarm_words(kind: str) -> str:
     """Name a kind of alarm."""
-    return str(ALARM_WORDS[kind])
+    return str(ALARM_WORDS.get(kind, kind))

@@ -7,7 +7,7 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.feedback.event_inbox import MAX_FAILURES
 from delivery.monitoring.worker_heartbeat import WorkerActivity, load_activity
-from delivery.queue.batches.batch_state import IS_OPEN
+from delivery.queue.batches.batch_state import IS_CRASHING, IS_OPEN
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWDOWN_COLUMNS
@@ -30,7 +30,8 @@ BATCHES = f"""
     SELECT state, count(*), sum(waiting), sum(unknown),
            extract(epoch FROM clock_timestamp() - min(due_at)
                FILTER (WHERE state = 'ready' AND due_at <= clock_timestamp()))::float8,
-           extract(epoch FROM clock_timestamp() - min(unknown_since))::float8
+           extract(epoch FROM clock_timestamp() - min(unknown_since))::float8,
+           count(*) FILTER (WHERE {IS_CRASHING})
     FROM batch JOIN edition ON edition.id = edition_id
     WHERE {IS_OPEN} AND state <> 'done'
       AND NOT (state = 'parked' AND control IN ('closed', 'cancelled'))
@@ -97,6 +98,7 @@ class QueueSnapshot:
     unknown: int
     due_age_s: float | None
     unknown_age_s: float | None
+    crashing: int
     editions: tuple[EditionCounts, ...]
     newest: tuple[EditionCounts, ...]
     editions_due: int
@@ -131,8 +133,9 @@ def read_snapshot(cursor: CursorWrapper) -> QueueSnapshot:
         batches={state: number for state, number, *_ in batches},
         waiting=sum(int(waiting) for _, _, waiting, *_ in batches),
         unknown=sum(int(unknown) for _, _, _, unknown, *_ in batches),
-        due_age_s=max((age for *_, age, _ in batches if age is not None), default=None),
-        unknown_age_s=max((age for *_, age in batches if age is not None), default=None),
+        due_age_s=max((age for *_, age, _, _ in batches if age is not None), default=None),
+        unknown_age_s=max((age for *_, age, _ in batches if age is not None), default=None),
+        crashing=sum(crashing for *_, crashing in batches),
         editions=tuple(load_open_counts([edition for edition, *_ in found])) if found else (),
         newest=tuple(load_all_counts(named[:MAX_NAMED])) if named else (),
         **held_back,

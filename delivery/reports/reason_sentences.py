@@ -64,6 +64,15 @@ SENTENCES: Mapping[str, Promise] = {
     Code.WORKER_LOST: _(
         "The worker crashed during the call. Homing asks Postmark what it accepted."
     ),
+    Code.APPROVAL_OUTDATED: _(
+        "Nothing was sent: the sender, the reply address or the newsletter's name was changed "
+        "after this issue was approved. Set the earlier ones and resume, or cancel the issue and "
+        "have its draft approved again."
+    ),
+    Code.BATCH_CRASHED: _(
+        "Workers crash while they prepare or send a batch. Ask your administrator to look at the "
+        "log of the workers."
+    ),
     Code.PROVIDER_ERROR: _("Postmark refuses: “{text}” (code {error_code})."),
     Code.CALL_REFUSED_FOR_ONE: _("Postmark refuses the whole call: “{text}” (code {error_code})."),
     Code.INACTIVE_RECIPIENT: _(

@@ -148,6 +148,11 @@ def _no_worker(counts: EditionCounts, zone: tzinfo) -> str:
 def _sending(counts: EditionCounts, zone: tzinfo) -> str:
     if not counts.worker_is_there:
         return _no_worker(counts, zone)
+    if counts.crashing:
+        sentences = [_crashing(counts)]
+        if counts.unknown:
+            sentences += [_looking_up(counts), *_asks_again(counts, zone)]
+        return " ".join(sentences)
     if counts.unknown:
         sentences = [_looking_up(counts)]
         if counts.waiting:
@@ -167,6 +172,17 @@ def _sending(counts: EditionCounts, zone: tzinfo) -> str:
             per_s,
         ).format(n=digits(per_s))
     return str(NOTHING_IS_STUCK)
+
+
+def _crashing(counts: EditionCounts) -> str:
+    crashed = ngettext(
+        "{n} batch crashed its worker.", "{n} batches crashed their workers.", counts.crashing
+    ).format(n=digits(counts.crashing))
+    next_step = _(
+        "Homing tries again, halves a batch that crashes again, and parks a copy that crashes "
+        "workers alone. Other copies are sent. The log of the workers has the cause."
+    )
+    return f"{crashed} {next_step}"
 
 
 def _looking_up(counts: EditionCounts) -> str:

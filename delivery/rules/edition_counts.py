@@ -14,12 +14,13 @@ _CALLED_BACK = frozenset({ReasonCode.CALLED_BACK, ReasonCode.CALLED_BACK_BEFORE_
 class EditionCounts:
     """The counts of one edition, all from one reading at `now`, the database's time.
 
-    `missed` counts failed copies that need a decision. `bounced` and `complained` are no outcomes:
-    most of these copies are also in `sent`. `being_sent` counts the waiting copies that a worker
-    holds, `awaiting_decision` the unknown ones that need a decision. `unreconciled`: the database
-    was restored and is not yet compared with the provider. `slowed_to_per_s` is the rate of all
-    workers after a 429. The `audience` of transactional mail is everyone who has requested it so
-    far. `scheduled` stays after publication. `goes_to` is a value of `Edition.GoesTo`. After
+    `crashing` counts the batches that crashed a worker since their last call, and the parts of such
+    batches. `missed` counts failed copies that need a decision. `bounced` and `complained` are no
+    outcomes: most of these copies are also in `sent`. `being_sent` counts the waiting copies that a
+    worker holds, `awaiting_decision` the unknown ones that need a decision. `unreconciled`: the
+    database was restored and is not yet compared with the provider. `slowed_to_per_s` is the rate
+    of all workers after a 429. The `audience` of transactional mail is everyone who has requested
+    it so far. `scheduled` stays after publication. `goes_to` is a value of `Edition.GoesTo`. After
     `deliveries_dropped_at` only these counts are kept."""
 
     edition: int
@@ -61,6 +62,7 @@ class EditionCounts:
     deliveries_dropped_at: datetime | None = None
     being_sent: int = 0
     awaiting_decision: int = 0
+    crashing: int = 0
 
     @property
     def queued(self) -> int:

@@ -82,6 +82,7 @@ class ReasonCode(StrEnum):
     ACCEPTED_TWICE = auto()
     BOUNCE_RATE = auto()  # count, left, percent, limit
     COMPLAINT_RATE = auto()  # count, left, percent, limit
+    APPROVAL_OUTDATED = auto()
     STARTED_LATE = auto()  # scheduled_for, local, zone, started_at; times in ISO 8601
 
     # Why an alarm was raised, besides the rates above.
@@ -89,6 +90,8 @@ class ReasonCode(StrEnum):
     DELIVERY_MARKED_UNSETTLED = auto()  # recipient
     NOT_AT_PROVIDER = auto()  # recipient
     EVENT_FOR_OTHER_ADDRESS = auto()  # recipient
+    # Also why a batch waits whose worker crashed, or that a halving made from such a batch.
+    BATCH_CRASHED = auto()
 
     # A problem that a worker found when it started.
     TWO_UNSUBSCRIBE_LINKS = auto()  # stream, handling

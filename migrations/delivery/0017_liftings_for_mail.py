@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("delivery", "0016_alarm_of_another_address")]
+    dependencies = [("delivery", "0016_alarms_of_addresses_and_crashes")]
 
     operations = [
         migrations.AddField(

@@ -22,6 +22,7 @@ class ActionRefusal(Enum):
     NOT_SENDING = auto()
     NOT_PAUSED = auto()
     PAUSED = auto()
+    NEEDS_APPROVAL = auto()
     HOLD_ENDED = auto()
     TOO_LATE_TO_CALL_BACK = auto()
     NOTHING_TO_CALL_BACK = auto()
@@ -54,6 +55,10 @@ _REFUSALS = {
         "back if it should not go out."
     ),
     ActionRefusal.PAUSED: gettext_lazy("“{title}”: it is paused. Resume it first."),
+    ActionRefusal.NEEDS_APPROVAL: gettext_lazy(
+        "“{title}”: the sender, the reply address or the newsletter's name was changed after the "
+        "approval. Set the earlier ones, or cancel the issue and have its draft approved again."
+    ),
     ActionRefusal.DUE: gettext_lazy(
         "“{title}”: its time has come and a worker is starting it. You can pause it once it is "
         "being sent."

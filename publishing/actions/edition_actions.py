@@ -13,10 +13,13 @@ from django.utils.translation import gettext_lazy as _
 
 from delivery.interface import batch_size_for, control, scheduled_editions, together
 from delivery.models import Edition
+from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
+from delivery.rules.reason import ReasonCode
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.actions.action_sentences import ActionRefusal, done_sentence, refusal_sentence
 from publishing.drafts.restore_draft import restore_draft
+from publishing.editions.approved_sender import is_outdated
 from publishing.editions.audience import TagChoice, select_audience
 from publishing.editions.start_scheduled import start_now
 from publishing.editions.status import EditionStatus, load_status
@@ -110,9 +113,14 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
             (is_scheduled, why.NOT_STARTED),
             (True, why.NOT_SENDING),
         ],
-        "resume": [restored, (counts.control not in {"paused", "stopped"}, why.NOT_PAUSED)],
+        "resume": [
+            restored,
+            (counts.control not in {"paused", "stopped"}, why.NOT_PAUSED),
+            (_awaits_approval(counts), why.NEEDS_APPROVAL),
+        ],
         "send-now": [
             transactional,
+            (_awaits_approval(counts), why.NEEDS_APPROVAL),
             (state in {EditionState.HELD, EditionState.SCHEDULED}, None),
             restored,
             (state is EditionState.PAUSED, why.PAUSED),
@@ -162,6 +170,13 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
         ],
     }
     return next((refusal for applies, refusal in rules[action] if applies), None)
+
+
+def _awaits_approval(counts: EditionCounts) -> bool:
+    """Whether nothing was sent yet, and the approved sender is not the present one."""
+    reason = counts.control_reason
+    is_held = reason is not None and reason.code == ReasonCode.APPROVAL_OUTDATED
+    return (is_held or counts.control == "scheduled") and is_outdated(counts.edition)
 
 
 def _do(action: str, edition: Edition) -> Mapping[str, Any] | None:

@@ -1,8 +1,13 @@
-"""A second person's approval of a draft. Any edit invalidates it, by its hash."""
+"""A second person's approval of a draft, for exactly the mail that is sent.
+
+Its hash covers the composed mail and the sender. So a change of the draft, a fallback, the footer,
+the look or the sender invalidates it."""
 
 import hashlib
+import json
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -11,9 +16,11 @@ from django.utils.translation import gettext_lazy
 
 from delivery.models import Newsletter
 from publishing.activity import record_activity
+from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
 from publishing.display_name import named
+from publishing.editions.approved_sender import sender_lines
 from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.permissions import PUBLISH, may
@@ -37,12 +44,27 @@ def needs_approval() -> bool:
     return Newsletter.objects.get_current().second_person
 
 
-def approval_hash(draft: Draft, content: Content | None = None) -> bytes:
-    """Return the hash of a draft's content and readers, 32 bytes."""
+# The columns of an edition that reach readers, besides those that do not depend on the draft.
+_SENT = (
+    *("title", "preheader", "html_content", "text_content", "merge_fields"),
+    *("html_mail", "text_mail"),
+)
+
+
+def approval_hash(
+    draft: Draft, content: Content | None = None, columns: Mapping[str, Any] | None = None
+) -> bytes:
+    """Return the hash of a draft's mail, sender and readers, 32 bytes.
+
+    `columns` are the content's, if they are composed already."""
     content = content or build_content(draft.fields)
+    columns = columns or edition_columns(content)
+    newsletter = Newsletter.objects.get_current()
+    sent = [*(columns[name] for name in _SENT), sender_lines(newsletter)]
     target = f"{draft.issue_id}\0{draft.goes_to}\0{draft.unlisted}"
     if draft.with_tags or draft.without_tags:
         target += f"\0{draft.with_tags}\0{draft.without_tags}"
+    target += json.dumps(sent)
     return hashlib.sha256(content.sha256 + target.encode()).digest()
 
 
@@ -62,8 +84,8 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
         if approval_hash(found, content) != seen:
             raise CannotApproveError(
                 _(
-                    "This draft was changed after you opened it. Nothing was approved. Check it "
-                    "again."
+                    "This draft or a setting of the letter was changed after you opened it. "
+                    "Nothing was approved. Check it again."
                 )
             )
         if approver_of(found, content) == by:
@@ -77,10 +99,12 @@ def approve(draft: uuid.UUID, by: uuid.UUID, seen: bytes) -> None:
         record_activity.record_draft_activity("approve_draft", by, found)
 
 
-def approver_of(draft: Draft, content: Content | None = None) -> uuid.UUID | None:
+def approver_of(
+    draft: Draft, content: Content | None = None, columns: Mapping[str, Any] | None = None
+) -> uuid.UUID | None:
     """Return the user whose approval is valid for the present draft, if any."""
     by = draft.approved_by_id
-    return by if by and _is_current(draft, content) and may(by, PUBLISH) else None
+    return by if by and _is_current(draft, content, columns) and may(by, PUBLISH) else None
 
 
 def approved_drafts(drafts: Iterable[Draft]) -> frozenset[uuid.UUID]:
@@ -90,10 +114,12 @@ def approved_drafts(drafts: Iterable[Draft]) -> frozenset[uuid.UUID]:
     return frozenset(draft for draft, by in given.items() if by in givers)
 
 
-def _is_current(draft: Draft, content: Content | None = None) -> bool:
+def _is_current(
+    draft: Draft, content: Content | None = None, columns: Mapping[str, Any] | None = None
+) -> bool:
     if draft.approved_hash is None:
         return False
-    return bytes(draft.approved_hash) == approval_hash(draft, content)
+    return bytes(draft.approved_hash) == approval_hash(draft, content, columns)
 
 
 def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None = None) -> str:
@@ -110,8 +136,9 @@ def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None
         )
     if draft.approved_by_id is not None and draft.approved_hash is not None:
         return _(
-            "The approval by {name} is no longer valid: the draft was changed, or {name} may no "
-            "longer publish. Another author who may publish must approve it again."
+            "The approval by {name} is no longer valid: the draft, a fallback, the sender, the "
+            "footer or the look was changed, or {name} may no longer publish. Another author who "
+            "may publish must approve it again."
         ).format(name=named(draft.approved_by_id))
     return _(
         "This newsletter requires a second person's approval. Another author who may publish must "
@@ -125,6 +152,17 @@ def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID 
 
     Raises `NeedsApprovalError` if an approver is required and missing.
     """
+    needs_second = hold_newsletter()
+    second = approved_by if approved_by != publisher else None
+    if second is not None and not may(second, PUBLISH):
+        second = None
+    if needs_second and second is None:
+        raise NeedsApprovalError(str(NEEDS_TWO))
+    return second
+
+
+def hold_newsletter() -> bool:
+    """Lock the settings for this transaction; return whether approval is required."""
     newsletter = Newsletter.objects.get_current()
     with connection.cursor() as cursor:
         # If another transaction is changing the setting, this waits for it and reads the new value.
@@ -132,9 +170,4 @@ def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID 
             "SELECT second_person FROM newsletter WHERE id = %s FOR SHARE", [newsletter.pk]
         )
         (needs_second,) = cursor.fetchone()
-    second = approved_by if approved_by != publisher else None
-    if second is not None and not may(second, PUBLISH):
-        second = None
-    if needs_second and second is None:
-        raise NeedsApprovalError(str(NEEDS_TWO))
-    return second
+    return bool(needs_second)

@@ -18,6 +18,7 @@ from delivery.models import Edition
 from delivery.tasks.background_tasks import BackgroundTask
 from publishing.activity.record_activity import record_start
 from publishing.content.edition_content import plain_title
+from publishing.editions import approved_sender
 from publishing.editions.audience import enqueue_audience
 from publishing.models import Issue
 from publishing.scheduling.local_time import is_too_late, scheduled_time_of
@@ -65,18 +66,22 @@ def _start_in_time(edition: int) -> bool:
         if not scheduled_editions.begin(cursor, edition):
             return False
         filled = _fill(edition)
-        _pause_if_late(cursor, filled)
+        _pause_if_needed(cursor, filled)
         log_context.bind(issue=filled.issue_id, version=filled.version)
     logger.info("edition %d started at its time", edition)
     return True
 
 
-def _pause_if_late(cursor: CursorWrapper, edition: Edition) -> None:
+def _pause_if_needed(cursor: CursorWrapper, edition: Edition) -> None:
     moment = scheduled_time_of(edition)
     if moment is None:
         raise AssertionError(f"edition {edition.pk} has no scheduled time")
-    paused = is_too_late(moment.utc, edition.published_at, settings.SCHEDULE_LATE_S)
-    if paused:
+    outdated = approved_sender.is_outdated(edition.pk)
+    late = is_too_late(moment.utc, edition.published_at, settings.SCHEDULE_LATE_S)
+    if outdated:
+        reason = Reason.of(ReasonCode.APPROVAL_OUTDATED)
+        control.pause_automatically(cursor, edition.pk, reason)
+    elif late:
         reason = Reason.of(
             ReasonCode.STARTED_LATE,
             scheduled_for=moment.utc.isoformat(),
@@ -86,7 +91,7 @@ def _pause_if_late(cursor: CursorWrapper, edition: Edition) -> None:
         )
         control.pause_automatically(cursor, edition.pk, reason)
     late_s = (edition.published_at - moment.utc).total_seconds()
-    record_start(edition, round(late_s), is_paused=paused)
+    record_start(edition, round(late_s), is_paused=outdated or late)
 
 
 def _fill(edition: int) -> Edition:

@@ -15,6 +15,7 @@ from django.forms.models import model_to_dict
 from django.utils.translation import gettext as _
 
 from delivery.models import Edition, Newsletter
+from delivery.reader_fields import own_columns
 from publishing.editions.status import load_status
 from publishing.editions.versions import public_editions
 from publishing.images.images import EXTENSIONS
@@ -105,14 +106,21 @@ def _readme() -> str:
     )
 
 
+# An import would take a column “reader” before “name” for the name.
+_READERS_HEADER = (
+    ("email", "name"),
+    (
+        *("tags", "left_topics", "state", "suppressed", "source", "reader", "import", "signed_up"),
+        *("confirmed", "unsubscribed", "consent_history"),
+    ),
+)
+
+
 def _readers() -> Iterator[str]:
     keys = [field.name for field in load_own_fields()]
     names = dict(Tag.objects.values_list("id", "name"))
-    yield csv_line(
-        # An import would take a column “reader” before “name” for the name.
-        *("email", "name", *keys, "tags", "left_topics", "state", "suppressed", "source"),
-        *("reader", "import", "signed_up", "confirmed", "unsubscribed", "consent_history"),
-    )
+    first, last = _READERS_HEADER
+    yield csv_line(*first, *own_columns(keys, (*first, *last)), *last)
     readers = with_suppressed(Subscriber.objects.annotate(history=_newest_consent()))
     for reader in rows_by_id(readers):
         yield csv_line(

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from delivery.models import Delivery
-from delivery.reader_fields import FIELD_NAMES
+from delivery.reader_fields import FIELD_NAMES, own_columns
 from publishing.activity import record_activity
 from publishing.desk_access import may_take_readers_away, user_id_of
 from publishing.editions.edition_name import edition_from_url
@@ -53,7 +53,7 @@ def copies_csv(
     """Write the header and a line for each copy; times in UTC.
 
     The last columns are the values of the edition's `merge_fields`."""
-    yield csv_line(*HEADER, *merge_fields)
+    yield csv_line(*HEADER, *own_columns(merge_fields, HEADER))
     no_values = [""] * len(merge_fields)
     for copy in copies:
         yield csv_line(

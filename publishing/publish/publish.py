@@ -2,6 +2,7 @@
 
 import logging
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, cast
@@ -13,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from delivery import log_context
-from delivery.models import Edition
+from delivery.models import Edition, Newsletter
 from delivery.reports.edition_words import AUDIENCE_WORDS
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.activity.record_activity import record_publication
@@ -21,6 +22,7 @@ from publishing.approval.approval import second_of
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import Content
 from publishing.drafts import drafts
+from publishing.editions.approved_sender import sender_lines
 from publishing.editions.audience import EVERYONE, NOBODY, TagChoice, enqueue_audience
 from publishing.editions.tag_sentences import DELETED_TAG
 from publishing.editions.versions import (
@@ -146,6 +148,7 @@ def publish(
     approved_by: uuid.UUID | None = None,
     at: ScheduledTime | None = None,
     draft: Draft | None = None,
+    columns: Mapping[str, Any] | None = None,
     tags: TagChoice | None = None,
 ) -> PublishResult:
     """
@@ -153,6 +156,7 @@ def publish(
 
     `hold_s` is the number of seconds before sending starts; an edition with `at` has no hold.
     `tags` limit the audience; None keeps those of the issue's newest version.
+    `columns` are what was composed of the content and approved.
     `draft` is locked. Without it, the author's draft under this key is linked to the edition.
 
     A known key returns its edition. An existing version is returned even if its content differs.
@@ -172,7 +176,7 @@ def publish(
             try:
                 with transaction.atomic():
                     edition = _publish_new(
-                        author, key, replace(request, goes_to=audience), hold_s, second
+                        author, key, replace(request, goes_to=audience), hold_s, second, columns
                     )
                     if closing:
                         drafts.link_to_edition(closing, edition, copy_for=None if draft else author)
@@ -198,7 +202,12 @@ def _find_earlier(author: uuid.UUID, key: str, request: PublishRequest) -> Editi
 
 
 def _publish_new(
-    author: uuid.UUID, key: str, request: PublishRequest, hold_s: float, second: uuid.UUID | None
+    author: uuid.UUID,
+    key: str,
+    request: PublishRequest,
+    hold_s: float,
+    second: uuid.UUID | None,
+    columns: Mapping[str, Any] | None,
 ) -> Edition:
     content = request.content
     if request.issue is None:
@@ -218,7 +227,8 @@ def _publish_new(
         approved_by_id=second,
         idempotency_key=key,
         archive_url=settings.SITE_URL + reverse("archive:issue", args=[issue.slug]),
-        **edition_columns(content),
+        approved_sender=sender_lines(Newsletter.objects.get_current()) if second else "",
+        **(columns or edition_columns(content)),
         **tags.columns(),
         **_times(request.at, 0 if request.goes_to == NOBODY else hold_s),
     )

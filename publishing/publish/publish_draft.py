@@ -10,7 +10,8 @@ from django.utils.translation import gettext_lazy
 from delivery.models import Edition
 from delivery.rules.scheduled_time import ScheduledTime
 from idempotency.safe_to_retry import DifferentContentError
-from publishing.approval.approval import NeedsApprovalError, approver_of
+from publishing.approval.approval import NeedsApprovalError, approver_of, hold_newsletter
+from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import HTML, DraftFields, build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
@@ -99,6 +100,9 @@ def publish_draft(
     content = content or build_content(locked.fields)
     if (locked.revision, content.sha256) != (confirmed.revision, confirmed.content_hash):
         raise DraftChangedError(str(CHANGED))
+    hold_newsletter()
+    # Composed once: what the second person approved is what the edition keeps.
+    columns = edition_columns(content)
     try:
         edition = publish(
             author,
@@ -110,7 +114,8 @@ def publish_draft(
             goes_to=locked.goes_to,
             unlisted=locked.unlisted,
             tags=choice_of(locked.with_tags, locked.without_tags),
-            approved_by=approver_of(locked, content),
+            approved_by=approver_of(locked, content, columns),
+            columns=columns,
             at=confirmed.moment,
             draft=locked,
         ).edition

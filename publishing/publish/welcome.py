@@ -1,6 +1,8 @@
 """Turn the welcome letter on and off: it goes to each reader who opts in."""
 
 import uuid
+from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -18,11 +20,16 @@ from publishing.models import Issue
 
 
 def turn_on(
-    author: uuid.UUID, content: Content, *, approved_by: uuid.UUID | None = None
+    author: uuid.UUID,
+    content: Content,
+    *,
+    approved_by: uuid.UUID | None = None,
+    columns: Mapping[str, Any] | None = None,
 ) -> Edition:
     """Send this letter to each reader who opts in from now on, instead of any other.
 
-    The same content changes nothing. Raises `NeedsApprovalError`."""
+    `columns` are what was composed of the content and approved. The same content changes
+    nothing. Raises `NeedsApprovalError`."""
     with transaction.atomic():
         _lock()
         letter = welcome_letter()
@@ -38,7 +45,10 @@ def turn_on(
             unlisted=True,
             published_unlisted=True,
         )
-        columns = edition_columns(content) | {"stream": settings.POSTMARK_TRANSACTIONAL_STREAM}
+        columns = {
+            **(columns or edition_columns(content)),
+            "stream": settings.POSTMARK_TRANSACTIONAL_STREAM,
+        }
         letter = Edition.objects.create(
             issue=issue,
             version=1,

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.humanise import digits
 from publishing.approval.approval import NeedsApprovalError, approver_of
+from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import find_problems, plain_title
 from publishing.desk_access import desk_page, may_publish, user_id_of
@@ -84,7 +85,9 @@ def _turn_on(request: HttpRequest) -> str:
     if problems := find_problems(content, load_own_fields()):
         return " ".join(problem.sentence for problem in problems)
     try:
-        turn_on(user_id_of(request), content, approved_by=approver_of(draft, content))
+        columns = edition_columns(content)
+        second = approver_of(draft, content, columns)
+        turn_on(user_id_of(request), content, approved_by=second, columns=columns)
     except NeedsApprovalError as error:
         return str(error)
     messages.success(request, _("The welcome letter is on."))

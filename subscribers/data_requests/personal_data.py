@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from delivery.interface import reason_sentence, test_letters_to
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT, mark_subject
+from delivery.mail.transactional_mail import ISSUE_BY_KIND
 from delivery.models import (
     Delivery,
     Edition,
@@ -204,7 +205,6 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
         issue=TEST_ISSUE, recipient=TEST_RECIPIENT, version__in=test_letters_to(reader.email_key)
     )
     newsletter = Newsletter.objects.get_current().name
-    values = {**reader.values_of_fields, "email": reader.email, "newsletter": newsletter}
     requested_at = _load_request_times(reader)
     mails = []
     for delivery in Delivery.objects.filter(Q(issue__in=issues, recipient=reader.pk) | tests):
@@ -218,11 +218,14 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
             at = requested_at.get(own) or delivery.sent_at or reader.created_at
         is_test = edition.kind == Edition.Kind.TEST
         title = mark_subject(edition.title) if is_test else edition.title
-        # The values at publication.
+        # The values at publication. A field of the author's own never replaces a built-in one.
         frozen = dict(zip(edition.merge_fields, delivery.fields or (), strict=False))
+        values = {**reader.fields, **frozen, **_columns(reader), "email": reader.email}
+        if edition.kind in ISSUE_BY_KIND:
+            values["newsletter"] = newsletter
         mails.append(
             {
-                "title": FieldTemplate(title, html=False).fill(values | frozen),
+                "title": FieldTemplate(title, html=False).fill(values),
                 "version": edition.version,
                 "kind": edition.kind,
                 "published_at": at,

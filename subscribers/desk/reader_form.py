@@ -50,14 +50,19 @@ class EditForm(forms.Form):
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, data: Any = None, reader: Subscriber | None = None, **options: Any) -> None:
-        if reader is not None:
-            groups = {"tags": reader.tags, "seen": last_edit(reader)}
-            options["initial"] = {**reader.values_of_fields, **groups}
-        super().__init__(data, auto_id="%s", **options)
         self.reader_fields = load_fields()
+        if reader is not None:
+            values = reader.values_of_fields
+            options["initial"] = {
+                "tags": reader.tags,
+                "seen": last_edit(reader),
+                **{field.control: values.get(field.name, "") for field in self.reader_fields},
+            }
+        super().__init__(data, auto_id="%s", **options)
+        ours = {*self.fields, "tags", "csrfmiddlewaretoken"}
         for field in self.reader_fields:
-            self.fields[field.name] = ReaderValueField(field)
-            self.fields[field.name].widget.attrs["autocomplete"] = "off"
+            self.fields[field.control] = ReaderValueField(field, ours)
+            self.fields[field.control].widget.attrs["autocomplete"] = "off"
         tags = list(Tag.objects.order_by(Lower("name")))
         left = set(reader.left_topics if reader else ())
         self.left_topics = [tag for tag in tags if tag.pk in left]
@@ -74,7 +79,7 @@ class EditForm(forms.Form):
 
     @property
     def values(self) -> dict[str, str]:
-        return {field.name: self.cleaned_data[field.name] for field in self.reader_fields}
+        return {field.name: self.cleaned_data[field.control] for field in self.reader_fields}
 
     @property
     def tags(self) -> list[int]:
@@ -82,7 +87,7 @@ class EditForm(forms.Form):
 
     @property
     def texts(self) -> list[forms.BoundField]:
-        return [self[field.name] for field in self.reader_fields]
+        return [self[field.control] for field in self.reader_fields]
 
 
 class AddForm(EditForm, AddressForm):

@@ -5,20 +5,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from delivery.reader_fields import FIELD_NAMES
+from delivery.reader_fields import FIELD_NAMES, own_columns
 from subscribers.desk.reader_list import rows_by_id
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
 from subscribers.models import Subscriber, Suppression, Tag
 
 HEADER = ("email", *FIELD_NAMES, "state", "suppressed", "since", "signed_up", "confirmed")
+HEADER += ("unsubscribed", "came_by", "tags")
 
 
 def csv_lines(readers: Iterable[Any]) -> Iterator[str]:
     """Write the header and a line for each reader; times in UTC, tags as JSON."""
     keys = [field.name for field in load_own_fields()]
     names = dict(Tag.objects.values_list("id", "name"))
-    yield csv_line(*HEADER, "unsubscribed", "came_by", "tags", *keys)
+    yield csv_line(*HEADER, *own_columns(keys, HEADER))
     for reader in readers:
         yield csv_line(
             reader.email,

@@ -4,14 +4,17 @@ from collections.abc import Collection
 
 from django.db import connection
 
+from delivery.mail.merge_fields import BODY_FIELDS
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS, ReaderField
 from subscribers.models import ReaderFieldDefinition
 
-# Words that mean something else in a letter, a file, the API or a page with the sign-up form.
+# Words that mean something else in a letter, or as a column of an import, and words that would
+# confuse authors. Messages, forms and exports need no such list: an own field has names there that
+# no value or control of the program can have.
 RESERVED_KEYS = frozenset(
     [
-        *("name", "email", "status", "state", "tags", "topics", "fields", "id", "source", "since"),
-        *("link", "newsletter", "unsubscribe_url", "archive_url", "preferences_url", "add"),
+        *(*BODY_FIELDS, "link", "newsletter"),
+        *("status", "state", "tags", "topics", "fields", "id", "source", "since", "add"),
         *("left_topics", "consent", "new", "suppressed"),
         *("how", "shown", "reply", "main", "joinh", "latest", "held", "attention", "failed"),
     ]
@@ -27,7 +30,8 @@ def load_own_fields(**only: bool) -> tuple[ReaderField, ...]:
             example=field.label,
             fallback=field.fallback,
             autocomplete="off",
-            headers=f"{field.key}, {field.label}",
+            headers=f"{field.key}, fields.{field.key}, {field.label}",
+            is_own=True,
         )
         for field in ReaderFieldDefinition.objects.filter(**only).order_by("position")
     )
@@ -55,4 +59,4 @@ def hold_fields(keys: Collection[str]) -> set[str]:
 
 
 def _deleted(key: str) -> ReaderField:
-    return ReaderField(key, key, example=key, fallback="", autocomplete="off")
+    return ReaderField(key, key, example=key, fallback="", autocomplete="off", is_own=True)

@@ -1,7 +1,7 @@
 """Validate the value of a reader's field, such as the name."""
 
 from delivery.control_characters import CONTROL_CHARACTERS
-from delivery.reader_fields import FIELD_NAMES, ReaderField
+from delivery.reader_fields import ReaderField
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 
@@ -9,7 +9,7 @@ def read_value(field: ReaderField, text: str) -> str | InputRefusal:
     """Return the value with single spaces, or the reason for refusing it."""
     value = " ".join(text.split())
     # A built-in field has a code that is translated later.
-    shown = field.name if field.name in FIELD_NAMES else str(field.label)
+    shown = str(field.label) if field.is_own else field.name
     if len(value) > field.longest:
         length, longest = len(value), field.longest
         return refuse("field_too_long", field=shown, length=length, longest=longest)

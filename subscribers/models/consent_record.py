@@ -108,4 +108,4 @@ class ConsentRecord(ReaderColumns):
     @property
     def values_of_fields(self) -> dict[str, str]:
         """The value of each field that was typed, by its name."""
-        return {**super().values_of_fields, **self.fields}
+        return {**self.fields, **super().values_of_fields}

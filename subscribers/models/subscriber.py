@@ -115,7 +115,7 @@ class Subscriber(ReaderColumns):
     @property
     def values_of_fields(self) -> dict[str, str]:
         """The value of each field that the reader has, by its name."""
-        return {**super().values_of_fields, **self.fields}
+        return {**self.fields, **super().values_of_fields}
 
     @property
     def since(self) -> datetime:

@@ -4,7 +4,7 @@ The sign-up form.
 Two traps catch programs: a hidden field, and the signed time at which the form was shown.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -24,6 +24,11 @@ from subscribers.signup import form_tags
 
 LONGEST_SHOWN = 1000  # characters of a field that are shown again
 TRAP = "reply"  # only programs fill it in
+# Every control of the form besides the author's own fields.
+CONTROLS = frozenset(
+    ["csrfmiddlewaretoken", "email", "how", "shown", TRAP, form_tags.NAME, consent_wording.SIGNED]
+    + [field.control for field in READER_FIELDS]
+)
 EXAMPLE = gettext_lazy("Enter an address such as ada@example.org.")
 _SIGNER = signing.Signer(salt="the moment at which a sign-up form was shown")
 
@@ -53,12 +58,25 @@ class AddressField(_TextField):
         return address
 
 
-class ReaderValueField(_TextField):
-    """The value of one of the reader's fields."""
+class _ReaderInput(forms.TextInput):
+    def __init__(self, attrs: Mapping[str, str], earlier: str) -> None:
+        super().__init__({**attrs})
+        self._earlier = earlier
 
-    def __init__(self, field: ReaderField) -> None:
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
+        return data.get(name if name in data else self._earlier)
+
+
+class ReaderValueField(_TextField):
+    """The value of one of the reader's fields.
+
+    Forms of earlier releases, also on other sites, post an own field under its bare key. It is read
+    unless it is one of `ours`, the names of the form's other controls."""
+
+    def __init__(self, field: ReaderField, ours: Collection[str]) -> None:
         attrs = {"autocomplete": field.autocomplete, "maxlength": str(field.longest)}
-        super().__init__(required=False, label=field.label, widget=forms.TextInput({**attrs}))
+        widget = _ReaderInput(attrs, earlier="" if field.name in ours else field.name)
+        super().__init__(required=False, label=field.label, widget=widget)
         self.reader_field = field
 
     def clean(self, value: Any) -> str:
@@ -77,7 +95,7 @@ class SignUpForm(forms.Form):
         super().__init__(data, auto_id="%s", **options)
         self._reader_fields = form_fields()
         for field in self._reader_fields:
-            self.fields[field.name] = ReaderValueField(field)
+            self.fields[field.control] = ReaderValueField(field, CONTROLS)
 
     @property
     def how(self) -> How:
@@ -98,7 +116,7 @@ class SignUpForm(forms.Form):
 
     @property
     def values(self) -> dict[str, str]:
-        return {field.name: self.cleaned_data[field.name] for field in self._reader_fields}
+        return {field.name: self.cleaned_data[field.control] for field in self._reader_fields}
 
     def seconds_filling_in(self, now: float) -> float | None:
         """Return the seconds since the form was shown; None if unknown, 0 if forged."""
@@ -118,6 +136,8 @@ def form_fields() -> tuple[ReaderField, ...]:
 def prefilled_form(data: Any) -> SignUpForm:
     """Make our form with the unvalidated values of a form on another site."""
     typed = {name: text[:LONGEST_SHOWN] for name, text in data.items()}
+    for name, field in SignUpForm().fields.items():
+        typed[name] = field.widget.value_from_datadict(typed, {}, name) or ""
     return SignUpForm(initial={**typed, "how": How.EMBEDDED_FORM})
 
 

@@ -286,6 +286,18 @@ def workers_crashing(stage: Stage) -> Iterator[Values]:
 
 
 @drill
+def batch_crashing(stage: Stage) -> Iterator[Values]:
+    """Mark waiting batches as the lease reaper does after a crash."""
+    stage.stop_workers()
+    issue = stage.publish("Loop")
+    reason = '{"code":"batch_crashed"}'
+    stage.sql(f"UPDATE batch SET reason = '{reason}' WHERE state = 'ready'")
+    yield {}
+    stage.start_worker()
+    yield _of(issue)
+
+
+@drill
 def provider_events_pending(stage: Stage) -> Iterator[Values]:
     """Post an event that cannot be applied, without a worker to retry."""
     stage.stop_workers()

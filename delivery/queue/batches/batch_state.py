@@ -6,12 +6,20 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.monitoring import delivery_metrics
 from delivery.rules.reason import Reason, ReasonCode
+from delivery.rules.retry_or_settle import CRASHES_BEFORE_SUSPICION
 
 # Batches that are not done, and batches whose missed deliveries wait for a decision. A query uses
 # the index `batch_open` only if it repeats this condition word for word. The condition `state =
 # 'ready'` must not imply this one: a claim would then read the whole index.
 IS_OPEN = """CASE WHEN batch.state = 'done' AND batch.missed = 0
                     THEN 'over' ELSE 'not over' END = 'not over'"""
+
+# Why a batch waits whose worker crashed before its call. The parts of a halved batch keep it.
+CRASHED = Reason.of(ReasonCode.BATCH_CRASHED)
+# Batches that crashed a worker before their last call, or several workers in a row. One lost worker
+# in a call has a sentence of its own.
+IS_CRASHING = f"""(batch.state NOT IN ('done', 'parked')
+    AND (batch.reason = '{CRASHED.dumps()}' OR batch.crashes >= {CRASHES_BEFORE_SUSPICION}))"""
 
 
 def pause_batches(cursor: CursorWrapper, edition: int) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.mail.json_template import SEPARATOR, ValueMarkers
-from delivery.mail.merge_fields import FieldTemplate
+from delivery.mail.merge_fields import BODY_FIELDS, FieldTemplate
 from delivery.mail.message_for_reader import (
     MAX_SUBJECT_LENGTH,
     POSTMARK_UNSUBSCRIBE,
@@ -47,6 +47,7 @@ def message(
     handles_unsubscribes: bool = True,
     preferences_urls: Callable[[Sequence[int]], Sequence[str]] = unused,
     kind: str = "newsletter",
+    merge_fields: Sequence[str] = (),
 ) -> dict[str, Any]:
     edition = Edition(
         issue_id=ISSUE,
@@ -57,6 +58,7 @@ def message(
         title=title,
         html_mail=html,
         text_mail=text,
+        merge_fields=[*merge_fields],
     )
     links = Links(
         lambda recipients: [
@@ -119,6 +121,49 @@ def test_the_message_for_one_reader_is_complete() -> None:
         ),
         "TextBody": "Dear Rita\nhttps://letter.example.org/unsubscribe/t7/\n",
     }
+
+
+# Words of the message, of the renderer and of Postmark that an author may also use.
+OWN_WORDS = ("recipient", "attempt", "subject", "delivery", "link", "address", "to", "metadata")
+
+
+@pytest.mark.parametrize("handles_unsubscribes", [True, False])
+@pytest.mark.parametrize("word", OWN_WORDS)
+def test_an_own_field_changes_nothing_but_its_place(word: str, handles_unsubscribes: bool) -> None:
+    def made(field: str, title: str = "{{ name }} of {{ %s }}") -> dict[str, Any]:
+        letter = f"{{{{ {field} }}}} {{{{ unsubscribe_url }}}} {{{{ preferences_url }}}}"
+        return message(
+            (*READER, "Kiel"),
+            title=title % field,
+            html=letter,
+            text=letter,
+            handles_unsubscribes=handles_unsubscribes,
+            preferences_urls=lambda ids: [f"https://letter.example.org/p{one}/" for one in ids],
+            merge_fields=[field],
+        )
+
+    assert made(word) == made("city")
+    assert made(word)["Subject"] == "Rita of Kiel"
+    assert made(word)["Metadata"] == {"delivery": KEY, "attempt": ATTEMPT.hex}
+
+
+@pytest.mark.parametrize("word", ["email", "name", *BODY_FIELDS[-3:]])
+def test_an_own_field_never_replaces_a_built_in_one(word: str) -> None:
+    letter = f"{{{{ {word} }}}} {{{{ unsubscribe_url }}}}"
+
+    def made(copy: Recipient, *fields: str) -> dict[str, Any]:
+        links = {"preferences_urls": lambda ids: ["https://letter.example.org/p/" for _ in ids]}
+        return message(copy, title="T", html=letter, text=letter, merge_fields=fields, **links)
+
+    assert made((*READER, "Kiel"), word) == made(READER)
+
+
+def test_a_blank_is_a_value_and_takes_no_fallback() -> None:
+    letter = "[{{ name|reader }}|{{ city|town }}] {{ unsubscribe_url }}"
+    copy = (7, "r@example.net", " ", " ")
+    made = message(copy, title=letter, html=letter, text=letter, merge_fields=["city"])
+    for part in ("Subject", "HtmlBody", "TextBody"):
+        assert made[part].startswith("[ | ] ")
 
 
 def test_second_try_differs_only_in_the_attempt() -> None:
@@ -344,5 +389,5 @@ def test_value_is_escaped_for_its_context(in_html: bool) -> None:
     cut = marks.split({"a": marks.of("name", in_html=in_html), "b": "100 %"})
     values = ['Q & "A" <b>\\', f"A{SEPARATOR}<B>"]
     shown = [escape(value) if in_html else value for value in values]
-    made = cut.fill({"name": values})
+    made = cut.fill({"name": values}, {})
     assert made == orjson.dumps([{"a": each, "b": "100 %"} for each in shown])

@@ -6,16 +6,21 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
+from django.db.models.functions import Now
 
-from delivery.models import Attempt, Batch, Delivery, Edition
+from delivery.models import Alarm, Attempt, Batch, Delivery, Edition
+from delivery.monitoring.worker_heartbeat import beat
 from delivery.queue.batches.insert_and_split import split_off
 from delivery.queue.claim import claim, release
 from delivery.queue.control import cancel
 from delivery.queue.lease_reaper import MAX_BATCHES, recover_dead_worker
 from delivery.queue.settle import settle_call
 from delivery.queue.short_transaction import lock_edition, short_transaction
+from delivery.reports.queue_snapshot import read_snapshot
+from delivery.reports.waiting_sentence import NOTHING_IS_STUCK, waiting_sentence
 from delivery.rules.outcomes import Next, Settlement, Unknown
 from delivery.rules.reason import Reason, ReasonCode
+from subscribers.models import ReaderFieldDefinition
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.run_in_threads import Beside
@@ -73,6 +78,66 @@ def test_copy_that_crashes_workers_is_found_by_halving_and_parked(newsroom: News
     assert parked.reason == Reason.of(ReasonCode.PARKED, crashes=2)
     assert newsroom.counts(edition).missed == 1
     assert newsroom.state(edition) == "needs_attention"
+
+
+def a_worker_crashes(newsroom: Newsroom) -> None:
+    assert claim(uuid.uuid4(), lease_s=30)
+    newsroom.let_time_pass(31)
+    newsroom.recover_expired_leases()
+
+
+def crashing_batches() -> int:
+    with connection.cursor() as cursor:
+        return read_snapshot(cursor).crashing
+
+
+def test_a_crash_loop_is_shown_from_its_first_crash_on(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=4)
+    beat(WORKER, host="a", pid=1)
+    assert waiting_sentence(newsroom.counts(edition)) == str(NOTHING_IS_STUCK)
+
+    a_worker_crashes(newsroom)
+    assert waiting_sentence(newsroom.counts(edition)).startswith("1 batch crashed its worker.")
+    assert crashing_batches() == 1
+    # One crash may be a worker that was killed.
+    assert not Alarm.objects.exists()
+
+    a_worker_crashes(newsroom)
+    # Both halves are suspected, although they start without crashes.
+    assert [batch.crashes for batch in newsroom.batches(edition)] == [0, 0]
+    assert waiting_sentence(newsroom.counts(edition)).startswith("2 batches crashed their workers.")
+    assert crashing_batches() == 2
+    alarm = Alarm.objects.get()
+    assert (alarm.kind, alarm.edition_id) == ("batch_crashing", edition.pk)
+
+    newsroom.deliver_all()
+    assert (newsroom.counts(edition).crashing, crashing_batches()) == (0, 0)
+
+
+def test_a_batch_that_raises_while_rendering_is_shown(newsroom: Newsroom) -> None:
+    ReaderFieldDefinition.objects.create(key="city", label="City", position=1)
+    edition = newsroom.publish(readers=2, html="<p>{{ city }}</p>")
+    # As if a program had stored more values than the letter has fields.
+    Delivery.objects.update(fields=["Kiel", "more"])
+    for _ in range(2):
+        with pytest.raises(ValueError, match="zip"):
+            newsroom.step()
+        newsroom.let_time_pass(31)
+        newsroom.recover_expired_leases()
+    assert newsroom.counts(edition).crashing == 2
+    assert Alarm.objects.get().kind == Alarm.Kind.BATCH_CRASHING
+
+
+def test_workers_that_crash_in_calls_raise_one_alarm(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=1)
+    for crashes in range(1, 3):
+        Batch.objects.update(state="ready", unknown=0, waiting=1, unknown_since=None, due_at=Now())
+        Delivery.objects.update(outcome="waiting")
+        begun()
+        newsroom.let_time_pass(31)
+        newsroom.recover_expired_leases()
+        assert newsroom.counts(edition).crashing == crashes - 1
+        assert Alarm.objects.count() == crashes - 1
 
 
 def test_split_batches_start_with_no_crashes(newsroom: Newsroom) -> None:

@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.models import PostedForm
+from publishing.actions.edition_actions import CannotDoThatError, perform
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.approval.approval import (
     CannotApproveError,
@@ -19,10 +20,14 @@ from publishing.approval.approval import (
     needs_approval,
 )
 from publishing.content.draft_content import build_content
+from publishing.editions.start_scheduled import start_due
 from publishing.models import Draft
 from publishing.publish.publish import publish
+from publishing.publish.publish_draft import Confirmation, DraftChangedError, publish_draft
+from subscribers.models import ReaderFieldDefinition, Tag
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.publishing.content_factory import letter
+from tests.publishing.schedule_issue import make_edition_due, status, tomorrow
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -294,3 +299,100 @@ def test_button_approves_the_seen_version_and_returns_to_sheet(two, basil, draft
     assert page.answer["Location"] == address_of(draft, "check")
     draft.refresh_from_db()
     assert approver_of(draft) == basil.pk
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"footer": "Another footer"},
+        {"postal_address": "Another Street 1"},
+        {"sender_name": "Another", "sender_address": "another@example.org"},
+        {"reply_to": "another@example.org"},
+        {"name": "Another Letter"},
+        {"accent": "#7a1f1f"},
+        {"language": "de"},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_an_approval_is_for_the_mail_that_is_sent(two, author, basil, draft, change):
+    approved(draft, basil)
+    seen = approval_hash(draft)
+    before = {name: getattr(two, name) for name in change}
+
+    Newsletter.objects.update(**change)
+    assert approver_of(draft) is None
+    refused = approval_refusal(draft, author.pk)
+    assert "The approval by Basil Reed is no longer valid" in refused
+    assert "the sender, the footer or the look" in refused
+    confirmed = Confirmation(draft.revision, build_content(draft.fields).sha256, 1, None)
+    with pytest.raises(DraftChangedError, match=TAKES_TWO), transaction.atomic():
+        publish_draft(author.pk, draft.pk, confirmed)
+    with pytest.raises(CannotApproveError, match="a setting of the letter"):
+        approve(draft.pk, basil.pk, seen)
+
+    Newsletter.objects.update(**before)
+    with transaction.atomic():
+        edition = publish_draft(author.pk, draft.pk, confirmed)
+    assert edition.approved_by_id == basil.pk
+
+
+def test_an_approval_covers_fallbacks_and_the_link_to_topics(two, author, basil, draft):
+    for position, key in enumerate(("city", "unused"), 1):
+        ReaderFieldDefinition.objects.create(key=key, label=key, fallback="a", position=position)
+    Draft.objects.filter(pk=draft.pk).update(letter="From {{ city }}")
+    draft.refresh_from_db()
+    approved(draft, basil)
+
+    ReaderFieldDefinition.objects.filter(key="unused").update(fallback="b")
+    assert approver_of(draft) == basil.pk
+    ReaderFieldDefinition.objects.filter(key="city").update(fallback="b")
+    assert approver_of(draft) is None
+    ReaderFieldDefinition.objects.filter(key="city").update(fallback="a")
+    assert approver_of(draft) == basil.pk
+    Tag.objects.create(name="Birds", is_topic=True)
+    assert approver_of(draft) is None
+
+
+@pytest.fixture
+def scheduled(two, author, basil):
+    """Return an approved edition that is due; its sender was changed."""
+    moment = tomorrow()
+    asked = publish(author.pk, "key", letter(), hold_s=0, approved_by=basil.pk, at=moment)
+    make_edition_due(asked.edition)
+    Newsletter.objects.update(reply_to="another@example.org")
+    return asked.edition
+
+
+def act(name, edition):
+    perform(name, edition, status(edition), record=lambda _: None)
+
+
+def test_a_scheduled_issue_with_an_unapproved_sender_is_held(scheduled, three_readers):
+    assert start_due()
+    assert status(scheduled).state == "paused"
+    assert "was changed after this issue was approved" in status(scheduled).reason()
+    with pytest.raises(CannotDoThatError, match="after the approval"):
+        act("resume", scheduled)
+    Newsletter.objects.update(reply_to="")
+    act("resume", scheduled)
+    assert status(scheduled).state == "sending"
+
+
+def test_a_held_issue_becomes_a_draft_that_needs_approval(scheduled, author, three_readers):
+    with pytest.raises(CannotDoThatError, match="after the approval"):
+        act("send-now", scheduled)
+    assert start_due()
+    act("cancel", scheduled)
+    assert TAKES_TWO in approval_refusal(Draft.objects.get(edition=None), author.pk)
+
+
+def test_the_approved_sender_starts_a_scheduled_issue(scheduled, three_readers):
+    Newsletter.objects.update(reply_to="")
+    assert start_due()
+    assert status(scheduled).state == "sending"
+
+
+def test_without_required_approval_a_scheduled_issue_starts(scheduled, three_readers):
+    Newsletter.objects.update(second_person=False)
+    assert start_due()
+    assert status(scheduled).state == "sending"

@@ -28,6 +28,7 @@ from subscribers.models import (
     Bounce,
     ConsentRecord,
     Erasure,
+    ReaderFieldDefinition,
     RejectedRow,
     Subscriber,
     SubscriberImport,
@@ -204,6 +205,29 @@ def test_all_copies_of_an_erased_reader_lose_address_and_name(
     assert not Delivery.objects.exclude(recipient=reader.pk).filter(address="").exists()
     assert newsroom.counts(waiting).withdrawn == 1
     assert newsroom.counts(waiting).balanced
+
+
+def test_erasure_removes_every_value_of_every_own_field(
+    newsroom: Newsroom, provider: SandboxServer
+) -> None:
+    keys = ["city", "plan", "size"]
+    for position, key in enumerate(keys, 1):
+        ReaderFieldDefinition.objects.create(key=key, label=key, position=position)
+    gone, other = newsroom.confirm(2)
+    for reader in (gone, other):
+        values = {key: f"{key} of {reader.email}" for key in keys}
+        Subscriber.objects.filter(pk=reader.pk).update(fields=values)
+        record_consent(reader.pk, "asked", "form", request=1, values=values)
+    newsroom.publish(html="{{ city }} {{ plan }} {{ size }}")
+    newsroom.deliver_all()
+    newsroom.publish(html="{{ size }} {{ city }}", hold_s=60)
+    places = {"subscriber", "consent_record", "delivery"}
+    assert all(places <= {*tables_that_hold(f"{key} of {gone.email}")} for key in keys)
+
+    assert erase(gone.pk)
+
+    assert [tables_that_hold(f"{key} of {gone.email}") for key in keys] == [[]] * 3
+    assert all(places <= {*tables_that_hold(f"{key} of {other.email}")} for key in keys)
 
 
 def test_a_call_is_settled_for_an_erased_reader(

@@ -257,6 +257,15 @@ def test_exported_fields_and_tags_have_columns(operator: Client) -> None:
     assert (second["city"], second["plan"], second["tags"]) == ("", "gold", "[]")
 
 
+def test_an_exported_own_field_replaces_no_column(operator: Client) -> None:
+    for number, key in enumerate(("suppressed", "came_by", "unsubscribed"), 1):
+        ReaderFieldDefinition.objects.create(key=key, label=key, position=number)
+    SubscriberFactory(fields={"suppressed": "mine", "came_by": "bike", "unsubscribed": "no"})
+    (row,) = download(operator)
+    assert (row["suppressed"], row["came_by"], row["unsubscribed"]) == ("", "sign-up", "")
+    assert (row["fields.suppressed"], row["fields.came_by"]) == ("mine", "bike")
+
+
 def test_exported_cells_are_safe_in_spreadsheets(operator: Client) -> None:
     for name in ("=1+1", "+1", "-1", "@SUM(A1)"):
         SubscriberFactory(name=name, email=f"=cmd{ord(name[0])}@posthouse.example.org")

@@ -6,8 +6,11 @@ import pytest
 from django.contrib.admin.models import LogEntry
 from django.db.models.functions import Now
 
+from delivery.mail.merge_fields import BODY_FIELDS
 from delivery.models import Edition
+from delivery.reader_fields import READER_FIELDS
 from publishing.activity.activity_sentences import plain_sentence_of
+from subscribers.importing.file_format.columns import targets
 from subscribers.models import DeletedFieldOrTag, ReaderFieldDefinition, Subscriber, Tag
 from subscribers.settings import change_fields_and_tags
 from subscribers.settings.field_and_tag_forms import TagForm
@@ -72,6 +75,13 @@ def test_a_bad_key_is_explained(window: WindowOf, label: str, key: str, sentence
     ReaderFieldDefinition.objects.create(key="city", label="City", position=1)
     assert sentence in window.post(f"{FIELDS}add/", label=label, key=key).words
     assert keys() == ["city"]
+
+
+@pytest.mark.parametrize("key", [*BODY_FIELDS, *targets(READER_FIELDS)])
+def test_a_word_of_letters_and_imports_names_no_field(window: WindowOf, key: str) -> None:
+    page = window.post(f"{FIELDS}add/", label="Own", key=key)
+    assert f"Homing uses “{key}” already. Choose another word." in page.words
+    assert keys() == []
 
 
 def test_a_field_added_twice_at_once_is_added_once(window: WindowOf) -> None:

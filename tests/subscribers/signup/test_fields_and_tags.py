@@ -5,11 +5,14 @@ from html import unescape
 
 import pytest
 from django.core.signing import Signer
+from django.http import HttpResponse
 
-from delivery.models import Edition
+from delivery.models import Edition, Newsletter
+from delivery.reader_fields import ReaderField
 from subscribers.models import ConsentRecord, ReaderFieldDefinition, Subscriber, Tag
 from subscribers.signup.form_tags import sign_tags
-from tests.publishing.author_browser import WindowOf
+from subscribers.signup.signup_form import embed_form_html
+from tests.publishing.author_browser import Page, WindowOf
 from tests.subscribers.factories import SubscriberFactory
 from tests.subscribers.importing.import_browser import someone
 from tests.subscribers.signup_browser import ADA, get_current, press, sign_up, visitor
@@ -35,9 +38,9 @@ def tags() -> list[int]:
 def test_a_form_has_the_chosen_fields_and_stores_them() -> None:
     for page in ("/", "/subscriptions/"):
         shown = visitor().get(page).text
-        assert 'name="city"' in shown
+        assert 'name="field-city"' in shown
         assert "Your &lt;city&gt;" in shown
-        assert 'name="plan"' not in shown
+        assert "field-plan" not in shown
     sign_up(city="  Łódź\t& Co ", plan="gold")
     assert ConsentRecord.objects.get().fields == {"city": "Łódź & Co"}
     # Nothing typed is the reader's own, or in a mail, before the confirmation.
@@ -78,8 +81,8 @@ def test_a_form_on_another_site_has_fields_and_tags(tags: list[int]) -> None:
     desk = WindowOf(someone("edith", "manage_readers")).get(f"{FORM}?tag={fair}&tag={birds}&tag=x")
     html = unescape(re.findall(r"<textarea[^>]*>(.*?)</textarea>", desk.source, re.DOTALL)[1])
     (signed,) = re.findall(r'name="tags" value="([^"]*)"', html)
-    assert '<label>Your &lt;city&gt; <input name="city"' in html
-    typed = {"email": ADA, "city": "Graz", "tags": signed}
+    assert '<label>Your &lt;city&gt; <input name="field-city"' in html
+    typed = {"email": ADA, "field-city": "Graz", "tags": signed}
 
     ours = WindowOf(None).post("/subscriptions/embedded/", **typed).form_with("email")
     assert {name: ours.fields[name] for name in typed} == typed
@@ -88,6 +91,60 @@ def test_a_form_on_another_site_has_fields_and_tags(tags: list[int]) -> None:
     assert get_current().tags == []
     press(get_current())
     assert get_current().tags == [birds, fair]
+
+
+# Controls of ours, of Django, or of other forms, that an author may also use as a field's word.
+OWN_WORDS = ["csrfmiddlewaretoken", "wording", "how", "shown", "tags", "reply", "email", "topic"]
+OWN_WORDS += ["reader", "idempotency_key", "recipient", "joinh", "consent", "where", "seen"]
+
+
+@pytest.fixture(params=OWN_WORDS)
+def word(request: pytest.FixtureRequest) -> str:
+    """Add a field with a word of ours as its name."""
+    word = str(request.param)
+    ReaderFieldDefinition.objects.create(key=word, label="Own", position=3, on_form=True)
+    return word
+
+
+def test_an_own_field_breaks_no_control_of_the_form(word: str) -> None:
+    browser = visitor(strict=True)
+    form = Page(browser.get("/subscriptions/")).form_with("email")
+    assert form.fields["how"] == "form"
+    typed = {"email": ADA, "name": "Ada", "field-city": "Graz", f"field-{word}": "mine"}
+    again = Page(browser.post("/subscriptions/", {**form.fields, **typed, "email": "nobody"}))
+    assert again.status == 422
+    form = again.form_with("email")
+    assert form.fields | {"email": ADA} == form.fields | typed
+    assert browser.post("/subscriptions/", {**form.fields, "email": ADA}).status_code == 200
+    record = ConsentRecord.objects.get()
+    assert (record.how, record.name) == ("form", "Ada")
+    assert record.fields == {"city": "Graz", word: "mine"}
+
+
+def test_an_own_field_breaks_no_form_on_another_site(word: str, tags: list[int]) -> None:
+    Newsletter.objects.update_or_create(pk=1, defaults={"own_sites": "https://site.example"})
+    fields = (ReaderField(word, "Own", "", "", autocomplete="off", is_own=True),)
+    pasted = embed_form_html("https://letter.example.org", "Tides", fields, tags)
+    form = Page(HttpResponse(pasted)).form_with("email")
+    typed = {"email": ADA, f"field-{word}": "mine"}
+    headers = {"Origin": "https://site.example"}
+    answer = visitor(strict=True).post(
+        "/subscriptions/embedded/", {**form.fields, **typed}, headers=headers
+    )
+    assert answer.status_code == 200
+    record = ConsentRecord.objects.get()
+    assert (record.how, record.fields, record.tags) == ("embedded form", {word: "mine"}, tags)
+
+
+def test_a_form_of_an_earlier_release_posts_bare_keys(word: str) -> None:
+    sign_up(**{"city": "Graz", "field-plan": "x", "how": "form", word: "mine"})
+    asked = ConsentRecord.objects.all()
+    ours = {"csrfmiddlewaretoken", "wording", "how", "shown", "tags", "reply", "email"}
+    if word in ours:
+        # Such a form had two controls of one name. The value is not taken for the reader's.
+        assert not asked.filter(fields__has_key=word).exists()
+    else:
+        assert asked.get().fields == {"city": "Graz", word: "mine"}
 
 
 def test_the_link_to_our_page_carries_the_tags(tags: list[int]) -> None:

@@ -212,4 +212,19 @@ a search hit counts for the key that it bears
 an unreadable hit does not count as absent
     parse_search: None: «return None → continue» found
     test_unreadable_result_is_not_an_absence
+a field of the author's own replaces no value of the program
+    Renderer.body: «columns[_Value.RECIPIENT] = [*map(str, ids)] → columns[_Value.RECIPIENT] =
+        columns.get("recipient", [*map(str, ids)])»
+    test_an_own_field_changes_nothing_but_its_place
+    test_a_lost_answer_doubles_no_copy_whatever_a_fields_name
+a field of the author's own replaces no built-in field
+    _by_field: return «own | dict(zip(FIELD_NAMES, values[:built_in], strict=True)) |
+        {"email": address} → dict(zip(FIELD_NAMES, values[:built_in], strict=True)) |
+        {"email": address} | own»
+    test_an_own_field_never_replaces_a_built_in_one
+a fallback replaces no value that is one blank
+    Slot.write: [value «→ .strip()» or fallback for value in written]
+    FieldTemplate.fill_rows: [each «→ .strip()» or field.fallback for each in column]
+    test_a_blank_is_a_value_and_takes_no_fallback
+    why: A title is filled in another place than the body.
 """)

@@ -147,7 +147,7 @@ unsent copies of a cancelled edition are withdrawn, not sent
     _requeue: if «control == "cancelled" → False»:
     test_unsent_copies_of_a_cancelled_edition_are_withdrawn
 a worker lost before its call counts against the batch
-    _requeue: attempt = NULL«, crashes = crashes + 1» WHERE
+    _requeue: attempt = NULL«, crashes = crashes + 1», reason
     test_copy_that_crashes_workers_is_found_by_halving_and_parked
 a worker lost during its call counts against the batch
     _make_unknown: «crashes = crashes + 1,» lookups = 0,
@@ -181,4 +181,11 @@ a request that is about to be complete is not listed
 every call announces its last piece to the list
     Dispatcher.send: about_to_complete=«self._unsent.remove → lambda: None»,
     test_accepted_call_of_a_killed_worker_is_found_at_once
+a crash loop is shown and counted from its first crash
+    _requeue: crashes = crashes + 1«, reason = %(reason)s» WHERE
+    test_a_crash_loop_is_shown_from_its_first_crash_on
+workers that crash in a row raise an alarm
+    _raise_if_repeated: if «crashes >= CRASHES_BEFORE_SUSPICION → False»:
+    test_a_batch_that_raises_while_rendering_is_shown
+    test_workers_that_crash_in_calls_raise_one_alarm
 """)

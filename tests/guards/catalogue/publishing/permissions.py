@@ -10,7 +10,7 @@ authors cannot approve their own draft
     second_of: second = approved_by «if approved_by != publisher else None»
     test_author_cannot_approve_own_publication
 a publication that waits while approval becomes required is refused
-    second_of: «FOR SHARE»
+    hold_newsletter: «FOR SHARE»
     test_publication_waits_for_the_approval_setting_and_is_refused
     test_switching_approval_on_waits_for_running_publications
 an approval covers the text that was seen
@@ -23,11 +23,25 @@ an approval covers the revision that was read
     approve: pk=draft«, revision=found.revision, edition__isnull=True»
     test_concurrently_saved_text_is_not_approved
 any edit removes an approval
-    _is_current: «bytes(draft.approved_hash) == approval_hash(draft, content) → True»
+    _is_current: «bytes(draft.approved_hash) == approval_hash(draft, content, columns) → True»
     test_any_edit_removes_the_approval_and_undoing_restores_it
 an approval ends with the permission of its giver
     second_of: if «second is not None and not may(second, PUBLISH) → False»:
     test_approver_without_permission_does_not_count
+an approval covers the composed mail
+    approval_hash: sent = [«*(columns[name] for name in _SENT),» sender_lines(newsletter)]
+    test_an_approval_is_for_the_mail_that_is_sent
+    test_an_approval_covers_fallbacks_and_the_link_to_topics
+an approval covers the sender
+    approval_hash: sent = [*(columns[name] for name in _SENT)«, sender_lines(newsletter)»]
+    test_an_approval_is_for_the_mail_that_is_sent
+a scheduled issue does not start with an unapproved sender
+    _pause_if_needed: if «outdated → False»:
+    test_a_scheduled_issue_with_an_unapproved_sender_is_held
+only the approved sender resumes a held issue
+    _awaits_approval: return «(is_held or counts.control == "scheduled") and
+        is_outdated(counts.edition) → False»
+    test_a_scheduled_issue_with_an_unapproved_sender_is_held
 a page of the desk needs its permission
     Guard.__call__.guarded: «raise PermissionDenied(str(self._refusal)) → pass»
     test_each_page_is_open_only_to_its_groups[desk:write]

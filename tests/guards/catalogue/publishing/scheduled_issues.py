@@ -41,7 +41,7 @@ a scheduled correction waits until earlier versions are reconciled
     end_reconciliation: AND «goes_to IN ('reached', 'unreached') → false» AND EXISTS
     test_scheduled_correction_waits_for_earlier_versions_to_be_reconciled[unreached]
 a very late issue waits for a decision
-    _pause_if_late: if «paused → False»:
+    _pause_if_needed: elif «late → False»:
     test_too_late_issue_is_published_but_paused
 a started issue keeps its time
     move: WHERE id = %(edition)s «AND control = 'scheduled'» AND unreconciled_since IS NULL

@@ -96,4 +96,7 @@ a search without an index is ended by the database
     time_limit: «cursor.execute(f"SET LOCAL statement_timeout = '{seconds}s'") → cursor.execute("SET
         LOCAL statement_timeout = '10s'")¶cursor.execute("SET LOCAL lock_timeout = '9s'")»
     test_a_slow_search_is_stopped_with_advice
+erasing empties every own field of a copy
+    _NO_VALUES: «"fields = NULL" → "fields = fields[1:1]"»
+    test_erasure_removes_every_value_of_every_own_field
 """)

@@ -1,4 +1,4 @@
-"""Alarms about events whose address is not that of their copy."""
+"""Alarms about events of another address, and batches that crash workers."""
 
 from django.contrib.postgres.operations import AddConstraintNotValid
 from django.db import migrations, models
@@ -10,6 +10,7 @@ KINDS = (
     ("not_at_provider", "recorded as sent, and the provider does not show it"),
     ("bounce_threshold", "too many bounces or complaints"),
     ("other_address", "an event names a copy and the address of another"),
+    ("batch_crashing", "workers crash with a batch"),
 )
 
 
