@@ -30,8 +30,8 @@ test: ## run the tests that start no process except PostgreSQL; for all tests: .
 proofs: tools ## run the long proofs, about 90 minutes; one of them: make proofs PROOFS="storm --seed 7"
 	$(PYTHON) -m tests.proofs $(PROOFS)
 
-bench: tools ## measure all promised figures; some: make bench ROWS="memory replay" OPTIONS=--quick
-	$(PYTHON) -m benchmarks $(ROWS) $(OPTIONS)
+bench: tools ## measure all promised figures; some: make bench ROWS="memory replay" OPTIONS=--quick SERVER=/usr/lib/postgresql/15/bin
+	HOMING_POSTGRES_BIN=$(SERVER) $(PYTHON) -m benchmarks $(ROWS) $(OPTIONS)
 
 limits: tools ## measure what PostgreSQL, JSON, the socket and the provider allow on this machine
 	$(PYTHON) -m benchmarks.studies.limits $(OPTIONS)

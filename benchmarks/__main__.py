@@ -29,6 +29,8 @@ ORDER = (
     "picture",
     "importing",
     "replay",
+    "idle",
+    "server_jit",
 )
 
 

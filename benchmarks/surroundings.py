@@ -24,6 +24,7 @@ SETTINGS = (
     "shared_buffers",
     "max_wal_size",
     "checkpoint_timeout",
+    "jit",
 )
 
 
@@ -107,7 +108,8 @@ def _postgresql() -> tuple[str, dict[str, str]]:
             assert row is not None
             return str(row[0])
 
-        version = setting("server_version").partition(" ")[0]
+        # A distribution adds its own name: “15.18 (Debian 15.18-0+deb12u1)”.
+        version = setting("server_version")
         return version, {name: setting(name) for name in SETTINGS}
 
 

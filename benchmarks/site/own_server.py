@@ -1,5 +1,9 @@
-"""PostgreSQL server for one run, with full durability, in a temporary folder."""
+"""PostgreSQL server for one run, with full durability, in a temporary folder.
 
+HOMING_POSTGRES_BIN names the folder of its programs; otherwise it is the embedded one.
+"""
+
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +15,8 @@ from newsletter_site.embedded_postgres import server, usage
 from newsletter_site.embedded_postgres.cluster import cluster_in
 
 DATABASE = "homing"
+if programs := os.environ.get("HOMING_POSTGRES_BIN"):
+    embedded_postgres.use_programs(Path(programs))
 
 
 @contextmanager
@@ -39,6 +45,11 @@ def own_server(kept: Path | None = None) -> Iterator[Path]:
             server.stop(cluster)
             for place in () if kept else (cluster.socket_dir, cluster.home):
                 shutil.rmtree(place, ignore_errors=True)
+
+
+def server_log(folder: Path) -> Path:
+    """Return the log file of the server."""
+    return cluster_in(folder).log
 
 
 def database_url(folder: Path, name: str = DATABASE) -> str:
