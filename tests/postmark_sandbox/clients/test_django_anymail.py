@@ -1,4 +1,4 @@
-"""The sandbox serves django-anymail: its backend for Postmark and its webhook view."""
+"""The sandbox serves the backend and the webhook view of django-anymail."""
 
 from typing import Any
 
