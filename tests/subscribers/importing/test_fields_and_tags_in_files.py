@@ -131,7 +131,10 @@ class TestTags:
         assert block(SubscriberFactory(email="blocked@x.org", tags=[old.pk]).pk)
         assert erase(SubscriberFactory(email="erased@x.org").pk)
         printed = import_rows(
-            *(f"{name}@x.org,{tags},subscribed" for name in ("unsubscribed", "bounced", "complained")),
+            *(
+                f"{name}@x.org,{tags},subscribed"
+                for name in ("unsubscribed", "bounced", "complained")
+            ),
             *(f"{name}@x.org,{tags},subscribed" for name in ("blocked", "erased")),
             f"elsewhere@x.org,{tags},unsubscribed",
             f"new@x.org,{tags},subscribed",
