@@ -125,7 +125,10 @@ def test_nginx_answers_calls_with_problems_of_its_own(
 ) -> None:
     connect = through_nginx(free_port())  # no site listens there
     too_large = request(call, f"Content-Length: {500 * 1024 * 1024}")
+    # Only the file of an import may have 20 MB.
+    file = request(call, f"Content-Length: {20 * 1024 * 1024}")
     for sent, status, kind in (
+        (file, *((503, "not-available") if call == CALL else (413, "too-large"))),
         (request(call), 503, "not-available"),
         (too_large, 413, "too-large"),
     ):
