@@ -3,12 +3,17 @@
 
 import os
 import re
+import signal
 import sys
 from typing import Any
+
+STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def main() -> None:
     """Run one management command. Errors of the database end it with one sentence."""
+    if sys.argv[1:2] == ["deliver"]:
+        _end_on_signals()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     from django.core.management import ManagementUtility, base
     from django.db import OperationalError, ProgrammingError
@@ -58,6 +63,17 @@ def main() -> None:
             raise
         found = no_text[0].decode(errors="backslashreplace")
         sys.exit(f"homing: “{found}” on the command line is not UTF-8. Type it as UTF-8.")
+
+
+def _end_on_signals() -> None:
+    """End a worker with 0 on a signal, until it awaits signals itself.
+
+    Nothing is claimed yet. Loading Django takes a second, and the database may not answer.
+    """
+    for number in STOPPING_SIGNALS:
+        signal.signal(number, lambda *_: os._exit(0))
+    # `homing` blocks them: a signal that came since then is delivered now.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING_SIGNALS)
 
 
 def _is_utf8(argument: bytes) -> bool:

@@ -30,10 +30,13 @@ class ProblemType(Enum):
     NOT_NOW = 409, "Not possible in the current state"
     STILL_WORKING = 409, "The same call is still running"
     TAKES_TWO = 409, "A second person's approval is required"
+    TOO_SLOW = 408, "The request arrived too slowly"
     GONE = 410, "No longer stored"
     TOO_LARGE = 413, "The request is too large"
+    ADDRESS_TOO_LONG = 414, "The address is too long"
     NOT_A_MEDIA_TYPE = 415, "Unsupported content type"
     OTHER_CONTENT = 422, "The key was used for other content"
+    HEADERS_TOO_LARGE = 431, "The headers are too large"
     FAILED = 500, "Internal error"
     NOT_AVAILABLE = 503, "Temporarily unavailable"
 

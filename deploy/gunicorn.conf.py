@@ -33,7 +33,8 @@ worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa:
 name_this_process("web")
 logconfig_dict = LOGGING
 accesslog = None
-limit_request_line = 4094
+# An API call has parameters of 255 and 300 characters. An address has up to 12 bytes for each.
+limit_request_line = 8190
 limit_request_fields = 100
 limit_request_field_size = 8190
 control_socket_disable = True

@@ -8,13 +8,20 @@ import sys
 from collections.abc import Callable, Mapping
 from email.utils import getaddresses
 from pathlib import Path
-from typing import NoReturn
-from urllib.parse import urlsplit
+from typing import Any, NoReturn
+from urllib.parse import unquote, urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
 
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off"}
 YEAR_S = 31_536_000.0
 NUMBER = r"[0-9]{1,8}(\.[0-9]{1,6})?"
+A_DATABASE = (
+    "postgres://user:password@host:5432/name, with %2F for each / in the password or in the folder "
+    "of a socket, such as postgres://user@%2Frun%2Fpostgresql/name"
+)
 
 
 def fail(name: str, found: str, expected: str) -> NoReturn:
@@ -113,6 +120,32 @@ class Environment:
         return self.matching(
             name, default, is_url, "an address such as https://letter.example.org"
         ).rstrip("/")
+
+    def database(self, name: str) -> dict[str, Any]:
+        """Return Django's settings of the PostgreSQL database at an address.
+
+        The address may contain a password, so no error shows it.
+        """
+        address = self.text(name)
+        if not address.startswith(("postgres://", "postgresql://")):
+            fail(name, "not a PostgreSQL address", A_DATABASE)
+        try:
+            parts = urlsplit(address)
+            found: dict[str, Any] = environ.Env.db_url_config(address)  # type: ignore[no-untyped-call]
+        except (ImproperlyConfigured, ValueError, KeyError):
+            parts, found = None, {}
+        # Without %2F, the path begins inside the password.
+        if re.fullmatch(r"\w+://[^@?#]*/[^?#]*@.*", address) or (parts and "@" in parts.path):
+            fail(name, "an address with a / before its @ (value hidden)", A_DATABASE)
+        if parts is None:
+            fail(name, "not readable (value hidden)", A_DATABASE)
+        if not found["NAME"] and not found.get("OPTIONS", {}).get("service"):
+            fail(name, "an address without a database name (value hidden)", A_DATABASE)
+        if "%" in found["HOST"]:
+            # The host of `parts` is in lower case.
+            host = parts.netloc.rpartition("@")[2].partition(":")[0]
+            found["HOST"] = unquote(host)
+        return found
 
     def folder(self, name: str, default: Path) -> Path:
         """Return the absolute path of a folder. `~` is expanded."""

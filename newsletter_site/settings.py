@@ -8,8 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import environ
-from django.core.exceptions import ImproperlyConfigured
 from psycopg import IsolationLevel
 
 from newsletter_site import embedded_postgres
@@ -150,22 +148,11 @@ TEMPLATES = [
 ]
 
 # --- Database --------------------------------------------------------------------------------
-_A_DATABASE = "postgres://user:password@host:5432/name"
 DATABASE_IS_NAMED = "DATABASE_URL" in env
 if "HOMING_POSTGRES_BIN" in env:
     embedded_postgres.use_programs(env.folder("HOMING_POSTGRES_BIN", BASE_DIR))
 if DATABASE_IS_NAMED:
-    # The value may contain a password, so no error shows it.
-    if not env.text("DATABASE_URL").startswith(("postgres://", "postgresql://")):
-        fail("DATABASE_URL", "not a PostgreSQL address", _A_DATABASE)
-    try:
-        _url_config = environ.Env.db_url_config(env.text("DATABASE_URL"))  # type: ignore[no-untyped-call]
-        DATABASES = {"default": _url_config}
-    except (ImproperlyConfigured, ValueError, KeyError):
-        fail("DATABASE_URL", "not readable", _A_DATABASE)
-    _default = DATABASES["default"]
-    if not _default["NAME"] and not _default.get("OPTIONS", {}).get("service"):
-        fail("DATABASE_URL", "an address without a database name", _A_DATABASE)
+    DATABASES = {"default": env.database("DATABASE_URL")}
 else:
     DATABASES = {"default": embedded_postgres.database_settings(HOMING_DATA_DIR)}
 DATABASES["default"].update(

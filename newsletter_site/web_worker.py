@@ -17,10 +17,20 @@ from selectors import EVENT_READ
 from typing import Any
 
 from gunicorn.http.body import LengthReader
+from gunicorn.http.errors import (
+    ConfigurationProblem,
+    InvalidResponseHeader,
+    InvalidResponseHeaderName,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    ParseException,
+)
 from gunicorn.http.message import Request
 from gunicorn.http.parser import RequestParser
 from gunicorn.http.unreader import SocketUnreader
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
+
+from api.problem import ProblemType
 
 # The bytes of a request that the event loop buffers: a letter of usual length.
 BUFFERED = 128 * 1024
@@ -63,15 +73,52 @@ def body_length(header: bytes) -> float:
     return int(digits) if is_html_form else math.inf
 
 
-_HEADERS = b"Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
+_PATH = re.compile(rb"[A-Z]+ (?:https?://[^/ ]*)?(/[^ ?]*)")
+_PATH_BYTES = 1024
 _TOO_SLOW = (
-    b"HTTP/1.1 408 Request Timeout\r\n" + _HEADERS + b"\r\n"
-    b"The request took too long to arrive. Send it again.\n"
+    ProblemType.TOO_SLOW,
+    "The request took too long to arrive. Nothing was changed. Send it again.",
 )
 _NO_READER = (
-    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 60\r\n" + _HEADERS + b"\r\n"
-    b"Too many large requests are arriving. Send yours again in a minute.\n"
+    ProblemType.NOT_AVAILABLE,
+    "Too many large requests are arriving. Nothing was changed. Send yours again in a minute.",
 )
+_NOT_OF_THE_CLIENT = (ConfigurationProblem, InvalidResponseHeader, InvalidResponseHeaderName)
+
+
+def _explain(error: Exception, cfg: Any) -> tuple[ProblemType, str]:
+    """Return why gunicorn could not read or answer a request."""
+    if not isinstance(error, ParseException) or isinstance(error, _NOT_OF_THE_CLIENT):
+        sentence = "The server failed. Repeat the call with the same key. See the log."
+        return ProblemType.FAILED, sentence
+    if isinstance(error, LimitRequestLine):
+        return ProblemType.ADDRESS_TOO_LONG, (
+            f"The address has more than {cfg.limit_request_line:,} bytes, with its parameters. "
+            "Nothing was changed. Shorten it."
+        )
+    if isinstance(error, LimitRequestHeaders):
+        return ProblemType.HEADERS_TOO_LARGE, (
+            f"There are more than {cfg.limit_request_fields} headers, or one has more than "
+            f"{cfg.limit_request_field_size:,} bytes. Nothing was changed. Send fewer headers."
+        )
+    return ProblemType.NOT_READABLE, "The request is not valid HTTP/1.1. Nothing was changed."
+
+
+def _refusal(begins_with: bytes, kind: ProblemType, detail: str) -> bytes:
+    """Return the response to an unread request, as a problem or as a page."""
+    # gunicorn loads this module before Django is set up.
+    from newsletter_site.middleware.error_pages import refuse_unread
+
+    found = _PATH.match(begins_with)
+    path = found[1].decode("latin-1") if found else ""
+    response = refuse_unread(path, kind, detail)
+    response["Connection"] = "close"
+    response["Cache-Control"] = "no-store"
+    response["Content-Length"] = str(len(response.content))
+    if kind is ProblemType.NOT_AVAILABLE:
+        response["Retry-After"] = "60"
+    status_line = f"HTTP/1.1 {response.status_code} {response.reason_phrase}\r\n".encode()
+    return status_line + response.serialize_headers() + b"\r\n\r\n" + response.content
 
 
 class _Arrival:
@@ -113,6 +160,8 @@ class _Socket(socket.socket):
     """Send a response. Only a few threads may wait for slow clients."""
 
     slow_takers = threading.BoundedSemaphore(SLOW_TAKERS)
+    # The first bytes of the current request.
+    begins_with = b""
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
         rest = memoryview(data)
@@ -240,9 +289,20 @@ class BufferingWorker(ThreadWorker):
         self._wait_for(conn)
 
     def handle(self, conn: _Connection) -> bool:
+        conn.sock.begins_with = bytes(conn.buffer[:_PATH_BYTES])
         conn.parser.unreader.unread(bytes(conn.buffer))
         conn.buffer.clear()
         return bool(super().handle(conn))
+
+    def handle_error(self, req: Any, client: _Socket, addr: Any, exc: Exception) -> None:
+        """Answer a request that gunicorn cannot read, without logging its address."""
+        kind, detail = _explain(exc, self.cfg)
+        if kind is ProblemType.FAILED:
+            self.log.exception("a request failed outside the site")
+        else:
+            self.log.warning("a request was refused unread: %s", kind.title)
+        with suppress(OSError):
+            client.sendall(_refusal(client.begins_with, kind, detail))
 
     def finish_request(self, conn: _Connection, fs: Future[bool]) -> None:
         if conn.arrival.has_reader:
@@ -337,7 +397,8 @@ class BufferingWorker(ThreadWorker):
     def _refuse(self, conn: _Connection) -> None:
         if conn.buffer:
             with suppress(OSError):
-                conn.sock.send(_NO_READER if conn.is_full else _TOO_SLOW)
+                begins_with = bytes(conn.buffer[:_PATH_BYTES])
+                conn.sock.send(_refusal(begins_with, *(_NO_READER if conn.is_full else _TOO_SLOW)))
         self._linger(conn)
 
     def _linger(self, conn: _Connection) -> None:

@@ -119,6 +119,9 @@ class _Handler(BaseHTTPRequestHandler):
         arrived, at_ns = time.monotonic(), now_ns()
         sandbox = self.server.sandbox
         path, query = read_target(self.path)
+        is_api = path.lower().startswith(api_routes.PREFIXES)
+        if is_api:
+            path = path.removesuffix("/")  # Postmark answers with and without it.
         headers = {name.lower(): value for name, value in self.headers.items()}
         # Reject other names: a web page could point its own name to 127.0.0.1.
         host = read_url(f"http://{headers.get('host', HOST)}")
@@ -137,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         if (body := self._read_body(headers)) is None:
             return
         request = Request(self.command, path, query, headers, body, at_ns, arrived)
-        if path.startswith(api_routes.PREFIXES):
+        if is_api:
             self._handle_api_call(ApiCall(sandbox, request))
             return
         is_control = path.startswith(control_api.PREFIX)

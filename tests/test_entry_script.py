@@ -1,5 +1,6 @@
 """The entry script `homing`, on small checkouts with empty locks."""
 
+import fcntl
 import json
 import os
 import pwd
@@ -320,3 +321,26 @@ else:
         result, _ = run(sealed_checkout, "demo")
         assert result["prefix"] == str(sealed_checkout / ".venv")
         assert result["data"] is None
+
+
+def test_signal_while_deliver_waits_for_its_environment_gives_0(copy: Path) -> None:
+    lock_what_cannot_be_had(copy, "production")  # the stamp no longer fits
+    with (copy / ".venv.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        process = start(copy, "deliver", environment=A_DATABASE)
+        assert process.stderr is not None
+        assert "Waiting for it" in process.stderr.readline()
+        process.send_signal(signal.SIGTERM)
+        process.communicate()
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(("command", "held"), [("deliver", [2, 15]), ("publish", [])])
+def test_signals_wait_until_manage_py_handles_them(
+    copy: Path, command: str, held: list[int]
+) -> None:
+    (copy / "manage.py").write_text(
+        "import signal\nprint(sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, []))))\n"
+    )
+    found, _ = run(copy, command, environment=A_DATABASE)
+    assert found == held

@@ -1,5 +1,6 @@
 """Locks: exact, hashed, nested, and free of index URLs and paths."""
 
+import json
 import re
 from pathlib import Path
 
@@ -48,3 +49,13 @@ def test_lists_name_no_index_and_no_local_path(lock: str) -> None:
             assert "://" not in text
             assert not re.search(r"--(extra-)?index-url|--find-links|--trusted-host| @ ", text)
             assert not re.search(r"(^|[\s=])(/|~|[A-Za-z]:\\)", text), line
+
+
+def test_npm_lock_pins_and_hashes_and_names_no_registry() -> None:
+    locked = REQUIREMENTS.parent / "tests/postmark_sandbox/clients/package-lock.json"
+    packages = json.loads(locked.read_text())["packages"]
+    assert packages.pop("")["dependencies"] == {
+        "postmark": packages["node_modules/postmark"]["version"]
+    }
+    assert all(each["integrity"].startswith("sha512-") for each in packages.values())
+    assert "://" not in locked.read_text()

@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, connection
 
 from delivery import log_context
 from delivery.configuration import policy_from_settings, postmark_from_settings
@@ -105,11 +105,17 @@ class Worker:
 
         Return whether `until()` ended it."""
         log_context.bind(worker=self.id)
-        # If the database was restored, this stops its editions. No batch can be claimed before it.
-        self._check_identity()
+        try:
+            # If the database was restored, this stops its editions. No batch can be claimed before
+            # it.
+            self._check_identity()
+            if self.runs_tasks:
+                self._beat()
+        except DatabaseError:
+            if self._stopping.is_set():
+                return False  # nothing is claimed yet
+            raise
         tasks = background_tasks.background_tasks() if self.runs_tasks else []
-        if self.runs_tasks:
-            self._beat()
         unsent = UnsentCalls(self.id)
         works: list[tuple[str, Callable[[], None]]] = [
             *(

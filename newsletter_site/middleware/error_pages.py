@@ -16,9 +16,10 @@ from django.template.loader import render_to_string
 from django.urls import Resolver404, resolve
 from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
+from django.utils.translation import override
 from django.views import defaults
 
-from api.problem import problem_response
+from api.problem import ProblemType, problem_response
 from newsletter_site.api.api_middleware import API_ROOT, UNKNOWN_HOST
 from newsletter_site.logs.exceptions import iter_causes
 from newsletter_site.middleware.browser_language import in_browser_language
@@ -109,6 +110,18 @@ def _too_large(request: HttpRequest) -> HttpResponse:
     page = render(request, "413.html", sizes, status=413)
     page.headers["Cache-Control"] = "no-store"
     return page
+
+
+def refuse_unread(path: str, kind: ProblemType, detail: str) -> HttpResponse:
+    """Answer a request that the web server could not read."""
+    if path.startswith(API_ROOT):
+        return problem_response(kind, detail)
+    if kind in (ProblemType.TOO_SLOW, ProblemType.NOT_AVAILABLE):
+        return HttpResponse(f"{detail}\n", "text/plain; charset=utf-8", kind.status)
+    template = "500.html" if kind is ProblemType.FAILED else "unread.html"
+    # The thread may still have the language of an earlier request.
+    with override(settings.LANGUAGE_CODE):
+        return HttpResponse(render_to_string(template), status=kind.status)
 
 
 def service_unavailable(request: HttpRequest, *, why: str, was_begun: bool) -> HttpResponse:

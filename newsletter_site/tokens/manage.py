@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from api.bearer import Scope
+from delivery.control_characters import clean_name
 from delivery.humanise import digits
 from newsletter_site.models import LONGEST_NAME, ApiToken
 from newsletter_site.tokens.authenticate import PREFIX_LENGTH, RANDOM_BYTES, build_token, hash_token
@@ -69,7 +70,7 @@ def create_token(
 
     Raise `TokenRefusedError`, also for a second post of the same `form_key`.
     """
-    name = " ".join(name.split())
+    name = clean_name(name)
     chosen = set(scopes)
     for error in _errors(user, name, chosen, expires_days):
         raise TokenRefusedError(*error)

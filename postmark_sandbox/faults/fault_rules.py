@@ -116,7 +116,11 @@ class FaultRule:
 
     def fires(self, path: str, recipients: Iterable[str]) -> bool:
         """Count a call that the rule watches; return whether the fault hits it."""
-        watched = any(path == own or ("*" in own and fnmatchcase(path, own)) for own in self.paths)
+        path = path.lower()
+        watched = any(
+            path == own or ("*" in own and fnmatchcase(path, own))
+            for own in map(str.lower, self.paths)
+        )
         if not watched or self.recipient not in (None, *recipients) or self.spent:
             return False
         self.watched += 1

@@ -79,5 +79,5 @@ def _of_unknown_message(event: dict[str, Any], random: Random) -> dict[str, Any]
     address = f"stranger-{number.hex[:12]}@unknown.example"
     other = {**event, "MessageID": str(number), field_name: address, "Metadata": {}}
     if "ID" in event:
-        other["ID"] = random.getrandbits(60)
+        other["ID"] = random.getrandbits(30)
     return other

@@ -40,7 +40,7 @@ def show(call: ApiCall) -> Response:
     if message is None or message.at_ns > _indexed_until(call):
         raise PostmarkError(701, "This message was not found.")
     body = {"Body": source(message, call.sandbox.unsubscribe_url(message))}
-    if call.request.path.endswith("/dump"):
+    if call.request.path.lower().endswith("/dump"):
         return ok(body)
     bodies = {name: message.item.get(name) or "" for name in ("TextBody", "HtmlBody")}
     events = {"MessageEvents": call.sandbox.events.as_json(message)}

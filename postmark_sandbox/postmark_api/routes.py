@@ -63,7 +63,8 @@ def _bulk(call: ApiCall) -> Response:
 
 
 ENDPOINTS: list[tuple[str, re.Pattern[str], Callable[[ApiCall], Response]]] = [
-    (method, re.compile(path.replace("{id}", "([^/]+)")), endpoint)
+    # Postmark's JavaScript client asks for `/deliveryStats`.
+    (method, re.compile(path.replace("{id}", "([^/]+)"), re.IGNORECASE), endpoint)
     for method, path, endpoint in (
         ("POST", "/email/batch", email.send_batch),
         ("POST", "/email", email.send_one),

@@ -29,7 +29,7 @@ def dump(call: ApiCall) -> Response:
 def change(call: ApiCall) -> Response:
     """Suppress addresses, or lift suppressions; each address has its own result."""
     sandbox, stream = call.sandbox, call.sandbox.streams.get(call.id).id
-    lifts = call.request.path.endswith("/delete")
+    lifts = call.request.path.lower().endswith("/delete")
     results = []
     for address in _addresses(call):
         wrong = address_error(address)

@@ -14,7 +14,7 @@ from postmark_sandbox.rules.magic_addresses import HARD_BOUNCE, SPAM_COMPLAINT
 from postmark_sandbox.rules.streams import SERVER_ID
 from postmark_sandbox.state.bounces import BounceRecord
 from postmark_sandbox.state.outbox import Message
-from postmark_sandbox.state.webhooks import INVALID, NOT_VERIFIED, Webhook
+from postmark_sandbox.state.webhooks import MOVED, NOT_VERIFIED, Webhook
 from postmark_sandbox.times import now_ns, utc_text
 
 NOBODY = "verification@unknown.example"
@@ -44,7 +44,7 @@ def edit(call: ApiCall) -> Response:
     hook = replace(before, lost={}, verified=set())
     hook.update(body)
     if body.get("MessageStream") not in (None, before.stream):
-        raise PostmarkError(INVALID, "The 'MessageStream' of a webhook cannot be changed.")
+        raise PostmarkError(MOVED, "The 'MessageStream' of a webhook cannot be changed.")
     return _save(call, hook, body)
 
 

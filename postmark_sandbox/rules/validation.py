@@ -260,5 +260,5 @@ def _inactive_text(addresses: list[str], *, batched: bool) -> str:
     end = " " if batched else ""
     return (
         f"You tried to send to {who} marked as inactive. "
-        f"Json inactive addresses: {', '.join(addresses)}. {INACTIVE}{end}"
+        f"Found inactive addresses: {', '.join(addresses)}. {INACTIVE}{end}"
     )

@@ -19,8 +19,9 @@ TRIGGERS = {
     "SpamComplaint": {"Enabled": False, "IncludeContent": False},
     "SubscriptionChange": {"Enabled": False},
 }
-# Postmark uses 1350 to 1364 for webhooks. Two of them are documented: too many, and not verified.
-NOT_FOUND, INVALID, TOO_MANY, NOT_VERIFIED = 1350, 1351, 1359, 1364
+# Postmark's numbers for refused webhooks.
+NOT_FOUND, NO_URL, NO_BODY, MOVED, INVALID_HEADER = 1352, 1354, 1355, 1357, 1358
+TOO_MANY, INVALID, NOT_VERIFIED = 1359, 1361, 1364
 MAX_PER_STREAM = 10
 MAX_TEXT_LENGTH = 2000
 CATCH_ALL_ID, FIRST_ID = 0, 8_100_001
@@ -82,12 +83,12 @@ class Webhook:
     def update(self, body: Any) -> None:
         """Update the fields that a request names, apart from the stream."""
         if not isinstance(body, dict):
-            raise _invalid("The request body must hold one webhook as an object.")
+            raise PostmarkError(NO_BODY, "The request body must hold one webhook as an object.")
         if "Url" in body or not self.url:
             try:
                 self.url = checked_url(body.get("Url"))
             except ValueError as wrong:
-                raise _invalid(f"'Url' is not valid. {wrong}") from None
+                raise PostmarkError(NO_URL, f"'Url' is not valid. {wrong}") from None
         if "HttpAuth" in body:
             self.auth = _read_auth(body["HttpAuth"])
         if "HttpHeaders" in body:
@@ -128,7 +129,7 @@ class WebhookList:
         """Return the webhook with this id, or raise a refusal."""
         found = self.current(int(key)) if key.isascii() and key.isdigit() else None
         if found is None or found.id == CATCH_ALL_ID:
-            raise PostmarkError(NOT_FOUND, f"The webhook '{key}' was not found.")
+            raise PostmarkError(NOT_FOUND, "The webhook for the provided 'ID' was not found.")
         return found
 
     def of(self, stream: str | None) -> list[Webhook]:
@@ -188,7 +189,8 @@ def _read_headers(given: Any) -> list[tuple[str, str]]:
     values = "".join(value for _, value in headers)
     too_long = any(len(name + value) > MAX_TEXT_LENGTH for name, value in headers)
     if len(headers) < len(entries) or too_long or CONTROL.search(values) or not values.isascii():
-        raise _invalid("'HttpHeaders' must be a list of 'Name' and 'Value', in ASCII on one line.")
+        sentence = "'HttpHeaders' must be a list of 'Name' and 'Value', in ASCII on one line."
+        raise PostmarkError(INVALID_HEADER, sentence)
     return headers
 
 

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from delivery.control_characters import clean_name
 from delivery.humanise import digits
 from publishing.content.edition_content import only_xml_characters
 from publishing.images.resize_image import ResizedImage, UnusableImageError, resize_image
@@ -65,7 +66,7 @@ def store_image(
             UploadedImage(
                 id=new_id,
                 sha256=sha256,
-                name=" ".join(only_xml_characters(name).replace("\x00", "").split())[:LONGEST_NAME],
+                name=clean_name(only_xml_characters(name).replace("\x00", ""))[:LONGEST_NAME],
                 uploaded_by_id=by,
                 **image._asdict(),
             )

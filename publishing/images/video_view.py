@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from delivery.control_characters import clean_name
 from publishing.content.draft_content import HTML
 from publishing.content.markdown import render_markdown
 from publishing.content.videos import find_video
@@ -37,7 +38,7 @@ def _prepared(request: HttpRequest) -> dict[str, Any]:
         picture = store_picture(video, LinkOpener(NameServers()), by=user_id_of(request))
     except UnusableImageError as error:
         return {"error": str(error)}
-    title = " ".join(request.POST.get("video_title", "").split())[:LONGEST_NAME]
+    title = clean_name(request.POST.get("video_title", ""))[:LONGEST_NAME]
     markup = video_markdown(video, picture, title)
     return {
         "picture": address_of(picture) if picture else "",

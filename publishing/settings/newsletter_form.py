@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.control_characters import CONTROL_CHARACTERS, clean_name
 from delivery.models import Newsletter
 from publishing.settings.own_sites import LONGEST, MOST, read_origins
 from publishing.settings.setting_labels import LABELS
@@ -87,6 +87,8 @@ class NewsletterForm(_ModelForm):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
+        if "name" in cleaned:
+            cleaned["name"] = clean_name(cleaned["name"])
         for name in _WITH_LINES:
             if name in cleaned:
                 lines = [line.rstrip() for line in str(cleaned[name]).split("\n")]

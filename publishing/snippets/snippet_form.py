@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from delivery.control_characters import clean_name
 from publishing.content.edition_content import remove_invisible
 from publishing.models import LONGEST_SNIPPET_NAME, Snippet
 from publishing.snippets.snippets import LONGEST_TEXT
@@ -35,4 +36,4 @@ class SnippetForm(forms.Form):
         super().__init__(data, auto_id="%s", initial={"name": snippet.name, "text": snippet.text})
 
     def clean_name(self) -> str:
-        return " ".join(self.cleaned_data["name"].split())
+        return clean_name(self.cleaned_data["name"])

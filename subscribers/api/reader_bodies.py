@@ -6,6 +6,7 @@ from typing import cast
 from django.db.models.functions import Lower
 
 from api.problem import field_problem
+from delivery.control_characters import clean_name
 from delivery.reader_fields import FIELD_NAMES, READER_FIELDS
 from subscribers.address import read_address
 from subscribers.api.shapes import Reader, State
@@ -44,10 +45,10 @@ def values_of(flat: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]
 def tag_ids_of(names: Sequence[str], place: str = "tags", *, left: Sequence[int] = ()) -> list[int]:
     """Find the tags by name, or raise `ProblemError` for an unknown or `left` one."""
     # PostgreSQL and Python do not agree on the small letters of every language.
-    known = {tag.name.lower(): tag for tag in Tag.objects.all()} if names else {}
+    known = {clean_name(tag.name).lower(): tag for tag in Tag.objects.all()} if names else {}
     found = {}
     for name in names:
-        tag = known.get(" ".join(name.split()).lower())
+        tag = known.get(clean_name(name).lower())
         if tag is None:
             raise field_problem(
                 place, f"There is no tag “{name}”. Check the name, or add the tag first."

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 from django.db import connection
 
+from delivery.control_characters import clean_name
 from subscribers.models import Tag
 
 _ADD = """
@@ -33,10 +34,10 @@ class UnknownTagError(LookupError):
 
 def find_tags(names: Iterable[str]) -> tuple[TagName, ...]:
     """Find each tag by its name, whatever its letter case. Raises `UnknownTagError`."""
-    tags = {tag.name.lower(): tag for tag in Tag.objects.all()}
+    tags = {clean_name(tag.name).lower(): tag for tag in Tag.objects.all()}
     found = {}
     for name in names:
-        key = " ".join(name.split()).lower()
+        key = clean_name(name).lower()
         if key not in tags:
             meant = next(iter(get_close_matches(key, tags, 1, 0.5)), None)
             raise UnknownTagError(name, tags[meant].name if meant else None)

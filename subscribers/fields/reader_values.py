@@ -1,13 +1,13 @@
 """Validate the value of a reader's field, such as the name."""
 
-from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.control_characters import CONTROL_CHARACTERS, clean_name
 from delivery.reader_fields import ReaderField
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 
 def read_value(field: ReaderField, text: str) -> str | InputRefusal:
-    """Return the value with single spaces, or the reason for refusing it."""
-    value = " ".join(text.split())
+    """Return the value on one line, or the reason for refusing it."""
+    value = clean_name(text)
     # A built-in field has a code that is translated later.
     shown = str(field.label) if field.is_own else field.name
     if len(value) > field.longest:

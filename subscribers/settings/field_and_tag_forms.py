@@ -11,7 +11,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.control_characters import CONTROL_CHARACTERS, clean_name
 from subscribers.fields.reader_fields import RESERVED_KEYS
 from subscribers.models import DeletedFieldOrTag, ReaderFieldDefinition, Tag
 from subscribers.models.fields_and_tags import LONGEST_KEY
@@ -36,7 +36,7 @@ class _OneLineForm(_ModelForm):
         for name, text in list(cleaned.items()):
             if not isinstance(text, str):
                 continue
-            cleaned[name] = " ".join(text.split())
+            cleaned[name] = clean_name(text)
             if CONTROL_CHARACTERS.search(cleaned[name]):
                 self.add_error(name, _("The text contains control characters. Remove them."))
         return cleaned
@@ -132,7 +132,7 @@ class TagForm(_OneLineForm):
         }
 
     def clean_name(self) -> str:
-        name = " ".join(str(self.cleaned_data["name"]).split())
+        name = clean_name(str(self.cleaned_data["name"]))
         if Tag.objects.filter(name__iexact=name).exclude(pk=self.instance.pk).exists():
             raise forms.ValidationError(_("There is a tag “{name}” already.").format(name=name))
         return name

@@ -188,14 +188,19 @@ def test_slow_requests_are_refused_in_the_end(connect: Connect) -> None:
     much = header("/subscriptions/", **{"Content-Length": "1000000"}) + b"a" * BUFFERED
     with (
         slow_clients(connect, header("/subscriptions/") + b"a=b", READERS + 2) as small,
+        slow_clients(connect, header("/api/v1/issues/")[:-2], 1) as (call,),
         slow_clients(connect, much, READERS + 2) as full,
     ):
+        refused = everything_from(call)
         slow = [everything_from(client).split(b" ")[1] for client in small]
         large = [everything_from(client).split(b" ")[1] for client in full]
     # A thread that reads such a request answers 400. The event loop answers 408 or 503. The threads
     # may still read for clients of the test before, and then take full buffers first.
     assert {b"408"} <= set(slow) <= {b"400", b"408"}
     assert set(large) <= {b"400", b"503"}
+    assert refused.startswith(b"HTTP/1.1 408 ")
+    assert b"application/problem+json" in refused
+    assert b"urn:homing:problem:too-slow" in refused
 
 
 def test_two_requests_sent_at_once_get_two_answers(connect: Connect) -> None:

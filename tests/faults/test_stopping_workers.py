@@ -3,11 +3,15 @@
 import os
 import random
 import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.db import connection
 
 from delivery.models import Attempt, Batch, WorkerHeartbeat
+from delivery.worker.process import STOPPING_SIGNALS
 from tests.faults.delivery_stack import Stage
 from tests.faults.processes.random_sigterms import stop_at_random, workers_to_stop
 from tests.faults.servers.stalling_proxy import StallingLine
@@ -126,16 +130,53 @@ def test_worker_that_checks_its_stream_ends_with_0(stage: Stage, line: StallingL
     assert worker.stop() == 0, worker.output
 
 
+@contextmanager
+def signals_blocked() -> Iterator[None]:
+    """Start programs with blocked stop signals, as `homing` does."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+WAYS_TO_START = [(), ("--until-empty",), ("--processes", "2")]
+
+
+@pytest.mark.parametrize("options", WAYS_TO_START, ids=" ".join)
+@pytest.mark.parametrize("number", STOPPING_SIGNALS, ids=lambda number: number.name)
+def test_signal_while_django_loads_ends_with_0(
+    stage: Stage, number: signal.Signals, options: tuple[str, ...]
+) -> None:
+    worker = stage.worker(*options, DJANGO_SETTINGS_MODULE="tests.settings_that_wait")
+    worker.wait_for("Django loads the settings")
+
+    worker.signal(number)
+
+    assert worker.end() == 0, worker.output
+
+
+@pytest.mark.parametrize("options", WAYS_TO_START, ids=" ".join)
+def test_signal_while_the_database_does_not_answer_ends_with_0(
+    stage: Stage, options: tuple[str, ...]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"postgres://homing@127.0.0.1:{silent.getsockname()[1]}/homing"
+        worker = stage.worker(*options, url=address)
+        connection_of_worker, _ = silent.accept()
+        with connection_of_worker:
+            assert worker.stop() == 0, worker.output
+
+
 def test_signal_during_the_start_leaves_nothing_behind(stage: Stage) -> None:
     edition = stage.newsroom.publish(readers=5)
     dice = random.Random(SEED)
     for _ in range(4):
-        worker = stage.worker()
+        with signals_blocked():
+            worker = stage.worker()
         # Signals at intervals of the start: from before Python runs to well after the first claim.
         worker.ends_within(dice.uniform(0, 1))
-        code = worker.stop()
-        # A worker that does not wait for signals yet holds no batch, and ends like any program.
-        assert code == 0 or (code == -signal.SIGTERM and "is running" not in worker.output)
+        assert worker.stop() == 0, worker.output
         assert nothing_held()
         connection.close()
 

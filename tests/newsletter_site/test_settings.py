@@ -192,6 +192,7 @@ SECRET_MISTAKES = {
         *("mysql://homing:hunter2@db.example.org/homing", "nonsense://homing:hunter2@db/homing"),
         *("postgres://homing:hunter2@db.example.org:port/homing", "hunter2"),
         *("postgres://homing:hunter2@127.0.0.1:5432", "postgres://homing:hunter2@127.0.0.1:5432/"),
+        *("postgres://homing:hunter2/@db/homing", "postgres://homing:5/hunter2@db:5432/homing"),
     ],
     "SITE_URL": ["https://ada:hunter2@letter.example.org"],
     "POSTMARK_BASE_URL": [
@@ -243,6 +244,42 @@ RIGHT: list[tuple[str, str, object]] = [
 def test_valid_values_are_converted(settings_under: ReadSettings) -> None:
     for name, value, becomes in RIGHT:
         assert settings_under(**REAL | {name: value})[name] == becomes, (name, value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgres://homing:pa/ss@db.example.org:5432/homing",
+        # Without the check, this would be the port 5 of the host “homing”.
+        "postgres://homing:5/ss@db.example.org:5432/homing",
+        "postgres://ho/ming:pass@db.example.org/homing",
+        "postgres://homing:p@ss/word@db.example.org/homing",
+        "postgres://homing@/run/postgresql@x/homing",
+    ],
+)
+def test_a_slash_in_a_password_is_explained(settings_under: ReadSettings, address: str) -> None:
+    sentence = refusal_of(settings_under, **REAL | {"DATABASE_URL": address})
+    assert sentence.startswith("DATABASE_URL is an address with a / before its @")
+    assert "with %2F for each / in the password" in sentence
+
+
+@pytest.mark.parametrize(
+    ("address", "host", "password"),
+    [
+        ("postgres://homing@%2Frun%2Fpostgresql/homing", "/run/postgresql", ""),
+        ("postgres://homing@%2frun%2FMine:5433/homing", "/run/Mine", ""),
+        ("postgres://%2Frun%2Fpostgresql/homing", "/run/postgresql", ""),
+        ("postgres:////run/postgresql/homing", "/run/postgresql", ""),
+        ("postgres://homing:p%2Fs%40s@db.example.org/homing", "db.example.org", "p/s@s"),
+        ("postgres://homing:p#s@db.example.org:5432/homing", "db.example.org", "p#s"),
+        ("postgres://homing:p@db1:5432,db2:5433/homing", "db1,db2", "p"),
+    ],
+)
+def test_escaped_slashes_in_the_database_address_are_read(
+    settings_under: ReadSettings, address: str, host: str, password: str
+) -> None:
+    found = settings_under(**REAL | {"DATABASE_URL": address})["DATABASES"]["default"]
+    assert (found["HOST"], found["PASSWORD"], found["NAME"]) == (host, password, "homing")
 
 
 def test_a_site_at_an_ipv6_address_answers_to_it(settings_under: ReadSettings) -> None:

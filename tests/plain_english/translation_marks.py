@@ -39,6 +39,7 @@ ENGLISH_ONLY = (
     "newsletter_site/logs/",
     "newsletter_site/operations/metrics/",
     "newsletter_site/settings",
+    "newsletter_site/web_worker.py",
     "publishing/api/",
     "publishing/demo_material/",
     "subscribers/api/",

@@ -122,6 +122,12 @@ def test_a_usual_address_uses_fast_validation() -> None:
         ("Ada\tWhitlock", "Ada Whitlock"),
         ("O'Neill, Nóra “Nan” 王小燕 🐦", "O'Neill, Nóra “Nan” 王小燕 🐦"),
         ("x" * 256, "x" * 256),
+        ("x" * 256 + "\u200f", "x" * 256),
+        ("Ada\u202etolreppa\u202c", "Adatolreppa"),
+        ("\u2068Ada \u200e\u2069 Whitlock\u061c", "Ada Whitlock"),
+        ("\u202a\u202b\u202d\u2066\u2067\u200f", ""),
+        # Joiners are part of Persian and Hindi words, and of emoji.
+        *((name, name) for name in ("علی\u200cرضا", "क्\u200dष", "שרה לוי", "👩\u200d🌾")),
     ],
 )
 def test_a_name_is_kept_as_written_in_one_line(typed: str, kept: str) -> None:

@@ -97,6 +97,9 @@ class Command(BaseCommand):
                 concurrency, is_awaited=is_awaited, heartbeat=heartbeat, runs_tasks=number == 0
             )
 
+        # A database that cannot be reached ends the command here, before any process starts. Until
+        # then a signal ends the command at once (manage.py).
+        connection.ensure_connection()
         if processes == 1:
             only = make(0)
             # Before the first call to the provider, so that a signal stops it cleanly.
@@ -122,8 +125,6 @@ class Command(BaseCommand):
             work(only)
             ended_well = True
         else:
-            # A database that cannot be reached ends the command here, before any process starts.
-            connection.ensure_connection()
             ended_well = ProcessGroup(processes, make, work).run()
         if drained:
             self._print_totals(drained)

@@ -4,7 +4,7 @@ import csv
 import json
 import re
 
-from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.control_characters import CONTROL_CHARACTERS, clean_name
 from subscribers.models.fields_and_tags import LONGEST_TAG
 from subscribers.refusal_sentences import InputRefusal, refuse
 
@@ -27,7 +27,7 @@ def read_tags(cell: str) -> tuple[str, ...] | InputRefusal:
         return refuse("tags_too_long", most=MOST_TAGS_OF_A_ROW, longest=LONGEST_TAG)
     found: dict[str, str] = {}
     for text in _names_in(cell):
-        name = " ".join(text.split())
+        name = clean_name(text)
         if len(name) > LONGEST_TAG:
             return refuse("tag_too_long", length=len(name), longest=LONGEST_TAG)
         if CONTROL_CHARACTERS.search(name) or _SURROGATES.search(name):

@@ -23,6 +23,24 @@ def test_a_call_without_a_token_is_401_with_code_10(caller: Caller) -> None:
     assert (unknown.status, wrong_method.status) == (404, 405)
 
 
+@pytest.mark.parametrize(
+    "path", ["/deliverystats/", "/deliveryStats", "/Message-Streams/broadcast/"]
+)
+def test_case_and_last_slash_of_a_path_do_not_matter(caller: Caller, path: str) -> None:
+    plain = caller.get(path.lower().rstrip("/"))
+    assert (caller.get(path).status, caller.get(path).body) == (200, plain.body)
+    caller.fault("maintenance_503", path=path.lower().rstrip("/"))
+    assert caller.get(path).status == 503
+
+
+@pytest.mark.parametrize("end", ["/delete", "/Delete", "/delete/"])
+def test_case_and_last_slash_of_a_path_keep_its_action(caller: Caller, end: str) -> None:
+    path, entry = "/message-streams/broadcast/suppressions", {"EmailAddress": "a@example.net"}
+    caller.post(path, {"Suppressions": [entry]})
+    (change,) = caller.post(path + end, {"Suppressions": [entry]}).json["Suppressions"]
+    assert change["Status"] == "Deleted"
+
+
 def test_only_named_tokens_are_accepted() -> None:
     with SandboxServer(tokens=["the right one"]) as server:
         caller = Caller(server.url)
@@ -191,10 +209,10 @@ def test_a_suppressed_recipient_is_406_on_that_stream_only(caller: Caller) -> No
     caller.post("/__sandbox__/suppressions", {"addresses": ["Reader1@example.net"]})
     alone = caller.post("/email", a_message(1, To="READER1@example.net"))
     assert (alone.status, alone.code) == (422, 406)
-    assert "Json inactive addresses: reader1@example.net." in alone.message
+    assert "Found inactive addresses: reader1@example.net." in alone.message
     in_batch = caller.send(a_message(1))[0]
     assert in_batch["ErrorCode"] == 406
-    assert "Json inactive addresses: reader1@example.net." in in_batch["Message"]
+    assert "Found inactive addresses: reader1@example.net." in in_batch["Message"]
     assert caller.post("/email", a_message(1, MessageStream="outbound")).status == 200
 
 

@@ -153,6 +153,34 @@ def test_command_and_program_name_tags(
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "tags")
 
 
+@pytest.mark.parametrize(
+    ("options", "audience"),
+    [
+        ((), {"ada", "bram", "cleo"}),
+        (("--tag", "birds"), {"ada", "bram"}),
+        (("--without-tag", "birds"), {"cleo"}),
+        (("--without-tag", "Fish"), {"ada"}),
+        (("--tag", "birds", "--without-tag", "fish"), {"ada"}),
+    ],
+    ids=" ".join,
+)
+def test_each_tag_option_works_without_the_other(
+    new_author: Callable[..., Any],
+    tags: tuple[Tag, Tag],
+    tmp_path: Any,
+    capsys: Any,
+    options: tuple[str, ...],
+    audience: set[str],
+) -> None:
+    new_author("root", is_superuser=True)
+    (tmp_path / "letter.txt").write_text("Gone.")
+    letter_file = ("--text-file", str(tmp_path / "letter.txt"))
+    call_command("publish", "--title", "Swifts", *letter_file, "--hold", "0", *options)
+    edition = Edition.objects.get()
+    assert json.loads(capsys.readouterr().out)["audience"] == len(audience)
+    assert recipients(edition) == audience
+
+
 def test_pages_and_log_state_the_tags(window: WindowOf, author: Any, tags: tuple[Tag, Tag]) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((tags[0],))).edition
     page = window.get(f"/admin/newsletters/{edition.issue_id}/").words

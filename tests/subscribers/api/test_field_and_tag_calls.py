@@ -49,8 +49,11 @@ def test_a_field_is_added_edited_and_deleted(program: Program) -> None:
 
 
 def test_a_tag_is_added_edited_and_deleted(program: Program) -> None:
-    tag = program.post("/tags/", {"name": " Birds  and fish ", "is_topic": True}).json()
+    tag = program.post("/tags/", {"name": " Birds \u202e and fish\u200e", "is_topic": True}).json()
     place = f"/tags/{tag['tag']}/"
+    assert tag["name"] == "Birds and fish"
+    # The same name to a reader's eye.
+    assert program.post("/tags/", {"name": "Birds \u2066and fish\u2069"}).status_code == 400
     assert program.get(place).json() == tag
     edited = program.patch(place, {"name": "Birds"}).json()
     assert edited == {**tag, "name": "Birds", "is_topic": True}

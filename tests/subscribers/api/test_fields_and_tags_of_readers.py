@@ -28,11 +28,11 @@ def fields_and_tags(program: Program, reader: int) -> tuple[str, dict[str, str],
 
 
 def test_a_reader_is_added_and_edited_with_fields_and_tags(program: Program, birds: int) -> None:
-    body = {"address": ADA, "fields": {"city": " Lyon "}, "tags": ["birds", "Fish"]}
+    body = {"address": ADA, "fields": {"city": " Lyon\u202e "}, "tags": ["\u200fbirds", "Fish"]}
     number = program.post("/readers/", body).json()["reader"]
     assert fields_and_tags(program, number) == ("", {"city": "Lyon"}, ["Birds", "Fish"])
     edit = f"/readers/{number}/"
-    assert program.patch(edit, {"name": "Ada", "tags": ["fish"]}).json()["done"] is True
+    assert program.patch(edit, {"name": "\u202eAda", "tags": ["fish"]}).json()["done"] is True
     assert fields_and_tags(program, number) == ("Ada", {"city": "Lyon"}, ["Fish"])
     assert program.patch(edit, {"fields": {"city": ""}}).json()["done"] is True
     assert program.patch(edit, {}).json()["done"] is False

@@ -9,6 +9,7 @@ from django.core.management import CommandError
 from delivery.models import Delivery
 from publishing.content.edition_content import Content
 from publishing.publish.welcome import turn_on
+from subscribers.data_requests.erase import erase
 from subscribers.fields.reader_fields import load_fields
 from subscribers.importing.accept_upload import statement, store_for_import
 from subscribers.importing.file_format.read_file import ReaderFile
@@ -22,6 +23,7 @@ from subscribers.models import (
     Tag,
 )
 from subscribers.refusal_sentences import InputRefusal
+from subscribers.suppression.manual_suppression import block
 from tests.subscribers.conftest import FileOf, ImportRows
 from tests.subscribers.factories import SubscriberFactory
 
@@ -120,6 +122,30 @@ class TestTags:
         import_rows("ada@x.org,Walks|Blog", "gone@x.org,Blog", header="email,tags")
         assert groups() == {"ada@x.org": ({}, ["Blog"]), "gone@x.org": ({}, [])}
 
+    @pytest.mark.parametrize("tags", ["", "Blog"], ids=["of the import", "of the row too"])
+    def test_skipped_rows_of_leavers_get_no_tags(self, import_rows: ImportRows, tags: str) -> None:
+        old = Tag.objects.create(name="Old")
+        for state in ("unsubscribed", "bounced", "complained"):
+            SubscriberFactory(email=f"{state}@x.org", state=state, tags=[old.pk])
+        SubscriberFactory(email="elsewhere@x.org", tags=[old.pk])
+        assert block(SubscriberFactory(email="blocked@x.org", tags=[old.pk]).pk)
+        assert erase(SubscriberFactory(email="erased@x.org").pk)
+        printed = import_rows(
+            *(
+                f"{name}@x.org,{tags},subscribed"
+                for name in ("unsubscribed", "bounced", "complained")
+            ),
+            *(f"{name}@x.org,{tags},subscribed" for name in ("blocked", "erased")),
+            f"elsewhere@x.org,{tags},unsubscribed",
+            f"new@x.org,{tags},subscribed",
+            header="email,tags,status",
+            options=("--tag", "Fair"),
+        )
+        assert printed.counts == {"skipped": 6, "added": 1}
+        found = {address: names for address, (_, names) in groups().items()}
+        assert found.pop("new@x.org") == [*filter(None, [tags]), "Fair"]
+        assert set(map(tuple, found.values())) == {("Old",)}
+
     def test_topics_left_elsewhere_stay_left(self, import_rows: ImportRows) -> None:
         import_rows('ada@x.org,"[""Blog""]","[""Walks""]"', header="email,tags,left_topics")
         reader = Subscriber.objects.get()
@@ -148,6 +174,7 @@ class TestTags:
             ("[]", ()),
             ('"VIP","Blog, old"', ("VIP", "Blog, old")),  # Mailchimp
             ("vip; Blog ;VIP", ("vip", "Blog")),
+            ("vip;\u202evip\u202c;\u200eVIP;\u2067vip\u2069", ("vip",)),
             ("York, UK;Blog", ("York, UK", "Blog")),  # Buttondown
             ('["a, b", "c"]', ("a, b", "c")),
             ("[not json", ("[not json",)),

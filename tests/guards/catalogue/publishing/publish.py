@@ -18,6 +18,11 @@ a subject is one line, also by Unicode's line breaks
     CONTROL_CHARACTERS: CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f«-\x9f\u2028\u2029»]
     test_a_title_of_more_than_a_line_is_refused[\u2028]
 
+# --- Tags ---
+tags that are left out count without chosen tags
+    _tags: if «names == (None, None) → options["tag"] is None»:
+    test_each_tag_option_works_without_the_other[--without-tag birds-cleo]
+
 # --- Actions ---
 an action and its audit line are one transaction
     perform: «with together() → if True»: numbers

@@ -1,0 +1,7 @@
+"""The tests' settings, which wait for a signal while Django loads them."""
+
+import signal
+import sys
+
+print("Django loads the settings", file=sys.stderr, flush=True)
+signal.pause()
