@@ -1,4 +1,4 @@
-"""PostgreSQL's CPU time for a copy with the server's own JIT setting, and without JIT.
+"""PostgreSQL's CPU time for a copy with its own JIT setting, and without JIT.
 
 `migrate` turns JIT off for the database. A third side turns it on there again, so that only the
 functions of each call protect themselves. All sides take turns on one server.
