@@ -8,11 +8,13 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.checks import Warning as Advice
 from django.db import DatabaseError, connections
+from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext as _
 
 from delivery.postmark.client import Postmark
-from delivery.reports.server_settings import ProblemCode, load_problems
+from delivery.reports.server_settings import Problem, ProblemCode, load_problems
 from delivery.rules.reason import Reason, ReasonCode
+from delivery.worker.call_slots import connections_needed
 
 _SERVER_CHECKS = {
     ProblemCode.JIT: "delivery.W004",
@@ -83,6 +85,12 @@ def check_last_lookup_is_after_deadline(**kwargs: Any) -> Iterable[CheckMessage]
         )
 
 
+def load_server_problems(cursor: CursorWrapper) -> list[Problem]:
+    """Load the problems of the database server for the processes that are configured."""
+    needed = connections_needed(settings.DELIVERY_PROCESSES, settings.DELIVERY_CONCURRENCY)
+    return load_problems(cursor, needed)
+
+
 @register(Tags.database)
 def check_server_settings(
     databases: Sequence[str] | None = None, **kwargs: Any
@@ -91,7 +99,7 @@ def check_server_settings(
     for alias in databases or ():
         try:
             with connections[alias].cursor() as cursor:
-                problems = load_problems(cursor)
+                problems = load_server_problems(cursor)
         except DatabaseError as error:
             yield Info(
                 _("The settings of the database server were not checked: {error}").format(

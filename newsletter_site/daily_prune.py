@@ -1,7 +1,6 @@
 """The worker's daily task `prune`, under a lease that each piece extends."""
 
 import logging
-import time
 import uuid
 from collections.abc import Callable
 
@@ -20,22 +19,6 @@ FIRST_AFTER_S = 3_600.0
 RETRY_AFTER_S = 3_600.0
 LEASE_S = 120.0  # much longer than a piece and its pause
 POLL_S = 60.0
-
-
-class DailyPrune:
-    """Check every minute whether the task is due. Keep no connection in between."""
-
-    def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
-        self._clock_s = clock_s
-        self._next_poll_s = 0.0
-
-    def work(self, is_stopping: Callable[[], bool]) -> bool:
-        """Prune if it is due. Return False, because there is never more to do at once."""
-        if self._clock_s() >= self._next_poll_s:
-            self._next_poll_s = self._clock_s() + POLL_S
-            prune_if_due(is_stopping)
-            connection.close()
-        return False
 
 
 def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
@@ -67,5 +50,11 @@ def prune_if_due(is_stopping: Callable[[], bool]) -> bool:
     return True
 
 
+def _work(is_stopping: Callable[[], bool]) -> bool:
+    prune_if_due(is_stopping)
+    connection.close()  # Not needed for a minute.
+    return False
+
+
 # It never counts as due work: `deliver --until-empty` does not wait for it.
-DAILY_PRUNE = BackgroundTask("old rows", DailyPrune().work, lambda: False)
+DAILY_PRUNE = BackgroundTask("old rows", _work, every_s=POLL_S)

@@ -1,6 +1,9 @@
 """Register functions of upper apps with lower apps, which must not import them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
 
 from api import bearer
 from delivery.hooks import readers, sent_before_restore
@@ -25,6 +28,9 @@ from subscribers.importing import expire_uploads, run
 from subscribers.settings import change_fields_and_tags
 from subscribers.signup import expire_unconfirmed
 
+# A round takes five seconds, and what expires is days old.
+ROUNDS_OF_EXPIRY = 12
+
 
 def register_hooks() -> None:
     """Register the hooks, and the tasks that a worker runs in addition to delivery."""
@@ -35,15 +41,19 @@ def register_hooks() -> None:
     register_task("counts of finished batches", roll_up_finished)
     register_task("results of editions", merge_results)
     register_task("counts of readers", reader_totals.merge_totals)
-    register_task("sign-ups that nobody confirmed", expire_unconfirmed.expire_pending)
-    register_task("files that nobody imported", expire_uploads.expire_file)
-    register_task("old exports", exports.expire_exports)
-    register_task("old rehearsals", rehearse.expire_rehearsals)
-    events = event_inbox.apply_pending_events, event_inbox.is_due
+    for name, expire in (
+        ("sign-ups that nobody confirmed", expire_unconfirmed.expire_pending),
+        ("files that nobody imported", expire_uploads.expire_file),
+        ("old exports", exports.expire_exports),
+        ("old rehearsals", rehearse.expire_rehearsals),
+    ):
+        register_task(name, expire, every=ROUNDS_OF_EXPIRY)
     for task in (
-        BackgroundTask("the provider's events", *events),
-        BackgroundTask("imports", _run_change_or_import, _is_change_or_import_due),
-        BackgroundTask("rehearsals, exports and past issues", _run_desk_task, _is_desk_task_due),
+        BackgroundTask(
+            "the provider's events", event_inbox.apply_pending_events, event_inbox.waiting
+        ),
+        BackgroundTask("imports", _run_change_or_import, _changes_and_imports),
+        BackgroundTask("rehearsals, exports and past issues", _run_desk_task, task_lease.waiting),
         change_fields_and_tags.REMOVAL_TASK,
         PROVIDER_TASKS,
         START_TASK,
@@ -63,8 +73,8 @@ def _run_change_or_import(is_stopping: Callable[[], bool]) -> bool:
     return run_separately(run.IMPORTS.name, is_stopping) or change_readers.run_chunk()
 
 
-def _is_change_or_import_due() -> bool:
-    return change_readers.is_due() or run.is_due()
+def _changes_and_imports() -> Sequence[QuerySet[Any]]:
+    return change_readers.waiting(), run.waiting()
 
 
 def _run_desk_task(is_stopping: Callable[[], bool]) -> bool:
@@ -73,7 +83,3 @@ def _run_desk_task(is_stopping: Callable[[], bool]) -> bool:
         or run_separately(moves.PAST_ISSUES.name, is_stopping)
         or exports.run_next_export(is_stopping)
     )
-
-
-def _is_desk_task_due() -> bool:
-    return task_lease.is_due()

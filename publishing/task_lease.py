@@ -24,9 +24,9 @@ class LeaseLostError(Exception):
     """The task was cancelled, another worker has it, or this worker is stopping."""
 
 
-def is_due() -> bool:
-    """Whether a task of any kind waits for a worker."""
-    return any(kind._default_manager.filter(_OPEN).exists() for kind in SHORTEST_LEASE_S)
+def waiting() -> list[QuerySet[Any]]:
+    """Select the tasks of each kind that wait for a worker."""
+    return [kind._default_manager.filter(_OPEN) for kind in SHORTEST_LEASE_S]
 
 
 def is_claimable(kind: type[Task]) -> bool:

@@ -94,9 +94,9 @@ def apply_pending_events(is_stopping: Callable[[], bool]) -> bool:
     return apply_pending(is_stopping, min_age_s=MIN_AGE_S) > 0
 
 
-def is_due() -> bool:
-    """Whether an event waits to be applied."""
-    return ProviderEvent.objects.filter(applied_at=None, failures__lt=MAX_FAILURES).exists()
+def waiting() -> list[QuerySet[ProviderEvent]]:
+    """Select the events that wait to be applied."""
+    return [ProviderEvent.objects.filter(applied_at=None, failures__lt=MAX_FAILURES)]
 
 
 def apply_pending(

@@ -44,7 +44,7 @@ MAX_TEXT_LENGTH = 300
 MAX_MESSAGE_ID_LENGTH = 100
 
 SEARCH = "search"
-# The metadata of a check mail (delivery/unknown/check_mail.py).
+# The metadata of a check mail (delivery/postmark/check_mail.py).
 CHECK_FIELD = "check"
 BOUNCES = "bounces"
 SUPPRESSION_LIST = "suppression_list"

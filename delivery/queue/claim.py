@@ -132,6 +132,19 @@ def release_all(worker: UUID) -> int:
         return int(cursor.rowcount)
 
 
+def is_any_due() -> bool:
+    """Whether a call or a look-up is due, even if a rate limit or a lock delays its claim."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT EXISTS (SELECT FROM batch WHERE state = 'ready' AND due_at <= clock_timestamp())
+                OR EXISTS (SELECT FROM batch WHERE state = 'unknown'
+                                               AND due_at <= clock_timestamp())
+            """
+        )
+        return bool(cursor.fetchone()[0])
+
+
 def next_due_at() -> datetime | None:
     """Find when the next batch is due or a lease ends; None if nothing is queued."""
     with connection.cursor() as cursor:

@@ -5,9 +5,11 @@ edition starts once, and after a crash it is still scheduled."""
 
 from datetime import datetime
 
-from django.db import connection
 from django.db.backends.utils import CursorWrapper
+from django.db.models import BooleanField, QuerySet
+from django.db.models.expressions import RawSQL
 
+from delivery.models import Edition
 from delivery.queue.known_database import IS_THE_KNOWN_DATABASE
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.reason import Reason, ReasonCode, dumps
@@ -17,11 +19,10 @@ IS_DUE = """control = 'scheduled' AND unreconciled_since IS NULL
              AND scheduled_for <= clock_timestamp()"""
 
 
-def due() -> list[int]:
+def due() -> QuerySet[Edition]:
     """Select the editions that are due, the longest due first."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id FROM edition WHERE {IS_DUE} ORDER BY scheduled_for, id")  # noqa: S608
-        return [row[0] for row in cursor.fetchall()]
+    is_due = RawSQL(IS_DUE, [], output_field=BooleanField())  # noqa: S611 -- a constant
+    return Edition.objects.filter(is_due).order_by("scheduled_for", "pk")
 
 
 def begin(cursor: CursorWrapper, edition: int, *, immediately: bool = False) -> bool:

@@ -10,13 +10,13 @@ from functools import partial
 from typing import TypeVar
 
 from delivery.configuration import policy_from_settings
+from delivery.postmark.check_mail import send_check_mail
 from delivery.postmark.client import MAX_SEARCH_RESULTS, PAGE_SIZE, Postmark, now_s
 from delivery.postmark.responses import MESSAGES
 from delivery.postmark.search_windows import Span, Window, split_window
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import FoundMessage, MessagePage, SearchAnswered, SearchFailed
 from delivery.rules.reason import Reason
-from delivery.unknown.check_mail import send_check_mail
 
 logger = logging.getLogger(__name__)
 

@@ -4,15 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext as _
-
-from delivery.worker.call_slots import threads_for
-
-# docs/deploy.md, “Size”: the connections of a worker's tasks, and of one web process.
-TASKS_OF_A_WORKER = 8
-WEB_PROCESS = 14
 
 _READ = """
     SELECT pg_jit_available(), current_setting('fsync')::boolean,
@@ -55,17 +48,11 @@ class Problem:
     hint: str
 
 
-def load_problems(cursor: CursorWrapper) -> list[Problem]:
-    """Load the problems of this database's server, in words."""
+def load_problems(cursor: CursorWrapper, needed: int) -> list[Problem]:
+    """Load the problems of this database's server in words; `needed` counts connections."""
     cursor.execute(_READ)
     found = ServerSettings(*cursor.fetchone())
-    needed = connections_needed(settings.DELIVERY_PROCESSES, settings.DELIVERY_CONCURRENCY)
     return [_in_words(code, found, needed) for code in problems(found, needed)]
-
-
-def connections_needed(processes: int, concurrency: int) -> int:
-    """Return the connections that one worker and one web process may open together."""
-    return TASKS_OF_A_WORKER + processes * (1 + threads_for(concurrency)) + WEB_PROCESS
 
 
 def problems(found: ServerSettings, needed: int) -> Iterator[ProblemCode]:

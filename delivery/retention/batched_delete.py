@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-from delivery.queue.plan_methods import plan_without
+from delivery.plan_methods import plan_without
 from delivery.queue.short_transaction import short_transaction
 
 # The values of a row in an index; None before the first and after the last.

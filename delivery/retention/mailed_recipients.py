@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import connection
 
 from delivery.models import Edition
-from delivery.queue.plan_methods import SCANS, plan_without
+from delivery.plan_methods import SCANS, plan_without
 
 # The first two columns of the key find each copy, so there is no index by recipient alone.
 _ISSUES = f"""

@@ -16,6 +16,7 @@ from delivery.models import Edition
 from delivery.models.attempt import NO_BATCH
 from delivery.monitoring.delivery_metrics import LOOKUPS
 from delivery.monitoring.metrics_storage import metrics_buffer
+from delivery.postmark.check_mail import send_check_mail
 from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.responses import CHECK_FIELD
 from delivery.queue.claim import Claim
@@ -30,7 +31,6 @@ from delivery.rules.call_results import (
 )
 from delivery.rules.delivery_key import DeliveryKey
 from delivery.rules.outcomes import Sent, Settlement
-from delivery.unknown.check_mail import send_check_mail
 
 logger = logging.getLogger(__name__)
 

@@ -17,12 +17,22 @@ QUICK_S = 1.0
 STOP_CHECK_S = 0.2
 
 
+# docs/deploy.md, “Size”: the connections of a worker's tasks, and of one web process.
+TASKS_OF_A_WORKER = 8
+WEB_PROCESS = 14
+
+
 def threads_for(calls: int) -> int:
     """Compute the threads for this many calls: 1.5 times as many, but 1 for 1 call.
 
     The additional threads raised the rate of a worker with 8 calls of 200 ms from 72 to 88 % of
     what these calls allow (bench row through_200_ms)."""
     return calls + calls // 2
+
+
+def connections_needed(processes: int, concurrency: int) -> int:
+    """Return the connections that one worker and one web process may open together."""
+    return TASKS_OF_A_WORKER + processes * (1 + threads_for(concurrency)) + WEB_PROCESS
 
 
 class CallSlots:

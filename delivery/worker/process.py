@@ -2,6 +2,7 @@
 
 Any number of workers share one database, without a leader."""
 
+import itertools
 import logging
 import os
 import random
@@ -21,7 +22,7 @@ from delivery import log_context
 from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.monitoring import metrics_storage, worker_heartbeat
 from delivery.postmark.client import now_s
-from delivery.queue.claim import release_all
+from delivery.queue.claim import is_any_due, release_all
 from delivery.queue.lease_reaper import recover_dead_worker, recover_expired_leases
 from delivery.reconcile import database_identity
 from delivery.rules import retry_or_settle
@@ -30,6 +31,7 @@ from delivery.tasks.background_tasks import BackgroundTask
 from delivery.worker.call_slots import CallSlots, threads_for
 from delivery.worker.database_outage_log import OutageLog
 from delivery.worker.retry_write import retry_write
+from delivery.worker.shared_poll import SharedPoll
 from delivery.worker.step import Dispatcher
 from delivery.worker.unsent_calls import UnsentCall, UnsentCalls, find_dead_workers
 
@@ -40,6 +42,10 @@ POLL_WHEN_AWAITED_S = 0.2
 DUTIES_EVERY_S = 5.0
 MAX_PAUSE_S = 60.0
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+# The name of the calls' work; all threads of a group that sends have the same.
+_CALL = "call"
 
 
 class Heartbeat(NamedTuple):
@@ -76,6 +82,14 @@ class Worker:
         self._poll_s = POLL_WHEN_AWAITED_S if is_awaited else MAX_POLL_S
         self._stopping = threading.Event()
         self._random = random.Random()
+        self._calls, self._tasks = (
+            SharedPoll(
+                look,
+                is_stopping=self._stopping.is_set,
+                pause=lambda: self._stopping.wait(self._pause_s(0)),
+            )
+            for look in (_look_for_calls, background_tasks.find_due)
+        )
         self._lookup_lock = threading.Lock()
         self._warned_of_identity = False
         self._outage_log = OutageLog()
@@ -83,6 +97,8 @@ class Worker:
     def stop(self) -> None:
         """Stop claiming, release batches that have not started, finish calls in flight."""
         self._stopping.set()
+        self._calls.wake()
+        self._tasks.wake()
 
     def stop_on_signals(self) -> None:
         """Stop gracefully on the first SIGTERM or Ctrl-C, and at once on the second.
@@ -167,8 +183,11 @@ class Worker:
                 self._beat,
                 recover_dead_workers,
                 recover_expired_leases,
-                lambda: background_tasks.run_all(partial(self._log_failure, now_s())),
+                lambda: background_tasks.run_all(
+                    partial(self._log_failure, now_s()), round_=next(rounds)
+                ),
             ]
+        rounds = itertools.count()
         failures = 0
         since_duties_s = DUTIES_EVERY_S
         while not self._stopping.is_set():
@@ -227,15 +246,24 @@ class Worker:
                 unsent=unsent,
                 claims_ahead=True,
             )
-            self._repeat(dispatcher.step, "a step failed; its batch returns when the lease expires")
+            self._repeat(
+                dispatcher.step,
+                "a step failed; its batch returns when the lease expires",
+                partial(self._calls.wait, _CALL),
+            )
             self._run_duty(dispatcher.close)
             connection.close()
 
     def _thread_of(self, task: BackgroundTask) -> Callable[[], None]:
-        return lambda: self._repeat(task.work, background_tasks.failure_message(task.name))
+        wait: Callable[[], object] = partial(self._tasks.wait, task.name)
+        if task.every_s is not None:
+            wait = partial(self._stopping.wait, task.every_s)
+        return lambda: self._repeat(task.work, background_tasks.failure_message(task.name), wait)
 
-    def _repeat(self, work: Callable[[Callable[[], bool]], bool], failure: str) -> None:
-        """Repeat `work` until stopped. Sleep only if nothing is due, or after a failure."""
+    def _repeat(
+        self, work: Callable[[Callable[[], bool]], bool], failure: str, wait: Callable[[], object]
+    ) -> None:
+        """Repeat `work` until stopped. `wait` if nothing is due, and pause after a failure."""
         failures = 0
         try:
             while not self._stopping.is_set():
@@ -245,8 +273,9 @@ class Worker:
                         did_something = work(self._stopping.is_set)
                         failures = 0
                         self._outage_log.check_end()
-                        if did_something:
-                            continue
+                        if not did_something:
+                            wait()
+                        continue
                     except Exception as error:  # noqa: BLE001 -- logged, and tried again
                         failures += 1
                         self._log_failure(began_s, failure, error)
@@ -275,6 +304,10 @@ class Worker:
         return max(
             self._poll_s / 2, retry_or_settle.delay_after(failures, self._random.random(), policy)
         )
+
+
+def _look_for_calls() -> set[str]:
+    return {_CALL} if is_any_due() else set()
 
 
 def recover_dead_workers() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from delivery.feedback import lift_for_mail, polling, suppression_changes
 from delivery.tasks.background_tasks import BackgroundTask
 
+EVERY_S = 5.0
 _is_busy = threading.Event()
 
 
@@ -25,4 +26,4 @@ def _work(is_stopping: Callable[[], bool]) -> bool:
 
 
 # The tasks count as due while this worker runs one of them, so a drain waits for its end.
-PROVIDER_TASKS = BackgroundTask("provider tasks", _work, _is_busy.is_set)
+PROVIDER_TASKS = BackgroundTask("provider tasks", _work, every_s=EVERY_S, is_busy=_is_busy.is_set)

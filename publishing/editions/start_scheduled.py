@@ -33,7 +33,7 @@ def start_due(is_stopping: Callable[[], bool] = lambda: False) -> bool:
     """
     started = False
     error_raised: Exception | None = None
-    for edition in scheduled_editions.due():
+    for edition in scheduled_editions.due().values_list("pk", flat=True):
         if is_stopping():
             break
         with log_context.scope():
@@ -47,7 +47,7 @@ def start_due(is_stopping: Callable[[], bool] = lambda: False) -> bool:
     return started
 
 
-START_TASK = BackgroundTask("scheduled issues", start_due, lambda: bool(scheduled_editions.due()))
+START_TASK = BackgroundTask("scheduled issues", start_due, lambda: [scheduled_editions.due()])
 
 
 def start_now(edition: int) -> int | None:

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import connection, reset_queries, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 
 from delivery import log_context
@@ -101,9 +101,9 @@ IMPORTS = SeparateTask(
 )
 
 
-def is_due() -> bool:
-    """Whether a check, import or undo is waiting for a worker."""
-    return SubscriberImport.objects.filter(state__in=RUNNING).exists()
+def waiting() -> QuerySet[SubscriberImport]:
+    """Select the checks, imports and undos that wait for a worker."""
+    return SubscriberImport.objects.filter(state__in=RUNNING)
 
 
 def running_import() -> int | None:

@@ -178,5 +178,5 @@ def remove_chunk(is_stopping: Callable[[], bool] = lambda: False) -> bool:
 
 
 REMOVAL_TASK = BackgroundTask(
-    "deleted fields and tags", remove_chunk, DeletedFieldOrTag.objects.exists
+    "deleted fields and tags", remove_chunk, lambda: [DeletedFieldOrTag.objects.all()]
 )

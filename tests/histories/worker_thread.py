@@ -13,10 +13,10 @@ import orjson
 from django.db import connection
 
 from delivery.models import Attempt, Edition
+from delivery.postmark.check_mail import CHECK_MAIL_ADDRESS
 from delivery.postmark.client import Postmark, now_s
 from delivery.rules import retry_or_settle
 from delivery.rules.call_results import CallResult, LookupResult, SearchAnswered, Unanswered
-from delivery.unknown.check_mail import CHECK_MAIL_ADDRESS
 from delivery.worker.step import Dispatcher
 from tests.histories.faults import GIVES_UP_AFTER_S, HELD, OF_A_CALL, FreezePoint
 from tests.histories.reference_model import Call, Truth, WrongError

@@ -25,6 +25,7 @@ def test_our_settings_pass():
     assert list(run_checks(tags=["idempotency"])) == []
 
 
+@pytest.mark.django_db  # `check` also reads the server's settings.
 @pytest.mark.filterwarnings("ignore:Overriding setting DATABASES")
 @pytest.mark.parametrize("level", [IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE])
 def test_a_stricter_level_in_the_settings_is_refused(settings, level):

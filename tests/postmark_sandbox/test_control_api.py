@@ -33,9 +33,9 @@ def test_the_summary_counts_messages_streams_copies_and_calls(caller: Caller) ->
         "held": 0,
     }
     assert calls == {
-        "total": 4,
-        "by_status": {"200": 3, "422": 1},
-        "by_path": {"/email/batch": 2, "/email": 1, "/messages/outbound": 1},
+        "total": 5,
+        "by_status": {"200": 4, "422": 1},
+        "by_path": {"/email/batch": 3, "/email": 1, "/messages/outbound": 1},
         "by_fault": {},
     }
 

@@ -7,7 +7,7 @@ shows each batch once.
 
 from django.db import connection, transaction
 
-from delivery.queue.plan_methods import plan_without
+from delivery.plan_methods import plan_without
 
 BATCHES_AT_ONCE = 2_000
 

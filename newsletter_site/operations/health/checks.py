@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from delivery.checks import load_server_problems
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
-from delivery.reports.server_settings import load_problems
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 
 MigrationName = tuple[str, str]
@@ -87,7 +87,7 @@ def find_pending_migrations(cursor: CursorWrapper) -> tuple[str, ...]:
 def check_ready(cursor: CursorWrapper) -> CheckResult:
     """Check the migrations and the settings of the server."""
     result = migrations_result(find_pending_migrations(cursor))
-    return replace(result, warnings=tuple(one.sentence for one in load_problems(cursor)))
+    return replace(result, warnings=tuple(one.sentence for one in load_server_problems(cursor)))
 
 
 _readiness = BoundedQuery(check_ready)

@@ -175,9 +175,9 @@ def _end(rows: QuerySet[ReaderChange], stopped: str) -> bool:
     return bool(rows.update(finished_at=Now(), readers=[], stopped=stopped))
 
 
-def is_due() -> bool:
-    """Whether a change waits for a worker."""
-    return ReaderChange.objects.filter(finished_at=None).exists()
+def waiting() -> QuerySet[ReaderChange]:
+    """Select the changes that wait for a worker."""
+    return ReaderChange.objects.filter(finished_at=None)
 
 
 def _apply(change: ReaderChange, readers: Sequence[int]) -> int:

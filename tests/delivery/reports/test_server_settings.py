@@ -6,13 +6,13 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from delivery.checks import load_server_problems
 from delivery.reports.server_settings import (
     ProblemCode,
     ServerSettings,
-    connections_needed,
-    load_problems,
     problems,
 )
+from delivery.worker.call_slots import connections_needed
 
 GOOD = ServerSettings(False, True, "on", 100)
 
@@ -42,7 +42,7 @@ def test_needed_connections_are_those_of_the_deployment_guide() -> None:
 
 def found_codes() -> set[ProblemCode]:
     with connection.cursor() as cursor:
-        return {problem.code for problem in load_problems(cursor)}
+        return {problem.code for problem in load_server_problems(cursor)}
 
 
 @pytest.mark.django_db

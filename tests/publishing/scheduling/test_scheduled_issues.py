@@ -514,7 +514,7 @@ def test_a_scheduled_issue_does_not_start_in_another_database(newsroom: Newsroom
     assert database_identity.check_identity().stopped == (edition.pk,)
 
     assert not start_due()
-    assert scheduled_editions.due() == []
+    assert not scheduled_editions.due().exists()
     found = status(edition)
     assert found.state is EditionState.NEEDS_ATTENTION
     assert f"./homing reconcile {edition.issue_id}" in found.reason()

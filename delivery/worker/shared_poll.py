@@ -1,0 +1,71 @@
+"""Let one idle thread of a group ask the database for all of them."""
+
+import threading
+from collections.abc import Callable, Collection
+
+from delivery.postmark.client import now_s
+
+# After an answer that work is due, each thread polls for itself for so long: the work may be
+# limited to a rate, or another worker may have it.
+DUE_FOR_S = 5.0
+
+
+class SharedPoll:
+    """The idle threads of a group, of which one polls.
+
+    `look()` queries the database and returns the names of the work that is due. It runs in the
+    thread that polls, with its connection. `pause()` waits for the next poll, or until the worker
+    stops."""
+
+    def __init__(
+        self,
+        look: Callable[[], Collection[str]],
+        *,
+        is_stopping: Callable[[], bool],
+        pause: Callable[[], object],
+    ) -> None:
+        self._look = look
+        self._is_stopping = is_stopping
+        self._pause = pause
+        self._changed = threading.Condition()
+        self._is_polling = False
+        self._due: Collection[str] = ()
+        self._due_until_s = 0.0
+
+    def wait(self, name: str) -> None:
+        """Return when work of this name may be due, or when the worker stops.
+
+        Raises the error of `look`. Another thread polls then."""
+        if self._is_known_due(name):
+            self._pause()
+            return
+        while self._awaits_turn(name):
+            try:
+                due = self._look()
+                with self._changed:
+                    self._due, self._due_until_s = due, now_s() + DUE_FOR_S
+                    if name in due:
+                        return
+                self._pause()
+            finally:
+                with self._changed:
+                    self._is_polling = False
+                    self._changed.notify_all()
+
+    def wake(self) -> None:
+        """Let every thread return, because the worker stops."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def _awaits_turn(self, name: str) -> bool:
+        """Wait until this thread polls; False if its work is due or the worker stops."""
+        with self._changed:
+            while not (self._is_stopping() or self._is_known_due(name)):
+                if not self._is_polling:
+                    self._is_polling = True
+                    return True
+                self._changed.wait()
+            return False
+
+    def _is_known_due(self, name: str) -> bool:
+        return name in self._due and now_s() < self._due_until_s
