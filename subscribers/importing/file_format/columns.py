@@ -115,7 +115,7 @@ def targets(fields: Fields) -> tuple[str, ...]:
 
 
 def with_other_meaning(names: Iterable[str]) -> set[str]:
-    """Return those keys of own fields that mean something else as the name of a column.
+    """Return those keys of own fields that mean something else as a column.
 
     Exports write them as `fields.KEY`, so that an import cannot take a field for a status."""
     ours = frozenset[str]().union(*header_words.SINCE, *chain(*header_words.OTHERS.values()))

@@ -406,7 +406,7 @@ def held(two, author, basil, three_readers):
     return publish(author.pk, "key", letter(), hold_s=300, approved_by=basil.pk).edition
 
 
-def test_a_change_of_the_sender_pauses_an_approved_issue_in_its_hold(held, author):
+def test_a_changed_sender_pauses_an_approved_issue_in_hold(held, author):
     change_settings({"tagline": "Every Sunday"}, author.pk)
     assert status(held).state == "held"
     change_settings({"reply_to": "another@example.org"}, author.pk)
@@ -419,7 +419,7 @@ def test_a_change_of_the_sender_pauses_an_approved_issue_in_its_hold(held, autho
     assert status(held).state == "held"
 
 
-def test_an_issue_that_was_paused_before_a_change_needs_the_approved_sender(held, author):
+def test_a_paused_issue_needs_the_approved_sender_to_resume(held, author):
     act("pause", held)
     change_settings({"name": "Another Letter"}, author.pk)
     with pytest.raises(CannotDoThatError, match="after the approval"):

@@ -59,7 +59,7 @@ class TestFields:
             *("member_rating", "subscribed_to_emails", "reader", "consent_note", "email_address"),
         ],
     )
-    def test_an_exported_field_of_any_name_is_imported_as_it_was(self, key: str) -> None:
+    def test_an_exported_field_of_any_name_is_imported_again(self, key: str) -> None:
         ReaderFieldDefinition.objects.create(key=key, label=key, position=1)
         SubscriberFactory(email="ada@x.org", name="Ada Bee", fields={key: "yes"})
         readers = with_suppressed(Subscriber.objects.all())

@@ -41,10 +41,10 @@ a scheduled issue does not start with an unapproved sender
 only the approved sender resumes a held issue
     _awaits_approval: return «may_be_unsent and is_outdated(counts.edition) → False»
     test_a_scheduled_issue_with_an_unapproved_sender_is_held
-    test_an_issue_that_was_paused_before_a_change_needs_the_approved_sender
+    test_a_paused_issue_needs_the_approved_sender_to_resume
 an issue in its hold pauses if the sender is changed
     change_settings: «pause_held()»
-    test_a_change_of_the_sender_pauses_an_approved_issue_in_its_hold
+    test_a_changed_sender_pauses_an_approved_issue_in_hold
 a page of the desk needs its permission
     Guard.__call__.guarded: «raise PermissionDenied(str(self._refusal)) → pass»
     test_each_page_is_open_only_to_its_groups[desk:write]
