@@ -7,10 +7,28 @@ MAX_LOCAL_PART = 320
 MAX_DOMAIN = 1024
 
 # The sign itself, percent-encoded once or more, escaped for HTML or JSON, or a wide form of it.
-_AT = re.compile(r"[@\uff20\ufe6b]|%(?:25){0,3}40|&#0{0,8}64;|&#[xX]0{0,8}40;|&commat;|\\u0040")
-# Backwards from the sign: a quoted local part, or letters and character references of HTML.
+_SIGN = (
+    r"[@\uff20\ufe6b]|%(?:25){0,3}(?:u00)?40|%(?:25){0,3}[eE][fF]%(?:25){0,3}[bB][cC]"
+    r"%(?:25){0,3}[aA]0|&(?:amp;){0,3}(?:#0{0,20}64(?!\d);?|#[xX]0{0,20}40(?:;|(?![0-9a-fA-F]{1,4};))"
+    r"|commat;?)|\\{1,16}(?:u0040|x40|100)"
+)
+# These mean something else too, so the name of a domain must follow, after spaces or not.
+_SIGN_BEFORE_DOMAIN = r"\s{1,3}@|@(?=\s)|\s?[(\[{<]at[)\]}>]|=40|\+AEA-"
+_AT = re.compile(
+    rf"(?:{_SIGN_BEFORE_DOMAIN})\s{{0,3}}(?=[^\W_][\w-]{{0,62}}\.[^\W\d])|{_SIGN}", re.IGNORECASE
+)
+# Backwards from the sign: a quoted local part, or letters, escapes and comments.
 _LOCAL_PART_BACKWARDS = re.compile(
-    r'"[^"]*"|;touq&[^&]*;touq&|(?:;\w{1,8}#?&|[^\s@<>"(),;:\[\]\\“”„«»?…])*'
+    r"""
+    "(?:"\\|[^"])*"
+    |;touq&[^&]*;touq&
+    |(?: ;\w{1,8}\#?(?:;pma){0,3}&
+       | [0-9a-fA-F]{4}u\\{1,16}
+       | \)[^()]{0,60}\(
+       | [^\s@<>"(),;:\[\]\\“”„«»?…]
+     )*
+    """,
+    re.VERBOSE,
 )
 _DOMAIN = re.compile(
     r"\[[^\]\s]*\]|(?:%(?!3[eE]|2[0cC27])|[^\s@\uff20\ufe6b<>\"'(),;:\[\]{}|/?&\\%“”„«»…])*"

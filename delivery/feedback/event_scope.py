@@ -77,6 +77,8 @@ def scope_of(event: WebhookEvent, copy: Copy | None) -> Scope:
 
 
 def _is_other_address(copy: Copy, address_key: str) -> bool:
+    if not address_key:
+        return False  # It can only prove that this copy was accepted.
     asked, recipient = readers.registered(), copy.key.recipient
     known = asked.address_of(recipient) if copy.address is None else copy.address
     if known:

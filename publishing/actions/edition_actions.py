@@ -15,7 +15,6 @@ from delivery.interface import batch_size_for, control, scheduled_editions, toge
 from delivery.models import Edition
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
-from delivery.rules.reason import ReasonCode
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.actions.action_sentences import ActionRefusal, done_sentence, refusal_sentence
 from publishing.drafts.restore_draft import restore_draft
@@ -174,9 +173,11 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
 
 def _awaits_approval(counts: EditionCounts) -> bool:
     """Whether nothing was sent yet, and the approved sender is not the present one."""
-    reason = counts.control_reason
-    is_held = reason is not None and reason.code == ReasonCode.APPROVAL_OUTDATED
-    return (is_held or counts.control == "scheduled") and is_outdated(counts.edition)
+    # A stopped edition may need another sender.
+    may_be_unsent = counts.control == "scheduled" or (
+        counts.control == "paused" and not (counts.sent or counts.unknown or counts.leased_batches)
+    )
+    return may_be_unsent and is_outdated(counts.edition)
 
 
 def _do(action: str, edition: Edition) -> Mapping[str, Any] | None:

@@ -1,5 +1,8 @@
 """The sender that a second person approved, for editions that start later."""
 
+from django.db.models.functions import Now
+
+from delivery.interface import Reason, ReasonCode, control, join_transaction, short_transaction
 from delivery.models import Edition, Newsletter
 
 
@@ -13,3 +16,16 @@ def is_outdated(edition: int) -> bool:
     newsletter = Newsletter.objects.get_current()
     approved = Edition.objects.values_list("approved_sender", flat=True).get(pk=edition)
     return newsletter.second_person and bool(approved) and approved != sender_lines(newsletter)
+
+
+def pause_held() -> None:
+    """Pause the editions in their hold that were approved for another sender.
+
+    Runs in the transaction that changed the sender. Publishing reads the sender under the same
+    lock, so no edition is missed."""
+    held = Edition.objects.filter(control=Edition.Control.RUNNING, held_until__gt=Now())
+    locked = held.exclude(approved_sender="").select_for_update(no_key=True).order_by("pk")
+    outdated = [pk for pk in locked.values_list("pk", flat=True) if is_outdated(pk)]
+    with join_transaction(), short_transaction() as cursor:
+        for edition in outdated:
+            control.pause_automatically(cursor, edition, Reason.of(ReasonCode.APPROVAL_OUTDATED))

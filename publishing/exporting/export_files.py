@@ -28,6 +28,7 @@ from subscribers.desk.reader_list import CHUNK, rows_by_id, with_suppressed
 from subscribers.desk.readers_csv import suppression_lines, tags_as_json
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
+from subscribers.importing.file_format.columns import with_other_meaning
 from subscribers.models import (
     ConsentRecord,
     ConsentWording,
@@ -120,7 +121,8 @@ def _readers() -> Iterator[str]:
     keys = [field.name for field in load_own_fields()]
     names = dict(Tag.objects.values_list("id", "name"))
     first, last = _READERS_HEADER
-    yield csv_line(*first, *own_columns(keys, (*first, *last)), *last)
+    ours = {*first, *last, *with_other_meaning(keys)}
+    yield csv_line(*first, *own_columns(keys, ours), *last)
     readers = with_suppressed(Subscriber.objects.annotate(history=_newest_consent()))
     for reader in rows_by_id(readers):
         yield csv_line(

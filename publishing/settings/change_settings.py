@@ -7,6 +7,7 @@ from typing import Any
 from django.db import transaction
 
 from delivery.models import Newsletter
+from publishing.editions.approved_sender import pause_held
 from subscribers.record_activity import record_activity
 
 
@@ -22,5 +23,6 @@ def change_settings(values: Mapping[str, Any], by: uuid.UUID) -> list[str]:
         setattr(newsletter, name, values[name])
     if changed:
         newsletter.save(update_fields=changed)
+        pause_held()
         record_activity("change_settings", by, newsletter, fields=changed)
     return changed

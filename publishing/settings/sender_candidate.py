@@ -20,6 +20,7 @@ from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.models.delivery import Outcome
 from publishing.content.edition_content import Content
+from publishing.editions.approved_sender import pause_held
 from publishing.test_letters.test_letters import is_settled, send_test
 from subscribers.record_activity import record_activity
 
@@ -114,6 +115,7 @@ def use_candidate(number: int, by: uuid.UUID) -> bool:
         .update(sender_name=name, sender_address=address)
     )
     if changed:
+        pause_held()
         newsletter = Newsletter.objects.get_current()
         record_activity("change_sender", by, newsletter, sender=newsletter.sender)
     return bool(changed)

@@ -9,6 +9,7 @@ from delivery.reader_fields import FIELD_NAMES, own_columns
 from subscribers.desk.reader_list import rows_by_id
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
+from subscribers.importing.file_format.columns import with_other_meaning
 from subscribers.models import Subscriber, Suppression, Tag
 
 HEADER = ("email", *FIELD_NAMES, "state", "suppressed", "since", "signed_up", "confirmed")
@@ -19,7 +20,7 @@ def csv_lines(readers: Iterable[Any]) -> Iterator[str]:
     """Write the header and a line for each reader; times in UTC, tags as JSON."""
     keys = [field.name for field in load_own_fields()]
     names = dict(Tag.objects.values_list("id", "name"))
-    yield csv_line(*HEADER, *own_columns(keys, HEADER))
+    yield csv_line(*HEADER, *own_columns(keys, {*HEADER, *with_other_meaning(keys)}))
     for reader in readers:
         yield csv_line(
             reader.email,

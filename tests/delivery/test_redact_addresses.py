@@ -25,6 +25,19 @@ from delivery.redact_addresses import redact_addresses
         ("ada@example.org@relay.example, ada\uff20example.org", "…, …"),
         ("mailto:ada@example.org?subject=x", "mailto:…?subject=x"),
         ("the nul\x00@example.org", "the …"),
+        # Quoted twice, or written by programs that are not browsers.
+        (r'{"m":"\"To\": \"o\\\\u002bb\\\\u0040example.org\""}', r'{"m":"\"To\": \"…\""}'),
+        ("o&amp;#39;b&amp;#64;example.org, b&#64example.org, c&#x40example.org", "…, …, …"),
+        ("rcpt=20ada=40mail.example.org, 1 of limit=40", "…, 1 of limit=40"),
+        ("ada%u0040example.org and ada%EF%BC%A0example.org", "… and …"),
+        (r"ada\x40example.org and ada\100example.org", "… and …"),
+        ("ada+AEA-example.org and ada\u200b@\u200bexample.org", "… and …"),
+        # Written apart or with a comment.
+        ("to ada @ example.org, ada\n@example.org.", "to …, …."),
+        ("to ada@ example.org and ada (at) example.org", "to … and …"),
+        ("bob[at]example.org, ada(home)@example.org (ada@example.org)", "…, … (…)"),
+        (r'"ada \"x\" love"@example.org is gone', "… is gone"),
+        ("We meet (at) noon, 5 @ 10.", "We meet (at) noon, 5 @ 10."),
         ("ada@", "…"),
         ("5 @ 3, postgres://[secret]@db", "5 @ 3, postgres://[secret]@db"),
         ("The 'From' address is not confirmed.", "The 'From' address is not confirmed."),
@@ -34,7 +47,13 @@ def test_an_address_is_redacted_and_the_sentence_stays(text: str, redacted: str)
     assert redact_addresses(text, "…") == redacted
 
 
-@pytest.mark.parametrize("part", ["a", "@", "a@", '"', '"@', ";", " @", "&#", "%25", "&quot;"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("a", "@", "a@", '"', '"@', ";", " @", "&#", "%25", "&quot;", "&amp;", "%EF", "\\", "(a)"),
+        *(" ", "=40", "@ a.", "\\u0040", '\\"@', ")@", " (at) a.b", "&#0"),
+    ],
+)
 def test_long_texts_are_redacted_in_linear_time(part: str) -> None:
     """Quadratic time would take hours."""
     assert redact_addresses(part * 200_000 + " a@b", "…").endswith("…")

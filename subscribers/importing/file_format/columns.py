@@ -7,7 +7,7 @@ They are found by a manual mapping, by the words of the header, or by the values
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -114,6 +114,18 @@ def targets(fields: Fields) -> tuple[str, ...]:
     return (EMAIL, *(field.name for field in fields), STATUS, *OTHERS)
 
 
+def with_other_meaning(names: Iterable[str]) -> set[str]:
+    """Return those keys of own fields that mean something else as a column.
+
+    Exports write them as `fields.KEY`, so that an import cannot take a field for a status."""
+    ours = frozenset[str]().union(*header_words.SINCE, *chain(*header_words.OTHERS.values()))
+    return {
+        name
+        for name in names
+        if (word := key(name)) in ours or header_words.is_known(word) or status.is_known(word)
+    }
+
+
 def own_fields_in(mapping: Mapping) -> set[str]:
     """Return the keys of the author's own fields in a mapping."""
     return {to for _, to in mapping} - {EMAIL, NAME.name, STATUS, *OTHERS, IGNORED}
@@ -204,7 +216,9 @@ def layout_of(
     found = {NAME.name: names}
     for field in fields:
         if field.name != NAME.name:
-            named = _first_columns(words, [keys(field.headers)], kept)[:1]
+            # A column of ours may have the plain key as its name.
+            by_word = [keys(f"fields.{field.name}"), keys(field.headers)]
+            named = _first_columns(words, by_word, kept)[:1]
             found[field.name] = tuple(by_hand.get(field.name, named))
             kept = kept.union(found[field.name])
     for other in (TAGS, LEFT_TOPICS, CONSENT):

@@ -85,6 +85,14 @@ def test_the_letter_case_of_an_address_does_not_matter(sent: Edition, kind: str)
     assert not Alarm.objects.filter(kind="other_address").exists()
 
 
+@pytest.mark.parametrize("address", [None, "", "Ada <ada@example.org>"])
+def test_an_event_without_a_plain_address_proves_acceptance(sent: Edition, address: Any) -> None:
+    before, mine = effects(), copies(sent)[0]
+    tell(sent, mine.recipient_id, address, "Delivery")
+    assert len(effects()["evidence"]) == len(before["evidence"]) + 1
+    assert not Alarm.objects.filter(kind="other_address").exists()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stream", ["another-program", "outbound"])
 def test_an_event_of_another_stream_than_its_copy_changes_nothing(

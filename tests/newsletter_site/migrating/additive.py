@@ -94,12 +94,11 @@ EXCEPTIONS: Mapping[tuple[str, str], str] = {
         "it fills a new table and locks no rows: one reading of the deliveries"
     ),
     ("delivery.0014_batch_functions_without_jit", "Raw SQL operation"): "settings of functions",
-    (
-        "subscribers.0019_readers_not_to_mail_without_jit",
-        "Raw SQL operation",
-    ): "a setting of a function",
     ("delivery.0015_texts_without_addresses", "Raw SQL operation"): (
         "it writes the few rows that quote an address: one reading of each table"
+    ),
+    ("subscribers.0019_readers_not_to_mail_without_jit", "Raw SQL operation"): (
+        "a setting of a function"
     ),
     ("subscribers.0020_bounces_without_addresses", "Raw SQL operation"): (
         "it writes the few bounces that quote an address: one reading of the table"

@@ -5,6 +5,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
 
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.models import PostedForm
@@ -24,6 +25,7 @@ from publishing.editions.start_scheduled import start_due
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from publishing.publish.publish_draft import Confirmation, DraftChangedError, publish_draft
+from publishing.settings.change_settings import change_settings
 from subscribers.models import ReaderFieldDefinition, Tag
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.publishing.content_factory import letter
@@ -396,3 +398,36 @@ def test_without_required_approval_a_scheduled_issue_starts(scheduled, three_rea
     Newsletter.objects.update(second_person=False)
     assert start_due()
     assert status(scheduled).state == "sending"
+
+
+@pytest.fixture
+def held(two, author, basil, three_readers):
+    """Return an approved edition in its hold."""
+    return publish(author.pk, "key", letter(), hold_s=300, approved_by=basil.pk).edition
+
+
+def test_a_changed_sender_pauses_an_approved_issue_in_hold(held, author):
+    change_settings({"tagline": "Every Sunday"}, author.pk)
+    assert status(held).state == "held"
+    change_settings({"reply_to": "another@example.org"}, author.pk)
+    assert status(held).state == "paused"
+    assert "was changed after this issue was approved" in status(held).reason()
+    with pytest.raises(CannotDoThatError, match="after the approval"):
+        act("resume", held)
+    change_settings({"reply_to": ""}, author.pk)
+    act("resume", held)
+    assert status(held).state == "held"
+
+
+def test_a_paused_issue_needs_the_approved_sender_to_resume(held, author):
+    act("pause", held)
+    change_settings({"name": "Another Letter"}, author.pk)
+    with pytest.raises(CannotDoThatError, match="after the approval"):
+        act("resume", held)
+
+
+def test_a_stopped_issue_may_get_another_sender(held, author):
+    Edition.objects.update(control="stopped", control_at=Now(), control_reason="No such sender.")
+    change_settings({"reply_to": "another@example.org"}, author.pk)
+    act("resume", held)
+    assert status(held).state == "held"

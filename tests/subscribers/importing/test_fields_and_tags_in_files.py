@@ -1,5 +1,6 @@
 """Fields, tags, sign-up dates and notes on consent that an import brings over."""
 
+import csv
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,10 +9,14 @@ from django.core.management import CommandError
 
 from delivery.models import Delivery
 from publishing.content.edition_content import Content
+from publishing.exporting.export_files import export_files
 from publishing.publish.welcome import turn_on
 from subscribers.data_requests.erase import erase
+from subscribers.desk.reader_list import rows_by_id, with_suppressed
+from subscribers.desk.readers_csv import csv_lines
 from subscribers.fields.reader_fields import load_fields
 from subscribers.importing.accept_upload import statement, store_for_import
+from subscribers.importing.file_format.columns import layout_of
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import MOST_TAGS_OF_A_ROW, read_tags
 from subscribers.importing.run import run_next_import
@@ -47,6 +52,30 @@ def groups() -> dict[str, tuple[dict[str, str], list[str]]]:
 
 
 class TestFields:
+    @pytest.mark.parametrize(
+        "key",
+        [
+            *("city", "first_name", "full_name", "bounced", "opt_in", "came_by", "created_at"),
+            *("member_rating", "subscribed_to_emails", "reader", "consent_note", "email_address"),
+        ],
+    )
+    def test_an_exported_field_of_any_name_is_imported_again(self, key: str) -> None:
+        ReaderFieldDefinition.objects.create(key=key, label=key, position=1)
+        SubscriberFactory(email="ada@x.org", name="Ada Bee", fields={key: "yes"})
+        readers = with_suppressed(Subscriber.objects.all())
+        complete = next(one.pieces for one in export_files() if one.path == "readers.csv")
+        of_desk = "".join(csv_lines(rows_by_id(readers)))
+        for text in (of_desk, b"".join(complete).decode()):
+            rows = list(csv.reader(text.splitlines()))
+            layout = layout_of(list(enumerate(rows, 1)), fields=load_fields())
+            assert layout is not None
+            assert layout.values_in(rows[1]) == ("Ada Bee", "yes")
+            assert layout.status is not None
+            assert layout.status.product == "Homing readers"
+            assert {rows[0][at] for at in layout.status.columns} <= {
+                *("state", "suppressed", "unsubscribed")
+            }
+
     @pytest.mark.parametrize("header", ["City", "home town", "HOME TOWN "])
     def test_a_column_is_found_by_key_or_label(
         self, import_rows: ImportRows, city: ReaderFieldDefinition, header: str

@@ -73,6 +73,9 @@ another try of the same event is known by its trace
 an event with another address than its copy changes nothing
     scope_of: if «_is_other_address(copy, event.address_key) → False»:
     test_an_event_with_another_address_changes_nothing
+an event without a readable address proves that its copy was accepted
+    _is_other_address: if «not address_key → False»:
+    test_an_event_without_a_plain_address_proves_acceptance
 an event of another stream than its copy changes nothing
     scope_of: if «event.stream not in ("", copy.stream) → False»:
     test_an_event_of_another_stream_than_its_copy_changes_nothing

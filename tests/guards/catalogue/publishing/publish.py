@@ -6,7 +6,7 @@ GUARDS = guards(r"""
 
 # --- Tables without statistics ---
 an issue is published in time without table statistics
-    without_nested_loops: plan_without(cursor, «"enable_nestloop"»)
+    without_nested_loops: with plan_without(cursor«, "enable_nestloop"»):
     test_no_audience_is_read_by_a_nested_loop
 a list is analysed after an import
     _run: _finish(lease) if «not lease.is_check → False»:

@@ -195,6 +195,9 @@ a column of statuses is recognised without its name
 a column of statuses may have other words beside “gone”
     are_statuses: len(words) / 2 if «says_gone → False»
     test_an_unusual_header_hides_nobody_who_left
+an exported field is not read as a status
+    csv_lines: {*HEADER«, *with_other_meaning(keys)»}
+    test_an_exported_field_of_any_name_is_imported_again
 the name of a Mailchimp file outweighs its columns
     StatusRule.of: if «isinstance(self.silence, Status) and self.silence.is_gone → False»:
     test_no_column_outweighs_the_name_of_a_mailchimp_file
