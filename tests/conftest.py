@@ -8,7 +8,6 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -84,9 +83,6 @@ for name, value in ENVIRONMENT.items():
     else:
         os.environ[name] = value
 
-# Servers of the tests use these programs: those of a distribution (docs/testing.md).
-if programs := os.environ.get("HOMING_POSTGRES_BIN"):
-    embedded_postgres.use_programs(Path(programs))
 # Workers of pytest-xdist inherit the address from the process that started them.
 kept_cluster = None
 if not os.environ.get("DATABASE_URL"):

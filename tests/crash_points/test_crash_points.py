@@ -54,3 +54,16 @@ def test_everyone_gets_one_copy_after_a_crash_at_any_point(played: Played, scena
 
     assert "failures" not in found, found["output"]
     assert found["kills"] == found["points"] > 0
+
+
+def test_command_uses_the_programs_of_another_server() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.crash_points", "--list", "--scenario", "close"],
+        cwd=ROOT,
+        env=os.environ | {"HOMING_POSTGRES_BIN": "/nonexistent"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode != 0
+    assert "HOMING_POSTGRES_BIN is '/nonexistent'" in run.stderr

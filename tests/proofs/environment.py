@@ -13,7 +13,7 @@ from tests.faults.servers.postgres_server import TEMPLATE, OwnServer
 from tests.postgres_cluster import ROOT
 
 # The variables of the shell that a proof keeps.
-KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR")
+KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "HOMING_POSTGRES_BIN")
 ENVIRONMENT = {
     "DEBUG": "off",
     "SECRET_KEY": "a key for tests alone, long enough to be taken for one: 0123456789",
