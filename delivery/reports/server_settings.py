@@ -1,4 +1,4 @@
-"""Settings of the PostgreSQL server that cost speed or break the promise."""
+"""Settings of the PostgreSQL server that cost speed or safety."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,14 +49,14 @@ class Problem:
 
 
 def load_problems(cursor: CursorWrapper, needed: int) -> list[Problem]:
-    """Load the problems of this database's server in words; `needed` counts connections."""
+    """Load the problems of the server's settings; `needed` is a number of connections."""
     cursor.execute(_READ)
     found = ServerSettings(*cursor.fetchone())
     return [_in_words(code, found, needed) for code in problems(found, needed)]
 
 
 def problems(found: ServerSettings, needed: int) -> Iterator[ProblemCode]:
-    """Yield what is wrong with these settings, if `needed` connections are needed."""
+    """Yield the problems of these settings, if Homing needs `needed` connections."""
     if found.compiles:
         yield ProblemCode.JIT
     if not found.fsync or found.synchronous_commit == "off":
