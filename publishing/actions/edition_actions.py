@@ -175,8 +175,8 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
 def _awaits_approval(counts: EditionCounts) -> bool:
     """Whether nothing was sent yet, and the approved sender is not the present one."""
     reason = counts.control_reason
-    is_held = reason is not None and reason.code == ReasonCode.APPROVAL_OUTDATED
-    return (is_held or counts.control == "scheduled") and is_outdated(counts.edition)
+    is_paused = reason is not None and reason.code == ReasonCode.APPROVAL_OUTDATED
+    return (is_paused or counts.control == "scheduled") and is_outdated(counts.edition)
 
 
 def _do(action: str, edition: Edition) -> Mapping[str, Any] | None:

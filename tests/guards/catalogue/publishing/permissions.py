@@ -37,11 +37,11 @@ an approval covers the sender
     test_an_approval_is_for_the_mail_that_is_sent
 a scheduled issue does not start with an unapproved sender
     _pause_if_needed: if «outdated → False»:
-    test_a_scheduled_issue_with_an_unapproved_sender_is_held
-only the approved sender resumes a held issue
-    _awaits_approval: return «(is_held or counts.control == "scheduled") and
+    test_a_scheduled_issue_with_an_unapproved_sender_is_paused
+only the approved sender resumes a paused issue
+    _awaits_approval: return «(is_paused or counts.control == "scheduled") and
         is_outdated(counts.edition) → False»
-    test_a_scheduled_issue_with_an_unapproved_sender_is_held
+    test_a_scheduled_issue_with_an_unapproved_sender_is_paused
 a page of the desk needs its permission
     Guard.__call__.guarded: «raise PermissionDenied(str(self._refusal)) → pass»
     test_each_page_is_open_only_to_its_groups[desk:write]
