@@ -29,8 +29,6 @@ ORDER = (
     "picture",
     "importing",
     "replay",
-    "idle",
-    "server_jit",
 )
 
 

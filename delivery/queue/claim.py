@@ -133,7 +133,7 @@ def release_all(worker: UUID) -> int:
 
 
 def is_any_due() -> bool:
-    """Whether a call or a look-up is due, even if a rate limit or a lock delays its claim."""
+    """Whether a call or a look-up is due. A rate limit may still delay its claim."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -49,7 +49,7 @@ class Problem:
 
 
 def load_problems(cursor: CursorWrapper, needed: int) -> list[Problem]:
-    """Load the problems of the server's settings; `needed` is a number of connections."""
+    """Load the server's problems in words; `needed` is a number of connections."""
     cursor.execute(_READ)
     found = ServerSettings(*cursor.fetchone())
     return [_in_words(code, found, needed) for code in problems(found, needed)]

@@ -50,9 +50,9 @@ _background_tasks: dict[str, BackgroundTask] = {}
 def register_task(
     name: str, task: ShortTask, is_due: Callable[[], bool] = lambda: False, *, every: int = 1
 ) -> None:
-    """Have every worker run `task` in its rounds every few seconds, or in each `every`-th.
+    """Have every worker run `task` in each round, or in each `every`-th.
 
-    A drain continues while `is_due()`."""
+    A round takes a few seconds. A drain continues while `is_due()`."""
     _short_tasks[name] = _Short(task, is_due, every)
 
 

@@ -263,7 +263,7 @@ class Worker:
     def _repeat(
         self, work: Callable[[Callable[[], bool]], bool], failure: str, wait: Callable[[], object]
     ) -> None:
-        """Repeat `work` until stopped. `wait` if nothing is due, and pause after a failure."""
+        """Repeat `work` until stopped: `wait` if nothing is due, pause after a failure."""
         failures = 0
         try:
             while not self._stopping.is_set():

@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue.batches.roll_up import roll_up_finished
-from delivery.queue.claim import next_due_at
+from delivery.queue.claim import is_any_due, next_due_at
 from delivery.queue.control import close, pause, resume
 from delivery.queue.enqueue import CURRENT_POSITION
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
@@ -35,6 +35,7 @@ from delivery.reports.health import read_health
 from delivery.reports.queue_snapshot import QueueSnapshot, read_snapshot
 from delivery.retention import drop_deliveries, expire_details
 from delivery.rules.outcomes import Sent
+from delivery.tasks.background_tasks import find_due
 from newsletter_site.retention import saved_answers
 from newsletter_site.wiring import register_hooks
 from postmark_sandbox.server import SandboxServer
@@ -426,6 +427,10 @@ def test_claim_reads_only_the_first_index_entry_of_the_queue(newsroom: Newsroom)
         next_due_at()
     ((_, due),) = asked.plans
     assert ways_to_batches(due) == {"batch_ready", "batch_unknown", "batch_leased"}
+    with explained() as asked:
+        is_any_due()
+    ((_, due),) = asked.plans
+    assert ways_to_batches(due) == {"batch_ready", "batch_unknown"}
 
     add_waiting_batches(edition, WAITING, after=1_000)
     run("ANALYZE batch")
@@ -459,6 +464,14 @@ def test_queries_for_open_batches_read_no_ended_ones(newsroom: Newsroom) -> None
         assert [one for one in noted.read_whole() if one.startswith("batch:")] == []
         # Ten are open. Each is read a few times, or once for each state.
         assert rows_read("batch") - before <= 150
+
+
+def test_an_idle_worker_finds_its_tasks_by_indexes(newsroom: Newsroom) -> None:
+    register_hooks()
+    with explained() as asked:
+        assert find_due() == set()
+    assert len(asked.plans) == 1
+    assert asked.read_whole() == []
 
 
 def test_rolled_up_batches_are_not_read_again(newsroom: Newsroom) -> None:
