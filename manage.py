@@ -66,13 +66,13 @@ def main() -> None:
 
 
 def _end_on_signals() -> None:
-    """End a worker with 0 on a signal, until it awaits signals itself.
+    """End a worker with exit code 0 on a signal, until it handles signals itself.
 
     Nothing is claimed yet. Loading Django takes a second, and the database may not answer.
     """
     for number in STOPPING_SIGNALS:
         signal.signal(number, lambda *_: os._exit(0))
-    # `homing` blocks them: a signal that came since then is delivered now.
+    # `homing` blocked them. A signal that came since then takes effect now.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING_SIGNALS)
 
 

@@ -12,10 +12,10 @@ SCANS = ("enable_seqscan", "enable_bitmapscan")
 def plan_without(cursor: CursorWrapper, *methods: str) -> Iterator[None]:
     """Plan the statements of this block without methods such as `enable_seqscan`.
 
-    Requires the caller's transaction. Where nothing else is possible, the planner uses a method
-    all the same. Before PostgreSQL 18 it then counts 10,000,000,000 for it, and the server
-    compiles every statement above `jit_above_cost` (100,000) to machine code, which takes longer
-    than the statement. Therefore the block has no JIT compilation either."""
+    Requires the caller's transaction. If no other method is possible, the planner uses a forbidden
+    one. PostgreSQL before 18 then adds 10,000,000,000 to the statement's cost, and compiles each
+    statement above `jit_above_cost` (100,000), which takes longer than running it. So JIT
+    compilation is off in the block too."""
     # Constants of this program, which cannot be parameters of SET.
     names = ("jit", *methods)
     cursor.execute("; ".join(f"SET LOCAL {name} = off" for name in names))

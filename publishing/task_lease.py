@@ -30,7 +30,7 @@ def waiting() -> list[QuerySet[Any]]:
 
 
 def is_claimable(kind: type[Task]) -> bool:
-    """Whether a task of this kind is open that nobody has."""
+    """Whether an unclaimed task of this kind is open."""
     return kind._default_manager.filter(_OPEN, _FREE).exists()
 
 

@@ -207,7 +207,7 @@ def _mark_applied(event_id: int) -> None:
 
 
 def _ignore(cursor: CursorWrapper, event_id: int, copy: Copy | None) -> None:
-    """Mark an event as applied without any effect. `copy` has another address than it."""
+    """Mark an event as applied without effect; raise an alarm about `copy`, if any."""
     if copy is None:
         logger.info("event %d is of a stream that this newsletter does not use", event_id)
     else:

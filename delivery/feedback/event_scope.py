@@ -1,4 +1,4 @@
-"""Which of our copies an event is about, and whether it may have an effect.
+"""Find the copy that an event is about, and whether the event may have an effect.
 
 The provider keeps bounces and suppressions for each stream
 (docs/decisions/0048-events-of-the-wrong-stream-or-reader.md)."""
@@ -83,6 +83,6 @@ def _is_other_address(copy: Copy, address_key: str) -> bool:
     known = asked.address_of(recipient) if copy.address is None else copy.address
     if known:
         return known.lower() != address_key
-    # Only a hash of an erased address is left. A later sign-up with it is another reader.
+    # Only a hash is left of an erased address. A later sign-up with the address is another reader.
     reader = asked.reader_at(address_key)
     return reader not in (None, recipient) and not asked.is_erased(address_key)

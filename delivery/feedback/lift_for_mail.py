@@ -1,7 +1,7 @@
 """Lift a suppression at the provider for a mail on request, then send the mail.
 
-The provider is asked only after it refused such a mail, so a usual request costs no call and its
-answer cannot depend on the address."""
+The provider is asked only after it refused such a mail. So other requests cost no call, and the
+answer to a request cannot depend on the address."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,8 +21,8 @@ from delivery.rules.delivery_key import key_prefix
 # The limit BOUNCE_LIFTS_PER_MONTH counts the liftings of this many days.
 DAYS = 30
 
-# One lifting for each mail, because a second refusal of it shows that lifting did not help. The
-# provider never lifts a complaint or an unsubscribe.
+# Lift once for each mail: a second refusal shows that lifting did not help. The provider never
+# lifts a complaint or an unsubscribe.
 _REQUEST = """
     INSERT INTO suppression_change (address, address_key, stream, change, copy, copy_waits)
     SELECT address, lower(address), stream, 'reactivate', copy, true
@@ -44,8 +44,8 @@ _REQUEST = """
     ORDER BY recipient_id
 """
 
-# Mails whose address has no change left to send on their stream. The last change of an address
-# decides, because an earlier one may have been superseded by it.
+# Mails whose address has no unsent change on their stream. The last change of the address decides,
+# because it may have superseded earlier ones.
 _SENT = """
     SELECT id, copy, (
         SELECT last.change = 'reactivate' AND last.state = 'done' FROM suppression_change AS last
@@ -83,7 +83,7 @@ def request_lifting(kind: str, version: int, recipients: Sequence[int]) -> None:
 def resend_lifted(is_stopping: Callable[[], bool] = lambda: False) -> None:
     """Queue the mails again whose suppressions the provider has lifted.
 
-    Every worker runs this. A mail whose suppression it would not lift stays suppressed."""
+    Every worker runs this. A mail stays suppressed if the provider refused to lift."""
     with connection.cursor() as cursor:
         cursor.execute(_SENT)
         answered = cursor.fetchall()

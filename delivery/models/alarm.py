@@ -18,8 +18,8 @@ class Alarm(models.Model):
         MARKED_UNSETTLED = "marked_unsettled", "marked as sent without being settled"
         NOT_AT_PROVIDER = "not_at_provider", "recorded as sent, and the provider does not show it"
         BOUNCE_THRESHOLD = "bounce_threshold", "too many bounces or complaints"
-        OTHER_ADDRESS = "other_address", "an event names a copy and the address of another"
-        BATCH_CRASHING = "batch_crashing", "workers crash with a batch"
+        OTHER_ADDRESS = "other_address", "an event names another address than its copy"
+        BATCH_CRASHING = "batch_crashing", "a batch crashes its workers"
 
     id = models.BigAutoField(primary_key=True)
     edition = models.ForeignKey("delivery.Edition", on_delete=models.CASCADE)

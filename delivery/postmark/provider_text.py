@@ -4,14 +4,14 @@ from delivery.redact_addresses import MAX_LOCAL_PART, redact_addresses
 
 # Only the reader's delivery contains the address, so that an erasure finds it.
 REDACTED = "…"
-# Far more than is kept of any text, so that a longer one costs no time.
+# Far more than is kept of any text. The rest of a longer text is not read, to save time.
 MAX_READ = 8_000
 
 
 def read_text(value: object, longest: int, *, cut_mark: str = "…") -> str:
-    """Read a text without addresses, on one line of at most `longest` characters.
+    """Redact a text's addresses, and cut it to one line of `longest` characters.
 
-    Anything else than a text is empty, because writing out deeply nested lists would exhaust the
+    The result is empty for other values, because writing out deeply nested lists would exhaust the
     stack."""
     if not isinstance(value, str):
         return ""

@@ -35,7 +35,7 @@ ALARM_WORDS: Mapping[str, Promise] = {
     "not_at_provider": _("Recorded as sent, but Postmark does not show it"),
     "bounce_threshold": _("Too many bounces or complaints"),
     "other_address": _("An event names another address than its copy"),
-    "batch_crashing": _("Workers crash with a batch"),
+    "batch_crashing": _("A batch crashes its workers"),
 }
 
 

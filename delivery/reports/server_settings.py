@@ -1,4 +1,4 @@
-"""Settings of the PostgreSQL server that cost speed or break the promise."""
+"""Settings of the PostgreSQL server that cost speed or safety."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def load_problems(cursor: CursorWrapper, needed: int) -> list[Problem]:
 
 
 def problems(found: ServerSettings, needed: int) -> Iterator[ProblemCode]:
-    """Yield what is wrong with these settings, if `needed` connections are needed."""
+    """Yield the problems of these settings, if Homing needs `needed` connections."""
     if found.compiles:
         yield ProblemCode.JIT
     if not found.fsync or found.synchronous_commit == "off":

@@ -15,7 +15,7 @@ from delivery.rules.reason import ReasonCode
 
 NOTHING_IS_STUCK = gettext_lazy("Sending normally.")
 
-# An unknown batch waits for something else than the next look-up.
+# Reasons of an unknown batch that waits for more than its next look-up.
 _AWAITS_LATER_MAIL = frozenset(
     {ReasonCode.LOOKUP_LAGS, ReasonCode.NO_LATER_MAIL, ReasonCode.CHECK_MAIL_HIDDEN}
 )
@@ -179,8 +179,8 @@ def _crashing(counts: EditionCounts) -> str:
         "{n} batch crashed its worker.", "{n} batches crashed their workers.", counts.crashing
     ).format(n=digits(counts.crashing))
     next_step = _(
-        "Homing tries again, halves a batch that crashes again, and parks a copy that crashes "
-        "workers alone. Other copies are sent. The log of the workers has the cause."
+        "Homing tries again. It halves a batch that crashes another worker, and parks a copy that "
+        "crashes workers on its own. Other copies are sent. The log of the workers has the cause."
     )
     return f"{crashed} {next_step}"
 

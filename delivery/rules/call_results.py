@@ -116,12 +116,12 @@ LookupResult = SearchAnswered | SearchFailed
 class LaterMail(Enum):
     """What a search shows of mail that was accepted on the stream after the call.
 
-    A search that shows it also shows earlier mail. Otherwise its silence about the call proves
+    A search that shows it also shows earlier mail. Otherwise an empty result about the call proves
     nothing."""
 
     NONE = auto()  # Nothing was accepted later.
     HIDDEN = auto()
-    CHECK_MAIL_HIDDEN = auto()  # Only Homing's own check mail was, and the search hides it.
+    CHECK_MAIL_HIDDEN = auto()  # Only Homing's check mail was accepted later, and it is hidden.
     SHOWN = auto()
 
 

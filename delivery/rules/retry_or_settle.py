@@ -44,7 +44,7 @@ SHORTEST_PAUSE_S = 0.02
 # that is slightly late does not delay the next one.
 PUNCTUAL = 0.9
 
-# How long Homing waits for later mail: a multiple of the last time of the schedule, from the check
+# Homing waits for later mail for this multiple of the schedule's last time, counted from the check
 # mail, or from the call while none is accepted. Then an author or operator decides.
 PATIENCE = 4
 
@@ -204,9 +204,9 @@ def needs_check_mail(
     elapsed_s: float,
     policy: Policy,
 ) -> bool:
-    """Whether silence is about to count, where nothing was accepted after the call.
+    """Whether an empty result will soon count, if nothing was accepted after the call.
 
-    The last look-up but one is early enough: the search can show the check mail at the last."""
+    The last look-up but one is early enough: the last one can then show the check mail."""
     if not policy.resend_when_absent or not isinstance(result, SearchAnswered):
         return False
     outcomes, _ = _found(result.found, unknown)
@@ -235,11 +235,11 @@ def after_lookup(
 ) -> Settlement:
     """Decide what follows a look-up.
 
-    `unknown` maps each delivery's key to its recipient. While the search hides `later_mail`, an
-    empty result proves nothing, and the last one needs later mail that is shown. With `forgotten`
-    the provider may have no record of the call. `elapsed_s` counts from the end of the call, or
-    from its deadline if no end was recorded; it is negative before that. An empty result also
-    proves nothing if `forgotten`, or before the first time of the schedule."""
+    `unknown` maps each delivery's key to its recipient. With `forgotten` the provider may have no
+    record of the call. `elapsed_s` counts from the end of the call, or from its deadline if no end
+    was recorded; it is negative before that. An empty result proves nothing while the search hides
+    `later_mail`, if `forgotten`, or before the first time of the schedule. The last empty result
+    counts only if the search shows later mail."""
     retry = _put_off(Next.LOOK_UP, history, jitter, policy)
     # An early look-up may come before the deadline, from which the schedule counts.
     retry = replace(retry, lookup_after_s=min(0.0, elapsed_s))

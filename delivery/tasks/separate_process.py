@@ -1,7 +1,7 @@
-"""Tasks with a process of their own, because they read files of strangers.
+"""Run tasks that read files of strangers in a separate process.
 
-A file that takes too much memory or time ends only this process, which sends nothing. It gets its
-limits from the kernel. The worker's thread waits for it and records how it ended."""
+A file that takes too much memory or time ends only this process, which sends nothing. The
+kernel enforces its limits. The worker's thread waits for it and records how it ended."""
 
 import logging
 import os
@@ -28,11 +28,11 @@ _LOOK_EVERY_S = 0.2
 
 @dataclass(frozen=True, slots=True)
 class SeparateTask:
-    """Work that claims tasks as `owner`, in a process of its own.
+    """Work that claims tasks as `owner`, in a separate process.
 
     `work(owner, is_stopping)` does the next due work, returns whether there was any, and calls
-    `is_stopping` after each step. `is_claimable()` says whether there is work that nobody has.
-    `refuse(owner)` ends the task that this owner has, because it exceeded the limits."""
+    `is_stopping` after each step. `is_claimable()` says whether there is unclaimed work.
+    `refuse(owner)` ends the task that this owner has claimed, because it exceeded the limits."""
 
     name: str
     work: Callable[[UUID, Callable[[], bool]], bool]
@@ -41,7 +41,7 @@ class SeparateTask:
 
 
 class SeparateProcessError(Exception):
-    """The process failed for another reason than its limits. Its log says why."""
+    """The process failed for another reason than its limits. The log says why."""
 
 
 _tasks: dict[str, SeparateTask] = {}
@@ -107,12 +107,12 @@ def run_here(name: str, owner: UUID) -> None:
             pass
     except MemoryError:
         logger.exception("the task %s exceeded its memory", name)
-        # Libraries end like this too, because they do not survive a lack of memory.
+        # A signal makes the worker refuse the file, as after a library that ends without memory.
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def limit_memory() -> None:
-    """Let this process have `MEMORY` more than now; no-op outside Linux."""
+    """Let this process use `MEMORY` more than now. Does nothing outside Linux."""
     status = Path("/proc/self/status")
     if status.exists():
         lines = status.read_text().splitlines()

@@ -52,7 +52,7 @@ class LookupContext:
 
     `unknown` maps delivery keys to recipients. `later` is mail that was accepted on the stream
     after the unknown call's deadline. While the search does not show it, an empty result proves
-    nothing. From `may_check` on, a check mail can be that mail. `kept` is evidence that came after
+    nothing. `may_check`: it is late enough to send a check mail. `kept` is evidence that came after
     the claim was lost. With `has_provider_id` the deliveries must never be resent automatically.
     `is_forgotten`: the provider may no longer have a record of the call. `elapsed_s` counts from
     the call's end or its deadline."""

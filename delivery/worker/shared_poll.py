@@ -1,12 +1,12 @@
-"""Let one idle thread of a group ask the database for all of them."""
+"""Let one idle thread of a group poll the database for all of them."""
 
 import threading
 from collections.abc import Callable, Collection
 
 from delivery.postmark.client import now_s
 
-# After an answer that work is due, each thread polls for itself for so long: the work may be
-# limited to a rate, or another worker may have it.
+# While work was due this recently, each of its threads polls for itself: a rate limit may delay the
+# work, or another worker may have claimed it.
 DUE_FOR_S = 5.0
 
 

@@ -1,8 +1,8 @@
 """No JIT compilation in the functions that claim, start and settle a batch.
 
-They forbid whole scans, and PostgreSQL before 18 counts 10,000,000,000 for each one that it needs
-all the same, as in a table of one row. With a server's default `jit = on` it therefore compiled each
-claim for 100 ms. The setting of a function also applies behind a pooler.
+They forbid sequential scans. If PostgreSQL before 18 uses one all the same, for example on a table
+of one row, it adds 10,000,000,000 to the cost. With the default `jit = on` it therefore compiled
+each claim, which took 100 ms. The setting of a function also applies behind a pooler.
 """
 
 from django.db import migrations

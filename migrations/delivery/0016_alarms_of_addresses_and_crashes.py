@@ -9,8 +9,8 @@ KINDS = (
     ("marked_unsettled", "marked as sent without being settled"),
     ("not_at_provider", "recorded as sent, and the provider does not show it"),
     ("bounce_threshold", "too many bounces or complaints"),
-    ("other_address", "an event names a copy and the address of another"),
-    ("batch_crashing", "workers crash with a batch"),
+    ("other_address", "an event names another address than its copy"),
+    ("batch_crashing", "a batch crashes its workers"),
 )
 
 

@@ -106,7 +106,7 @@ BEGIN
 END $$;
 """
 
-# A reader whose bounce is lifted is not new. Its other words stay as the release before wrote them.
+# A reader whose bounce is lifted is not new. The rest of the function does not change.
 NEW_READERS = """
 DO $$ BEGIN
     EXECUTE replace(pg_get_functiondef('count_changed_reader'::regproc),

@@ -7,7 +7,7 @@ from delivery.models import Edition, Newsletter
 
 
 def sender_lines(newsletter: Newsletter) -> str:
-    """Write the settings that are read when a mail is sent."""
+    """Write the sender, reply address and name, which are read when a mail is sent."""
     return "\n".join((newsletter.sender, newsletter.reply_to, newsletter.name))
 
 

@@ -16,7 +16,8 @@ from publishing.past_issues.read_export import Export
 from subscribers.files.zip_entries import UnusableZipError
 
 MOST_FETCHED = 5_000
-# Images whose new addresses are known, and the characters of an address. Others keep theirs.
+# Limits of the images that are copied: their number, and the characters of an address. Other images
+# keep their address.
 MOST_KNOWN = 20_000
 LONGEST_ADDRESS = 1_000
 FETCH_TIMEOUT_S = 20.0
@@ -77,7 +78,7 @@ class ImageCopier:
             try:
                 image = store_image(content, name, by=self.by, is_counted=False, own_id=own_id)
             except (UnusableImageError, MemoryError):
-                # The memory is that of one process, and the issues need some too.
+                # The image did not fit beside the issues into the memory of this process.
                 continue
             if not is_own and is_pixel(image.width, image.height):
                 return None

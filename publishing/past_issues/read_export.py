@@ -1,6 +1,6 @@
 """Read the past issues of an export: Substack, Ghost, Buttondown or Homing.
 
-Rows and letters are read one by one, and their limits apply before anything is built of them."""
+Rows and letters are read one by one, and limits apply before their values are built."""
 
 import csv
 import io
@@ -209,7 +209,7 @@ def split_mode(markdown: str) -> tuple[str, bool]:
 
 
 def _bounded(found: Iterable[Kept]) -> Iterator[Kept]:
-    """Yield what is kept until the move ends. Raises `UnusableExportError`."""
+    """Yield what is kept until the move ends. Raises `UnusableExportError` at a limit."""
     words = 0
     for number, one in enumerate(found, 1):
         texts = (one.key, one.slug, one.title, one.subtitle) if isinstance(one, PastIssue) else one
@@ -228,7 +228,7 @@ def _issue(
     skip: Skip | None,
     source: str,
 ) -> PastIssue:
-    # Longer words are cut when they are stored, and need not fill the memory.
+    # Longer texts would be cut when they are stored, so cut them now to save memory.
     return PastIssue(
         key[:_LONGEST_ADDRESS],
         slug[:_LONGEST_ADDRESS],

@@ -1,6 +1,6 @@
-"""Read values of a large JSON file one by one, without building the file. Pure.
+"""Read values of a large JSON file one by one, without loading the file. Pure.
 
-Values that nobody asks for are skipped by their brackets, and are not checked further."""
+Other values are skipped by their brackets, and are not checked further."""
 
 import json
 import mmap
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import IO, Any
 
-# Brackets and strings, with which values are skipped. A lone quote ends the reading.
+# Brackets and strings, by which values are skipped. A quote without its end is an error.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}"]', re.DOTALL)
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\[\]{}\":]++")
@@ -21,7 +21,7 @@ MOST_TOKENS = 10_000_000
 
 
 class JSONFormatError(ValueError):
-    """The file is no JSON, or has too many values."""
+    """The file is not JSON, or has too many values."""
 
 
 class JSONFile:

@@ -126,7 +126,7 @@ def run_next_move(
 
 
 def refuse_costly(owner: uuid.UUID) -> None:
-    """End the move of this owner, because it needs too much memory or time."""
+    """Refuse the move that this owner has claimed: it needs too much memory or time."""
     move = IssueMove.objects.filter(owner=owner, state=State.RUNNING).first()
     if move is not None:
         # The number of issues is known once the list has been read.

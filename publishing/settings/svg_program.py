@@ -30,7 +30,8 @@ def give_up_rights() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # The pipes of the parent are open. Images, fonts and sockets would need another number.
+    # The pipes of the parent are open. Images, fonts and sockets would need another
+    # file descriptor.
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
 
 

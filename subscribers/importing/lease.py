@@ -58,7 +58,7 @@ def claim_import(owner: UUID, import_id: int | None = None) -> Lease | None:
 
 
 def is_claimable() -> bool:
-    """Whether a check, import or undo is due that nobody has."""
+    """Whether an unclaimed check, import or undo is due."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

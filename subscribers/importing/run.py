@@ -86,7 +86,7 @@ def run_next_import(is_stopping: Callable[[], bool], owner: UUID | None = None) 
 
 
 def refuse_costly(owner: UUID) -> None:
-    """End the check or import of this owner, because it needs too much memory or time."""
+    """Refuse the file that this owner has claimed: it needs too much memory or time."""
     lease = lease_of(owner)
     # An undo reads no file.
     if lease is not None and not lease.is_undo:

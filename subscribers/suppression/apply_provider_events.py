@@ -123,8 +123,8 @@ def _concerns_newsletter(event: Bounced | AddressSuppressed, effect: _Effect) ->
     """
     Return whether the newsletter may no longer go to the address.
 
-    The provider keeps a list for each stream, so a report about mail on request says only that this
-    mail does not arrive. A complaint is about the sender of both.
+    The provider keeps a list for each stream, so a report about mail on request says nothing about
+    letters. A complaint is about the sender of both.
     """
     return not event.is_on_request or effect.act is Act.COMPLAINED
 
@@ -191,7 +191,7 @@ def _suppress(cursor: CursorWrapper, address_key: str, reason: Reason, at: datet
 
 def _keep_bounce(cursor: CursorWrapper, reader: Subscriber, event: Bounced) -> None:
     """Store the bounce once per provider id; a repeat may add the delivery."""
-    # Only bounced letters add up.
+    # Only bounced letters count towards the limit.
     copy = None if event.is_on_request else event.delivery
     cursor.execute(
         """

@@ -69,7 +69,7 @@ def lift_reactivated(event: AddressReactivated) -> None:
 
 
 def was_lifted_since(event_stream: str, key: str, reader: Subscriber | None, at: datetime) -> bool:
-    """Whether a bounce at `at` was lifted later, whatever arrived first."""
+    """Whether a bounce at `at` was lifted later, in any order of arrival."""
     if reader is not None and (lifted := last_lifting(reader)) and lifted.at >= at:
         return True
     words = ProviderSuppression.objects.filter(address_key=key, stream=event_stream)
@@ -112,7 +112,7 @@ def lift_bounce(subscriber_id: int, reason: str) -> bool:
         held = Suppression.objects.filter(address_key=reader.email_key, lifted_at=None)
         held.update(lifted_at=Now(), lifted_by=None, lifted_how=LiftedHow.AUTHOR)
         _restore(reader)
-        # Lists are per stream, and a webhook about one of them may be lost.
+        # The provider has a list for each stream, and a webhook about one of them may be lost.
         for stream in _streams():
             queue_suppression_change(reader.email, "reactivate", stream=stream)
         return True

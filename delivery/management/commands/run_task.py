@@ -11,9 +11,9 @@ from delivery.tasks.separate_process import run_here
 
 
 class Command(BaseCommand):
-    """Do the due work of a task. Workers start it."""
+    """Do the due work of a separate task. Workers start it."""
 
-    help = _("Do one kind of background work in its own process. Workers start this command.")
+    help = _("Do one kind of background work in a separate process. Workers start this command.")
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -65,7 +65,7 @@ OPEN_EDITIONS = tuple(
 CATALOGUE: tuple[Metric, ...] = (
     _gauge("homing_deliveries_waiting", "Deliveries that are queued or being sent."),
     _gauge("homing_batches", "Batches that are not done.", state=OPEN_BATCHES),
-    _gauge("homing_batches_crashing", "Batches that wait or are sent after they crashed a worker."),
+    _gauge("homing_batches_crashing", "Open batches that crashed a worker since their last call."),
     _gauge("homing_oldest_due_batch_age_seconds", "How overdue the oldest batch is, or 0."),
     _gauge("homing_editions", "Open editions by state, at most 50.", state=OPEN_EDITIONS),
     _gauge(

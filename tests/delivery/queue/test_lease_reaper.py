@@ -91,7 +91,7 @@ def crashing_batches() -> int:
         return read_snapshot(cursor).crashing
 
 
-def test_a_crash_loop_is_shown_from_its_first_crash_on(newsroom: Newsroom) -> None:
+def test_a_crashing_batch_is_shown_from_its_first_crash(newsroom: Newsroom) -> None:
     edition = newsroom.publish(readers=4)
     beat(WORKER, host="a", pid=1)
     assert waiting_sentence(newsroom.counts(edition)) == str(NOTHING_IS_STUCK)

@@ -160,7 +160,7 @@ def test_the_last_silence_counts_only_with_later_mail() -> None:
         (LaterMail.HIDDEN, 9_999.0, 9_999.0, True),
     ],
 )
-def test_unproved_silence_is_left_to_a_person_in_the_end(
+def test_unproved_silence_is_left_to_an_author_or_operator(
     later_mail: LaterMail, elapsed_s: float, check_mail_age_s: float, waits: bool
 ) -> None:
     settlement = settle(

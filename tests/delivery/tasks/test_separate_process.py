@@ -1,4 +1,4 @@
-"""A task with a process of its own ends at its limits."""
+"""A task in a separate process ends at its limits."""
 
 import signal
 import subprocess

@@ -45,7 +45,7 @@ def test_a_letter_without_own_fields_copies_none(newsroom: Newsroom) -> None:
 # Words that the renderer, the message or Postmark's metadata also use.
 @pytest.mark.parametrize("word", ["recipient", "attempt", "subject", "delivery", "link"])
 @pytest.mark.parametrize("handling", ["own", "postmark"])
-def test_a_lost_answer_doubles_no_copy_whatever_a_fields_name(
+def test_a_lost_answer_doubles_no_copy_for_any_field_name(
     newsroom: Newsroom, settings: Any, word: str, handling: str
 ) -> None:
     settings.UNSUBSCRIBE_HANDLING = handling

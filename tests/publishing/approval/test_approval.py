@@ -369,7 +369,7 @@ def act(name, edition):
     perform(name, edition, status(edition), record=lambda _: None)
 
 
-def test_a_scheduled_issue_with_an_unapproved_sender_is_held(scheduled, three_readers):
+def test_a_scheduled_issue_with_an_unapproved_sender_is_paused(scheduled, three_readers):
     assert start_due()
     assert status(scheduled).state == "paused"
     assert "was changed after this issue was approved" in status(scheduled).reason()
@@ -380,7 +380,7 @@ def test_a_scheduled_issue_with_an_unapproved_sender_is_held(scheduled, three_re
     assert status(scheduled).state == "sending"
 
 
-def test_a_held_issue_becomes_a_draft_that_needs_approval(scheduled, author, three_readers):
+def test_a_paused_issue_becomes_a_draft_that_needs_approval(scheduled, author, three_readers):
     with pytest.raises(CannotDoThatError, match="after the approval"):
         act("send-now", scheduled)
     assert start_due()

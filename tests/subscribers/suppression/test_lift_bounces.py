@@ -1,4 +1,4 @@
-"""Lifting a bounce: by the provider's later word, or by an author for a reason."""
+"""Lifting a bounce: by a later reactivation, or by an author with a reason."""
 
 import itertools
 from typing import Any
@@ -107,7 +107,7 @@ def test_a_suppression_that_the_provider_lifts_is_lifted(
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))), ids=str)
 @pytest.mark.parametrize("last_day", [1, 3], ids=["lifted", "bounced-again"])
-def test_the_latest_word_of_the_provider_counts_in_any_order(
+def test_the_latest_report_of_the_provider_counts_in_any_order(
     ada: Subscriber, order: tuple[int, ...], last_day: int
 ) -> None:
     events = [

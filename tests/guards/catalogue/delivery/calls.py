@@ -216,7 +216,7 @@ a field of the author's own replaces no value of the program
     Renderer.body: «columns[_Value.RECIPIENT] = [*map(str, ids)] → columns[_Value.RECIPIENT] =
         columns.get("recipient", [*map(str, ids)])»
     test_an_own_field_changes_nothing_but_its_place
-    test_a_lost_answer_doubles_no_copy_whatever_a_fields_name
+    test_a_lost_answer_doubles_no_copy_for_any_field_name
 a field of the author's own replaces no built-in field
     _by_field: return «own | dict(zip(FIELD_NAMES, values[:built_in], strict=True)) |
         {"email": address} → dict(zip(FIELD_NAMES, values[:built_in], strict=True)) |

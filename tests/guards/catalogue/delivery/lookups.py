@@ -28,9 +28,9 @@ the last silence counts only with later mail
     after_lookup: elif «later_mail is LaterMail.NONE → False»:
     test_the_last_silence_counts_only_with_later_mail
     test_silence_without_accepted_check_mail_needs_a_decision
-a person decides where later mail is missing for long
+an author or operator decides if later mail is missing for long
     _wait_for_later_mail: if «waited_s >= policy.longest_wait_s → False»:
-    test_unproved_silence_is_left_to_a_person_in_the_end
+    test_unproved_silence_is_left_to_an_author_or_operator
 silence is compared with later mail
     _search_all: if «isinstance(shown, SearchAnswered) and shown.found → True»:
     test_an_empty_result_of_a_lagging_search_does_not_count

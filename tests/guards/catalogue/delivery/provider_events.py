@@ -164,11 +164,11 @@ our own lifting for a mail lifts no suppression of letters
     test_our_own_lifting_does_not_lift_the_suppression_of_letters
 a reactivation before a newer report lifts nothing
     lift_reactivated: «Q(reported_at=None) | Q(reported_at__lt=at) → Q()»
-    test_the_latest_word_of_the_provider_counts_in_any_order
-a bounce that was lifted later counts no more
+    test_the_latest_report_of_the_provider_counts_in_any_order
+a bounce that was lifted later no longer counts
     _apply: if «effect.act in LIFTABLE and was_lifted_since(event.stream, event.address_key, reader,
         at) → False»:
-    test_the_latest_word_of_the_provider_counts_in_any_order
+    test_the_latest_report_of_the_provider_counts_in_any_order
     test_only_later_bounces_count_after_an_author_lifted_one
 an address that another stream refuses stays suppressed
     lift_reactivated: «or _refusals(key, event.stream).exists()»

@@ -181,9 +181,9 @@ a request that is about to be complete is not listed
 every call announces its last piece to the list
     Dispatcher.send: about_to_complete=«self._unsent.remove → lambda: None»,
     test_accepted_call_of_a_killed_worker_is_found_at_once
-a crash loop is shown and counted from its first crash
+a batch that crashes workers is shown and counted from its first crash
     _requeue: crashes = crashes + 1«, reason = %(reason)s» WHERE
-    test_a_crash_loop_is_shown_from_its_first_crash_on
+    test_a_crashing_batch_is_shown_from_its_first_crash
 workers that crash in a row raise an alarm
     _raise_if_repeated: if «crashes >= CRASHES_BEFORE_SUSPICION → False»:
     test_a_batch_that_raises_while_rendering_is_shown

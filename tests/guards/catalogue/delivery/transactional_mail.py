@@ -30,7 +30,7 @@ a refused mail that its reader requested is lifted and sent
 only a reader's own request lifts a suppression
     REQUESTED_BY: «Q(act=Act.ASKED, how__in=OF_FORMS) → Q(act=Act.ASKED)»
     test_a_mail_that_no_reader_requested_lifts_nothing
-a known complaint is never requested to be lifted
+Homing never asks to lift a known complaint
     _REQUEST: held.reason = '«SpamComplaint → Nothing»'
     test_the_provider_is_not_asked_to_lift_a_known_complaint
 strangers cannot have an address lifted again and again

@@ -54,10 +54,10 @@ only public issues come in from another Homing
 an entry of a ZIP file beyond its limit is not unpacked
     ZipEntries.open: if «entry.file_size > most → False»:
     test_an_entry_beyond_its_limit_is_not_unpacked
-a row in a list of issues has a longest length
+a row in a list of issues has a maximum length
     _Lines.__next__: if «self.row > LONGEST_ROW → False»:
     test_hostile_exports_stay_within_their_memory
-a list of issues has a largest number of rows
+a list of issues has a maximum number of rows
     _csv_rows: if «number >= MOST_ISSUES → False»:
     test_hostile_exports_stay_within_their_memory
 a file that ends its process is refused once
