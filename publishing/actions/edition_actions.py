@@ -173,17 +173,11 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
 
 def _awaits_approval(counts: EditionCounts) -> bool:
     """Whether nothing was sent yet, and the approved sender is not the present one."""
-<<<<<<< HEAD
     # A stopped edition may need another sender.
     may_be_unsent = counts.control == "scheduled" or (
         counts.control == "paused" and not (counts.sent or counts.unknown or counts.leased_batches)
     )
     return may_be_unsent and is_outdated(counts.edition)
-=======
-    reason = counts.control_reason
-    is_paused = reason is not None and reason.code == ReasonCode.APPROVAL_OUTDATED
-    return (is_paused or counts.control == "scheduled") and is_outdated(counts.edition)
->>>>>>> texts
 
 
 def _do(action: str, edition: Edition) -> Mapping[str, Any] | None:

@@ -37,22 +37,14 @@ an approval covers the sender
     test_an_approval_is_for_the_mail_that_is_sent
 a scheduled issue does not start with an unapproved sender
     _pause_if_needed: if «outdated → False»:
-<<<<<<< HEAD
-    test_a_scheduled_issue_with_an_unapproved_sender_is_held
+    test_a_scheduled_issue_with_an_unapproved_sender_is_paused
 only the approved sender resumes a held issue
     _awaits_approval: return «may_be_unsent and is_outdated(counts.edition) → False»
-    test_a_scheduled_issue_with_an_unapproved_sender_is_held
+    test_a_scheduled_issue_with_an_unapproved_sender_is_paused
     test_a_paused_issue_needs_the_approved_sender_to_resume
 an issue in its hold pauses if the sender is changed
     change_settings: «pause_held()»
     test_a_changed_sender_pauses_an_approved_issue_in_hold
-=======
-    test_a_scheduled_issue_with_an_unapproved_sender_is_paused
-only the approved sender resumes a paused issue
-    _awaits_approval: return «(is_paused or counts.control == "scheduled") and
-        is_outdated(counts.edition) → False»
-    test_a_scheduled_issue_with_an_unapproved_sender_is_paused
->>>>>>> texts
 a page of the desk needs its permission
     Guard.__call__.guarded: «raise PermissionDenied(str(self._refusal)) → pass»
     test_each_page_is_open_only_to_its_groups[desk:write]
