@@ -115,7 +115,7 @@ def resize_image(file: bytes) -> ResizedImage:
 
 
 def _count_parts(file: bytes) -> int:
-    """Count the parts of a JPEG or PNG beside its pixels, or more if they cannot be told apart.
+    """Count the parts of a JPEG or PNG beside its pixels, or more of a JPEG.
 
     Raises `struct.error` if a PNG is incomplete."""
     if file.startswith(_JPEG):

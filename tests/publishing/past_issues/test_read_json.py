@@ -55,7 +55,7 @@ def test_an_open_text_of_quotes_is_refused_in_linear_time() -> None:
         file.member(file.root, b"a")
 
 
-def test_a_value_that_is_read_with_the_letter_skips_only_its_issue() -> None:
+def test_a_broken_value_beside_a_letter_skips_one_issue() -> None:
     with tempfile.TemporaryFile() as file:
         file.write(ghost(posts=',{"html": "<p>x</p>", "feature_image": "\\x"}'))
         file.flush()
