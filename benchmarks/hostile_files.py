@@ -288,10 +288,18 @@ def _jpeg_with(segments: bytes) -> bytes:
     return jpeg[:2] + segments + jpeg[2:]
 
 
+def _webp_with(chunks: bytes) -> bytes:
+    webp = _picture("WEBP", (300, 300), exif=b"Exif\0\0") + chunks
+    return webp[:4] + (len(webp) - 8).to_bytes(4, "little") + webp[8:]
+
+
 IMAGES: dict[str, Callable[[], bytes]] = {
     "PNG of private chunks": lambda: _png_with(_chunk(b"prIv", b"") * 850_000),
     "PNG of texts": lambda: _png_with(
         b"".join(_chunk(b"tEXt", b"%d\0x" % n) for n in range(500_000))
+    ),
+    "PNG of international texts": lambda: _png_with(
+        b"".join(_chunk(b"iTXt", b"%x\0\0\0\0\0x" % n) for n in range(400_000))
     ),
     "PNG of a packed text": lambda: _png_with(
         _chunk(b"zTXt", b"a\0\0" + zlib.compress(bytes(900 * MB // 9))) * 60
@@ -330,6 +338,7 @@ IMAGES: dict[str, Callable[[], bytes]] = {
     "GIF, 15 megapixels": lambda: _picture("GIF", (5_120, 2_880), "P"),
     "WebP, 8 megapixels": lambda: _picture("WEBP", (4_000, 1_990), "RGBA", quality=40),
     "WebP of a large EXIF": lambda: _picture("WEBP", (300, 300), exif=b"Exif\0\0" + bytes(9 * MB)),
+    "WebP of unknown parts": lambda: _webp_with(b"prIv\0\0\0\0" * (9 * MB // 8)),
     "WebP without loss": lambda: _picture("WEBP", (4_000, 1_990), "RGBA", lossless=True),
 }
 SMALL: Mapping[str, tuple[bytes, ...]] = {

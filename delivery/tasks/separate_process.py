@@ -4,6 +4,7 @@ A file that takes too much memory or time ends only this process, which sends no
 kernel enforces its limits. The worker's thread waits for it and records how it ended."""
 
 import logging
+import math
 import os
 import resource
 import signal
@@ -123,7 +124,8 @@ def limit_memory() -> None:
 def _allow_cpu_time() -> None:
     """Let this process use `STEP_CPU_S` from now on. The kernel ends it after that."""
     spent = resource.getrusage(resource.RUSAGE_SELF)
-    most = int(spent.ru_utime + spent.ru_stime) + STEP_CPU_S
+    # Rounded down, it could leave a step up to a second less.
+    most = math.ceil(spent.ru_utime + spent.ru_stime) + STEP_CPU_S
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     if hard == resource.RLIM_INFINITY or most < hard:
         resource.setrlimit(resource.RLIMIT_CPU, (most, hard))

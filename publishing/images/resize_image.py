@@ -49,6 +49,11 @@ _QUARTER_TURNS = frozenset({_TURNS[orientation] for orientation in (5, 6, 7, 8)}
 _BASELINE, _PROGRESSIVE, _SCAN = (0xC0, 0xC1), 0xC2, 0xDA
 _FILL, _ALONE = 0xFF, frozenset({0x01, *range(0xD0, 0xD8)})
 _WITH_LENGTH = frozenset({*range(0xC0, 0xD0), *range(0xDB, 0xF0), 0xFE})
+# Parts beside the pixels. Pillow keeps an object of each, and a file can have a million empty ones.
+# By chance, 10 MB of metadata have 2,700 pairs of bytes that look like the begin of a part.
+_MOST_PARTS = 10_000
+_JPEG, _PNG = b"\xff\xd8", b"\x89PNG\r\n\x1a\n"
+_PIXELS = b"IDAT"
 # Lines that are resized in one step, to keep copies of an image small.
 _BAND = 256
 _QUALITIES = (85, 75, 65)
@@ -85,6 +90,8 @@ def resize_image(file: bytes) -> ResizedImage:
         with warnings.catch_warnings():
             # Pillow warns of its pixel limit and broken metadata; our limits apply before decoding.
             warnings.simplefilter("ignore")
+            if _count_parts(file) > _MOST_PARTS:
+                raise ValueError("The image has too many parts.")
             image = Image.open(io.BytesIO(file), formats=_FORMATS)
             _check_header(image, file)
             is_photograph = image.format == _MULTI_PICTURE
@@ -105,6 +112,21 @@ def resize_image(file: bytes) -> ResizedImage:
         raise UnusableImageError(
             _("This image is damaged or incomplete. Save it again and choose the new file.")
         ) from None
+
+
+def _count_parts(file: bytes) -> int:
+    """Count the parts of a JPEG or PNG beside its pixels, or more of a JPEG.
+
+    Raises `struct.error` if a PNG is incomplete."""
+    if file.startswith(_JPEG):
+        # In pixels, another byte follows 0xFF.
+        return sum(file.count(bytes([_FILL, marker])) for marker in (*range(0xE0, 0xF0), 0xFE))
+    at, parts = len(_PNG), 0
+    while file.startswith(_PNG) and at < len(file):
+        length, name = struct.unpack_from(">L4s", file, at)
+        parts += name != _PIXELS
+        at += 12 + length
+    return parts
 
 
 def _check_header(image: Image.Image, file: bytes) -> None:

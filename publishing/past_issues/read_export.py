@@ -87,13 +87,14 @@ class Export:
     def letter_of(self, issue: PastIssue) -> str:
         """Return the letter of an issue. Raises `SkipIssueError`."""
         text = ""
-        if self._json is not None:
-            text = self._ghost_letter(self._json, issue)
-        elif self.entries is not None:
-            try:
+        try:
+            if self._json is not None:
+                text = self._ghost_letter(self._json, issue)
+            elif self.entries is not None:
                 text = _text(self.entries.read(issue.source, LONGEST_LETTER))
-            except UnusableZipError:
-                raise SkipIssueError(Skip.UNREADABLE) from None
+        except (UnusableZipError, JSONFormatError):
+            # Some values are read with the letter only, and a file may have too many to read again.
+            raise SkipIssueError(Skip.UNREADABLE) from None
         if len(text) > MOST_CHARACTERS:
             raise SkipIssueError(Skip.TOO_LONG)
         if not text.strip():

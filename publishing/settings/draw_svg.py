@@ -56,7 +56,8 @@ def draw_svg(file: bytes) -> bytes:
 
 def _check(file: bytes) -> None:
     """Refuse what a logo does not need: text, images, scripts, filters and entities."""
-    parser = expat.ParserCreate(namespace_separator=" ")
+    # The drawing program reads UTF-8 too, whatever the file declares.
+    parser = expat.ParserCreate("utf-8", namespace_separator=" ")
     elements = 0
 
     def refuse_doctype(*_args: object) -> None:

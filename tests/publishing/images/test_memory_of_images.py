@@ -9,6 +9,7 @@ import pytest
 from django.conf import settings
 from PIL import Image
 
+from benchmarks.hostile_files import IMAGES
 from publishing.images.resize_image import UnusableImageError, resize_image
 
 pytestmark = pytest.mark.process
@@ -62,6 +63,14 @@ def test_a_progressive_jpeg_disguised_as_baseline_is_refused() -> None:
 
     with pytest.raises(UnusableImageError, match="megapixels"):
         resize_image(head + file.getvalue()[2:])
+
+
+@pytest.mark.parametrize(
+    "kind", ["JPEG of comments", "JPEG of empty data", "PNG of international texts"]
+)
+def test_an_image_of_a_million_empty_parts_is_refused(kind: str) -> None:
+    with pytest.raises(UnusableImageError, match="damaged"):
+        resize_image(IMAGES[kind]())
 
 
 def _memory_of(file: bytes, path: Path) -> int:

@@ -4,6 +4,9 @@ import tempfile
 
 import pytest
 
+from benchmarks.hostile_files import ghost
+from publishing.past_issues.past_issue import Skip, SkipIssueError
+from publishing.past_issues.read_export import Export
 from publishing.past_issues.read_json import JSONFile, JSONFormatError
 
 
@@ -50,3 +53,15 @@ def test_an_open_text_of_quotes_is_refused_in_linear_time() -> None:
     file = opened('{"x": [' + '"' + '\\"' * 500_000)
     with pytest.raises(JSONFormatError):
         file.member(file.root, b"a")
+
+
+def test_a_broken_value_beside_a_letter_skips_one_issue() -> None:
+    with tempfile.TemporaryFile() as file:
+        file.write(ghost(posts=',{"html": "<p>x</p>", "feature_image": "\\x"}'))
+        file.flush()
+        export = Export(file, "https://a.example.org")
+
+    broken = export.issues[0]  # without a date
+    with pytest.raises(SkipIssueError) as skipped:
+        export.letter_of(broken)
+    assert skipped.value.reason is Skip.UNREADABLE

@@ -48,6 +48,9 @@ def test_drawing_fills_the_largest_size_of_a_logo(box: str, size: tuple[int, int
         (svg(RECT * MOST_ELEMENTS), "more than 2,000 shapes"),
         (svg(f"<!--{'x' * MOST_BYTES}-->"), "larger than 200 kB"),
         (b"<svg", "no complete SVG"),
+        (b'<?xml version="1.0" encoding="UTF-7"?><svg', "no complete SVG"),
+        (b'<?xml version="1.0" encoding="unknown"?><svg', "no complete SVG"),
+        (b'<?xml version="1.0" encoding="latin-1"?><svg a="\xe9"/>', "no complete SVG"),
         # The drawing program also draws elements without a namespace.
         (b'<svg viewBox="0 0 9 9"><image href="/etc/passwd"/></svg>', "“svg” in this file is out"),
         (svg('<image xmlns="" href="/etc/passwd"/>'), "“image” in this file is outside"),
