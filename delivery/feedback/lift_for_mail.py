@@ -26,10 +26,14 @@ DAYS = 30
 _REQUEST = """
     INSERT INTO suppression_change (address, address_key, stream, change, copy, copy_waits)
     SELECT address, lower(address), stream, 'reactivate', copy, true
-    FROM delivery JOIN edition USING (issue_id, version),
+    FROM unnest(%(recipients)s::bigint[]) AS wanted (recipient),
+         -- By the whole key of each copy (delivery/queue/evidence.py).
+         LATERAL (SELECT * FROM delivery
+                  WHERE issue_id = %(issue)s AND version = %(version)s
+                    AND recipient_id = wanted.recipient OFFSET 0) AS copies
+         JOIN edition USING (issue_id, version),
          LATERAL (SELECT %(prefix)s || recipient_id AS copy) AS key
-    WHERE issue_id = %(issue)s AND version = %(version)s AND recipient_id = ANY(%(recipients)s)
-      AND outcome = 'suppressed' AND address <> ''
+    WHERE outcome = 'suppressed' AND address <> ''
       AND NOT EXISTS (
           SELECT FROM provider_suppression AS held
           WHERE held.address_key = lower(address) AND held.stream = edition.stream AND refuses
