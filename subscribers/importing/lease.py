@@ -90,7 +90,8 @@ def guard(cursor: CursorWrapper, lease: Lease) -> None:
     """
     Renew the lease and lock the import's row, or raise `LeaseLostError`.
 
-    The server ends the transaction when the lease expires, so a frozen process blocks nobody.
+    The server ends the transaction when the lease expires, so a frozen process blocks nobody. It
+    also notices a killed process while it waits for a lock.
     """
     cursor.execute(
         """
@@ -104,7 +105,8 @@ def guard(cursor: CursorWrapper, lease: Lease) -> None:
     if cursor.rowcount != 1:
         raise LeaseLostError
     cursor.execute(
-        "SELECT set_config('idle_in_transaction_session_timeout', %s, true)",
+        "SELECT set_config('idle_in_transaction_session_timeout', %s, true),"
+        " set_config('client_connection_check_interval', '1s', true)",
         [f"{int(lease_s() * 1000)}ms"],
     )
 
