@@ -132,7 +132,7 @@ def release_all(worker: UUID) -> int:
         return int(cursor.rowcount)
 
 
-def is_any_due() -> bool:
+def is_call_due() -> bool:
     """Whether a call or a look-up is due. A rate limit may still delay its claim."""
     with connection.cursor() as cursor:
         cursor.execute(

@@ -22,7 +22,7 @@ from delivery import log_context
 from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.monitoring import metrics_storage, worker_heartbeat
 from delivery.postmark.client import now_s
-from delivery.queue.claim import is_any_due, release_all
+from delivery.queue.claim import is_call_due, release_all
 from delivery.queue.lease_reaper import recover_dead_worker, recover_expired_leases
 from delivery.reconcile import database_identity
 from delivery.rules import retry_or_settle
@@ -307,7 +307,7 @@ class Worker:
 
 
 def _look_for_calls() -> set[str]:
-    return {_CALL} if is_any_due() else set()
+    return {_CALL} if is_call_due() else set()
 
 
 def recover_dead_workers() -> None:

@@ -17,7 +17,7 @@ from django.db.models.functions import Now
 from delivery.feedback import event_inbox
 from delivery.models import Attempt, Batch, Delivery, Edition, Evidence
 from delivery.queue.batches.roll_up import roll_up_finished
-from delivery.queue.claim import is_any_due, next_due_at
+from delivery.queue.claim import is_call_due, next_due_at
 from delivery.queue.control import close, pause, resume
 from delivery.queue.enqueue import CURRENT_POSITION
 from delivery.queue.evidence import record_acceptances, settle_by_evidence
@@ -433,7 +433,7 @@ def test_claim_reads_only_the_first_index_entry_of_the_queue(newsroom: Newsroom)
     ((_, due),) = asked.plans
     assert ways_to_batches(due) == {"batch_ready", "batch_unknown", "batch_leased"}
     with explained() as asked:
-        is_any_due()
+        is_call_due()
     ((_, due),) = asked.plans
     assert ways_to_batches(due) == {"batch_ready", "batch_unknown"}
 

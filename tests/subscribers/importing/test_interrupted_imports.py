@@ -21,9 +21,9 @@ from subscribers.importing.run import (
     CHUNK,
     MOST_CHARACTERS_IN_CHUNK,
     chunks,
-    is_due,
     run,
     run_next_import,
+    waiting,
 )
 from subscribers.management.commands.import_subscribers import Command
 from subscribers.models import (
@@ -179,9 +179,9 @@ def test_a_stopping_worker_releases_the_import_after_a_chunk(file_of: FileOf) ->
 
     record.refresh_from_db()
     assert (record.rows, record.owner, record.lease_until) == (CHUNK, None, None)
-    assert is_due()
+    assert waiting().exists()
     assert run_next_import(lambda: False)
-    assert not is_due()
+    assert not waiting().exists()
     record.refresh_from_db()
     assert (record.rows, record.added) == (LONG, LONG)
 
