@@ -9,6 +9,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
 from delivery.models import Batch
+from delivery.models.attempt import NO_BATCH
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
 from delivery.queue.batches.batch_state import IS_CRASHING, IS_OPEN
 from delivery.queue.batches.roll_up import ROLLED_UP
@@ -99,7 +100,7 @@ def _select(batches: str) -> str:
            coalesce(worker.heard_at > clock_timestamp() - interval '{ACTIVE_WITHIN}', false)
                AS worker_is_there,
            (coalesce((SELECT sum(accepted) FROM attempt
-                     WHERE attempt.edition_id = edition.id
+                     WHERE attempt.edition_id = edition.id AND batch_id <> {NO_BATCH}
                        AND finished_at > clock_timestamp() - interval '{_RATE_OVER_S} s'), 0)
                / greatest(1, least({_RATE_OVER_S},
                      extract(epoch FROM clock_timestamp() - greatest(held_until, published_at)))

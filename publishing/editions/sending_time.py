@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import duration
 from delivery.models import Attempt, Edition
+from delivery.models.attempt import NO_BATCH
 
 # Older editions say little about today's pace.
 _SAMPLED_EDITIONS = 3
@@ -46,6 +47,7 @@ def _load_samples() -> list[tuple[int, float]]:
     newest = list(ended.order_by("-published_at").values_list("pk", flat=True)[:_SAMPLED_EDITIONS])
     calls = (
         Attempt.objects.filter(edition__in=newest, accepted__gt=0, finished_at__isnull=False)
+        .exclude(batch_id=NO_BATCH)
         .order_by()
         .values("edition")
         .annotate(copies=Sum("accepted"), began=Min("started_at"), ended=Max("finished_at"))

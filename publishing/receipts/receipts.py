@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from delivery.humanise import digits
 from delivery.models import Delivery, Edition
+from delivery.models.attempt import NO_BATCH
 from publishing.display_name import named
 from publishing.editions.status import EditionStatus, load_status
 from publishing.models import Receipt
@@ -172,8 +173,8 @@ def _ended_at(edition: Edition, recount: dict[str, Any]) -> datetime:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT greatest(%s::timestamptz, %s::timestamptz, max(finished_at)) "
-            "FROM attempt WHERE edition_id = %s",
-            [edition.held_until, recount["last"], edition.pk],
+            "FROM attempt WHERE edition_id = %s AND batch_id <> %s",
+            [edition.held_until, recount["last"], edition.pk, NO_BATCH],
         )
         ended: datetime = cursor.fetchone()[0]
     return ended

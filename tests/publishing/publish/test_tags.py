@@ -156,11 +156,11 @@ def test_command_and_program_name_tags(
 @pytest.mark.parametrize(
     ("options", "audience"),
     [
-        ((), {"ada", "bram", "cleo"}),
-        (("--tag", "birds"), {"ada", "bram"}),
-        (("--without-tag", "birds"), {"cleo"}),
-        (("--without-tag", "Fish"), {"ada"}),
-        (("--tag", "birds", "--without-tag", "fish"), {"ada"}),
+        ((), ["ada", "bram", "cleo"]),
+        (("--tag", "birds"), ["ada", "bram"]),
+        (("--without-tag", "birds"), ["cleo"]),
+        (("--without-tag", "Fish"), ["ada"]),
+        (("--tag", "birds", "--without-tag", "fish"), ["ada"]),
     ],
     ids=" ".join,
 )
@@ -170,7 +170,7 @@ def test_each_tag_option_works_without_the_other(
     tmp_path: Any,
     capsys: Any,
     options: tuple[str, ...],
-    audience: set[str],
+    audience: list[str],
 ) -> None:
     new_author("root", is_superuser=True)
     (tmp_path / "letter.txt").write_text("Gone.")
@@ -178,7 +178,7 @@ def test_each_tag_option_works_without_the_other(
     call_command("publish", "--title", "Swifts", *letter_file, "--hold", "0", *options)
     edition = Edition.objects.get()
     assert json.loads(capsys.readouterr().out)["audience"] == len(audience)
-    assert recipients(edition) == audience
+    assert recipients(edition) == set(audience)
 
 
 def test_pages_and_log_state_the_tags(window: WindowOf, author: Any, tags: tuple[Tag, Tag]) -> None:
