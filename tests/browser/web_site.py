@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from django.core.management.base import OutputWrapper
 from django.db import connections
@@ -34,7 +35,7 @@ class WebSite:
 
     url: str
     requests: RequestsInFlight
-    worker_settings: Mapping[str, Any]
+    environment: Mapping[str, str]
 
     def deliver(self) -> None:
         """Run a worker until it has nothing left to do automatically."""
@@ -44,7 +45,9 @@ class WebSite:
     @contextmanager
     def worker(self, *, is_awaited: bool = False, **settings: Any) -> Iterator[None]:
         """Run a worker during the block. `is_awaited`: let it finish all work at the end."""
-        with override_settings(**self.worker_settings, **settings):
+        shared = {name: self.environment[name] for name in SHARED}
+        # The processes of its separate tasks read the environment.
+        with patch.dict(os.environ, self.environment), override_settings(**shared, **settings):
             worker = Worker(is_awaited=is_awaited)
 
             def run() -> None:
@@ -121,7 +124,7 @@ def running_site(
             pass_fds=[listener.fileno(), requests.write],
         )
         try:
-            yield WebSite(url, requests, {name: environment[name] for name in SHARED})
+            yield WebSite(url, requests, environment)
         finally:
             process.terminate()
             process.wait(timeout=PATIENCE_S)
