@@ -216,6 +216,7 @@ SHORT_INDEXES = {
     "batch_leased",
     "batch_open",
     "batch_not_rolled_up",
+    "event_to_apply",
 }
 
 

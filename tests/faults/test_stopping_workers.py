@@ -148,7 +148,8 @@ WAYS_TO_START = [(), ("--until-empty",), ("--processes", "2")]
 def test_signal_while_django_loads_ends_with_0(
     stage: Stage, number: signal.Signals, options: tuple[str, ...]
 ) -> None:
-    worker = stage.worker(*options, DJANGO_SETTINGS_MODULE="tests.faults.settings_that_wait")
+    waiting = "tests.faults.processes.settings_that_wait"
+    worker = stage.worker(*options, DJANGO_SETTINGS_MODULE=waiting)
     worker.wait_for("Django loads the settings")
 
     worker.signal(number)
