@@ -89,7 +89,7 @@ BEGIN
        OR NEW.lifted_how = 'author' AND OLD.origin <> 'operator' AND OLD.reason = 'bounce' THEN
         RETURN NEW;
     END IF;
-    -- What an operator shut out an operator may let in again, and nobody else.
+    -- Only an operator lifts the block of an operator.
     IF OLD.origin = 'operator' THEN
         IF NEW.lifted_by_id IS NOT NULL THEN
             PERFORM refuse_as('an_opt_in_does_not_lift_what_an_operator_shut_out');
