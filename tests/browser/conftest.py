@@ -161,11 +161,10 @@ def new_page(chromium: Browser, site: WebSite) -> Iterator[Callable[..., Page]]:
                 client.force_login(user)
                 cookie = client.cookies["sessionid"].value
                 context.add_cookies([{"name": "sessionid", "value": cookie, "url": site.url}])
-            page = context.new_page()
-            page.set_default_timeout(PATIENCE_MS)
-            page.on("pageerror", lambda error: complaints.append(str(error)))
-            page.on("console", heard)
-            return page
+            context.set_default_timeout(PATIENCE_MS)
+            context.on("weberror", lambda error: complaints.append(str(error.error)))
+            context.on("console", heard)
+            return context.new_page()
 
         yield open_one
     assert complaints == []

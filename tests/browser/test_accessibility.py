@@ -88,9 +88,12 @@ def faults_on(
         document = content(page)
         found |= {f"{name}: {what}": faults for what, faults in faults_of(page).items()}
         if plain is not None:
-            shown.visit(plain)
-            if lines := list(unified_diff(document.split("\n"), content(plain).split("\n"), n=0)):
+            # Without scripts some pages load themselves again, which would interrupt the next visit.
+            tab = plain.context.new_page()
+            shown.visit(tab)
+            if lines := list(unified_diff(document.split("\n"), content(tab).split("\n"), n=0)):
                 found[f"{name}: without scripts"] = lines
+            tab.close()
         if german is not None and name in IN_GERMAN:
             Shown(shown.address).visit(german)
             faults = faults_in_language(german, "de")
