@@ -18,7 +18,7 @@ from delivery.worker.call_slots import connections_needed
 
 _SERVER_CHECKS = {
     ProblemCode.JIT: "delivery.W004",
-    ProblemCode.FORGETFUL: "delivery.W005",
+    ProblemCode.LOSES_COMMITS: "delivery.W005",
     ProblemCode.REMOTE_APPLY: "delivery.W006",
     ProblemCode.CONNECTIONS: "delivery.W007",
 }

@@ -21,7 +21,7 @@ _READ = """
 
 class ProblemCode(StrEnum):
     JIT = "jit"
-    FORGETFUL = "forgetful"
+    LOSES_COMMITS = "loses_commits"
     REMOTE_APPLY = "remote_apply"
     CONNECTIONS = "connections"
 
@@ -60,7 +60,7 @@ def problems(found: ServerSettings, needed: int) -> Iterator[ProblemCode]:
     if found.compiles:
         yield ProblemCode.JIT
     if not found.fsync or found.synchronous_commit == "off":
-        yield ProblemCode.FORGETFUL
+        yield ProblemCode.LOSES_COMMITS
     if found.synchronous_commit == "remote_apply":
         yield ProblemCode.REMOTE_APPLY
     if found.connections < needed:
@@ -76,7 +76,7 @@ def _in_words(code: ProblemCode, found: ServerSettings, needed: int) -> Problem:
                 "… SET jit = off as its owner. New connections use the value."
             ),
         ),
-        ProblemCode.FORGETFUL: (
+        ProblemCode.LOSES_COMMITS: (
             _(
                 "PostgreSQL's settings fsync ({fsync}) and synchronous_commit ({commit}) let it "
                 "forget records of calls in a crash. Readers could then get a second copy."

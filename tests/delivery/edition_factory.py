@@ -32,6 +32,11 @@ def steady_dice() -> float:
     return 0.5
 
 
+def copies_of(edition: Edition) -> list[Delivery]:
+    rows = Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
+    return list(rows.order_by("recipient"))
+
+
 def never() -> bool:
     """Never ask the worker to stop."""
     return False

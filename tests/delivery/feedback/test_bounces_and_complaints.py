@@ -14,15 +14,10 @@ from delivery.retention import anonymise, expire_details
 from delivery.rules.bounce_threshold import Limit, find_exceeded_rate
 from delivery.rules.edition_state import EditionState
 from delivery.rules.reason import Reason, ReasonCode
-from tests.delivery.edition_factory import Newsroom
-from tests.delivery.webhook_events import PASSWORD, USER, event, key_of, post
+from tests.delivery.edition_factory import Newsroom, copies_of
+from tests.delivery.webhook_events import event, key_of, post
 
 AT = datetime(2026, 5, 4, 14, 0, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def credentials_are_set(settings: Any) -> None:
-    settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
 
 
 @pytest.fixture
@@ -30,11 +25,6 @@ def sent(newsroom: Newsroom) -> Edition:
     edition = newsroom.publish(readers=3)
     newsroom.deliver_all()
     return edition
-
-
-def copies(edition: Edition) -> list[Delivery]:
-    rows = Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
-    return list(rows.order_by("recipient"))
 
 
 def tell(copy: Delivery, record_type: str, at: datetime = AT, **more: Any) -> None:
@@ -55,11 +45,11 @@ def tell(copy: Delivery, record_type: str, at: datetime = AT, **more: Any) -> No
 
 
 def test_delivered_copy_keeps_the_earliest_time(sent: Edition) -> None:
-    copy = copies(sent)[0]
+    copy = copies_of(sent)[0]
     for at in (AT, AT - timedelta(hours=1), AT + timedelta(hours=1)):
         tell(copy, "Delivery", at)
-    assert copies(sent)[0].delivered_at == AT - timedelta(hours=1)
-    assert [row.delivered_at for row in copies(sent)[1:]] == [None, None]
+    assert copies_of(sent)[0].delivered_at == AT - timedelta(hours=1)
+    assert [row.delivered_at for row in copies_of(sent)[1:]] == [None, None]
 
 
 def test_no_index_holds_a_time_that_events_set(sent: Edition) -> None:
@@ -70,7 +60,7 @@ def test_no_index_holds_a_time_that_events_set(sent: Edition) -> None:
 
 
 def test_repeated_bounce_is_counted_once(sent: Edition, newsroom: Newsroom) -> None:
-    copy = copies(sent)[0]
+    copy = copies_of(sent)[0]
     tell(copy, "Bounce", AT, ID=1)
     tell(copy, "Bounce", AT + timedelta(seconds=1), ID=2)
     tell(
@@ -82,13 +72,13 @@ def test_repeated_bounce_is_counted_once(sent: Edition, newsroom: Newsroom) -> N
         Origin="Recipient",
     )
 
-    assert copies(sent)[0].bounced_at == AT - timedelta(seconds=1)
+    assert copies_of(sent)[0].bounced_at == AT - timedelta(seconds=1)
     assert newsroom.batch(sent).bounced == 1
     assert newsroom.outcomes(sent) == ["sent"] * 3
 
 
 def test_a_copy_may_count_as_bounced_and_complained(sent: Edition, newsroom: Newsroom) -> None:
-    copy = copies(sent)[0]
+    copy = copies_of(sent)[0]
     tell(copy, "SpamComplaint", ID=1)
     tell(copy, "Bounce", ID=2)
     batch = newsroom.batch(sent)
@@ -97,22 +87,22 @@ def test_a_copy_may_count_as_bounced_and_complained(sent: Edition, newsroom: New
 
 def test_a_bounce_that_blames_no_address_is_not_counted(sent: Edition, newsroom: Newsroom) -> None:
     for number, kind in enumerate(("Transient", "AutoResponder", "Unsubscribe")):
-        tell(copies(sent)[0], "Bounce", ID=number + 1, Type=kind, Inactive=False)
+        tell(copies_of(sent)[0], "Bounce", ID=number + 1, Type=kind, Inactive=False)
     assert newsroom.batch(sent).bounced == 0
-    assert copies(sent)[0].bounced_at is None
+    assert copies_of(sent)[0].bounced_at is None
 
 
 def test_bounce_without_metadata_is_matched_by_tag_address_and_id(sent: Edition) -> None:
-    copy = copies(sent)[1]
+    copy = copies_of(sent)[1]
     tell(copy, "Bounce", ID=1, Metadata={}, Tag=f"issue-{sent.issue_id.hex}")
-    assert [row.bounced_at for row in copies(sent)] == [None, AT, None]
+    assert [row.bounced_at for row in copies_of(sent)] == [None, AT, None]
 
 
 def test_bounce_of_foreign_mail_matches_no_copy(sent: Edition) -> None:
-    copy = copies(sent)[1]
+    copy = copies_of(sent)[1]
     tell(copy, "Bounce", ID=1, Metadata={}, Tag=f"issue-{sent.issue_id.hex}", MessageID="other")
     tell(copy, "Bounce", ID=2, Metadata={}, Tag="issue-of-others")
-    assert [row.bounced_at for row in copies(sent)] == [None] * 3
+    assert [row.bounced_at for row in copies_of(sent)] == [None] * 3
 
 
 @pytest.fixture
@@ -127,7 +117,7 @@ def halfway(newsroom: Newsroom, settings: Any) -> Edition:
 
 
 def gone(edition: Edition) -> list[Delivery]:
-    return [copy for copy in copies(edition) if copy.outcome == "sent"]
+    return [copy for copy in copies_of(edition) if copy.outcome == "sent"]
 
 
 def test_too_many_bounces_pause_the_edition(halfway: Edition, newsroom: Newsroom) -> None:
@@ -187,7 +177,7 @@ def test_bounces_after_the_last_copy_pause_nothing(halfway: Edition, newsroom: N
 
 
 def test_old_events_expire_except_quarantined_ones(sent: Edition) -> None:
-    for number, copy in enumerate(copies(sent)):
+    for number, copy in enumerate(copies_of(sent)):
         tell(copy, "Delivery", AT + timedelta(seconds=number))
     first, second, third = ProviderEvent.objects.order_by("id")
     old = datetime.now(UTC) - timedelta(days=40)
@@ -203,7 +193,7 @@ def test_old_events_expire_except_quarantined_ones(sent: Edition) -> None:
 
 
 def test_events_about_an_address_can_be_listed_and_erased(sent: Edition) -> None:
-    mine, other = copies(sent)[:2]
+    mine, other = copies_of(sent)[:2]
     tell(mine, "Delivery", Recipient=mine.address.upper())
     tell(other, "Delivery")
     (shown,) = anonymise.load_events_about(mine.address)
@@ -214,7 +204,7 @@ def test_events_about_an_address_can_be_listed_and_erased(sent: Edition) -> None
 
 
 def test_retry_of_an_event_is_recognised_by_its_trace(sent: Edition) -> None:
-    copy = copies(sent)[0]
+    copy = copies_of(sent)[0]
     body = event(key_of(sent, copy.recipient_id), "m-1", Recipient=copy.address)
     for number in range(2):
         headers = {"X-PM-Webhook-Trace-Id": "trace-1"}

@@ -2,9 +2,7 @@
 
 from datetime import timedelta
 from importlib import import_module
-from typing import Any
 
-import pytest
 from django.db import connection
 from django.db.models import F
 from django.test import Client
@@ -17,12 +15,6 @@ from subscribers.links.unsubscribe_token import token_for
 from subscribers.models.consent_record import How
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.feedback.test_bounces_and_complaints import copies, tell
-from tests.delivery.webhook_events import PASSWORD, USER
-
-
-@pytest.fixture(autouse=True)
-def credentials_are_set(settings: Any) -> None:
-    settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
 
 
 def sent(newsroom: Newsroom, readers: int = 0) -> Edition:

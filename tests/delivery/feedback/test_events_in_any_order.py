@@ -30,7 +30,7 @@ from delivery.rules.outcomes import Next, Sent, Settlement
 from subscribers.models import Subscriber
 from tests.database.template import set_ids_apart
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.webhook_events import PASSWORD, PATH, USER, credentials
+from tests.delivery.webhook_events import PATH, credentials
 
 # `HOMING_SHUFFLED_EVENTS=10000` runs the long test.
 EVENTS = int(os.environ.get("HOMING_SHUFFLED_EVENTS", "300"))
@@ -45,7 +45,6 @@ TABLES = (
 
 @pytest.fixture
 def town(newsroom: Newsroom, settings: Any) -> Iterator[Newsroom]:
-    settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
     settings.DELIVERY_BATCH_SIZE = READERS // 10
     settings.DELIVERY_SURGE_BOUNCES_LEAST = settings.DELIVERY_SURGE_COMPLAINTS_LEAST = 10**6
     yield newsroom

@@ -19,7 +19,7 @@ from subscribers.data_requests.erase import erase
 from subscribers.desk.add_reader import add_reader
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom, never
-from tests.delivery.webhook_events import PASSWORD, USER, post
+from tests.delivery.webhook_events import post
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.importing.import_browser import someone
 from tests.subscribers.signup_browser import ADA, press, sign_up, visitor
@@ -33,7 +33,6 @@ PERMANENT = [("SpamComplaint", "Recipient"), ("ManualSuppression", "Recipient")]
 @pytest.fixture(autouse=True)
 def _no_limits_of_requests(settings: Any) -> None:
     settings.SIGN_UPS_PER_HOUR = settings.SIGN_UP_MAILS_PER_DAY = 1000
-    settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
 
 
 def suppress(newsroom: Newsroom, refusal: Refusal = LIFTABLE[0], address: str = ADA) -> None:

@@ -11,7 +11,7 @@ from delivery.feedback.suppression_changes import (
 from delivery.models import PeriodicTask, SuppressionChange
 from subscribers.models import Subscriber, Suppression
 from tests.delivery.edition_factory import Newsroom
-from tests.delivery.webhook_events import PASSWORD, USER, post
+from tests.delivery.webhook_events import post
 
 
 def push() -> None:
@@ -99,8 +99,7 @@ def echo(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_a_webhook_about_our_own_request_changes_nothing(newsroom: Newsroom, settings: Any) -> None:
-    settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
+def test_a_webhook_about_our_own_request_changes_nothing(newsroom: Newsroom) -> None:
     newsroom.confirm(2)
     queue_suppression_change("Reader0@example.net", "suppress")
 
@@ -114,8 +113,7 @@ def test_a_webhook_about_our_own_request_changes_nothing(newsroom: Newsroom, set
     assert {reader.state for reader in Subscriber.objects.all()} == {"confirmed"}
 
 
-def test_earlier_suppression_is_not_our_own(newsroom: Newsroom, settings: Any) -> None:
-    settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
+def test_earlier_suppression_is_not_our_own(newsroom: Newsroom) -> None:
     newsroom.confirm(1)
     queue_suppression_change("reader0@example.net", "suppress")
     assert post(echo(ChangedAt="2026-01-01T00:00:00Z")) == 200

@@ -32,12 +32,6 @@ from tests.delivery.worker_steps import publish_unanswered
 from tests.faults.wait_until import eventually
 
 
-@pytest.fixture(autouse=True)
-def credentials_are_set(settings: object) -> None:
-    settings.POSTMARK_WEBHOOK_USER = USER  # type: ignore[attr-defined]
-    settings.POSTMARK_WEBHOOK_PASSWORD = PASSWORD  # type: ignore[attr-defined]
-
-
 @pytest.fixture
 def in_doubt(newsroom: Newsroom) -> Edition:
     edition = publish_unanswered(newsroom)

@@ -5,21 +5,16 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from delivery.models import Alarm, Delivery, Edition, Evidence, ProviderEvent, ProviderSuppression
+from delivery.models import Alarm, Edition, Evidence, ProviderEvent, ProviderSuppression
 from delivery.queue.enqueue_transactional import request_mail
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.retention.anonymise import anonymise_unconfirmed
 from subscribers.data_requests.erase import erase
 from subscribers.models import Bounce, Subscriber, Suppression
-from tests.delivery.edition_factory import Newsroom
-from tests.delivery.webhook_events import PASSWORD, USER, event, key_of, post
+from tests.delivery.edition_factory import Newsroom, copies_of
+from tests.delivery.webhook_events import event, key_of, post
 
 KINDS = ["Delivery", "Bounce", "SpamComplaint", "SubscriptionChange", "Open", "Click"]
-
-
-@pytest.fixture(autouse=True)
-def credentials_are_set(settings: Any) -> None:
-    settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
 
 
 @pytest.fixture
@@ -27,11 +22,6 @@ def sent(newsroom: Newsroom) -> Edition:
     edition = newsroom.publish(readers=2)
     newsroom.deliver_all()
     return edition
-
-
-def copies(edition: Edition) -> list[Delivery]:
-    rows = Delivery.objects.filter(issue=edition.issue_id, version=edition.version)
-    return list(rows.order_by("recipient"))
 
 
 def tell(
@@ -65,7 +55,7 @@ def effects() -> dict[str, list[Any]]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_event_with_another_address_changes_nothing(sent: Edition, kind: str) -> None:
-    mine, other = copies(sent)
+    mine, other = copies_of(sent)
     before = effects()
     tell(sent, mine.recipient_id, other.address, kind)
     tell(sent, mine.recipient_id, "nobody@example.net", kind)
@@ -79,7 +69,7 @@ def test_an_event_with_another_address_changes_nothing(sent: Edition, kind: str)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_letter_case_of_an_address_does_not_matter(sent: Edition, kind: str) -> None:
-    before, mine = effects(), copies(sent)[0]
+    before, mine = effects(), copies_of(sent)[0]
     tell(sent, mine.recipient_id, mine.address.upper(), kind)
     assert effects() != before
     assert not Alarm.objects.filter(kind="other_address").exists()
@@ -87,7 +77,7 @@ def test_the_letter_case_of_an_address_does_not_matter(sent: Edition, kind: str)
 
 @pytest.mark.parametrize("address", [None, "", "Ada <ada@example.org>"])
 def test_an_event_without_a_plain_address_proves_acceptance(sent: Edition, address: Any) -> None:
-    before, mine = effects(), copies(sent)[0]
+    before, mine = effects(), copies_of(sent)[0]
     tell(sent, mine.recipient_id, address, "Delivery")
     assert len(effects()["evidence"]) == len(before["evidence"]) + 1
     assert not Alarm.objects.filter(kind="other_address").exists()
@@ -98,7 +88,7 @@ def test_an_event_without_a_plain_address_proves_acceptance(sent: Edition, addre
 def test_an_event_of_another_stream_than_its_copy_changes_nothing(
     sent: Edition, kind: str, stream: str
 ) -> None:
-    before, mine = effects(), copies(sent)[0]
+    before, mine = effects(), copies_of(sent)[0]
     tell(sent, mine.recipient_id, mine.address, kind, MessageStream=stream)
     assert effects() == before
     assert not Alarm.objects.exists()
@@ -109,7 +99,7 @@ def test_an_event_of_another_stream_than_its_copy_changes_nothing(
 def test_an_event_of_another_programs_stream_changes_nothing(
     sent: Edition, kind: str, named: str
 ) -> None:
-    before, mine = effects(), copies(sent)[0]
+    before, mine = effects(), copies_of(sent)[0]
     metadata = {"delivery": named}
     foreign = {"Metadata": metadata, "MessageStream": "another-program"}
     tell(None, 0, mine.address, kind, **foreign)
@@ -119,7 +109,7 @@ def test_an_event_of_another_programs_stream_changes_nothing(
 
 
 def test_a_change_of_the_transactional_stream_unsubscribes_nobody(sent: Edition) -> None:
-    mine = copies(sent)[0]
+    mine = copies_of(sent)[0]
     tell(None, 0, mine.address, "SubscriptionChange", MessageStream="outbound")
     assert Subscriber.objects.get(pk=mine.recipient_id).state == "confirmed"
     assert not Suppression.objects.exists()
@@ -128,7 +118,7 @@ def test_a_change_of_the_transactional_stream_unsubscribes_nobody(sent: Edition)
 
 @pytest.mark.parametrize("named", ["broadcast", ""])
 def test_a_change_of_the_newsletters_stream_unsubscribes(sent: Edition, named: str) -> None:
-    mine, other = copies(sent)
+    mine, other = copies_of(sent)
     tell(None, 0, mine.address, "SubscriptionChange", MessageStream=named)
     tell(sent, other.recipient_id, other.address, "SubscriptionChange", MessageStream=named)
     assert set(Subscriber.objects.values_list("state", flat=True)) == {"unsubscribed"}
@@ -136,7 +126,7 @@ def test_a_change_of_the_newsletters_stream_unsubscribes(sent: Edition, named: s
 
 def test_a_letter_of_a_renamed_stream_still_unsubscribes(sent: Edition, settings: Any) -> None:
     settings.POSTMARK_BROADCAST_STREAM = "letters"
-    mine = copies(sent)[0]
+    mine = copies_of(sent)[0]
     tell(sent, mine.recipient_id, mine.address, "SubscriptionChange")
     assert Subscriber.objects.get(pk=mine.recipient_id).state == "unsubscribed"
 
@@ -151,12 +141,12 @@ def test_a_bounced_confirmation_stops_no_newsletter(newsroom: Newsroom) -> None:
     reader.refresh_from_db()
     assert reader.state == "confirmed"
     assert not Suppression.objects.exists()
-    assert copies(edition)[0].bounced_at is not None
+    assert copies_of(edition)[0].bounced_at is not None
     assert Bounce.objects.get().subscriber_id == reader.pk
 
 
 def test_an_erased_readers_event_is_judged_by_the_hash(sent: Edition) -> None:
-    gone, other = copies(sent)
+    gone, other = copies_of(sent)
     erase(gone.recipient_id)
     again = Subscriber.objects.create(
         email=gone.address, state="confirmed", confirmed_at="2026-01-01T00:00:00Z"
@@ -183,7 +173,7 @@ def test_an_unconfirmed_readers_late_bounce_raises_no_alarm(newsroom: Newsroom) 
 
 @pytest.mark.parametrize("stream", ["broadcast", "another-program"])
 def test_an_ignored_event_with_an_erased_address_is_not_kept(sent: Edition, stream: str) -> None:
-    mine, gone = copies(sent)
+    mine, gone = copies_of(sent)
     erase(gone.recipient_id)
     tell(sent, mine.recipient_id, gone.address, "Bounce", MessageStream=stream)
     tell(None, 0, gone.address, "SubscriptionChange", MessageStream="another-program")

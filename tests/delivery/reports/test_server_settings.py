@@ -22,8 +22,8 @@ GOOD = ServerSettings(False, True, "on", 100)
     [
         (GOOD, []),
         (ServerSettings(True, True, "on", 100), [ProblemCode.JIT]),
-        (ServerSettings(False, False, "on", 100), [ProblemCode.FORGETFUL]),
-        (ServerSettings(False, True, "off", 100), [ProblemCode.FORGETFUL]),
+        (ServerSettings(False, False, "on", 100), [ProblemCode.LOSES_COMMITS]),
+        (ServerSettings(False, True, "off", 100), [ProblemCode.LOSES_COMMITS]),
         (ServerSettings(False, True, "remote_apply", 100), [ProblemCode.REMOTE_APPLY]),
         (ServerSettings(False, True, "local", 36), []),
         (ServerSettings(False, True, "on", 35), [ProblemCode.CONNECTIONS]),

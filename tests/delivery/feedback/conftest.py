@@ -1,0 +1,12 @@
+"""The webhook's credentials, which its events must send."""
+
+from typing import Any
+
+import pytest
+
+from tests.delivery.webhook_events import PASSWORD, USER
+
+
+@pytest.fixture(autouse=True)
+def credentials_are_set(settings: Any) -> None:
+    settings.POSTMARK_WEBHOOK_USER, settings.POSTMARK_WEBHOOK_PASSWORD = USER, PASSWORD
