@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrPromise
 
 Reason, Origin = Suppression.Reason, Suppression.Origin
+
+# Whose list an entry is on.
+OURS, OF_PROVIDER = "ours", "of_provider"
 
 BLOCKED = "blocked"
 MANUAL_AT_PROVIDER = "manual_at_provider"
@@ -45,6 +48,14 @@ def provider_code(reason: str, origin: str) -> str:
     if reason == "ManualSuppression":
         return Reason.UNSUBSCRIBE if origin == "Recipient" else MANUAL_AT_PROVIDER
     return {"HardBounce": Reason.BOUNCE, "SpamComplaint": Reason.COMPLAINT}.get(reason, reason)
+
+
+def code_of(entry: Sequence[str] | None) -> str:
+    """Return the code of what `with_suppressed` selects; empty if the address is mailed."""
+    if entry is None:
+        return ""
+    list_, reason, origin = entry
+    return (suppression_code if list_ == OURS else provider_code)(reason, origin)
 
 
 def words_of_code(code: str) -> str:

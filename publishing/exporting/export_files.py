@@ -37,6 +37,7 @@ from subscribers.models import (
     SubscriberImport,
     Tag,
 )
+from subscribers.why_suppressed import code_of
 
 FORMAT = 1
 HISTORY = 10  # records of a reader's consent
@@ -128,7 +129,7 @@ def _readers() -> Iterator[str]:
         yield csv_line(
             *(reader.email, reader.name, *(reader.fields.get(key, "") for key in keys)),
             *(tags_as_json(reader.tags, names), tags_as_json(reader.left_topics, names)),
-            *(reader.state, reader.suppressed or "", reader.source),
+            *(reader.state, code_of(reader.suppressed), reader.source),
             *(reader.pk, reader.subscriber_import_id or "", _time(reader.created_at)),
             *(_time(reader.confirmed_at), _time(reader.unsubscribed_at), _note(reader.history)),
         )

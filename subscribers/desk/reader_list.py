@@ -6,16 +6,16 @@ shorter text matches the start of an address. Without the extension pg_trgm a se
 row, which takes about a second for a million.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import OperationalError, connection, transaction
 from django.db.models import (
     Case,
-    CharField,
     F,
     Func,
     Model,
@@ -35,12 +35,7 @@ from delivery.reader_fields import FIELD_NAMES
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.models import Subscriber, Suppression
 from subscribers.reader_totals import counts_by_state
-from subscribers.why_suppressed import (
-    Origin,
-    Reason,
-    provider_code,
-    suppression_code,
-)
+from subscribers.why_suppressed import OF_PROVIDER, OURS, code_of
 
 PAGE = 50
 CHUNK = 2_000  # rows in memory
@@ -57,10 +52,6 @@ _SEARCHED = Lower(
         output_field=TextField(),
     )
 )
-
-# The provider's own words (delivery/models/provider_suppression.py).
-REASONS = ("HardBounce", "SpamComplaint", "ManualSuppression")
-ORIGINS = ("Recipient", "Customer", "Admin")
 
 Row = TypeVar("Row", bound=Model)
 
@@ -122,17 +113,16 @@ def time_limit(seconds: int) -> Iterator[None]:
 def iter_readers(chosen: ReaderFilter) -> Iterator[Any]:
     """Iterate over the matching readers, oldest first, in constant memory.
 
-    `suppressed` of each is the code of why the address is not mailed, or None."""
+    `suppressed` of each is as `with_suppressed` adds it."""
     readers = matching_readers(chosen).select_related("subscriber_import")
     return rows_by_id(with_suppressed(readers))
 
 
 def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
-    """Add the code of why the address of a reader is not mailed, or None.
+    """Add `suppressed`, why the address of a reader is not mailed (`why_suppressed.code_of`).
 
-    The codes are in `why_suppressed.py`. If Homing does not suppress the address, it is why the
-    provider refuses the reader's next mail: a letter if they have confirmed, otherwise a mail on
-    request."""
+    If Homing does not suppress the address, it is why the provider refuses the reader's next mail:
+    a letter if they have confirmed, otherwise a mail on request."""
     held = Suppression.objects.filter(address_key=OuterRef("email_key"), lifted_at=None)
     refused = ProviderSuppression.objects.filter(
         address_key=OuterRef("email_key"), stream=OuterRef("next_stream"), refuses=True
@@ -143,28 +133,23 @@ def with_suppressed(readers: QuerySet[Subscriber]) -> QuerySet[Any]:
     )
     return readers.alias(next_stream=streams).annotate(
         suppressed=Coalesce(
-            Subquery(held.values_list(_code_of(suppression_code, Origin.values, Reason.values))),
-            Subquery(refused.values_list(_code_of(provider_code, ORIGINS, REASONS))),
+            Subquery(held.values_list(_entry_on(OURS))),
+            Subquery(refused.values_list(_entry_on(OF_PROVIDER))),
         )
     )
 
 
+def _entry_on(list_: str) -> Func:
+    parts = (Value(list_), "reason", "origin")
+    return Func(*parts, template="ARRAY[%(expressions)s]", output_field=ArrayField(TextField()))
+
+
 def load_suppression_codes(readers: Iterable[Subscriber]) -> dict[int, str]:
     """Load the code of each of these readers who is not mailed, by reader."""
-    rows = with_suppressed(Subscriber.objects.filter(pk__in=[reader.pk for reader in readers]))
-    return dict(rows.exclude(suppressed=None).values_list("pk", "suppressed"))
-
-
-def _code_of(
-    code: Callable[[str, str], str], origins: Sequence[str], reasons: Sequence[str]
-) -> Case:
-    """Write the function from (reason, origin) to a code as SQL."""
-    whens = [
-        When(reason=reason, origin=origin, then=Value(code(reason, origin)))
-        for origin in origins
-        for reason in reasons
-    ]
-    return Case(*whens, default=F("reason"), output_field=CharField())
+    if not (ids := [reader.pk for reader in readers]):
+        return {}
+    entries = with_suppressed(Subscriber.objects.filter(pk__in=ids)).values_list("pk", "suppressed")
+    return {reader: code_of(entry) for reader, entry in entries if entry is not None}
 
 
 def rows_by_id(rows: QuerySet[Row]) -> Iterator[Row]:

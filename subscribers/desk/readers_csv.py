@@ -11,6 +11,7 @@ from subscribers.fields.reader_fields import load_own_fields
 from subscribers.files.safe_csv import csv_line
 from subscribers.importing.file_format.columns import with_other_meaning
 from subscribers.models import Subscriber, Suppression, Tag
+from subscribers.why_suppressed import code_of
 
 HEADER = ("email", *FIELD_NAMES, "state", "suppressed", "since", "signed_up", "confirmed")
 HEADER += ("unsubscribed", "came_by", "tags")
@@ -26,7 +27,7 @@ def csv_lines(readers: Iterable[Any]) -> Iterator[str]:
             reader.email,
             *(getattr(reader, name) for name in FIELD_NAMES),
             reader.state,
-            reader.suppressed or "",
+            code_of(reader.suppressed),
             _time(reader.since),
             _time(reader.created_at),
             _time(reader.confirmed_at),

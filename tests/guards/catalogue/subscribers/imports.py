@@ -211,7 +211,7 @@ an ignored status outweighs another column that says subscribed
     layout_of: rule = replace(rule, left_out=«tuple(left_out) → ()»)
     test_an_ignored_status_outweighs_another_one
 a downloaded list of readers says who is suppressed
-    csv_lines: «reader.suppressed or» ""
+    csv_lines: «code_of(reader.suppressed) → ""»
     test_a_list_of_readers_brings_back_nobody_who_is_suppressed
 a list of readers says who is suppressed
     _status_column: if «product is _HOMING and word == "suppressed" → False»:
