@@ -13,8 +13,8 @@ from delivery.reports.edition_results import load_results
 from subscribers.leaving.leave import leave
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models.consent_record import How
-from tests.delivery.edition_factory import Newsroom
-from tests.delivery.feedback.test_bounces_and_complaints import copies, tell
+from tests.delivery.edition_factory import Newsroom, copies_of
+from tests.delivery.feedback.test_bounces_and_complaints import tell
 
 
 def sent(newsroom: Newsroom, readers: int = 0) -> Edition:
@@ -33,7 +33,7 @@ def counted(edition: Edition, name: str) -> int:
 
 def test_repeated_deliveries_and_returns_count_once(newsroom: Newsroom) -> None:
     edition = sent(newsroom, readers=3)
-    one, two, three = copies(edition)
+    one, two, three = copies_of(edition)
     for minutes in (2, 1, 3):
         at = one.sent_at + timedelta(minutes=minutes)
         tell(one, "Delivery", at)
@@ -48,15 +48,15 @@ def test_repeated_deliveries_and_returns_count_once(newsroom: Newsroom) -> None:
 def test_reader_who_unsubscribes_counts_for_the_last_issue(newsroom: Newsroom) -> None:
     first, last = sent(newsroom, readers=2), sent(newsroom)
     for _ in range(2):
-        unsubscribe(copies(last)[0])
+        unsubscribe(copies_of(last)[0])
     assert (counted(first, "unsubscribed"), counted(last, "unsubscribed")) == (0, 1)
 
 
 def test_migrations_count_old_editions_as_triggers_do(newsroom: Newsroom) -> None:
     first, last = sent(newsroom, readers=2), sent(newsroom)
-    for copy in copies(first):
+    for copy in copies_of(first):
         tell(copy, "Delivery", copy.sent_at)
-    unsubscribe(copies(last)[0])
+    unsubscribe(copies_of(last)[0])
     counted = load_results(last.pk)
     EditionResult.objects.all().delete()
     with connection.cursor() as cursor:
@@ -71,7 +71,7 @@ def test_migrations_count_old_editions_as_triggers_do(newsroom: Newsroom) -> Non
 
 def test_late_or_operators_unsubscribes_count_for_no_issue(newsroom: Newsroom) -> None:
     edition = sent(newsroom, readers=2)
-    late, other = copies(edition)
+    late, other = copies_of(edition)
     leave(other.recipient_id, How.OPERATOR)
     Delivery.objects.update(sent_at=F("sent_at") - timedelta(days=7, minutes=1))
     unsubscribe(late)
@@ -80,7 +80,7 @@ def test_late_or_operators_unsubscribes_count_for_no_issue(newsroom: Newsroom) -
 
 def test_readers_who_unsubscribe_at_the_provider_count(newsroom: Newsroom) -> None:
     edition = sent(newsroom, readers=2)
-    copy = copies(edition)[0]
+    copy = copies_of(edition)[0]
     at = copy.sent_at + timedelta(minutes=1)
     more = {"Origin": "Recipient", "SuppressionReason": "ManualSuppression"}
     for _ in range(2):
