@@ -66,11 +66,11 @@ def scope_of(event: WebhookEvent, copy: Copy | None) -> Scope:
     if copy is not None:
         if _is_other_address(copy, event.address_key):
             return Scope.OTHER_ADDRESS
-        if event.stream not in ("", copy.stream):
+        if event.stream not in {"", copy.stream}:
             return Scope.OTHER_STREAM
         is_letter = copy.key.issue not in KIND_BY_ISSUE and copy.key.issue != TEST_ISSUE
         return Scope.NEWSLETTER if is_letter else Scope.ON_REQUEST
-    if event.stream in ("", settings.POSTMARK_BROADCAST_STREAM):
+    if event.stream in {"", settings.POSTMARK_BROADCAST_STREAM}:
         return Scope.NEWSLETTER
     is_ours = event.stream == settings.POSTMARK_TRANSACTIONAL_STREAM
     return Scope.ON_REQUEST if is_ours else Scope.OTHER_STREAM

@@ -46,7 +46,7 @@ from publishing.receipts.receipts import (
 )
 from subscribers.data_requests.erase import erase
 from subscribers.data_requests.personal_data import load_personal_data
-from subscribers.models import Subscriber
+from subscribers.models import Subscriber, Suppression
 from tests.delivery.because import because
 from tests.delivery.edition_factory import Newsroom
 from tests.delivery.recorded_acceptance import put_on_record
@@ -448,8 +448,10 @@ class TestEventsAfterDropping:
     def test_bounce_with_another_address_changes_nothing(self, old: Edition) -> None:
         copy, other = rows_of(old)[:2]
         drop(old)
-        self.post(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True, Email=other.address)
+        for address in (other.address, "nobody@example.net"):
+            self.post(copy, "Bounce", Type="HardBounce", ID=1, Inactive=True, Email=address)
         assert not Subscriber.objects.filter(state="bounced").exists()
+        assert not Suppression.objects.exists()
         assert Alarm.objects.get().kind == "other_address"
 
     def test_events_about_an_erased_reader_are_not_kept(self, old: Edition) -> None:

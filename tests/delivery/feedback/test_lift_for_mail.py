@@ -13,7 +13,10 @@ from delivery.models import (
     ProviderSuppression,
     SuppressionChange,
 )
+from delivery.queue.enqueue_transactional import requeue_inactive
+from delivery.queue.short_transaction import short_transaction
 from delivery.reports.audit import find_violations
+from delivery.rules.delivery_key import DeliveryKey
 from subscribers.data_requests.data_request import answer_requests
 from subscribers.data_requests.erase import erase
 from subscribers.desk.add_reader import add_reader
@@ -71,7 +74,11 @@ def test_a_sign_up_after_a_bounce_gets_its_mail(newsroom: Newsroom, refusal: Ref
     press(ada)
     ada.refresh_from_db()
     assert ada.state == "confirmed"
-    # A second worker finds nothing left to do.
+    sent = Delivery.objects.get()
+    key = DeliveryKey(sent.issue_id, sent.version, sent.recipient_id)
+    # A second worker, which saw the answer at the same time, finds nothing left to do.
+    with short_transaction() as cursor:
+        assert not requeue_inactive(cursor, key)
     resend_lifted()
     assert not newsroom.step()
 

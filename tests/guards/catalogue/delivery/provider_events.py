@@ -77,13 +77,13 @@ an event without a readable address proves that its copy was accepted
     _is_other_address: if «not address_key → False»:
     test_an_event_without_a_plain_address_proves_acceptance
 an event of another stream than its copy changes nothing
-    scope_of: if «event.stream not in ("", copy.stream) → False»:
+    scope_of: if «event.stream not in {"", copy.stream} → False»:
     test_an_event_of_another_stream_than_its_copy_changes_nothing
 an event of another program's stream changes nothing
     scope_of: is_ours = «event.stream == settings.POSTMARK_TRANSACTIONAL_STREAM → True»
     test_an_event_of_another_programs_stream_changes_nothing
 an event without a stream may unsubscribe
-    scope_of: if event.stream in («"",» settings.POSTMARK_BROADCAST_STREAM):
+    scope_of: if event.stream in {«"",» settings.POSTMARK_BROADCAST_STREAM}:
     test_a_change_of_the_newsletters_stream_unsubscribes
 an event of an erased reader is compared with the hash
     _is_other_address: return reader not in (None, recipient) «and not
