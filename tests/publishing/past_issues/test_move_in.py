@@ -21,7 +21,7 @@ from publishing.editions.versions import default_goes_to
 from publishing.external_checks.open_link import FetchError
 from publishing.models import Issue, IssueMove, IssueMovePiece, UploadedImage
 from publishing.past_issues import run
-from publishing.past_issues.past_issue import parse_date
+from publishing.past_issues.past_issue import MOST_ISSUES, parse_date
 from publishing.publish.publish import publish
 from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import WindowOf
@@ -29,6 +29,7 @@ from tests.publishing.past_issues.sample_exports import (
     LETTER,
     MEDIA,
     RESIZED,
+    SUBSTACK_HEADER,
     SWIFTS,
     buttondown,
     ghost,
@@ -223,6 +224,11 @@ def test_ghost_issues_come_with_pictures_of_their_site(author: Any) -> None:
     assert moved.counts == {"moved": 1, "not_public": 3, "not_an_issue": 1, "player_left_out": 1}
     assert web.fetched == ["https://news.example.org/content/images/a.png"]
     assert "EVIL" not in letter_of("hello")
+
+
+def test_blank_rows_of_a_list_of_issues_count(author: Any) -> None:
+    export = zipped({"posts.csv": SUBSTACK_HEADER + "\n" * (MOST_ISSUES + 2)})
+    assert move(export, author).refusal["code"] == "too_many"
 
 
 def test_ghost_needs_the_address_of_its_site(author: Any) -> None:

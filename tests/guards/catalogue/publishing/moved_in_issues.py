@@ -59,7 +59,7 @@ a row in a list of issues has a maximum length
     test_hostile_exports_stay_within_their_memory
 a list of issues has a maximum number of rows
     _csv_rows: if «number >= MOST_ISSUES → False»:
-    test_hostile_exports_stay_within_their_memory
+    test_blank_rows_of_a_list_of_issues_count
 a file that ends its process is refused once
     run_separately: «task.refuse(owner)»
     test_a_move_whose_process_is_killed_is_refused_once
