@@ -48,8 +48,9 @@ def send_check_mail(
         orjson.dumps([message]), [CHECK_MAIL_ADDRESS], deadline_at_s=deadline_at_s
     )
     # An acceptance may lack its ErrorCode.
-    answered = isinstance(result, AllAccepted | Answered)
-    if not answered or not all(isinstance(message, Sent) for message in result.messages):
+    if not isinstance(result, AllAccepted | Answered) or not all(
+        isinstance(message, Sent) for message in result.messages
+    ):
         logger.warning("the check mail on stream %s was not accepted: %s", edition.stream, result)
         return None
     with connection.cursor() as cursor:
