@@ -384,12 +384,14 @@ def test_held_edition_can_be_called_back_after_a_check_mail(
     assert control.call_back(edition.pk) == 2
 
 
-def test_later_mail_of_another_stream_reconciles_nothing(newsroom: Newsroom) -> None:
+def test_later_mail_of_another_stream_or_clock_reconciles_nothing(newsroom: Newsroom) -> None:
     edition = newsroom.publish(1)
     newsroom.deliver_all()
     assert record_findings.find_last_accepted(edition.stream) is not None
     assert record_findings.find_accepted_after(edition.stream, edition.published_at) is not None
-    Attempt.objects.update(stream="outbound")
+    Attempt.objects.update(started_at=Now() + timedelta(hours=1))
+    assert record_findings.find_accepted_after(edition.stream, edition.published_at) is None
+    Attempt.objects.update(stream="outbound", started_at=Now())
     assert record_findings.find_last_accepted(edition.stream) is None
     assert record_findings.find_accepted_after(edition.stream, edition.published_at) is None
 

@@ -445,6 +445,14 @@ def test_later_mail_on_another_stream_proves_nothing(newsroom: Newsroom) -> None
     assert later.attempt == other.pk
 
 
+def test_mail_accepted_before_the_clock_was_set_back_is_not_later(newsroom: Newsroom) -> None:
+    edition = publish_with_late_search(newsroom)
+    newsroom.let_time_pass(61)
+    in_an_hour = Now() + timedelta(hours=1)
+    a_copy_of(newsroom.attempts(edition)[0], started_at=in_an_hour, accepted=1)
+    assert load_lookup_context(asked()).later is None
+
+
 def a_copy_of(attempt: Attempt, **values: object) -> Attempt:
     """Store another attempt of another batch, with these values."""
     attempt.pk, attempt.batch_id = uuid.uuid4(), attempt.batch_id + 1
