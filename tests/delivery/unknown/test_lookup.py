@@ -445,7 +445,7 @@ def test_later_mail_on_another_stream_proves_nothing(newsroom: Newsroom) -> None
     assert later.attempt == other.pk
 
 
-def test_mail_accepted_before_the_clock_was_set_back_is_not_later(newsroom: Newsroom) -> None:
+def test_mail_before_the_clock_was_set_back_is_not_later(newsroom: Newsroom) -> None:
     edition = publish_with_late_search(newsroom)
     newsroom.let_time_pass(61)
     in_an_hour = Now() + timedelta(hours=1)
