@@ -15,7 +15,8 @@ from delivery.models import Attempt, Edition, Newsletter
 from delivery.models.attempt import NO_BATCH
 from delivery.postmark.client import Postmark
 from delivery.postmark.responses import CHECK_FIELD
-from delivery.rules.call_results import AllAccepted
+from delivery.rules.call_results import AllAccepted, Answered
+from delivery.rules.outcomes import Sent
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +47,10 @@ def send_check_mail(
     result = postmark.send(
         orjson.dumps([message]), [CHECK_MAIL_ADDRESS], deadline_at_s=deadline_at_s
     )
-    if not isinstance(result, AllAccepted):
+    # An acceptance may lack its ErrorCode.
+    if not isinstance(result, AllAccepted | Answered) or not all(
+        isinstance(message, Sent) for message in result.messages
+    ):
         logger.warning("the check mail on stream %s was not accepted: %s", edition.stream, result)
         return None
     with connection.cursor() as cursor:

@@ -6,6 +6,7 @@ flight finish."""
 from django.db import transaction
 from django.db.backends.utils import CursorWrapper
 
+from delivery.models.attempt import NO_BATCH
 from delivery.queue.batches.batch_state import IS_OPEN, pause_batches, withdraw_waiting
 from delivery.queue.batches.insert_and_split import NEXT_BATCH_ID, insert_batches
 from delivery.queue.enqueue import CURRENT_POSITION
@@ -191,7 +192,8 @@ def call_back(edition: int) -> int | None:
         # Read after the batches are withdrawn, because then no further call can start.
         cursor.execute(
             f"""
-            SELECT EXISTS (SELECT FROM attempt WHERE edition_id = %(edition)s)
+            SELECT EXISTS (SELECT FROM attempt
+                           WHERE edition_id = %(edition)s AND batch_id <> {NO_BATCH})
                 OR EXISTS (SELECT FROM batch WHERE edition_id = %(edition)s
                                                AND {IS_OPEN} AND state <> 'done')
             """,  # noqa: S608 -- a constant

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
+from delivery.models.attempt import NO_BATCH
 from delivery.queue.short_transaction import short_transaction
 from delivery.rules.send_rate import Slowdown, after_too_fast, has_ended, quiet_s, rate_of
 
@@ -138,9 +139,9 @@ def _accepted_per_s(cursor: CursorWrapper) -> float:
                / least(%(over)s, greatest(1, extract(epoch FROM
                      clock_timestamp() - coalesce(min(started_at), clock_timestamp()))))::float8
         FROM attempt
-        WHERE accepted > 0
+        WHERE accepted > 0 AND batch_id <> %(no_batch)s
           AND finished_at > statement_timestamp() - make_interval(secs => %(over)s)
         """,
-        {"over": MEASURED_OVER_S},
+        {"over": MEASURED_OVER_S, "no_batch": NO_BATCH},
     )
     return float(cursor.fetchone()[0])

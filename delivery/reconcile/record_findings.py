@@ -108,9 +108,16 @@ def find_last_accepted(stream: str) -> tuple[uuid.UUID, datetime] | None:
 
 
 def find_accepted_after(stream: str, after: datetime) -> tuple[uuid.UUID, bool] | None:
-    """Find the first call accepted later on a stream, and whether it is check mail."""
-    accepted = Attempt.objects.filter(stream=stream, accepted__gt=0, started_at__gt=after)
-    row = accepted.order_by("started_at").values_list("id", "batch_id").first()
+    """Find the first call accepted later on a stream, and whether it is check mail.
+
+    One with a future time was accepted before the database's clock was set back."""
+    accepted = Attempt.objects.filter(stream=stream, accepted__gt=0, started_at__lte=Now())
+    row = (
+        accepted.filter(started_at__gt=after)
+        .order_by("started_at")
+        .values_list("id", "batch_id")
+        .first()
+    )
     return (row[0], row[1] == NO_BATCH) if row else None
 
 

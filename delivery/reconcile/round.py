@@ -138,7 +138,7 @@ class ReconcileRound:
         open_since = [
             walked.unreconciled_since
             for walked in self._editions.values()
-            if walked.unreconciled_since is not None and not walked.has_ended
+            if walked.unreconciled_since is not None
         ]
         if not open_since:
             return True

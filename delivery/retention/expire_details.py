@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
+from delivery.models.attempt import NO_BATCH
 from delivery.queue.batches.batch_state import IS_OPEN
 from delivery.retention.batched_delete import OldRows, short_delete
 
@@ -10,10 +11,10 @@ from delivery.retention.batched_delete import OldRows, short_delete
 NEWEST_KEPT = 5
 
 # A newsletter ends as a whole, but each batch of transactional mail ends separately. The last ended
-# attempt of an edition stays, because it shows when the edition ended.
+# attempt of an edition stays, because it shows when the edition ended. A check mail does not.
 _CALL_MAY_GO = f"""
     EXISTS (SELECT FROM attempt AS later
-            WHERE later.edition_id = attempt.edition_id
+            WHERE later.edition_id = attempt.edition_id AND later.batch_id <> {NO_BATCH}
               AND later.finished_at > coalesce(attempt.finished_at, '-infinity'))
     AND NOT EXISTS (
         SELECT FROM batch JOIN edition ON edition.id = batch.edition_id

@@ -140,7 +140,10 @@ def load_lookup_context(claim: Claim) -> LookupContext:
 def _load_later(
     cursor: CursorWrapper, stream: str, deadline_at: datetime, since: datetime
 ) -> LaterAttempt | None:
-    """Load mail that was accepted later, preferably copies after the call's deadline."""
+    """Load mail that was accepted later, preferably copies after the call's deadline.
+
+    Mail with a future time was accepted before the database's clock was set back, so it may be
+    earlier."""
     cursor.execute(
         """
         SELECT id, batch_id = %(no_batch)s,
@@ -149,10 +152,11 @@ def _load_later(
         WHERE id = coalesce(
             (SELECT id FROM attempt
              WHERE stream = %(stream)s AND started_at > %(deadline)s AND accepted > 0
-               AND batch_id <> %(no_batch)s
+               AND batch_id <> %(no_batch)s AND started_at <= statement_timestamp()
              ORDER BY started_at LIMIT 1),
             (SELECT id FROM attempt
              WHERE stream = %(stream)s AND started_at > %(since)s AND accepted > 0
+               AND started_at <= statement_timestamp()
              ORDER BY batch_id = %(no_batch)s, started_at LIMIT 1))
         """,
         {"stream": stream, "deadline": deadline_at, "since": since, "no_batch": NO_BATCH},

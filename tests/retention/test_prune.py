@@ -26,6 +26,7 @@ from delivery.models import (
     ProviderEvent,
     WorkerHeartbeat,
 )
+from delivery.models.attempt import NO_BATCH
 from delivery.monitoring.worker_heartbeat import beat
 from delivery.reports.audit import find_violations
 from delivery.retention.batched_delete import OldRows, short_delete
@@ -170,6 +171,17 @@ class TestCalls:
         assert find_violations([six_newsletters.pk]) == []
         # The newest newsletters keep all rows.
         assert Attempt.objects.exclude(edition=six_newsletters).count() == 10
+
+    def test_last_call_stays_beside_a_later_check_mail(
+        self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder
+    ) -> None:
+        last = newsroom.attempts(six_newsletters)[-1]
+        check = Attempt.objects.get(pk=last.pk)
+        check.pk, check.batch_id, check.finished_at = uuid.uuid4(), NO_BATCH, Now()
+        check.save(force_insert=True)
+        make_older(400)
+        assert gone()["calls"] == 1
+        assert newsroom.attempts(six_newsletters) == [last]
 
     def test_all_calls_of_an_unfinished_edition_stay(
         self, newsroom: Newsroom, six_newsletters: Edition, make_older: MakeOlder

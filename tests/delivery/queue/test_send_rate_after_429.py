@@ -8,6 +8,7 @@ import pytest
 from django.db import Error, connection, transaction
 
 from delivery.models import Attempt, Batch, Edition, SendRate
+from delivery.models.attempt import NO_BATCH
 from delivery.queue.claim import Claim, claim
 from delivery.queue.send_rate import acquire_permit, consume_permit, ensure_row, slow_down
 from delivery.queue.short_transaction import short_transaction
@@ -90,6 +91,22 @@ def test_rate_is_measured_from_recent_acceptances(
     pace = SendRate.objects.get().slowed_to_per_s
     assert pace is not None
     assert least <= pace <= most
+
+
+def test_check_mail_does_not_change_the_measured_rate(newsroom: Newsroom) -> None:
+    newsroom.publish(readers=3)
+    newsroom.deliver_all()
+    check = Attempt.objects.get()
+    check.pk, check.batch_id = uuid.uuid4(), NO_BATCH
+    check.messages = check.accepted = 1_000_000
+    check.save(force_insert=True)
+    newsroom.publish()
+
+    refused_once(newsroom)
+
+    pace = SendRate.objects.get().slowed_to_per_s
+    assert pace is not None
+    assert pace <= 100
 
 
 def test_a_call_that_began_after_the_last_halving_halves_again(newsroom: Newsroom) -> None:

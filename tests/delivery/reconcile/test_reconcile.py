@@ -359,12 +359,39 @@ def test_refused_check_mail_reconciles_nothing(newsroom: Newsroom, reconcile: Re
     assert reconcile("--no-wait")["reconciled"] == 0
 
 
-def test_later_mail_of_another_stream_reconciles_nothing(newsroom: Newsroom) -> None:
+def test_late_search_does_not_reconcile_a_cancelled_edition(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(2)
+    deliver_and_forget(newsroom)
+    restored(newsroom)
+    control.cancel(edition.pk)
+    newsroom.sandbox.set_fault("search_delay", seconds=3600, calls=None)
+    # A correction for the unreached readers would go to readers who have the first version.
+    assert reconcile("--no-wait")["reconciled"] == 0
+    newsroom.sandbox.faults.clear()
+    assert reconcile("--no-wait")["reconciled"] == 1
+    assert newsroom.outcomes(edition) == ["sent"] * 2
+
+
+def test_held_edition_can_be_called_back_after_a_check_mail(
+    newsroom: Newsroom, reconcile: Reconcile
+) -> None:
+    edition = newsroom.publish(2, hold_s=86_400)
+    restored(newsroom)
+    assert reconcile("--no-wait")["reconciled"] == 1
+    assert newsroom.sandbox.summary()["dropped"] == 1
+    assert control.call_back(edition.pk) == 2
+
+
+def test_later_mail_of_another_stream_or_clock_reconciles_nothing(newsroom: Newsroom) -> None:
     edition = newsroom.publish(1)
     newsroom.deliver_all()
     assert record_findings.find_last_accepted(edition.stream) is not None
     assert record_findings.find_accepted_after(edition.stream, edition.published_at) is not None
-    Attempt.objects.update(stream="outbound")
+    Attempt.objects.update(started_at=Now() + timedelta(hours=1))
+    assert record_findings.find_accepted_after(edition.stream, edition.published_at) is None
+    Attempt.objects.update(stream="outbound", started_at=Now())
     assert record_findings.find_last_accepted(edition.stream) is None
     assert record_findings.find_accepted_after(edition.stream, edition.published_at) is None
 

@@ -417,6 +417,19 @@ def test_silence_without_accepted_check_mail_needs_a_decision(newsroom: Newsroom
     assert newsroom.sandbox.summary()["accepted"] == 2
 
 
+def test_check_mail_accepted_without_an_error_code_counts(newsroom: Newsroom) -> None:
+    edition = newsroom.publish(readers=2)
+    newsroom.sandbox.set_fault("bad_gateway_502_html", calls=1)
+    newsroom.deliver_all()
+    newsroom.sandbox.set_fault("success_without_error_code", calls=1)
+
+    for _ in range(3):
+        newsroom.deliver_after(900)
+
+    assert newsroom.outcomes(edition) == ["sent"] * 2
+    assert newsroom.sandbox.summary()["dropped"] == 1
+
+
 def test_later_mail_on_another_stream_proves_nothing(newsroom: Newsroom) -> None:
     edition = publish_with_late_search(newsroom)
     newsroom.let_time_pass(61)
@@ -430,6 +443,14 @@ def test_later_mail_on_another_stream_proves_nothing(newsroom: Newsroom) -> None
     later = load_lookup_context(asked()).later
     assert later is not None
     assert later.attempt == other.pk
+
+
+def test_mail_before_the_clock_was_set_back_is_not_later(newsroom: Newsroom) -> None:
+    edition = publish_with_late_search(newsroom)
+    newsroom.let_time_pass(61)
+    in_an_hour = Now() + timedelta(hours=1)
+    a_copy_of(newsroom.attempts(edition)[0], started_at=in_an_hour, accepted=1)
+    assert load_lookup_context(asked()).later is None
 
 
 def a_copy_of(attempt: Attempt, **values: object) -> Attempt:

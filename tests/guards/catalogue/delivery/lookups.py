@@ -62,6 +62,12 @@ only copies on the same stream are later mail
 copies prove more than a check mail
     _load_later: accepted > 0 «AND batch_id <> %(no_batch)s» ORDER BY
     test_copies_prove_more_than_a_check_mail
+mail from before the clock was set back is not later mail
+    _load_later: batch_id <> %(no_batch)s «AND started_at <= statement_timestamp()» ORDER BY
+    test_mail_before_the_clock_was_set_back_is_not_later
+nor is earlier mail of the second choice
+    _load_later: accepted > 0 «AND started_at <= statement_timestamp()» ORDER BY
+    test_mail_before_the_clock_was_set_back_is_not_later
 check mail is sent after the deadline of the call
     load_lookup_context: may_check=«now > since → True»,
     test_check_mail_waits_for_the_deadline_of_the_call

@@ -112,6 +112,10 @@ a round waits for the deadline of calls before the restore
 mail after the restore is searched before an edition continues
     ReconcileRound.run: shows_later_mail &= «self._shows_mail_after_the_restore() → True»
     test_late_search_without_mail_on_record_causes_no_second_copy
+a search that is late reconciles no cancelled edition either
+    ReconcileRound._shows_mail_after_the_restore: walked.unreconciled_since is not None
+        «→ and not walked.has_ended»
+    test_late_search_does_not_reconcile_a_cancelled_edition
 a refused check mail proves nothing after a restore
     ReconcileRound._shows_mail_after_the_restore: if later is None: return «False → True»
     test_refused_check_mail_reconciles_nothing
@@ -120,10 +124,13 @@ check mail says nothing about the calls before a restore
     test_check_mail_is_not_the_last_accepted_call
 only mail on the same stream is later mail after a restore
     find_accepted_after: filter(«stream=stream,» accepted__gt=0
-    test_later_mail_of_another_stream_reconciles_nothing
+    test_later_mail_of_another_stream_or_clock_reconciles_nothing
+mail from before the clock was set back is not later mail after a restore
+    find_accepted_after: accepted__gt=0«, started_at__lte=Now()»)
+    test_later_mail_of_another_stream_or_clock_reconciles_nothing
 only mail on the same stream is the last accepted
     find_last_accepted: filter(«stream=stream,» accepted__gt=0)
-    test_later_mail_of_another_stream_reconciles_nothing
+    test_later_mail_of_another_stream_or_clock_reconciles_nothing
 later mail is searched before an edition continues
     ReconcileRound.run: = «last is None or bool(self._search.about("attempt", last[0].hex)) → True»
     test_server_without_the_recorded_mail_reconciles_nothing
