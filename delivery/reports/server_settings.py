@@ -72,8 +72,10 @@ def _in_words(code: ProblemCode, found: ServerSettings, needed: int) -> Problem:
         ProblemCode.JIT: (
             _("PostgreSQL's setting jit is on, which slows pages and sending."),
             _(
-                "Run ./homing migrate, which turns it off for this database, or run ALTER DATABASE "
-                "… SET jit = off as its owner. New connections use the value."
+                "Run ./homing migrate, which turns it off for this database, but keeps a value "
+                "that somebody chose for the database or role. In that case run ALTER ROLE … IN "
+                "DATABASE … SET jit = off for the role and the database of DATABASE_URL. New "
+                "connections use the value."
             ),
         ),
         ProblemCode.LOSES_COMMITS: (

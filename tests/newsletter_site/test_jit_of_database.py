@@ -48,3 +48,10 @@ def test_value_that_an_operator_chose_stays() -> None:
     run("ALTER DATABASE SET jit = on")
     turn_jit_off(connection)
     assert chosen() == [(None, ["jit=on"])]
+
+
+def test_value_that_an_operator_chose_for_the_role_stays() -> None:
+    run("CREATE ROLE tenant LOGIN; ALTER ROLE tenant SET jit = on; SET LOCAL ROLE tenant")
+    turn_jit_off(connection)
+    run("RESET ROLE")
+    assert chosen() == []
