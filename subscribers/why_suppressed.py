@@ -51,7 +51,7 @@ def provider_code(reason: str, origin: str) -> str:
 
 
 def code_of(entry: Sequence[str] | None) -> str:
-    """Return the code of what `with_suppressed` selects; empty if the address is mailed."""
+    """Return the code of an entry of `with_suppressed`; empty if there is none."""
     if entry is None:
         return ""
     list_, reason, origin = entry
