@@ -88,7 +88,7 @@ def faults_on(
         document = content(page)
         found |= {f"{name}: {what}": faults for what, faults in faults_of(page).items()}
         if plain is not None:
-            # Without scripts some pages load again automatically, which would stop the next visit.
+            # Without scripts some pages load again every few seconds, which would stop a visit.
             tab = plain.context.new_page()
             shown.visit(tab)
             if lines := list(unified_diff(document.split("\n"), content(tab).split("\n"), n=0)):
