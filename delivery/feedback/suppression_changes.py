@@ -120,5 +120,17 @@ def _send(
             """,
             [[each.id for each in named], [results[each.address_key] for each in named]],
         )
+        if change == "reactivate":
+            # Its webhook may be lost. An entry that the provider reports later refuses again.
+            cursor.execute(
+                """
+                UPDATE provider_suppression AS held
+                SET refuses = false, reason = '', origin = '', at = clock_timestamp()
+                FROM suppression_change AS lifted
+                WHERE lifted.id = ANY(%s) AND lifted.state = 'done' AND refuses
+                  AND held.address_key = lifted.address_key AND held.stream = lifted.stream
+                """,
+                [[each.id for each in named]],
+            )
     if len(named) < len(pending):
         raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=SUPPRESSION_CHANGE))

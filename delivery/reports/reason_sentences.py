@@ -66,8 +66,8 @@ SENTENCES: Mapping[str, Promise] = {
     ),
     Code.APPROVAL_OUTDATED: _(
         "Nothing was sent: the sender, the reply address or the newsletter's name was changed "
-        "after this issue was approved. Set the earlier ones and resume, or cancel the issue and "
-        "have its draft approved again."
+        "after this issue was approved. Set the earlier values again and resume, or cancel the "
+        "issue and have its draft approved again."
     ),
     Code.BATCH_CRASHED: _(
         "Workers crash while they prepare or send a batch. Ask your administrator to look at the "
@@ -242,7 +242,7 @@ def _no_later_mail(params: Params) -> str:
 def _check_mail_hidden(params: Params) -> str:
     return gettext(
         "Postmark's search does not show Homing's check mail yet, so it may not show these copies "
-        "either. If it does not within {time}, an author must decide."
+        "either. If it is not shown within {time}, an author must decide."
     ).format(time=duration(params["for_s"]))
 
 

@@ -57,7 +57,8 @@ _REFUSALS = {
     ActionRefusal.PAUSED: gettext_lazy("“{title}”: it is paused. Resume it first."),
     ActionRefusal.NEEDS_APPROVAL: gettext_lazy(
         "“{title}”: the sender, the reply address or the newsletter's name was changed after the "
-        "approval. Set the earlier ones, or cancel the issue and have its draft approved again."
+        "approval. Set the earlier values again, or cancel the issue and have its draft approved "
+        "again."
     ),
     ActionRefusal.DUE: gettext_lazy(
         "“{title}”: its time has come and a worker is starting it. You can pause it once it is "
@@ -218,7 +219,7 @@ def _question(action: str, status: EditionStatus, readers_now: int) -> list[str]
                     "Homing checks {n} copies with Postmark again.",
                     undecided,
                 ).format(n=digits(undecided)),
-                _("Nothing is sent."),
+                _("No copy is sent."),
             ]
         case _:
             return [

@@ -106,6 +106,8 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
     is_held = counts.now < counts.held_until and counts.waiting > 0
     restored = (counts.unreconciled, why.RESTORED)
     transactional = (counts.is_transactional, why.TRANSACTIONAL)
+    # Only these two actions need the query.
+    awaits_approval = action in {"resume", "send-now"} and _awaits_approval(counts)
     rules: Mapping[str, list[tuple[object, ActionRefusal | None]]] = {
         "pause": [
             (state in {EditionState.HELD, EditionState.SENDING}, None),
@@ -115,11 +117,11 @@ def refusal_of(action: str, status: EditionStatus) -> ActionRefusal | None:
         "resume": [
             restored,
             (counts.control not in {"paused", "stopped"}, why.NOT_PAUSED),
-            (_awaits_approval(counts), why.NEEDS_APPROVAL),
+            (awaits_approval, why.NEEDS_APPROVAL),
         ],
         "send-now": [
             transactional,
-            (_awaits_approval(counts), why.NEEDS_APPROVAL),
+            (awaits_approval, why.NEEDS_APPROVAL),
             (state in {EditionState.HELD, EditionState.SCHEDULED}, None),
             restored,
             (state is EditionState.PAUSED, why.PAUSED),

@@ -51,7 +51,12 @@ def _automatic(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]
     )
     if stopped and edition.control_at is not None:
         reason = reason_sentence(edition.control_reason)
-        yield edition.control_at, _("Homing stopped it: {reason}").format(reason=reason)
+        text = (
+            _("Homing paused it: {reason}")
+            if edition.control == "paused"
+            else _("Homing stopped it: {reason}")
+        )
+        yield edition.control_at, text.format(reason=reason)
     if counts.unknown_since is not None and counts.unknown:
         text = ngettext(
             "No answer came back for {n} copy.",

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
+from publishing.actions.action_sentences import ActionRefusal
 from publishing.actions.edition_actions import applicable, refusal_of
 from publishing.editions.status import EditionStatus
 from publishing.progress_bar import ORDER, label_of, parts_of
@@ -66,6 +67,11 @@ class EditionProgress:
     def actions(self) -> frozenset[str]:
         """The names of the actions that apply, which lists do not show."""
         return frozenset(action.name for action in applicable(self.status))
+
+    @cached_property
+    def needs_approval(self) -> bool:
+        """Whether its approval is for another sender, so that it cannot be sent."""
+        return refusal_of("send-now", self.status) is ActionRefusal.NEEDS_APPROVAL
 
 
 def counts_of(counts: EditionCounts) -> dict[str, int]:

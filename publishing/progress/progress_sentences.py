@@ -14,6 +14,12 @@ from delivery.rules.edition_state import EditionState
 from publishing.editions.status import EditionStatus
 from publishing.scheduling.local_time import late_start_sentence
 
+NEEDS_APPROVAL = gettext_lazy(
+    "This issue cannot be sent: the sender, the reply address or the newsletter's name was changed "
+    "after the approval. Set the earlier values again, or cancel the issue and have its draft "
+    "approved again."
+)
+
 
 def sentence_of(status: EditionStatus, zone: ZoneInfo) -> str:
     """Say what the state is, until when or why, and what the author can do."""

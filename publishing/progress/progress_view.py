@@ -31,7 +31,7 @@ from publishing.progress.issue_list import rows_of
 from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
 from publishing.progress.open_pages import OpenPages, SharedReadings
 from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
-from publishing.progress.progress_sentences import sentence_of
+from publishing.progress.progress_sentences import NEEDS_APPROVAL, sentence_of
 from publishing.progress.reader_outcomes_view import chosen_list, listed_readers
 from publishing.progress.result_sentences import result_rows
 
@@ -169,7 +169,8 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         "read_at": status.counts.now,
         "progress": shown,
         "results": result_rows(reading.results, status.counts.now),
-        "sentence": _moved_words(edition) or sentence_of(status, reading.zone),
+        "sentence": _moved_words(edition)
+        or (str(NEEDS_APPROVAL) if shown.needs_approval else sentence_of(status, reading.zone)),
         "is_ours": not status.counts.is_transactional,
         "actions": [
             action

@@ -201,7 +201,7 @@ def _mail(mail: Entry, to_reader: bool) -> Entry:
 def _provider(data: PersonalData) -> list[str]:
     """List the streams that refuse the address, and the last refused request."""
     sentences = [
-        _("It does not deliver to this address (stream “{stream}”, reason {reason}).").format(
+        _("It does not deliver to this address (stream “{stream}”): {reason}.").format(
             stream=entry["stream"],
             reason=words_of_code(provider_code(entry["reason"], entry.get("origin", ""))),
         )

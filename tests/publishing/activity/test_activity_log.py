@@ -301,6 +301,9 @@ def test_the_history_shows_actions_of_users_and_of_homing(
     words = happened(window.get(address(edition)))
     assert "Homing stopped it: Postmark refuses the sender." in words
     assert "No answer came back for 1 copy." in words
+    Edition.objects.filter(pk=edition.pk).update(control="paused")
+    words = happened(window.get(address(edition)))
+    assert "Homing paused it: Postmark refuses the sender." in words
 
 
 def test_a_version_shows_its_own_history_and_its_issues(

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.models import PostedForm
-from publishing.actions.edition_actions import CannotDoThatError, perform
+from publishing.actions.edition_actions import CannotDoThatError, perform, refusal_of
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.approval.approval import (
     CannotApproveError,
@@ -378,6 +378,18 @@ def test_a_scheduled_issue_with_an_unapproved_sender_is_paused(scheduled, three_
     Newsletter.objects.update(reply_to="")
     act("resume", scheduled)
     assert status(scheduled).state == "sending"
+
+
+def test_the_page_says_that_an_unapproved_sender_cannot_send(
+    scheduled, author, django_assert_num_queries
+):
+    page = WindowOf(author).get(f"/admin/newsletters/{scheduled.issue_id}/").words
+    assert "This issue cannot be sent: the sender" in page
+    assert "Goes out on" not in page
+    # A list asks for each issue whether its time can be changed.
+    found = status(scheduled)
+    with django_assert_num_queries(0):
+        refusal_of("reschedule", found)
 
 
 def test_a_paused_issue_becomes_a_draft_that_needs_approval(scheduled, author, three_readers):

@@ -3,7 +3,7 @@
 Each file of `hostile_files.py` is within the size limits. It is read like an upload or in a
 worker's task, in a separate process. The exit code is 1 if one takes more than 150 MB.
 
-Run `python -m benchmarks.studies.hostile_files [WORD…]`. With words, it measures only files whose
+Run `python -m benchmarks.studies.memory_of_files [WORD…]`. With words, it measures only files whose
 names have one of them.
 """
 
