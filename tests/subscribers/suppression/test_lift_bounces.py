@@ -219,6 +219,8 @@ def test_a_reader_gets_letters_after_an_author_lifted_a_bounce(newsroom: Newsroo
         ("broadcast", "done"),
         ("outbound", "done"),
     }
+    # No webhook reports the provider's answer.
+    assert "Not mailed" not in window.get(READERS).words
     edition = newsroom.publish()
     newsroom.deliver_all()
     assert newsroom.outcomes(edition) == ["sent"]

@@ -170,6 +170,9 @@ a bounce that was lifted later no longer counts
         at) → False»:
     test_the_latest_report_of_the_provider_counts_in_any_order
     test_only_later_bounces_count_after_an_author_lifted_one
+a lifting that the provider accepted shows without its webhook
+    _send: if «change == "reactivate" → False»:
+    test_a_reader_gets_letters_after_an_author_lifted_a_bounce
 an address that another stream refuses stays suppressed
     lift_reactivated: «or _refusals(key, event.stream).exists()»
     test_an_address_that_another_stream_refuses_stays_suppressed
