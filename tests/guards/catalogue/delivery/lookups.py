@@ -60,12 +60,12 @@ only copies on the same stream are later mail
     _load_later: WHERE «stream = %(stream)s AND» started_at > %(deadline)s
     test_later_mail_on_another_stream_proves_nothing
 copies prove more than a check mail
-    _load_later: accepted > 0 «AND batch_id <> %(no_batch)s» ORDER BY
+    _load_later: accepted > 0 «AND batch_id <> %(no_batch)s» AND started_at
     test_copies_prove_more_than_a_check_mail
 mail from before the clock was set back is not later mail
     _load_later: batch_id <> %(no_batch)s «AND started_at <= statement_timestamp()» ORDER BY
     test_mail_before_the_clock_was_set_back_is_not_later
-nor is earlier mail of the second choice
+check mail from before the clock was set back is not later mail
     _load_later: accepted > 0 «AND started_at <= statement_timestamp()» ORDER BY
     test_mail_before_the_clock_was_set_back_is_not_later
 check mail is sent after the deadline of the call
