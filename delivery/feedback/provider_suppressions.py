@@ -28,6 +28,22 @@ def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactiv
     )
 
 
+def save_lifted(cursor: CursorWrapper, changes: Sequence[int]) -> None:
+    """Save which of these changes of ours lifted an entry, because their webhooks may be lost.
+
+    An entry that is later than the request stays. An erased address has none."""
+    cursor.execute(
+        """
+        UPDATE provider_suppression AS held
+        SET refuses = false, reason = '', origin = '', at = requested_at
+        FROM suppression_change AS lifted
+        WHERE lifted.id = ANY(%s) AND state = 'done' AND refuses AND held.at <= requested_at
+          AND held.address_key = lifted.address_key AND held.stream = lifted.stream
+        """,
+        [list(changes)],
+    )
+
+
 def filter_changed(stream: str, events: Sequence[AddressSuppressed]) -> list[AddressSuppressed]:
     """Return the entries that differ from the known ones, in order."""
     keys = [event.address_key for event in events]

@@ -12,6 +12,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.db.models.functions import Now
 
 from delivery.configuration import postmark_from_settings
+from delivery.feedback.provider_suppressions import save_lifted
 from delivery.models import SuppressionChange
 from delivery.postmark.client import Postmark, now_s
 from delivery.postmark.provider_events import AddressSuppressed
@@ -121,16 +122,6 @@ def _send(
             [[each.id for each in named], [results[each.address_key] for each in named]],
         )
         if change == "reactivate":
-            # Its webhook may be lost. An entry that the provider reports later refuses again.
-            cursor.execute(
-                """
-                UPDATE provider_suppression AS held
-                SET refuses = false, reason = '', origin = '', at = clock_timestamp()
-                FROM suppression_change AS lifted
-                WHERE lifted.id = ANY(%s) AND lifted.state = 'done' AND refuses
-                  AND held.address_key = lifted.address_key AND held.stream = lifted.stream
-                """,
-                [[each.id for each in named]],
-            )
+            save_lifted(cursor, [each.id for each in named])
     if len(named) < len(pending):
         raise TaskPostponedError(Reason.of(ReasonCode.QUERY_INCOMPLETE, subject=SUPPRESSION_CHANGE))

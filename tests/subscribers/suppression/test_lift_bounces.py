@@ -226,6 +226,16 @@ def test_a_reader_gets_letters_after_an_author_lifted_a_bounce(newsroom: Newsroo
     assert newsroom.outcomes(edition) == ["sent"]
 
 
+def test_a_report_after_the_request_outlasts_the_accepted_lifting(newsroom: Newsroom) -> None:
+    (ada,) = newsroom.confirm(1, addresses={0: ADA})
+    report(changed(1, "HardBounce"))
+    assert lift_bounce(ada.pk, WHY)
+    report(changed(1, "HardBounce", ChangedAt="2999-01-01T00:00:00Z"))
+    push_suppression_changes(never)
+    assert set(SuppressionChange.objects.values_list("state", flat=True)) == {"done"}
+    assert ProviderSuppression.objects.get().refuses
+
+
 def test_only_later_bounces_count_after_an_author_lifted_one(ada: Subscriber) -> None:
     report(changed(1, "HardBounce"))
     assert lift_bounce(ada.pk, WHY)

@@ -173,6 +173,9 @@ a bounce that was lifted later no longer counts
 a lifting that the provider accepted shows without its webhook
     _send: if «change == "reactivate" → False»:
     test_a_reader_gets_letters_after_an_author_lifted_a_bounce
+an accepted lifting hides no later report of the provider
+    save_lifted: refuses «AND held.at <= requested_at»
+    test_a_report_after_the_request_outlasts_the_accepted_lifting
 an address that another stream refuses stays suppressed
     lift_reactivated: «or _refusals(key, event.stream).exists()»
     test_an_address_that_another_stream_refuses_stays_suppressed
