@@ -29,7 +29,7 @@ def save_latest(cursor: CursorWrapper, event: AddressSuppressed | AddressReactiv
 
 
 def save_lifted(cursor: CursorWrapper, changes: Sequence[int]) -> None:
-    """Save which of these changes of ours lifted an entry, because their webhooks may be lost.
+    """Save that these accepted changes lifted entries; their webhooks may be lost.
 
     An entry that is later than the request stays. An erased address has none."""
     cursor.execute(
