@@ -26,11 +26,14 @@ two processes never share a database connection
     ProcessGroup.run: «connections.close_all() → pass»
     test_first_signal_lets_all_calls_finish
 a worker whose row was deleted returns with its next heartbeat
-    beat: «INSERT INTO worker (id, started_at, heard_at, host, pid, warning) VALUES (%s,
-        clock_timestamp(), clock_timestamp(), %s, %s, %s) ON CONFLICT (id) DO UPDATE → UPDATE
-        worker» SET heard_at = clock_timestamp() «→ WHERE id = %s» ", [EXPIRES_AFTER, worker,
-        worker«, host, pid, warning»
-    test_worker_restores_its_deleted_row_and_its_warning
+    beat: «INSERT INTO worker (id, started_at, heard_at, host, pid, problems) VALUES (%s,
+        clock_timestamp(), clock_timestamp(), %s, %s, %s::jsonb) ON CONFLICT (id) DO UPDATE →
+        UPDATE worker» SET heard_at = clock_timestamp()«, problems = excluded.problems → WHERE id =
+        %s» ", [EXPIRES_AFTER, worker, worker«, host, pid, dumps_all(problems)»
+    test_each_heartbeat_replaces_the_problems_of_its_worker
+a heartbeat replaces the worker's problems
+    beat: clock_timestamp()«, problems = excluded.problems»
+    test_each_heartbeat_replaces_the_problems_of_its_worker
 unconfirmed copies of a cancelled issue raise no alert
     BATCHES: control IN ('closed'«, 'cancelled'»))
     test_unknowns_that_lookups_cannot_settle_do_not_alert
