@@ -33,9 +33,9 @@ class WorkerActivity:
 
 
 def beat(worker: uuid.UUID, *, host: str, pid: int, problems: Iterable[Reason] = ()) -> None:
-    """Record a heartbeat with all current problems. Delete workers that were silent for a day.
+    """Record a heartbeat with all current problems of a worker.
 
-    A deleted row is added again."""
+    Deletes workers that were silent for a day. A deleted row is added again."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
