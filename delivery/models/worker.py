@@ -13,7 +13,9 @@ class WorkerHeartbeat(models.Model):
     heard_at = models.DateTimeField(db_default=Now())
     host = models.CharField(max_length=255)
     pid = models.PositiveIntegerField()
-    # A problem found when the worker started, as a Reason. Authors see it while the worker runs.
+    # The current problems, each a Reason. Every heartbeat replaces them.
+    problems = models.JSONField(default=list, db_default=[])
+    # A problem of a worker of an earlier release, as a Reason. Only old code writes it.
     warning = models.TextField(blank=True, db_default="")
 
     class Meta:

@@ -1,6 +1,7 @@
 """The workers' heartbeats, for operators. No other code depends on them."""
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,26 +11,31 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from delivery.models import WorkerHeartbeat
+from delivery.rules.reason import Reason, dumps_all
 
 # A killed worker leaves its row behind.
 EXPIRES_AFTER = "1 day"
 ACTIVE_WITHIN_S = 60
 ACTIVE_WITHIN = f"{ACTIVE_WITHIN_S} seconds"
+_IS_ACTIVE = f"heard_at > clock_timestamp() - interval '{ACTIVE_WITHIN}'"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerActivity:
-    """The number of `active` workers and the last heartbeat, with its age in seconds."""
+    """The number of `active` workers and the last heartbeat, with its age in seconds.
+
+    `problems` has an entry for each active worker that reports any."""
 
     active: int
     last_heard_at: datetime | None
     age_s: float | None
+    problems: tuple[tuple[Reason, ...], ...] = ()
 
 
-def beat(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
-    """Record a heartbeat, and delete workers that were silent for a day.
+def beat(worker: uuid.UUID, *, host: str, pid: int, problems: Iterable[Reason] = ()) -> None:
+    """Record a heartbeat with all current problems of a worker.
 
-    A deleted row is added again."""
+    Deletes workers that were silent for a day. A deleted row is added again."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -39,26 +45,35 @@ def beat(worker: uuid.UUID, *, host: str, pid: int, warning: str = "") -> None:
                     WHERE heard_at < clock_timestamp() - %s::interval AND id <> %s
                     FOR UPDATE SKIP LOCKED))
             )
-            INSERT INTO worker (id, started_at, heard_at, host, pid, warning)
-            VALUES (%s, clock_timestamp(), clock_timestamp(), %s, %s, %s)
-            ON CONFLICT (id) DO UPDATE SET heard_at = clock_timestamp()
+            INSERT INTO worker (id, started_at, heard_at, host, pid, problems)
+            VALUES (%s, clock_timestamp(), clock_timestamp(), %s, %s, %s::jsonb)
+            ON CONFLICT (id) DO UPDATE
+            SET heard_at = clock_timestamp(), problems = excluded.problems
             """,
-            [EXPIRES_AFTER, worker, worker, host, pid, warning],
+            [EXPIRES_AFTER, worker, worker, host, pid, dumps_all(problems)],
         )
 
 
 def load_activity(cursor: CursorWrapper, *, host: str = "") -> WorkerActivity:
     """Load the activity of all workers, or of the workers of one host."""
     cursor.execute(
-        """
-        SELECT count(*) FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval),
+        f"""
+        SELECT count(*) FILTER (WHERE {_IS_ACTIVE}),
                max(heard_at),
-               extract(epoch FROM clock_timestamp() - max(heard_at))::float8
+               extract(epoch FROM clock_timestamp() - max(heard_at))::float8,
+               array_agg(problems::text ORDER BY started_at, id)
+                   FILTER (WHERE {_IS_ACTIVE} AND problems <> '[]'),
+               array_agg(warning ORDER BY started_at, id)
+                   FILTER (WHERE {_IS_ACTIVE} AND warning <> '')
         FROM worker WHERE %(host)s = '' OR host = %(host)s
-        """,
-        {"within": ACTIVE_WITHIN, "host": host},
+        """,  # noqa: S608 -- a constant
+        {"host": host},
     )
-    return WorkerActivity(*cursor.fetchone())
+    active, last_heard_at, age_s, problems, warnings = cursor.fetchone()
+    found = [Reason.loads_all(text) for text in problems or ()]
+    # Workers of an earlier release have one problem, in a column of its own.
+    found += [(reason,) for text in warnings or () if (reason := Reason.loads(text))]
+    return WorkerActivity(active, last_heard_at, age_s, tuple(found))
 
 
 def active_workers() -> QuerySet[WorkerHeartbeat]:

@@ -1,12 +1,18 @@
-"""The problems that running workers found when they started."""
+"""The problems of active workers, as sentences."""
 
-from delivery.monitoring.worker_heartbeat import active_workers
+from django.db import connection
+
+from delivery.monitoring.worker_heartbeat import WorkerActivity, load_activity
 from delivery.reports.reason_sentences import reason_sentence
-from delivery.rules.reason import Reason
 
 
 def load_warnings() -> list[str]:
-    """Load the warnings of active workers as sentences, each once."""
-    warned = active_workers().exclude(warning="").order_by("warning")
-    stored = warned.values_list("warning", flat=True).distinct()
-    return [reason_sentence(Reason.loads(text)) for text in stored]
+    """Load the problems of active workers as sentences, each once."""
+    with connection.cursor() as cursor:
+        return problem_sentences(load_activity(cursor))
+
+
+def problem_sentences(activity: WorkerActivity) -> list[str]:
+    """Write the problems of active workers, each once."""
+    found = (reason_sentence(reason) for problems in activity.problems for reason in problems)
+    return list(dict.fromkeys(found))

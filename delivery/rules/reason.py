@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum, auto
 from typing import Any
@@ -93,12 +93,16 @@ class ReasonCode(StrEnum):
     # Also why a batch waits whose worker crashed, or that a halving made from such a batch.
     BATCH_CRASHED = auto()
 
-    # A problem that a worker found when it started.
+    # Current problems of a worker. Health checks are public, so these parameters hold no address,
+    # no path and no secret. WORKER_PROBLEMS below lists these codes.
     TWO_UNSUBSCRIBE_LINKS = auto()  # stream, handling
     NO_UNSUBSCRIBE_LINK = auto()  # stream, handling
 
     # A text that is not a stored reason, such as one written by hand.
     OTHER = auto()  # text
+
+
+WORKER_PROBLEMS = (ReasonCode.TWO_UNSUBSCRIBE_LINKS, ReasonCode.NO_UNSUBSCRIBE_LINK)
 
 
 class Remedy(StrEnum):
@@ -154,6 +158,11 @@ class Reason:
             found = None
         return found if isinstance(found, cls) else cls.of(ReasonCode.OTHER, text=text)
 
+    @classmethod
+    def loads_all(cls, text: str) -> tuple[Reason, ...]:
+        """Read the reasons of a column that holds a list of them."""
+        return tuple(filter(None, (cls.loads(json.dumps(one)) for one in json.loads(text))))
+
     def dumps(self) -> str:
         """Write the reason as a column stores it."""
         return json.dumps(
@@ -174,3 +183,8 @@ class Reason:
 def dumps(reason: Reason | None) -> str:
     """Write a reason as a column stores it; empty for None."""
     return reason.dumps() if reason else ""
+
+
+def dumps_all(reasons: Iterable[Reason]) -> str:
+    """Write reasons as a column stores a list of them."""
+    return f"[{','.join(reason.dumps() for reason in reasons)}]"

@@ -26,6 +26,7 @@ from delivery.queue.claim import is_call_due, release_all
 from delivery.queue.lease_reaper import recover_dead_worker, recover_expired_leases
 from delivery.reconcile import database_identity
 from delivery.rules import retry_or_settle
+from delivery.rules.reason import Reason
 from delivery.tasks import background_tasks
 from delivery.tasks.background_tasks import BackgroundTask
 from delivery.worker.call_slots import CallSlots, threads_for
@@ -59,8 +60,8 @@ class Worker:
     """One process of a running `deliver`, with at most `concurrency` calls in flight.
 
     `id` owns its batches. It polls more often if it `is_awaited`. One process `runs_tasks`:
-    it also sends the heartbeat, reaps leases and runs background tasks. `warning` is a problem
-    found before it runs, in its stored form. Pages show it to authors."""
+    it also sends the heartbeat, reaps leases and runs background tasks. `problems_at_start` were
+    found before it runs. Health checks and pages show them while it runs."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class Worker:
         # If this process is one of several, it has an id of its own.
         self.id = self._heartbeat.id if self._heartbeat.pid == os.getpid() else uuid.uuid4()
         self.runs_tasks = runs_tasks
-        self.warning = ""
+        self.problems_at_start: list[Reason] = []
         self._threads = threads_for(concurrency)
         self._slots = CallSlots(concurrency)
         self._policy = policy_from_settings()
@@ -209,7 +210,13 @@ class Worker:
 
     def _beat(self) -> None:
         id_, pid = self._heartbeat
-        worker_heartbeat.beat(id_, host=socket.gethostname()[:255], pid=pid, warning=self.warning)
+        worker_heartbeat.beat(
+            id_, host=socket.gethostname()[:255], pid=pid, problems=self._problems()
+        )
+
+    def _problems(self) -> list[Reason]:
+        """Collect the current problems, for the heartbeat."""
+        return list(self.problems_at_start)
 
     def _check_identity(self) -> None:
         """Notice a restored database, and warn once if a restore could go unnoticed."""

@@ -19,7 +19,6 @@ from delivery import log_context
 from delivery.checks import check_unsubscribe_handling
 from delivery.configuration import postmark_from_settings
 from delivery.postmark.client import now_s
-from delivery.rules.reason import dumps
 from delivery.worker import drain
 from delivery.worker.process import Heartbeat, Worker, raise_niceness
 from delivery.worker.process_group import ProcessGroup
@@ -151,6 +150,6 @@ class Command(BaseCommand):
 
 def _check_stream(worker: Worker) -> None:
     problem = check_unsubscribe_handling(postmark_from_settings())
-    worker.warning = dumps(problem)
     if problem is not None:
+        worker.problems_at_start.append(problem)
         logger.warning("UNSUBSCRIBE_HANDLING does not match the stream: %s", problem)

@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 
 from delivery.checks import load_server_problems
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
+from delivery.reports.worker_warnings import problem_sentences
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
 
 MigrationName = tuple[str, str]
@@ -52,7 +53,7 @@ def run_check(check: str, host: str = "") -> CheckResult:
 
     `live` does not query the database, because a restart would not repair it. `ready` needs every
     migration, and warns of settings of the database server. `workers` needs an active worker, on
-    `host` if one is named.
+    `host` if one is named, and warns of the problems that workers report.
     """
     try:
         match check:
@@ -100,7 +101,7 @@ def _check_workers(host: str) -> CheckResult:
         query = BoundedQuery(lambda cursor: load_activity(cursor, host=host))
     activity = query.answer()
     if activity.active:
-        return HEALTHY
+        return CheckResult(warnings=tuple(problem_sentences(activity)))
     if activity.last_heard_at is None:
         reason = _("No worker is running: none was started, or the last one stopped normally.")
         if host:

@@ -19,6 +19,7 @@ from delivery.monitoring.delivery_metrics import Phase
 from delivery.monitoring.metrics_storage import Histogram
 from delivery.reports.queue_snapshot import read_snapshot
 from delivery.rules.edition_state import EditionState, state_of
+from delivery.rules.reason import WORKER_PROBLEMS
 from idempotency.run_once import PostOutcome
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.database_metrics import HOT_TABLES, read_database_gauges
@@ -111,6 +112,11 @@ CATALOGUE: tuple[Metric, ...] = (
         "homing_rate_limit_deliveries_per_second", "Reduced rate after a 429; otherwise absent."
     ),
     _gauge("homing_workers", "Workers with a heartbeat in the last 60 seconds."),
+    _gauge(
+        "homing_worker_problems",
+        "Active workers that report this problem.",
+        problem=WORKER_PROBLEMS,
+    ),
     _gauge("homing_last_heartbeat_age_seconds", "Age of the last heartbeat; absent without one."),
     _counter(
         delivery_metrics.LEASES_RECOVERED,
@@ -190,6 +196,11 @@ def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
         "homing_rate_limited": queue.slowed_to_per_s is not None,
         "homing_rate_limit_deliveries_per_second": queue.slowed_to_per_s,
         "homing_workers": queue.workers.active,
+        "homing_worker_problems": Counter(
+            code
+            for problems in queue.workers.problems
+            for code in {str(reason.code) for reason in problems}
+        ),
         "homing_last_heartbeat_age_seconds": queue.workers.age_s,
         "homing_provider_events_pending": queue.events_pending,
         "homing_oldest_pending_provider_event_age_seconds": queue.events_pending_age_s or 0,

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from delivery.models import Alarm, Batch, Edition, Newsletter, WorkerHeartbeat
 from delivery.monitoring import worker_heartbeat
+from delivery.rules.reason import Reason, ReasonCode
 from publishing.activity.record_activity import record_action
 from publishing.models import Draft
 from subscribers.models import Subscriber
@@ -36,7 +37,8 @@ def _went_out(author: Any, days_ago: int, **counts: int) -> None:
 
 def _a_worker_is_there(warning: str = "") -> None:
     """Add a worker whose heartbeat stays recent until the end of a long test."""
-    worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=4711, warning=warning)
+    problems = [Reason.of(ReasonCode.OTHER, text=warning)] if warning else []
+    worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=4711, problems=problems)
     WorkerHeartbeat.objects.update(heard_at=Now() + timedelta(hours=1))
 
 

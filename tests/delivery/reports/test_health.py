@@ -11,11 +11,12 @@ from django.db import connection
 from django.db.models.functions import Now
 
 from delivery.feedback import event_inbox
-from delivery.models import Attempt, Batch, Edition, PeriodicTask, SendRate
+from delivery.models import Attempt, Batch, Edition, PeriodicTask, SendRate, WorkerHeartbeat
 from delivery.monitoring import worker_heartbeat
 from delivery.reports.edition_counts import load_open_newsletters
 from delivery.reports.health import Health, HealthLine, health_lines, read_health
 from delivery.reports.worker_warnings import load_warnings
+from delivery.rules.reason import Reason, ReasonCode
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
 from tests.publishing.content_factory import letter
@@ -191,15 +192,27 @@ def test_workers_with_a_heartbeat_in_the_last_minute_count() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_worker_restores_its_deleted_row_and_its_warning() -> None:
-    worker_heartbeat.beat(
-        worker := uuid.uuid4(), host="letterbox", pid=1, warning="A stream is missing."
-    )
+def test_each_heartbeat_replaces_the_problems_of_its_worker() -> None:
+    worker, other = uuid.uuid4(), uuid.uuid4()
+    one, two = (Reason.of(ReasonCode.OTHER, text=text) for text in ("A stream.", "No “disk”."))
+    worker_heartbeat.beat(worker, host="letterbox", pid=1, problems=[one])
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM worker")
-    worker_heartbeat.beat(worker, host="letterbox", pid=1, warning="A stream is missing.")
-    assert read_health().workers == 1
-    assert load_warnings() == ["A stream is missing."]
+    for problems in ([one], [one, two]):
+        worker_heartbeat.beat(worker, host="letterbox", pid=1, problems=problems)
+    worker_heartbeat.beat(other, host="letterbox", pid=2, problems=[two])
+    # A worker of an earlier release writes another column.
+    WorkerHeartbeat.objects.create(
+        id=uuid.uuid4(), host="letterbox", pid=3, warning=Reason.of(ReasonCode.ERASED).dumps()
+    )
+    assert read_health().workers == 3
+    assert load_warnings() == [
+        "A stream.",
+        "No “disk”.",
+        "The reader asked to have their data erased.",
+    ]
+    worker_heartbeat.beat(worker, host="letterbox", pid=1)
+    assert load_warnings()[0] == "No “disk”."
 
 
 @pytest.mark.django_db(transaction=True)

@@ -12,6 +12,8 @@ from django.db import connection
 from django.test import Client
 
 from delivery.monitoring import worker_heartbeat
+from delivery.reports.reason_sentences import reason_sentence
+from delivery.rules.reason import Reason, ReasonCode
 from newsletter_site.operations.health.checks import find_pending_migrations
 
 CHECKS = ("live", "ready", "workers")
@@ -73,6 +75,15 @@ def test_healthy_checks_answer_200_in_one_shape(client: Client) -> None:
         assert "Vary" not in answer
         posted = client.post(f"/health/{check}/")
         assert (posted.status_code, posted["Allow"]) == (405, "GET, HEAD")
+
+
+def test_problems_of_active_workers_are_warnings(client: Client) -> None:
+    problem = Reason.of(ReasonCode.NO_UNSUBSCRIBE_LINK, stream="broadcast", handling="Custom")
+    worker_heartbeat.beat(uuid.uuid4(), host="mail-1", pid=7, problems=[problem])
+    status, body = ask(client, "workers")
+    assert (status, body["status"]) == (200, "ok")
+    assert body["warnings"] == [reason_sentence(problem)]
+    assert command("workers")[1]["warnings"] == body["warnings"]
 
 
 def test_a_missing_worker_is_reported(client: Client) -> None:

@@ -22,6 +22,7 @@ from delivery.monitoring.alarms import raise_alarm
 from delivery.monitoring.metrics_storage import INFINITY, metric_key, metrics_buffer
 from delivery.reconcile import database_identity
 from delivery.reports.queue_snapshot import read_snapshot
+from delivery.rules.reason import Reason, ReasonCode
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE
 from newsletter_site.operations.metrics.metrics_view import check_access
@@ -246,12 +247,16 @@ def test_due_batches_are_counted_without_held_ones(
 def test_workers_and_their_last_heartbeat_are_reported(transactional_db: None) -> None:
     assert ("homing_last_heartbeat_age_seconds", ()) not in scraped()
     worker = uuid.uuid4()
-    worker_heartbeat.beat(worker, host="mail-1", pid=7)
+    problem = Reason.of(ReasonCode.NO_UNSUBSCRIBE_LINK, stream="b", handling="Custom")
+    worker_heartbeat.beat(worker, host="mail-1", pid=7, problems=[problem, problem])
     assert value("homing_workers") == 1
+    assert value("homing_worker_problems", problem="no_unsubscribe_link") == 1
+    assert value("homing_worker_problems", problem="two_unsubscribe_links") == 0
     with connection.cursor() as cursor:
         cursor.execute("UPDATE worker SET heard_at = heard_at - interval '5 minutes'")
     found = scraped()
     assert found["homing_workers", ()] == 0
+    assert value("homing_worker_problems", problem="no_unsubscribe_link") == 0
     assert 299 < found["homing_last_heartbeat_age_seconds", ()] < 400
 
 

@@ -17,6 +17,7 @@ from delivery.feedback.delivery_events import record_delivered
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition, Newsletter, WorkerHeartbeat
 from delivery.monitoring import worker_heartbeat
 from delivery.rules.delivery_key import DeliveryKey
+from delivery.rules.reason import Reason, ReasonCode
 from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.publish.publish import publish
 from subscribers.leaving.leave import leave
@@ -352,8 +353,9 @@ def test_unconfirmed_copies_of_a_cancelled_issue_are_not_unsent(window, edition)
 def test_a_workers_warning_is_shown_while_it_runs(window, edition):
     found = "UNSUBSCRIBE_HANDLING is 'own', but Postmark's stream 'broadcast' says 'Postmark'."
     workers = [uuid.uuid4() for _ in range(3)]
-    for worker, warning in zip(workers, ("", found, found), strict=True):
-        worker_heartbeat.beat(worker, host="letterbox", pid=4711, warning=warning)
+    problem = Reason.of(ReasonCode.OTHER, text=found)
+    for worker, problems in zip(workers, ([], [problem], [problem]), strict=True):
+        worker_heartbeat.beat(worker, host="letterbox", pid=4711, problems=problems)
 
     for page in (window.get(), window.get(address(edition))):
         assert page.words.count(found) == 1

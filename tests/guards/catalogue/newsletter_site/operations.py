@@ -26,11 +26,14 @@ two processes never share a database connection
     ProcessGroup.run: «connections.close_all() → pass»
     test_first_signal_lets_all_calls_finish
 a worker whose row was deleted returns with its next heartbeat
-    beat: «INSERT INTO worker (id, started_at, heard_at, host, pid, warning) VALUES (%s,
-        clock_timestamp(), clock_timestamp(), %s, %s, %s) ON CONFLICT (id) DO UPDATE → UPDATE
-        worker» SET heard_at = clock_timestamp() «→ WHERE id = %s» ", [EXPIRES_AFTER, worker,
-        worker«, host, pid, warning»
-    test_worker_restores_its_deleted_row_and_its_warning
+    beat: «INSERT INTO worker (id, started_at, heard_at, host, pid, problems) VALUES (%s,
+        clock_timestamp(), clock_timestamp(), %s, %s, %s::jsonb) ON CONFLICT (id) DO UPDATE →
+        UPDATE worker» SET heard_at = clock_timestamp()«, problems = excluded.problems → WHERE id =
+        %s» ", [EXPIRES_AFTER, worker, worker«, host, pid, dumps_all(problems)»
+    test_each_heartbeat_replaces_the_problems_of_its_worker
+a heartbeat replaces the worker's problems
+    beat: clock_timestamp()«, problems = excluded.problems»
+    test_each_heartbeat_replaces_the_problems_of_its_worker
 unconfirmed copies of a cancelled issue raise no alert
     BATCHES: control IN ('closed'«, 'cancelled'»))
     test_unknowns_that_lookups_cannot_settle_do_not_alert
@@ -47,7 +50,7 @@ a missing migration makes a site not ready
     migrations_result: if «not pending → True»: return HEALTHY
     test_a_pending_migration_is_counted_but_not_named
 a worker without a recent heartbeat does not count
-    load_activity: count(*) «FILTER (WHERE heard_at > clock_timestamp() - %(within)s::interval)»,
+    load_activity: count(*) «FILTER (WHERE {_IS_ACTIVE})»,
     test_a_silent_worker_is_reported_after_a_minute
 only operations URLs are open under any host name
     OperationsMiddleware.process_request: «→ request.META['HTTP_HOST'] = 'localhost'¶» return None
