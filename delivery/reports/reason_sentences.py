@@ -167,6 +167,19 @@ SENTENCES: Mapping[str, Promise] = {
         "“{handling}”. Readers may get no unsubscribe link. Set the stream to “Postmark”, or "
         "UNSUBSCRIBE_HANDLING to “own”."
     ),
+    Code.BOOT_ID_HIDDEN: _(
+        "A worker cannot read the boot id of its machine (/proc/sys/kernel/random/boot_id), so it "
+        "keeps no list of unsent calls. If it is killed, its copies wait for minutes instead of "
+        "seconds. Under systemd remove ProcSubset=pid from its unit."
+    ),
+    Code.UNSENT_CALLS_NOT_LISTED: _(
+        "A worker cannot write its list of unsent calls in HOMING_DATA_DIR: {error}. If it is "
+        "killed, its copies wait for minutes instead of seconds."
+    ),
+    Code.DATABASE_IDENTITY_HIDDEN: _(
+        "PostgreSQL does not report its {fields} to the role of the workers, so some restored "
+        "backups go unnoticed. After restoring one, run ./homing reconcile --restored."
+    ),
 }
 
 # The requests that can fail, by the constants of postmark/responses.py.

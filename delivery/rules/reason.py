@@ -97,12 +97,21 @@ class ReasonCode(StrEnum):
     # no path and no secret. WORKER_PROBLEMS below lists these codes.
     TWO_UNSUBSCRIBE_LINKS = auto()  # stream, handling
     NO_UNSUBSCRIBE_LINK = auto()  # stream, handling
+    BOOT_ID_HIDDEN = auto()
+    UNSENT_CALLS_NOT_LISTED = auto()  # error
+    DATABASE_IDENTITY_HIDDEN = auto()  # fields
 
     # A text that is not a stored reason, such as one written by hand.
     OTHER = auto()  # text
 
 
-WORKER_PROBLEMS = (ReasonCode.TWO_UNSUBSCRIBE_LINKS, ReasonCode.NO_UNSUBSCRIBE_LINK)
+WORKER_PROBLEMS = (
+    ReasonCode.TWO_UNSUBSCRIBE_LINKS,
+    ReasonCode.NO_UNSUBSCRIBE_LINK,
+    ReasonCode.BOOT_ID_HIDDEN,
+    ReasonCode.UNSENT_CALLS_NOT_LISTED,
+    ReasonCode.DATABASE_IDENTITY_HIDDEN,
+)
 
 
 class Remedy(StrEnum):

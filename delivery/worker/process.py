@@ -26,7 +26,7 @@ from delivery.queue.claim import is_call_due, release_all
 from delivery.queue.lease_reaper import recover_dead_worker, recover_expired_leases
 from delivery.reconcile import database_identity
 from delivery.rules import retry_or_settle
-from delivery.rules.reason import Reason
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import background_tasks
 from delivery.tasks.background_tasks import BackgroundTask
 from delivery.worker.call_slots import CallSlots, threads_for
@@ -92,7 +92,8 @@ class Worker:
             for look in (_look_for_calls, background_tasks.find_due)
         )
         self._lookup_lock = threading.Lock()
-        self._warned_of_identity = False
+        self._problem_of_identity: Reason | None = None
+        self._unsent: UnsentCalls | None = None
         self._outage_log = OutageLog()
 
     def stop(self) -> None:
@@ -133,7 +134,7 @@ class Worker:
                 return False  # nothing is claimed yet
             raise
         tasks = background_tasks.background_tasks() if self.runs_tasks else []
-        unsent = UnsentCalls(self.id)
+        self._unsent = unsent = UnsentCalls(self.id)
         works: list[tuple[str, Callable[[], None]]] = [
             *(
                 (f"call-{number}", partial(self._send, unsent.entry(number)))
@@ -216,18 +217,20 @@ class Worker:
 
     def _problems(self) -> list[Reason]:
         """Collect the current problems, for the heartbeat."""
-        return list(self.problems_at_start)
+        unsent = self._unsent.problem if self._unsent else None
+        current = (unsent, self._problem_of_identity)
+        return [*self.problems_at_start, *(one for one in current if one is not None)]
 
     def _check_identity(self) -> None:
         """Notice a restored database, and warn once if a restore could go unnoticed."""
         noticed = database_identity.check_identity()
-        if noticed.unavailable_fields and not self._warned_of_identity:
-            self._warned_of_identity = True
-            logger.warning(
-                "PostgreSQL does not report its %s to this role, so some restored backups go "
-                "unnoticed; after restoring one, run ./homing reconcile --restored",
-                " and its ".join(noticed.unavailable_fields),
-            )
+        problem = None
+        if noticed.unavailable_fields:
+            fields = " and its ".join(noticed.unavailable_fields)
+            problem = Reason.of(ReasonCode.DATABASE_IDENTITY_HIDDEN, fields=fields)
+        if problem not in (None, self._problem_of_identity):
+            logger.warning("a restored backup could go unnoticed: %s", problem)
+        self._problem_of_identity = problem
 
     def _run_duty(self, duty: Callable[[], object]) -> tuple[bool, object]:
         """Run a duty; return whether it succeeded, and its result."""

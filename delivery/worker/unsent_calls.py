@@ -5,21 +5,25 @@ however it ended. Another process that gets the lock knows that nothing more of 
 written. The provider cannot accept an incomplete request, so these calls were not sent.
 
 A file is trusted only until the machine restarts, because a crash of the machine may leave older
-content. Without a folder that this process can write to, leases alone recover batches."""
+content. If this process cannot write a file or read the boot id, leases alone recover batches, and
+the worker reports it as a problem."""
 
 import contextlib
+import errno
 import fcntl
 import logging
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
 from django.db import connection
+
+from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
 
@@ -30,21 +34,35 @@ _SLOT_BYTES, _ATTEMPT_BYTES = 32, 16
 _LISTED, _NOT_LISTED = b"\1", b"\0"
 
 
+class BootIdHiddenError(OSError):
+    """The boot id cannot be read, because the system hides a part of `/proc`."""
+
+
 class UnsentCall:
     """The entry of one thread: its call, until the request is about to be complete."""
 
-    def __init__(self, file: int | None = None, offset: int = 0) -> None:
-        """Without a `file` nothing is listed."""
+    def __init__(
+        self,
+        file: int | None = None,
+        offset: int = 0,
+        report: Callable[[OSError | None], None] = lambda _: None,
+    ) -> None:
+        """Without a `file` nothing is listed. `report` gets an error, or None."""
         self._file = file
         self._offset = offset
+        self._report = report
         self._is_listed = False
 
     def add(self, attempt: UUID) -> None:
         """List an attempt, before it is committed. Without space it is not listed."""
         if self._file is not None:
-            with contextlib.suppress(OSError):
+            try:
                 os.pwrite(self._file, attempt.bytes + _LISTED, self._offset)
+            except OSError as error:
+                self._report(error)
+            else:
                 self._is_listed = True
+                self._report(None)
 
     def remove(self) -> None:
         """Remove the attempt, before the last piece of its request is written.
@@ -58,16 +76,18 @@ class UnsentCall:
 class UnsentCalls:
     """The list of this process, or no list if its file cannot be written.
 
-    Open it after the last fork, because a child process would share its lock."""
+    `problem` says why calls are not listed. Open the list after the last fork, because a child
+    process would share its lock."""
 
     def __init__(self, worker: UUID) -> None:
         self._worker = worker
         self._file: int | None = None
+        self.problem: Reason | None = None
         try:
             self._path = _folder() / f"{_database()}{worker.hex}"
             self._file = self._create()
         except OSError as error:
-            logger.info("unsent calls are not listed, so batches wait for their leases: %s", error)
+            self._note(error)
 
     def _create(self) -> int:
         # Other processes must not find the file before it is locked.
@@ -84,9 +104,16 @@ class UnsentCalls:
             raise
         return file
 
+    def _note(self, error: OSError | None) -> None:
+        """Note why calls are not listed, or that they are. Log each new problem."""
+        problem = None if error is None else _problem_of(error)
+        if problem not in (None, self.problem):
+            logger.warning("unsent calls are not listed, so batches wait for leases: %s", error)
+        self.problem = problem
+
     def entry(self, number: int) -> UnsentCall:
         """Return the entry of one thread."""
-        return UnsentCall(self._file, _HEADER_BYTES + number * _SLOT_BYTES)
+        return UnsentCall(self._file, _HEADER_BYTES + number * _SLOT_BYTES, self._note)
 
     def close(self) -> None:
         """Delete the file and release the lock. Call it only when every call has ended."""
@@ -141,8 +168,19 @@ def _listed_in(content: bytes) -> frozenset[UUID]:
     )
 
 
+def _problem_of(error: OSError) -> Reason:
+    if isinstance(error, BootIdHiddenError):
+        return Reason.of(ReasonCode.BOOT_ID_HIDDEN)
+    # Without the path, because health checks show it to everybody.
+    return Reason.of(ReasonCode.UNSENT_CALLS_NOT_LISTED, error=os.strerror(error.errno or 0))
+
+
 def _header() -> bytes:
-    return f"homing unsent calls 1 {_BOOT.read_text().strip()}".encode().ljust(_HEADER_BYTES)
+    try:
+        boot_id = _BOOT.read_text().strip()
+    except OSError as error:
+        raise BootIdHiddenError(str(error)) from error
+    return f"homing unsent calls 1 {boot_id}".encode().ljust(_HEADER_BYTES)
 
 
 def _database() -> str:
@@ -160,5 +198,5 @@ def _folder() -> Path:
         folder.mkdir(mode=0o700, parents=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
-        raise PermissionError(f"{folder} is not a private folder")
+        raise PermissionError(errno.EPERM, "not a private folder", str(folder))
     return folder

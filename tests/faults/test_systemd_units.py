@@ -63,7 +63,7 @@ def machine(
     booted.must("systemctl", "stop", "homing.target", *UNITS)
 
 
-def test_killed_worker_of_a_unit_is_replaced_and_its_call_found_at_once(
+def test_call_of_a_killed_unit_is_found_at_once(
     stage: Stage, machine: SystemdMachine
 ) -> None:
     edition = stage.newsroom.publish(READERS)
@@ -73,6 +73,15 @@ def test_killed_worker_of_a_unit_is_replaced_and_its_call_found_at_once(
     machine.must("systemctl", "kill", "--signal=KILL", "homing-worker@1")
     eventually(lambda: stage.newsroom.counts(edition).sent == READERS, "the other worker has asked")
     stage.all_got_one(edition, READERS)
+
+
+def test_hidden_boot_id_is_a_problem_that_health_checks_show(machine: SystemdMachine) -> None:
+    drop_in = "/etc/systemd/system/homing-worker@1.service.d/hidden.conf"
+    machine.write(drop_in, "[Service]\nProcSubset=pid\n")
+    machine.must("systemctl", "daemon-reload")
+    machine.must("systemctl", "start", "homing-worker@1")
+    eventually(lambda: "boot id" in machine.homing("health", "workers"), "the worker reports it")
+    machine.must("rm", drop_in)
 
 
 def test_target_starts_everything_and_stops_it_for_good(

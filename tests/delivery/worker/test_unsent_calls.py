@@ -1,6 +1,7 @@
 """A killed process leaves a list of the calls that it certainly did not send."""
 
 import os
+import resource
 import signal
 import uuid
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.unsent_calls import UnsentCalls, find_dead_workers
 
 pytestmark = pytest.mark.process
@@ -112,6 +114,26 @@ def test_without_a_private_folder_nothing_is_listed(
 
     assert [path for path in folder.rglob("*") if path.is_file()] == []
     assert list(find_dead_workers()) == []
+    error = "No such file or directory" if is_missing else "Operation not permitted"
+    assert calls.problem == Reason.of(ReasonCode.UNSENT_CALLS_NOT_LISTED, error=error)
+    calls.close()
+
+
+def test_failed_write_is_a_problem_until_one_succeeds(folder: Path) -> None:
+    calls = UnsentCalls(WORKER)
+    entry = calls.entry(9)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, limit[1]))  # As on a full disk.
+    try:
+        entry.add(UNSENT)
+        problem = calls.problem
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert problem == Reason.of(ReasonCode.UNSENT_CALLS_NOT_LISTED, error="File too large")
+    entry.add(UNSENT)
+    assert calls.problem is None
     calls.close()
 
 

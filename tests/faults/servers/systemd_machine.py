@@ -1,4 +1,4 @@
-"""A machine on which systemd runs the shipped units, in namespaces of this machine."""
+"""A machine on which systemd runs the shipped units, in namespaces of its own."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ PATIENCE_S = 100
 
 
 class SystemdMachine:
-    """The machine, while it runs. Units and settings are as docs/deploy.md installs them."""
+    """The running machine, with units and settings installed as in docs/deploy.md."""
 
     def __init__(self, folder: Path, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
@@ -73,9 +73,9 @@ class SystemdMachine:
         self.must("install", "-D", "-m", "644", "/dev/stdin", path, text=text)
 
     def homing(self, *command: str) -> str:
-        """Run a command of Homing as an operator types it; return its output."""
+        """Run a command of Homing as an operator types it; return all its output."""
         typed = f'set -a; . {ENVIRONMENT}; set +a; exec .venv/bin/python manage.py "$@"'
-        return self.must("sh", "-c", typed, "sh", *command)
+        return self.run("sh", "-c", typed, "sh", *command)[1]
 
     def journal(self) -> str:
         """Return the latest lines of the units' logs."""
