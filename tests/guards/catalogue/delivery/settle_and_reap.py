@@ -178,9 +178,6 @@ a list in a folder that others may change is not believed
 a worker without a list of unsent calls reports it
     UnsentCalls._note: self.problem = «problem → None»
     test_without_a_private_folder_nothing_is_listed
-a worker that cannot read the boot id says so
-    _problems: current = («unsent → None», self._problem_of_identity)
-    test_hidden_boot_id_is_a_problem_that_health_checks_show
 a request that is about to be complete is not listed
     UnsentCall.remove: «os.pwrite(self._file, _NOT_LISTED, self._offset + _ATTEMPT_BYTES) → pass»
     test_list_is_read_once_its_process_is_dead

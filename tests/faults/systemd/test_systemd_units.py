@@ -11,7 +11,7 @@ import requests
 from tests.deployment.served_site import FROM_THE_PROXY
 from tests.faults.delivery_stack import Stage
 from tests.faults.servers.cutting_proxy import CuttingProxy
-from tests.faults.servers.systemd_machine import SystemdMachine, systemd_machine
+from tests.faults.systemd.systemd_machine import SystemdMachine, systemd_machine
 from tests.faults.test_killed_workers import LONG
 from tests.faults.wait_until import eventually, held
 from tests.postgres_cluster import ROOT
@@ -63,9 +63,7 @@ def machine(
     booted.must("systemctl", "stop", "homing.target", *UNITS)
 
 
-def test_call_of_a_killed_unit_is_found_at_once(
-    stage: Stage, machine: SystemdMachine
-) -> None:
+def test_call_of_a_killed_unit_is_found_at_once(stage: Stage, machine: SystemdMachine) -> None:
     edition = stage.newsroom.publish(READERS)
     stage.sandbox.set_fault("hold", moment="after_accept", calls=1)
     machine.must("systemctl", "start", "homing-worker@1")
