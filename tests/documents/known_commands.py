@@ -1,4 +1,4 @@
-"""Which commands and options exist: ours by their own parsers, others by their help."""
+"""Find commands and options that do not exist."""
 
 import re
 import shutil
@@ -147,9 +147,7 @@ def _problems_of_program(program: str, words: list[str], functions: frozenset[st
     if shutil.which(program) is None or program in ("apt-get", "certbot", "nginx", "runuser"):
         return []
     if program == "git":
-        at = next(
-            n for n, word in enumerate(words) if word in ("clone", "checkout", "fetch", "remote")
-        )
+        at = 2 if words[0] == "-C" else 0
         return _unknown_options(("git", words[at], "-h"), words[at:])
     all_of_it = ("all",) if program == "curl" else ()
     return _unknown_options((program, "--help", *all_of_it), words)
@@ -176,7 +174,7 @@ def _help(asked: tuple[str, ...]) -> str:
 
 
 def _unknown_options(asked: tuple[str, ...], words: list[str]) -> list[str]:
-    """Return a sentence for each long option that the help of the program does not name."""
+    """Return a sentence for each long option that is not in the help."""
     options = [word.split("=")[0] for word in words if re.match(r"--[a-z]", word)]
     text = re.sub(r"--\[no-\]", "--", _help(asked))
     return [

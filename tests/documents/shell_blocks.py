@@ -1,4 +1,4 @@
-"""Find the shell commands of a Markdown page: fenced blocks, and the simple commands in them."""
+"""Find the shell commands of a Markdown page."""
 
 import re
 import shlex
@@ -51,7 +51,7 @@ def inline_commands(page: str) -> list[str]:
 
 
 def simple_commands(script: str) -> Iterator[list[str]]:
-    """Yield the words of each command of a script, also of those inside other commands.
+    """Yield the words of each command of a script, also of inner commands.
 
     Bash itself removes comments and joins lines. Nothing of the script is run.
     """
@@ -88,12 +88,10 @@ def _without_redirections(words: list[str]) -> list[str]:
 
 
 def _with_inner(words: list[str]) -> Iterator[list[str]]:
-    """Yield a command, and those in its words, after its prefixes and behind its wrapper."""
+    """Yield a command, and those in its words and behind its wrapper."""
     for word in words:
         for inner in re.findall(r"\$\(([^()]*)\)", word):
             yield from simple_commands(inner)
-        if word.startswith("$"):
-            continue
     while words and (words[0] in KEYWORDS or re.match(r"\w+=", words[0])):
         words = words[1:]
     if not words or words[0] == "$":
