@@ -18,6 +18,13 @@ RUN DEBUG=on HOMING_DATA_DIR=/tmp/homing python manage.py collectstatic --noinpu
     && rm -rf /tmp/homing \
     && python -m compileall -q . \
     && install -d -o 10001 -g 10001 -m 0700 /var/lib/homing
+# Which code this is (docs/deploy.md). The image has no git, so a file has the commit.
+ARG HOMING_VERSION=
+ARG HOMING_COMMIT=
+LABEL org.opencontainers.image.title=Homing \
+      org.opencontainers.image.version=$HOMING_VERSION \
+      org.opencontainers.image.revision=$HOMING_COMMIT
+RUN printf '%s\n' "$HOMING_COMMIT" > COMMIT
 # Workers keep their lists of unsent calls here. On a volume the lists outlive a killed container.
 ENV HOMING_DATA_DIR=/var/lib/homing
 

@@ -8,16 +8,31 @@ import sys
 from typing import Any
 
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+# Commands of Django that Homing does not offer, with the reason and what to do instead.
+_NO_ROWS = "It would write or delete rows without Homing's rules. {} instead."
+NOT_OFFERED = {
+    "flush": _NO_ROWS.format("Drop the database and create it again"),
+    "sqlflush": _NO_ROWS.format("Drop the database and create it again"),
+    "addstatictoken": "Nobody would see who signs in. Run ./homing remove_second_factor instead.",
+    "sendtestemail": "Homing sends through Postmark. Send a test letter on the desk instead.",
+    "loaddata": _NO_ROWS.format("Restore a backup (docs/restore.md)"),
+    "test": "It knows none of Homing's tests. Run ./homing test instead.",
+    "testserver": "It needs fixtures, which Homing does not have. Run ./homing demo instead.",
+}
 
 
 def main() -> None:
     """Run one management command. Errors of the database end it with one sentence."""
     if sys.argv[1:2] == ["deliver"]:
         _end_on_signals()
+    if sys.argv[1:] in (["--version"], ["version"]):
+        _print_versions()
+        return
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "newsletter_site.settings")
     from django.core.management import ManagementUtility, base
     from django.db import OperationalError, ProgrammingError
 
+    _withdraw_commands()
     if "--traceback" not in sys.argv:
         from newsletter_site.logs.uncaught_exceptions import install_exception_hooks
 
@@ -38,6 +53,10 @@ def main() -> None:
             return None
 
     base.CommandParser = NamedParser  # type: ignore[assignment, misc]
+    if sys.argv[1:2] not in (["check"], ["migrate"], ["runserver"]):
+        # Django prints warnings before the output of every command. Processes that keep running
+        # log them once (delivery/checks.py). Errors still end a command.
+        base.BaseCommand.check = _refuse_errors(base.BaseCommand.check)  # type: ignore[method-assign]
     try:
         try:
             # Help and errors show `./homing`, as the documentation does.
@@ -63,6 +82,44 @@ def main() -> None:
             raise
         found = no_text[0].decode(errors="backslashreplace")
         sys.exit(f"homing: “{found}” on the command line is not UTF-8. Type it as UTF-8.")
+
+
+def _withdraw_commands() -> None:
+    """Remove commands from Django's list. End if one of them is typed."""
+    from django.core import management
+
+    if sys.argv[1:2] and sys.argv[1] in NOT_OFFERED:
+        sys.exit(f"homing: there is no command {sys.argv[1]}. {NOT_OFFERED[sys.argv[1]]}")
+    find = management.find_commands
+    management.find_commands = lambda folder: [  # type: ignore[assignment]
+        name for name in find(folder) if name not in NOT_OFFERED
+    ]
+
+
+def _refuse_errors(check: Any) -> Any:
+    """Return a command's `check` that says nothing unless there is an error."""
+
+    def refuse_errors(command: Any, *args: Any, **options: Any) -> None:
+        from django.core.checks import run_checks
+
+        found = run_checks(tags=options.get("tags"))
+        if any(each.is_serious() and not each.is_silenced() for each in found):
+            check(command, *args, **options)
+
+    return refuse_errors
+
+
+def _print_versions() -> None:
+    """Print Homing's release, and the versions below it. This works without settings."""
+    import django
+    import psycopg
+
+    from newsletter_site.operations.release import running_release
+
+    print(f"Homing {running_release()}")
+    python = ".".join(map(str, sys.version_info[:3]))
+    number = psycopg.pq.version()
+    print(f"Python {python}, Django {django.get_version()}, libpq {number // 10000}.{number % 100}")
 
 
 def _end_on_signals() -> None:

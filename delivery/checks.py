@@ -1,11 +1,12 @@
 """System checks for settings that contradict each other."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Info, Tags, register
+from django.core.checks import CheckMessage, Error, Info, Tags, register, run_checks
 from django.core.checks import Warning as Advice
 from django.db import DatabaseError, connections
 from django.db.backends.utils import CursorWrapper
@@ -15,6 +16,8 @@ from delivery.postmark.client import Postmark
 from delivery.reports.server_settings import Problem, ProblemCode, load_problems
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.worker.call_slots import connections_needed
+
+logger = logging.getLogger(__name__)
 
 _SERVER_CHECKS = {
     ProblemCode.JIT: "delivery.W004",
@@ -83,6 +86,14 @@ def check_last_lookup_is_after_deadline(**kwargs: Any) -> Iterable[CheckMessage]
             hint=_("Set the last look-up several minutes after the deadline."),
             id="delivery.W002",
         )
+
+
+def log_findings() -> None:
+    """Log what the checks find, once at the start of a process that keeps running."""
+    for found in run_checks():
+        if not found.is_silenced():
+            level = logging.ERROR if found.is_serious() else logging.WARNING
+            logger.log(level, "%s", " ".join(filter(None, (found.msg, found.hint))))
 
 
 def load_server_problems(cursor: CursorWrapper) -> list[Problem]:

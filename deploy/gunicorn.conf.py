@@ -43,6 +43,15 @@ secure_scheme_headers: dict[str, str] = {}
 forwarder_headers = ""
 
 
+def post_worker_init(worker: Any) -> None:
+    """Log the release and what the checks find, once: in the first process."""
+    if worker.age == 1:
+        # Imported late: Django must be set up.
+        from newsletter_site.checks import log_start
+
+        log_start()
+
+
 def worker_exit(server: Any, worker: Any) -> None:
     """Save the counts of a stopped process."""
     # Imported late: Django must be set up.

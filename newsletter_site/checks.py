@@ -1,5 +1,6 @@
 """System checks of the site's configuration."""
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,8 +12,11 @@ from django.core.checks import Warning as Advice
 from django.db import DatabaseError
 from django.http.request import validate_host
 
+from delivery.checks import log_findings
 from delivery.models import Newsletter
 from newsletter_site.environment import host_of
+
+logger = logging.getLogger(__name__)
 
 MIN_SECRET_LENGTH = 16
 
@@ -38,6 +42,17 @@ def check_database_is_named(**kwargs: Any) -> Iterable[CheckMessage]:
             f"{settings.HOMING_DATA_DIR}.",
             hint="Set DATABASE_URL if the readers of this site are in another database.",
             id="homing.I002",
+        )
+
+
+@register("homing")
+def check_spelling_of_variables(**kwargs: Any) -> Iterable[CheckMessage]:
+    """Name variables that look like ours. Their values may be secret."""
+    for name, nearest in settings.MISSPELT_VARIABLES.items():
+        yield Advice(
+            f"The variable {name} is set and has no effect: Homing has none of this name.",
+            hint=f"Did you mean {nearest}? docs/configuration.md lists every variable.",
+            id="homing.W007",
         )
 
 
@@ -89,6 +104,12 @@ def check_deployment(**kwargs: Any) -> Iterable[CheckMessage]:
             hint="Set it if Prometheus uses the proxy or runs in another container.",
             id="homing.I001",
         )
+
+
+def log_start() -> None:
+    """Log which release the site runs, and what the checks of its settings find."""
+    logger.info("The site runs Homing %s.", str(settings.RELEASE))
+    log_findings()
 
 
 def _has_sender() -> bool:

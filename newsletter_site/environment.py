@@ -5,7 +5,9 @@ A wrong value ends the program with one sentence.
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Set
+from difflib import get_close_matches
 from email.utils import getaddresses
 from pathlib import Path
 from typing import Any, NoReturn
@@ -17,6 +19,8 @@ from django.core.exceptions import ImproperlyConfigured
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off"}
 YEAR_S = 31_536_000.0
+# Above it are LOG_LEVL and SITE_URLS; below it are the variables of other programs.
+LIKENESS_OF_TYPOS = 0.85
 NUMBER = r"[0-9]{1,8}(\.[0-9]{1,6})?"
 A_DATABASE = (
     "postgres://user:password@host:5432/name, with %2F for each / in the password or in the folder "
@@ -34,12 +38,31 @@ class Environment:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = values
+        self._asked: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
+        self._asked.add(name)
         return bool(self.values.get(name, "").strip())
 
     def text(self, name: str, default: str = "") -> str:
-        return self.values.get(name, "").strip() or default
+        return self.values[name].strip() if name in self else default
+
+    def misspelt(self, besides: Set[str]) -> dict[str, str]:
+        """Return variables that look like those that were read, with the nearest.
+
+        They look like them if they are spelt almost the same, or begin with the first word of at
+        least three. Fewer share a word such as LOG or DATABASE, which other programs use too.
+        `besides` are names that other parts of Homing read.
+        """
+        words = Counter(name.partition("_")[0] for name in self._asked)
+        found = {}
+        for name in sorted(set(self.values) - self._asked - besides):
+            is_of_ours = words[name.partition("_")[0]] >= 3 and "_" in name
+            likeness = 0.0 if is_of_ours else LIKENESS_OF_TYPOS
+            near = get_close_matches(name.upper(), sorted(self._asked), n=1, cutoff=likeness)
+            if near and self.values[name].strip():
+                found[name] = near[0]
+        return found
 
     def required(self, name: str, reason: str) -> str:
         """Return the value. Exit with `reason` if it is unset."""

@@ -13,6 +13,7 @@ from psycopg import IsolationLevel
 from newsletter_site import embedded_postgres
 from newsletter_site.environment import Environment, fail, host_of, is_mailbox
 from newsletter_site.logs.redact import basic_credentials
+from newsletter_site.operations.release import running_release
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment(os.environ)
@@ -22,6 +23,8 @@ DEBUG = env.flag(
     "DEBUG",
     not any(name in env for name in ("DATABASE_URL", "SECRET_KEY", "POSTMARK_SERVER_TOKEN")),
 )
+# Which code runs, for log lines, metrics and pages.
+RELEASE = running_release()
 HOMING_DATA_DIR = env.folder("HOMING_DATA_DIR", BASE_DIR / ".homing")
 SITE_URL = env.url("SITE_URL", "http://127.0.0.1:8000")
 if not DEBUG:
@@ -377,3 +380,7 @@ LOGGING = {
         },
     },
 }
+
+# The last line, because it compares with every variable that was read. The build of an image reads
+# these two (docs/deploy.md).
+MISSPELT_VARIABLES = env.misspelt(besides={"HOMING_VERSION", "HOMING_COMMIT"})

@@ -52,6 +52,14 @@ def test_on_a_server_no_command_uses_another_database(
         on_a_server.refuse_without_settings("audit")
 
 
+def test_the_version_needs_no_settings_and_few_packages(
+    on_a_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given(monkeypatch, {})
+    on_a_server.refuse_without_settings("--version")
+    assert on_a_server.lock_for("--version") == "production"
+
+
 @pytest.mark.parametrize("command", ["demo", "test"])
 @pytest.mark.parametrize("environment", [{}, A_DATABASE], ids=str)
 def test_demo_and_test_are_refused_on_a_server(

@@ -155,6 +155,10 @@ _TEXTS: Mapping[str, Promise] = {
     ),
     "new_recovery_codes": gettext_lazy("{who} created new recovery codes for {thing}."),
     "forget_failures": gettext_lazy("An operator reset the failed sign-ins of {thing}."),
+    "add_account": gettext_lazy("An operator added the account {thing}."),
+    "change_groups": gettext_lazy("An operator changed the groups of {thing}."),
+    "disable_account": gettext_lazy("An operator disabled the account {thing}."),
+    "enable_account": gettext_lazy("An operator enabled the account {thing}."),
     "revoke_token": gettext_lazy("{who} revoked {thing}."),
 }
 

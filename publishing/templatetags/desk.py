@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from email.utils import parseaddr
 
 from django import template
+from django.conf import settings
 from django.forms.utils import flatatt
 from django.template.defaultfilters import capfirst
 from django.urls import reverse
@@ -30,6 +31,7 @@ from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
 from publishing.scheduling.local_time import scheduled_time_of
 
 register = template.Library()
+register.simple_tag(lambda: settings.RELEASE, name="release")
 register.filter("called", called)
 register.filter("activity_sentence", plain_sentence_of)
 register.filter("reason_sentence", reason_sentence)

@@ -21,6 +21,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 # A Python that every user may run; one in a home folder may be closed to others.
 PYTHON = shutil.which("python3", path="/usr/local/bin:/usr/bin:/bin") or sys.executable
+# The values of the ARG lines.
+ARGUMENTS = {"HOMING_VERSION": "1.0", "HOMING_COMMIT": "0123456789abcdef0123456789abcdef01234567"}
 CHROOT = shutil.which("chroot", path="/usr/sbin:/usr/bin") or "chroot"
 
 
@@ -81,7 +83,12 @@ class Image:
                 self._run(line.replace(" /var/lib/", f" {self._folder}/"))
 
     def _run(self, line: str) -> None:
-        environment = {**way_to_packages(), **self.environment, "HOME": str(self._folder)}
+        environment = {
+            **way_to_packages(),
+            **ARGUMENTS,
+            **self.environment,
+            "HOME": str(self._folder),
+        }
         subprocess.run(["sh", "-ec", line], cwd=self.root, env=environment, check=True)
 
     def start(

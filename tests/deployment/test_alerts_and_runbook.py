@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from django.conf import settings
-from django.core.management import get_commands, load_command_class
 
 from delivery.monitoring.metrics_storage import BUCKET, SUM
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE
@@ -110,17 +108,3 @@ def test_runbook_has_a_section_with_commands_for_each_alert() -> None:
 
 def test_every_alert_has_a_drill() -> None:
     assert set(DRILLS) == set(RULES)
-
-
-def test_every_runbook_command_exists_and_accepts_its_arguments() -> None:
-    typed = re.findall(r"(?:\./homing|python manage\.py) ([a-z_]+)((?: [^\s`;,.]+)*)", RUNBOOK)
-    assert len(typed) > 30
-    commands = get_commands()
-    for name, arguments in typed:
-        assert name in commands, name
-        parser = load_command_class(commands[name], name).create_parser("manage.py", name)
-        words = arguments.replace("ISSUE", "00000000-0000-4000-8000-000000000000").split()
-        try:
-            parser.parse_args([word for word in words if not word.startswith("#")])
-        except Exception as refused:  # noqa: BLE001 -- any error means a wrong line
-            pytest.fail(f"./homing {name}{arguments}: {refused}")

@@ -4,6 +4,7 @@ It is read-only and runs under an unprivileged user. The commands are those of D
 docker-compose.yml.
 """
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -124,6 +125,10 @@ def test_compose_commands_publish_and_deliver_an_issue(
     # The root file system is read-only, and its user is unprivileged.
     output = containers.run("sh", "-c", "id -u; touch /tmp/a && echo tmp; touch here || echo no")
     assert (*output.splitlines()[:2], output.splitlines()[-1]) == ("10001", "tmp", "no")
+
+    # The release is known without settings, git and network.
+    version = containers.run("python", "manage.py", "--version").splitlines()[0]
+    assert re.fullmatch(r"Homing \S+ \(0123456789ab\)", version), version
 
     containers.run(*shlex.split(service("migrate")["command"]))
 

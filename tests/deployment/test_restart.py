@@ -13,6 +13,7 @@ import requests
 
 from delivery.models import MetricValue
 from newsletter_site.operations.metrics.site_metrics import REQUESTS
+from newsletter_site.operations.release import running_release
 from tests.deployment.served_site import FROM_THE_PROXY, PATIENCE_S, ROOT, served_site
 
 # As under systemd: the socket is file descriptor 3, and the environment says so.
@@ -35,6 +36,26 @@ def begin(listener: socket.socket, database_url: str) -> subprocess.Popen[bytes]
         env={**os.environ, "DATABASE_URL": database_url, "TRUST_PROXY": "on"},
         pass_fds=[listener.fileno()],
     )
+
+
+def test_site_names_its_release_and_its_warnings_once(database_url: str) -> None:
+    command = ("gunicorn", "--config", "deploy/gunicorn.conf.py", "--bind", "127.0.0.1:0")
+    site = subprocess.Popen(
+        [sys.executable, "-m", *command, "--workers", "2"],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": database_url, "DELIVERY_RATE": "5"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    log = ""
+    with site:
+        for line in site.stderr or ():
+            log += line
+            if "DELIVERY_RATE is set and has no effect" in line:
+                site.terminate()
+    assert site.returncode == 0
+    assert log.count(f"The site runs Homing {running_release()}.") == 1
+    assert log.count("DELIVERY_RATE is set and has no effect") == 1
 
 
 # Sites write their counters when they end.

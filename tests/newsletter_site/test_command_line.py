@@ -1,6 +1,7 @@
 """Commands in their own processes: Ctrl-C, settings, undecodable arguments."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from newsletter_site.operations.release import running_release
 from subscribers.models import SubscriberImport
 from tests.newsletter_site.read_settings import ROOT
 from tests.run_manage_command import typed
@@ -81,6 +83,50 @@ def test_commands_do_not_offer_the_version_of_django(tmp_path: Path) -> None:
     out, errors = process.communicate()
     assert (process.returncode, out) == (2, "")
     assert "unrecognized arguments: --version" in errors
+
+
+@pytest.mark.parametrize("command", ["flush", "sqlflush", "loaddata", "test", "testserver"])
+def test_commands_that_do_harm_are_not_offered(tmp_path: Path, command: str) -> None:
+    options = {"HOMING_DATA_DIR": str(tmp_path), "DEBUG": "on"}
+    out, errors = started("manage.py", command, **options).communicate()
+    assert out == ""
+    assert errors.startswith(f"homing: there is no command {command}. ")
+    assert len(errors.splitlines()) == 1
+    listed = started("manage.py", "help", **options).communicate()[0].split()
+    assert command not in listed
+    assert {"accounts", "dbshell", "migrate"} <= set(listed)
+
+
+@pytest.mark.parametrize("option", ["--version", "version"])
+def test_version_is_that_of_homing_and_needs_no_settings(option: str) -> None:
+    out, errors = started("manage.py", option, DEBUG="off").communicate()
+    assert errors == ""
+    lines = out.splitlines()
+    assert lines[0] == f"Homing {running_release()}"
+    assert re.fullmatch(r"Python \S+, Django \S+, libpq \S+", lines[1])
+
+
+def test_warnings_come_at_the_start_and_not_before_each_output(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DELIVERY_RATE", "a secret")
+    done = typed(database_url, "audit")
+    assert (done.returncode, done.stderr) == (0, "")
+    for command in (["check"], ["migrate"], ["deliver", "--until-empty"]):
+        warned = typed(database_url, *command)
+        words = " ".join(warned.stderr.split())
+        assert words.count("The variable DELIVERY_RATE is set and has no effect") == 1, command
+        assert "Did you mean DELIVERY_RATE_PER_S?" in words
+        assert "a secret" not in words + warned.stdout
+
+
+def test_an_error_of_the_checks_still_ends_a_command(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALLOWED_HOSTS", "elsewhere.example.org")
+    done = typed(database_url, "audit")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "homing.E001" in done.stderr
 
 
 @pytest.mark.parametrize("command", ["deliver", "token create"])

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def good_settings(settings: Any) -> Any:
     """Set values that pass every check but homing.W002 (no static files collected)."""
+    settings.MISSPELT_VARIABLES = {}
     settings.SENDER_IS_NAMED = True
     settings.DATABASE_IS_NAMED = True
     settings.TRUST_PROXY = True
@@ -31,6 +32,7 @@ def reported() -> set[str]:
     ("name", "value", "id_"),
     [
         ("SENDER_IS_NAMED", False, "homing.W003"),
+        ("MISSPELT_VARIABLES", {"DELIVERY_RATE": "DELIVERY_RATE_PER_S"}, "homing.W007"),
         ("TRUST_PROXY", False, "homing.W004"),
         ("SITE_URL", "https://letter.example.org/news", "homing.W005"),
         ("METRICS_TOKEN", "fifteen-letters", "homing.W006"),

@@ -287,6 +287,33 @@ def test_a_site_at_an_ipv6_address_answers_to_it(settings_under: ReadSettings) -
     assert "[2001:db8::1]" in found["ALLOWED_HOSTS"]
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("DELIVERY_RATE", "DELIVERY_RATE_PER_S"),
+        ("POSTMARK_TOKEN", "POSTMARK_SERVER_TOKEN"),
+        ("ALLOWED_HOST", "ALLOWED_HOSTS"),
+        ("LOG_LEVL", "LOG_LEVEL"),
+        ("secret_key", "SECRET_KEY"),
+    ],
+)
+def test_a_misspelt_variable_is_found(
+    settings_under: ReadSettings, written: str, meant: str
+) -> None:
+    assert settings_under(**{written: "x"})["MISSPELT_VARIABLES"] == {written: meant}
+
+
+def test_variables_of_other_programs_are_not_misspelt(settings_under: ReadSettings) -> None:
+    others = (
+        *("PATH", "HOME", "LOGNAME", "LANG", "PGHOST", "PGPASSWORD", "POSTGRES_PASSWORD"),
+        *("WORKERS", "PORT", "WEB_CONCURRENCY", "LISTEN_FDS", "LOGS_DIRECTORY", "PIP_INDEX_URL"),
+        *("DATABASE_POOL_URL", "SECRET_KEY_BASE", "HTTPS_PROXY", "STATE_DIRECTORY"),
+        *("HOMING_COMMIT", "HOMING_VERSION"),
+    )
+    assert settings_under(**dict.fromkeys(others, "x"))["MISSPELT_VARIABLES"] == {}
+    assert settings_under(DELIVERY_RATE="")["MISSPELT_VARIABLES"] == {}
+
+
 def test_a_secret_keeps_its_blanks() -> None:
     assert Environment({"SECRET_KEY": " spaced "}).secret("SECRET_KEY") == " spaced "
 

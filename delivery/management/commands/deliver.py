@@ -10,13 +10,12 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.conf import settings
-from django.core import checks
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.utils.translation import gettext as _
 
 from delivery import log_context
-from delivery.checks import check_unsubscribe_handling
+from delivery.checks import check_unsubscribe_handling, log_findings
 from delivery.configuration import postmark_from_settings
 from delivery.postmark.client import now_s
 from delivery.worker import drain
@@ -75,11 +74,8 @@ class Command(BaseCommand):
 
     def check(self, *args: Any, **options: Any) -> None:
         """Stop at errors, like every command, and log warnings."""
-        found = [each for each in checks.run_checks() if not each.is_silenced()]
-        if any(each.is_serious() for each in found):
-            super().check(*args, **options)
-        for each in found:
-            logger.warning("%s", " ".join(filter(None, (each.msg, each.hint))))
+        super().check(*args, **options)
+        log_findings()
 
     def handle(self, *args: Any, **options: Any) -> None:
         concurrency = _parse_up_to_64("--concurrency", options["concurrency"])
@@ -114,9 +110,10 @@ class Command(BaseCommand):
 
         if not drained:
             logger.info(
-                "Worker %s is running (processes: %d, calls at once in each: at most %d). "
-                "Ctrl-C ends it.",
+                "Worker %s of Homing %s is running (processes: %d, calls at once in each: at most "
+                "%d). Ctrl-C ends it.",
                 heartbeat.id.hex[:8],
+                str(settings.RELEASE),
                 processes,
                 concurrency,
             )

@@ -1,8 +1,10 @@
 """`manage.py health`: the health checks from a shell, for containers and units."""
 
 import json
+import re
 import socket
 import sys
+import time
 from argparse import ArgumentParser
 from typing import Any
 
@@ -10,6 +12,19 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
 from newsletter_site.operations.health.checks import CHECKS, run_check
+
+PAUSE_S = 0.5
+
+
+def _seconds(value: str | None) -> float:
+    """Return the seconds of `--wait`. Raises `CommandError`."""
+    if value is None:
+        return 0.0
+    if not re.fullmatch(r"[0-9]{1,4}", value):
+        raise CommandError(
+            _("--wait is “{value}”. Give whole seconds from 0 to 9999.").format(value=value)
+        )
+    return float(value)
 
 
 class Command(BaseCommand):
@@ -29,6 +44,14 @@ class Command(BaseCommand):
             help=_("count only workers of this host, for the check of one container or unit"),
         )
 
+        parser.add_argument(
+            "--wait",
+            nargs="?",
+            const="60",
+            metavar="SECONDS",
+            help=_("wait until it is healthy, at most this long (default: %(const)s), for scripts"),
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         check = options["check"]
         if options["here"] and check != "workers":
@@ -38,7 +61,12 @@ class Command(BaseCommand):
                 ).format(check=check)
             )
         # Workers use the same host name (delivery/worker/process.py).
-        result = run_check(check, socket.gethostname()[:255] if options["here"] else "")
+        host = socket.gethostname()[:255] if options["here"] else ""
+        ends_at = time.monotonic() + _seconds(options["wait"])
+        result = run_check(check, host)
+        while not result.is_healthy and (left_s := ends_at - time.monotonic()) > 0:
+            time.sleep(min(PAUSE_S, left_s))
+            result = run_check(check, host)
         if result.reason:
             self.stderr.write(result.reason)
         self.stdout.write(json.dumps(result.as_json() | {"details": result.details}))

@@ -5,6 +5,7 @@ from datetime import UTC
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -40,7 +41,11 @@ class CheckResult:
     def as_json(self) -> dict[str, Any]:
         """Return the JSON that all checks share."""
         status = "ok" if self.is_healthy else "unavailable"
-        shared = {"status": status, "reasons": [self.reason] if self.reason else []}
+        shared = {
+            "status": status,
+            "reasons": [self.reason] if self.reason else [],
+            "release": str(settings.RELEASE),
+        }
         return shared | ({"warnings": list(self.warnings)} if self.warnings else {})
 
 

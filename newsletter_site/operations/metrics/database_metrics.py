@@ -4,6 +4,7 @@ import platform
 from typing import Any
 
 import django
+from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 
 HOT_TABLES = (
@@ -41,12 +42,12 @@ def read_database_gauges(cursor: CursorWrapper) -> dict[str, Any]:
         [list(HOT_TABLES)],
     )
     rows = cursor.fetchall()
-    versions = platform.python_version(), django.get_version(), version.split()[0]
+    others = platform.python_version(), django.get_version(), version.split()[0]
     return {
         "homing_database_sessions": sessions,
         "homing_database_oldest_transaction_seconds": max(0.0, transaction_s),
         "homing_database_oldest_snapshot_seconds": max(0.0, snapshot_s),
         "homing_database_dead_rows": {table: dead for table, dead, _ in rows},
         "homing_database_live_rows": {table: live for table, _, live in rows},
-        "homing_build_info": {versions: 1},
+        "homing_build_info": {(*settings.RELEASE, *others): 1},
     }

@@ -169,7 +169,15 @@ CATALOGUE: tuple[Metric, ...] = (
     _gauge("homing_database_oldest_snapshot_seconds", "Age of the oldest snapshot, or 0."),
     _gauge("homing_database_dead_rows", "Dead rows in hot tables.", table=HOT_TABLES),
     _gauge("homing_database_live_rows", "Live rows in hot tables.", table=HOT_TABLES),
-    _gauge("homing_build_info", "Versions in use; always 1.", python=(), django=(), postgresql=()),
+    _gauge(
+        "homing_build_info",
+        "Versions in use; always 1.",
+        version=(),
+        commit=(),
+        python=(),
+        django=(),
+        postgresql=(),
+    ),
 )
 
 

@@ -137,7 +137,7 @@ def test_two_processes_share_one_ceiling(
     times = {"DELIVERY_LEASE_S": "60", "DELIVERY_HTTP_DEADLINE_S": "60"}
     workers = [start_worker(DELIVERY_RATE_PER_S="0.01", **times) for _ in range(2)]
     for worker in workers:
-        worker.wait_for("is running")
+        worker.wait_for(f"of Homing {settings.RELEASE} is running")  # type: ignore[attr-defined]
     for turn in range(1, 5):
         assert newsroom.sandbox.gate.wait_until(
             lambda turn=turn: newsroom.sandbox.summary()["accepted"] >= 10 * turn, 60

@@ -3,19 +3,22 @@
 import json
 import socket
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 
 from delivery.monitoring import worker_heartbeat
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode
 from newsletter_site.operations.health.checks import find_pending_migrations
+from newsletter_site.operations.release import running_release
 
+RELEASE = str(running_release())
 CHECKS = ("live", "ready", "workers")
 # Host names that a load balancer sends, and names of other sites.
 HOSTS = ("10.0.0.7", "[fd00::7]:8000", "somebody.else.example", "not a host")
@@ -66,7 +69,7 @@ def test_healthy_checks_answer_200_in_one_shape(client: Client) -> None:
         # The tests' own server forgets commits, which `ready` warns of.
         assert (status, body | {"warnings": []}) == (
             200,
-            {"status": "ok", "reasons": [], "warnings": []},
+            {"status": "ok", "reasons": [], "release": RELEASE, "warnings": []},
         )
         answer = client.get(f"/health/{check}/")  # Without TLS, and not redirected.
         assert answer.status_code == 200
@@ -111,6 +114,7 @@ def test_a_silent_worker_is_reported_after_a_minute(
                     "2026-09-17 06:15:35 UTC."
                 )
             ],
+            "release": RELEASE,
         },
     )
 
@@ -187,7 +191,7 @@ def test_the_live_check_uses_no_database(client: Client, django_assert_num_queri
 def test_the_command_prints_the_same_and_sets_the_exit_code(client: Client) -> None:
     code, output = command("ready")
     output.pop("warnings", None)
-    assert (code, output) == (0, {"status": "ok", "reasons": [], "details": []})
+    assert (code, output) == (0, {"status": "ok", "reasons": [], "release": RELEASE, "details": []})
     code, output = command("workers")
     assert (code, output["reasons"]) == (1, ask(client, "workers")[1]["reasons"])
 
@@ -202,3 +206,25 @@ def test_the_here_option_counts_only_workers_of_this_host() -> None:
     assert command("workers", "--here")[0] == 0
     with pytest.raises(CommandError, match="--here works only with `health workers`"):
         call_command("health", "ready", "--here")
+
+
+def test_the_command_waits_until_it_is_healthy() -> None:
+    """The table is locked until the command has asked twice."""
+    waiting = "SELECT pid FROM pg_locks WHERE relation = 'worker'::regclass AND NOT granted"
+    asked: set[int] = set()
+    with ThreadPoolExecutor(1) as thread:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE worker IN ACCESS EXCLUSIVE MODE")
+            a_worker()
+            answer = thread.submit(command, "workers", "--wait", "60")
+            while len(asked) < 2:
+                assert not answer.done()
+                cursor.execute(waiting)
+                asked |= {pid for (pid,) in cursor}
+        assert answer.result()[1]["status"] == "ok"
+    assert command("live", "--wait")[0] == 0
+
+
+def test_a_wrong_time_to_wait_is_refused() -> None:
+    with pytest.raises(CommandError, match=r"--wait is “soon”\. Give whole seconds"):
+        command("workers", "--wait", "soon")

@@ -27,6 +27,7 @@ from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.metrics_catalogue import CATALOGUE
 from newsletter_site.operations.metrics.metrics_view import check_access
 from newsletter_site.operations.metrics.prometheus_text import DATABASE
+from newsletter_site.operations.release import running_release
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.because import because
 from tests.delivery.conftest import newsroom, provider
@@ -66,6 +67,13 @@ def _without_the_database(labels: dict[str, str]) -> dict[str, str]:
 
 def value(name: str, **labels: str) -> float:
     return scraped()[name, tuple(sorted(labels.items()))]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_build_info_names_the_release() -> None:
+    [labels] = [dict(labels) for name, labels in scraped() if name == "homing_build_info"]
+    assert (labels["version"], labels["commit"]) == running_release()
+    assert set(labels) == {"version", "commit", "python", "django", "postgresql"}
 
 
 def test_every_metric_has_help_a_unit_and_a_unique_name() -> None:
@@ -508,4 +516,5 @@ def test_other_errors_are_not_called_pending_migrations(
     assert json.loads(body) == {
         "status": "unavailable",
         "reasons": ["The database does not answer."],
+        "release": str(running_release()),
     }

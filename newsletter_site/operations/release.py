@@ -1,0 +1,62 @@
+"""The version and the commit of the code that runs. It needs no settings."""
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+UNKNOWN = "unknown"
+# `git archive` replaces this text, also for archives that a web site offers (.gitattributes).
+_ARCHIVED_COMMIT = "$Format:%H$"
+_SHOWN_DIGITS = 12
+_GIT_TIMEOUT_S = 5
+
+
+class Release(NamedTuple):
+    """A version such as `1.0` or `1.0+unreleased`, and a short commit."""
+
+    version: str
+    commit: str
+
+    def __str__(self) -> str:
+        return f"{self.version} ({self.commit})"
+
+
+@cache
+def running_release() -> Release:
+    """Return the release of this checkout or image. Read once in a process."""
+    return Release(
+        version_of((ROOT / "CHANGELOG.md").read_text()), find_commit(ROOT, _ARCHIVED_COMMIT)
+    )
+
+
+def version_of(changelog: str) -> str:
+    """Return the newest release in the changelog, and whether there are changes since."""
+    headings = re.findall(r"^## ([^,\s]+)", changelog, re.MULTILINE)
+    if headings[:1] == ["Unreleased"]:
+        return "+".join([*headings[1:2], "unreleased"])
+    return headings[0] if headings else UNKNOWN
+
+
+def find_commit(root: Path, archived: str) -> str:
+    """Return the commit of an archive, an image (its file COMMIT) or a checkout."""
+    file = root / "COMMIT"
+    for found in (archived, file.read_text().strip() if file.exists() else ""):
+        if re.fullmatch(r"[0-9a-f]{7,64}", found):
+            return found[:_SHOWN_DIGITS]
+    # A folder without it may be inside the checkout of another project.
+    return _commit_of_checkout(root) if (root / ".git").exists() else UNKNOWN
+
+
+def _commit_of_checkout(root: Path) -> str:
+    # On a server the checkout belongs to root, and git refuses the checkout of another user.
+    command = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return UNKNOWN
+    return done.stdout.strip()[:_SHOWN_DIGITS]
