@@ -34,11 +34,14 @@ class Environment:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = values
+        self.names: set[str] = set()  # those that were asked for
 
     def __contains__(self, name: str) -> bool:
+        self.names.add(name)
         return bool(self.values.get(name, "").strip())
 
     def text(self, name: str, default: str = "") -> str:
+        self.names.add(name)
         return self.values.get(name, "").strip() or default
 
     def required(self, name: str, reason: str) -> str:

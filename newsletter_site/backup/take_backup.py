@@ -1,0 +1,153 @@
+"""Back the database up into a file, while pages and workers use it."""
+
+import json
+import tempfile
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from pathlib import Path
+from subprocess import DEVNULL, PIPE
+
+from django.conf import settings
+from django.db import OperationalError, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils.translation import gettext as _
+
+from newsletter_site.backup import BackupRefusedError
+from newsletter_site.backup.backup_file import (
+    BLOCK,
+    CHUNK,
+    BackupFile,
+    Report,
+    new_file,
+    write_backup,
+)
+from newsletter_site.backup.manifest import Manifest, fingerprint
+from newsletter_site.backup.postgres_programs import (
+    Programs,
+    feed,
+    find_programs,
+    read_failure,
+    require_direct_connection,
+)
+from newsletter_site.migration_locks import limit_lock_wait, single_run
+
+LOCK_S = 0.1
+RELEASES = settings.BASE_DIR / "migrations" / "released.json"
+
+
+def take_backup(
+    path: Path,
+    connection: BaseDatabaseWrapper,
+    *,
+    keys: Sequence[str],
+    replaces: bool,
+    report: Report,
+) -> Manifest:
+    """Write a backup to `path`, or raise BackupRefusedError.
+
+    `keys` are SECRET_KEY and its fallbacks. `report` gets the number of bytes written so far.
+    """
+    require_direct_connection(connection)
+    programs = find_programs(connection, newer=True)
+    require_no_migrate(connection)
+    with (
+        new_file(path, replaces=replaces) as file,
+        transaction.atomic(using=connection.alias),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        limit_lock_wait(cursor, LOCK_S)
+        # The dump shows the same moment as the manifest.
+        cursor.execute("SELECT pg_export_snapshot()")
+        (snapshot,) = cursor.fetchone()
+        manifest = _describe(cursor, keys, programs)
+        with closing(_dump(programs, snapshot)) as dump:
+            manifest = write_backup(file, manifest, dump, report)
+        file.flush()
+        _require_list(programs, Path(file.name), manifest)
+        return manifest
+
+
+def require_no_migrate(connection: BaseDatabaseWrapper) -> None:
+    """Raise BackupRefusedError while `migrate` or a restore runs."""
+    try:
+        with single_run(connection, LOCK_S):
+            pass
+    except OperationalError as error:
+        raise migrate_runs() from error
+
+
+def migrate_runs() -> BackupRefusedError:
+    """Return the refusal while `migrate` or a restore runs."""
+    return BackupRefusedError(
+        _("migrate or a restore changes this database now. Run this command after its end.")
+    )
+
+
+def _describe(cursor: CursorWrapper, keys: Sequence[str], programs: Programs) -> Manifest:
+    applied = {".".join(name) for name in MigrationRecorder(cursor.db).applied_migrations()}
+    cursor.execute("SELECT to_regclass('database_identity') IS NOT NULL")
+    if cursor.fetchone() == (False,):
+        raise BackupRefusedError(
+            _("The database has no tables of Homing. Check DATABASE_URL, or run ./homing migrate.")
+        )
+    cursor.execute(
+        """
+        SELECT clock_timestamp()::text, current_setting('server_version'),
+               current_setting('server_encoding'), current_database(), system_identifier
+        FROM this_database()
+        """
+    )
+    made_at, server, encoding, database, system_identifier = cursor.fetchone()
+    return Manifest(
+        made_at=made_at,
+        release=_release(applied),
+        migrations=tuple(sorted(applied)),
+        server=server,
+        least_server=programs.major,
+        encoding=encoding,
+        database=database,
+        system_identifier=system_identifier,
+        keys=tuple(map(fingerprint, keys)),
+    )
+
+
+def _release(applied: set[str]) -> str:
+    """Return the last release whose migrations are all applied."""
+    releases = json.loads(RELEASES.read_text())
+    complete = [
+        name
+        for name, release in releases.items()
+        if applied.issuperset(f"{app}.{last}" for app, last in release["last_migrations"].items())
+    ]
+    return complete[-1] if complete else ""
+
+
+def _dump(programs: Programs, snapshot: str) -> Generator[bytes]:
+    """Yield a dump. Through a pipe, so that pg_dump ends if this process does."""
+    with tempfile.TemporaryFile() as errors:
+        pg_dump = programs.start(
+            *("pg_dump", "--format=custom", "--no-password", f"--snapshot={snapshot}"),
+            f"--dbname={programs.conninfo}",
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=errors,
+        )
+        try:
+            while pg_dump.stdout and (chunk := pg_dump.stdout.read(CHUNK)):
+                yield chunk
+            if pg_dump.wait() != 0:
+                found = read_failure(errors)
+                raise BackupRefusedError(_("pg_dump failed: {error}.").format(error=found))
+        finally:
+            pg_dump.kill()
+            pg_dump.communicate()
+
+
+def _require_list(programs: Programs, path: Path, manifest: Manifest) -> None:
+    """Let pg_restore read the list of contents of an unfinished backup."""
+    listed = programs.start(*("pg_restore", "--list"), stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
+    if feed(listed, BackupFile(path, manifest, BLOCK).chunks()) != 0:
+        raise BackupRefusedError(_("pg_restore cannot read the new dump. Check the disk."))
