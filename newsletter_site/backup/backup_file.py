@@ -1,4 +1,4 @@
-"""The file of a backup: a tar with a dump of pg_dump, and a manifest that shows it is complete.
+"""The file of a backup: a tar with a dump of pg_dump and a manifest.
 
 Without Homing, `tar --extract --file=FILE database.dump` gives a dump for pg_restore.
 """
@@ -111,9 +111,10 @@ def _sync(folder: Path) -> None:
 def write_backup(
     file: BinaryIO, manifest: Manifest, dump: Iterator[bytes], report: Report
 ) -> Manifest:
-    """Write a backup; `report` gets the number of bytes so far. Return the full manifest.
+    """Write a backup and return the full manifest.
 
-    The size of the dump is known only at its end, so its header is written last.
+    `report` gets the number of bytes written so far. The size of the dump is known only at its
+    end, so its header is written last.
     """
     digest, size = hashlib.sha256(), 0
     file.seek(BLOCK)

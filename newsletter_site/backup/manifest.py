@@ -71,7 +71,7 @@ class Target:
 
 
 def fingerprint(key: str) -> str:
-    """Return a text that shows whether two keys are the same, and does not reveal the key.
+    """Return a text to compare keys by, which does not reveal the key.
 
     The dump helps to guess a weak key just as much, because the sessions in it are signed.
     """

@@ -3,7 +3,7 @@
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ NAMES = ("pg_dump", "pg_restore", "psql")
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """A folder with the programs, their major version, and the database that they connect to."""
+    """A folder with the programs, their major version, and how they connect."""
 
     folder: Path
     major: int
@@ -53,26 +53,31 @@ def require_direct_connection(connection: BaseDatabaseWrapper) -> None:
 
 
 def find_programs(connection: BaseDatabaseWrapper, *, newer: bool) -> Programs:
-    """Find the programs of the server's major version, or raise BackupRefusedError.
-
-    With `newer` take a newer version if there is no other. pg_dump reads older servers, but psql's
-    input for a newer server may fail on an older one.
-    """
-    wanted = connection.pg_version // 10_000  # type: ignore[attr-defined]
+    """Find the programs for the server, or raise BackupRefusedError."""
     found = {major: folder for folder in _folders() if (major := _major(folder))}
-    fitting = [major for major in found if major == wanted or (newer and major > wanted)]
-    if not fitting:
-        versions = ", ".join(str(major) for major in sorted(found)) or _("none")
-        raise BackupRefusedError(
-            _(
-                "This command needs the programs pg_dump, pg_restore and psql of PostgreSQL "
-                "{wanted}, the version of the server. Versions found: {found}. Install the package "
-                "postgresql-client-{wanted}, or set HOMING_POSTGRES_BIN to their folder. With "
-                "Compose use the programs in the container of PostgreSQL (docs/restore.md)."
-            ).format(wanted=wanted, found=versions)
-        )
-    major = min(fitting)
+    server = connection.pg_version // 10_000  # type: ignore[attr-defined]
+    major = programs_for(server, found, newer=newer)
     return Programs(found[major], major, *_parameters(connection))
+
+
+def programs_for(server: int, found: Mapping[int, Path], *, newer: bool) -> int:
+    """Return the fitting major version, or raise BackupRefusedError.
+
+    With `newer` take a newer version if there is no other. pg_dump reads older servers, but
+    pg_restore's script for a newer server may fail on an older one.
+    """
+    fitting = [major for major in found if major == server or (newer and major > server)]
+    if fitting:
+        return min(fitting)
+    versions = ", ".join(map(str, sorted(found))) or _("no version")
+    raise BackupRefusedError(
+        _(
+            "This command needs the programs pg_dump, pg_restore and psql of PostgreSQL {server}, "
+            "the version of the server. Found: {found}. Install the package "
+            "postgresql-client-{server}, or set HOMING_POSTGRES_BIN to their folder. With Compose "
+            "use the programs in the container of PostgreSQL (docs/restore.md)."
+        ).format(server=server, found=versions)
+    )
 
 
 def _folders() -> Iterator[Path]:
@@ -97,7 +102,7 @@ def _major(folder: Path) -> int | None:
 
 
 def _parameters(connection: BaseDatabaseWrapper) -> tuple[str, dict[str, str]]:
-    """Return libpq's connection string without passwords, and the environment with them."""
+    """Return libpq's connection string, and the environment with the password."""
     known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()}
     found = {
         name: str(value)

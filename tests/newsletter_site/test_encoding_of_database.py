@@ -1,4 +1,4 @@
-"""A database with another encoding than UTF8 is refused before anything changes in it."""
+"""A database with another encoding than UTF8 is refused unchanged."""
 
 import uuid
 from collections.abc import Iterator

@@ -32,7 +32,7 @@ class Command(BaseCommand):
             "--replace",
             action="store_true",
             help=_(
-                "replace all that is in the database. Stop workers and the site first: systemctl "
+                "replace the contents of the database. Stop workers and the site first: systemctl "
                 "stop homing.target"
             ),
         )
