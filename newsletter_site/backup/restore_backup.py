@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
-from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -28,8 +27,7 @@ from newsletter_site.backup.postgres_programs import (
     read_failure,
     require_direct_connection,
 )
-from newsletter_site.backup.take_backup import LOCK_S, migrate_runs
-from newsletter_site.migration_locks import single_run
+from newsletter_site.backup.take_backup import without_migrate
 
 # What extensions bring along does not count, such as the views of pg_stat_statements.
 _IS_EMPTY = r"""
@@ -68,11 +66,8 @@ def restore_backup(
     for why in why_not_into(target, backup.manifest, replaces=replaces):
         raise BackupRefusedError(why)
     programs = find_programs(connection, newer=False)
-    try:
-        with single_run(connection, LOCK_S):
-            _run(programs, backup, report, replaces=not target.is_empty)
-    except OperationalError as error:
-        raise migrate_runs() from error
+    with without_migrate(connection):
+        _run(programs, backup, report, replaces=not target.is_empty)
     return backup.manifest
 
 

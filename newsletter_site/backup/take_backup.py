@@ -2,8 +2,8 @@
 
 import json
 import tempfile
-from collections.abc import Generator, Sequence
-from contextlib import closing
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
@@ -34,6 +34,7 @@ from newsletter_site.backup.postgres_programs import (
 from newsletter_site.migration_locks import limit_lock_wait, single_run
 
 LOCK_S = 0.1
+LOCK_TIMEOUT = "55P03"
 RELEASES = settings.BASE_DIR / "migrations" / "released.json"
 
 
@@ -51,7 +52,8 @@ def take_backup(
     """
     require_direct_connection(connection)
     programs = find_programs(connection, newer=True)
-    require_no_migrate(connection)
+    with without_migrate(connection):
+        pass  # A migrate that starts later waits for the dump.
     with (
         new_file(path, replaces=replaces) as file,
         transaction.atomic(using=connection.alias),
@@ -70,20 +72,19 @@ def take_backup(
         return manifest
 
 
-def require_no_migrate(connection: BaseDatabaseWrapper) -> None:
-    """Raise BackupRefusedError while `migrate` or a restore runs."""
-    try:
-        with single_run(connection, LOCK_S):
-            pass
-    except OperationalError as error:
-        raise migrate_runs() from error
-
-
-def migrate_runs() -> BackupRefusedError:
-    """Return the refusal while `migrate` or a restore runs."""
-    return BackupRefusedError(
-        _("migrate or a restore changes this database now. Run this command after its end.")
-    )
+@contextmanager
+def without_migrate(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Keep `migrate` and restores out; raise BackupRefusedError while one runs."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(single_run(connection, LOCK_S))
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", None) != LOCK_TIMEOUT:
+                raise
+            raise BackupRefusedError(
+                _("migrate or a restore changes this database now. Try again after its end.")
+            ) from error
+        yield
 
 
 def _describe(cursor: CursorWrapper, keys: Sequence[str], programs: Programs) -> Manifest:
@@ -95,7 +96,8 @@ def _describe(cursor: CursorWrapper, keys: Sequence[str], programs: Programs) ->
         )
     cursor.execute(
         """
-        SELECT clock_timestamp()::text, current_setting('server_version'),
+        SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
+               current_setting('server_version'),
                current_setting('server_encoding'), current_database(), system_identifier
         FROM this_database()
         """

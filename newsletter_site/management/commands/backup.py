@@ -62,6 +62,9 @@ class Command(BaseCommand):
         text = _("Backed up database {name} to {file}: {n} MB.")
         size = digits(-(-manifest.bytes // 1_000_000))
         self.stdout.write(text.format(name=manifest.database, file=options["file"], n=size))
+        if not manifest.server.startswith(f"{manifest.least_server}."):
+            text = _("Made with a newer pg_dump: restore it only into PostgreSQL {n} or newer.")
+            self.stdout.write(text.format(n=manifest.least_server))
         if options["settings_file"] is None:
             self.stdout.write(
                 _(

@@ -4,7 +4,7 @@ from newsletter_site.backup.manifest import Manifest, fingerprint
 
 KEY = "the key of the backup, as long as a key has to be: 0123456789"
 BACKUP = Manifest(
-    made_at="2026-11-22 03:00:00+00",
+    made_at="2026-11-22 03:00:00 UTC",
     release="1.0",
     migrations=("delivery.0001", "delivery.0002"),
     server="15.8",
