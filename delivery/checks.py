@@ -24,6 +24,7 @@ _SERVER_CHECKS = {
     ProblemCode.LOSES_COMMITS: "delivery.W005",
     ProblemCode.REMOTE_APPLY: "delivery.W006",
     ProblemCode.CONNECTIONS: "delivery.W007",
+    ProblemCode.ENCODING: "delivery.E002",
 }
 
 
@@ -121,7 +122,8 @@ def check_server_settings(
             )
             continue
         for problem in problems:
-            yield Advice(problem.sentence, hint=problem.hint, id=_SERVER_CHECKS[problem.code])
+            kind = Error if problem.is_error else Advice
+            yield kind(problem.sentence, hint=problem.hint, id=_SERVER_CHECKS[problem.code])
 
 
 def check_unsubscribe_handling(postmark: Postmark) -> Reason | None:

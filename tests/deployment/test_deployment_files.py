@@ -119,6 +119,8 @@ def test_services_have_their_own_user_and_belong_to_the_target() -> None:
         assert directive(service, "EnvironmentFile") == "/etc/homing/homing.env"
         assert directive(service, "PartOf") == "homing.target"
         assert service.replace("@.", "@1.") in directive("homing.target", "Wants")
+    # Otherwise the socket would start the site again after `systemctl stop homing.target`.
+    assert directive("homing-web.socket", "PartOf") == "homing.target"
 
 
 def test_proxy_lets_through_sizes_that_the_site_accepts() -> None:

@@ -43,7 +43,7 @@ NOT_FOR_READERS = ("templates/subscribers/undo_import.html",)
 FOR_OPERATORS = (
     *("delivery/reconcile/", "delivery/reports/audit.py", "delivery/worker/drain.py"),
     *("delivery/reports/server_settings.py", "idempotency/isolation.py"),
-    "newsletter_site/migration_locks.py",
+    *("newsletter_site/backup/", "newsletter_site/migration_locks.py"),
     *("newsletter_site/operations/health/", "newsletter_site/retention.py"),
     *("newsletter_site/sign_in/account_activity.py", "newsletter_site/sign_in/change_accounts.py"),
     "publishing/receipts/drop_old_deliveries.py",

@@ -13,6 +13,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations import Migration
 from django.utils.translation import gettext as _
 
+from delivery.checks import load_server_problems
 from newsletter_site.migration_locks import LockWait, limit_lock_wait, single_run, watch_locks
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.25, 10.0
@@ -84,6 +85,7 @@ class Command(migrate.Command):
         self._note_progress()
         self.stderr.style_func = str  # Django shows stderr as errors. This is progress.
         self._wait_for_database()
+        self._require_encoding()
         return super().execute(*args, **options)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -143,6 +145,12 @@ class Command(migrate.Command):
                 self._pause(_waiting_for_database(error))
             else:
                 return
+
+    def _require_encoding(self) -> None:
+        with self._connection.cursor() as cursor:
+            for problem in load_server_problems(cursor):
+                if problem.is_error:
+                    raise CommandError(f"{problem.sentence} {problem.hint}")
 
     def _pause(self, reason: str) -> None:
         """Print the reason and wait. Raise CommandError when `--patience` is used up."""

@@ -56,9 +56,9 @@ CHECKS = ("live", "ready", "workers")
 def run_check(check: str, host: str = "") -> CheckResult:
     """Run one of CHECKS.
 
-    `live` does not query the database, because a restart would not repair it. `ready` needs every
-    migration, and warns of settings of the database server. `workers` needs an active worker, on
-    `host` if one is named, and warns of the problems that workers report.
+    `live` does not query the database, because a restart would not repair it. `ready` needs UTF8
+    and every migration, and warns of settings of the database server. `workers` needs an active
+    worker, on `host` if one is named, and warns of the problems that workers report.
     """
     try:
         match check:
@@ -91,9 +91,14 @@ def find_pending_migrations(cursor: CursorWrapper) -> tuple[str, ...]:
 
 
 def check_ready(cursor: CursorWrapper) -> CheckResult:
-    """Check the migrations and the settings of the server."""
+    """Check the migrations, the encoding and the settings of the server."""
     result = migrations_result(find_pending_migrations(cursor))
-    return replace(result, warnings=tuple(one.sentence for one in load_server_problems(cursor)))
+    problems = load_server_problems(cursor)
+    for error in problems:
+        if error.is_error:
+            result = CheckResult(error.sentence, (error.hint,))
+    warnings = tuple(problem.sentence for problem in problems if not problem.is_error)
+    return replace(result, warnings=warnings)
 
 
 _readiness = BoundedQuery(check_ready)

@@ -27,6 +27,7 @@ GOOD = ServerSettings(False, True, "on", 100)
         (ServerSettings(False, True, "remote_apply", 100), [ProblemCode.REMOTE_APPLY]),
         (ServerSettings(False, True, "local", 36), []),
         (ServerSettings(False, True, "on", 35), [ProblemCode.CONNECTIONS]),
+        (ServerSettings(False, True, "on", 100, "SQL_ASCII"), [ProblemCode.ENCODING]),
     ],
 )
 def test_each_costly_setting_is_a_problem(

@@ -1,0 +1,142 @@
+"""Back the database up into a file, while pages and workers use it."""
+
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from subprocess import DEVNULL, PIPE
+
+from django.db import OperationalError, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils.translation import gettext as _
+
+from newsletter_site.backup import BackupRefusedError
+from newsletter_site.backup.backup_file import (
+    BLOCK,
+    CHUNK,
+    BackupFile,
+    Report,
+    new_file,
+    write_backup,
+)
+from newsletter_site.backup.manifest import Manifest, fingerprint
+from newsletter_site.backup.postgres_programs import (
+    Programs,
+    feed,
+    find_programs,
+    read_failure,
+    require_direct_connection,
+)
+from newsletter_site.migration_locks import limit_lock_wait, single_run
+from newsletter_site.operations.release import running_release
+
+LOCK_S = 0.1
+LOCK_TIMEOUT = "55P03"
+
+
+def take_backup(
+    path: Path,
+    connection: BaseDatabaseWrapper,
+    *,
+    keys: Sequence[str],
+    replaces: bool,
+    report: Report,
+) -> Manifest:
+    """Write a backup to `path`, or raise BackupRefusedError.
+
+    `keys` are SECRET_KEY and its fallbacks. `report` gets the number of bytes written so far.
+    """
+    require_direct_connection(connection)
+    programs = find_programs(connection, newer=True)
+    with without_migrate(connection):
+        pass  # A migrate that starts later waits for the dump.
+    with (
+        new_file(path, replaces=replaces) as file,
+        transaction.atomic(using=connection.alias),
+        connection.cursor() as cursor,
+    ):
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        limit_lock_wait(cursor, LOCK_S)
+        # The dump shows the same moment as the manifest.
+        cursor.execute("SELECT pg_export_snapshot()")
+        (snapshot,) = cursor.fetchone()
+        manifest = _describe(cursor, keys, programs)
+        with closing(_dump(programs, snapshot)) as dump:
+            manifest = write_backup(file, manifest, dump, report)
+        file.flush()
+        _require_list(programs, Path(file.name), manifest)
+        return manifest
+
+
+@contextmanager
+def without_migrate(connection: BaseDatabaseWrapper) -> Iterator[None]:
+    """Keep `migrate` and restores out; raise BackupRefusedError while one runs."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(single_run(connection, LOCK_S))
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", None) != LOCK_TIMEOUT:
+                raise
+            raise BackupRefusedError(
+                _("migrate or a restore changes this database now. Try again after its end.")
+            ) from error
+        yield
+
+
+def _describe(cursor: CursorWrapper, keys: Sequence[str], programs: Programs) -> Manifest:
+    applied = {".".join(name) for name in MigrationRecorder(cursor.db).applied_migrations()}
+    cursor.execute("SELECT to_regclass('database_identity') IS NOT NULL")
+    if cursor.fetchone() == (False,):
+        raise BackupRefusedError(
+            _("The database has no tables of Homing. Check DATABASE_URL, or run ./homing migrate.")
+        )
+    cursor.execute(
+        """
+        SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
+               current_setting('server_version'),
+               current_setting('server_encoding'), current_database(), system_identifier
+        FROM this_database()
+        """
+    )
+    made_at, server, encoding, database, system_identifier = cursor.fetchone()
+    return Manifest(
+        made_at=made_at,
+        release=str(running_release()),
+        migrations=tuple(sorted(applied)),
+        server=server,
+        least_server=programs.major,
+        encoding=encoding,
+        database=database,
+        system_identifier=system_identifier,
+        keys=tuple(map(fingerprint, keys)),
+    )
+
+
+def _dump(programs: Programs, snapshot: str) -> Generator[bytes]:
+    """Yield a dump. Through a pipe, so that pg_dump ends if this process does."""
+    with tempfile.TemporaryFile() as errors:
+        pg_dump = programs.start(
+            *("pg_dump", "--format=custom", "--no-password", f"--snapshot={snapshot}"),
+            f"--dbname={programs.conninfo}",
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=errors,
+        )
+        try:
+            while pg_dump.stdout and (chunk := pg_dump.stdout.read(CHUNK)):
+                yield chunk
+            if pg_dump.wait() != 0:
+                found = read_failure(errors)
+                raise BackupRefusedError(_("pg_dump failed: {error}.").format(error=found))
+        finally:
+            pg_dump.kill()
+            pg_dump.communicate()
+
+
+def _require_list(programs: Programs, path: Path, manifest: Manifest) -> None:
+    """Let pg_restore read the list of contents of an unfinished backup."""
+    listed = programs.start(*("pg_restore", "--list"), stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
+    if feed(listed, BackupFile(path, manifest, BLOCK).chunks()) != 0:
+        raise BackupRefusedError(_("pg_restore cannot read the new dump. Check the disk."))

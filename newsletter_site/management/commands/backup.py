@@ -1,0 +1,75 @@
+"""`manage.py backup FILE`: back the database up, while mail is sent."""
+
+import signal
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.utils.translation import gettext as _
+
+from delivery.humanise import digits
+from delivery.progress_line import ProgressLine
+from newsletter_site.backup import BackupRefusedError
+from newsletter_site.backup.kept_settings import write_settings
+from newsletter_site.backup.take_backup import take_backup
+
+
+class Command(BaseCommand):
+    help = _(
+        "Back the database up into one file. Workers and pages continue meanwhile. Restore it with "
+        "./homing restore (docs/restore.md)."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path, help=_("the file to write"))
+        parser.add_argument(
+            "--settings-file",
+            type=Path,
+            metavar="FILE",
+            help=_(
+                "also write this shell's settings, with SECRET_KEY, to this file. Keep the two "
+                "files on two machines: who has both needs nothing else"
+            ),
+        )
+        parser.add_argument("--force", action="store_true", help=_("overwrite existing files"))
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.stderr.style_func = str
+        # Remove the unfinished file on this signal too.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        progress = ProgressLine(self.stderr)
+        replaces = options["force"]
+        try:
+            if (file := options["settings_file"]) is not None:
+                write_settings(file, replaces=replaces)
+            manifest = take_backup(
+                options["file"],
+                connection,
+                keys=[settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS],
+                replaces=replaces,
+                report=lambda size: progress.show(
+                    _("{n} MB written").format(n=digits(size // 1_000_000))
+                ),
+            )
+        except BackupRefusedError as error:
+            raise CommandError(str(error)) from None
+        finally:
+            progress.clear()
+        text = _("Backed up database {name} to {file}: {n} MB.")
+        size = digits(-(-manifest.bytes // 1_000_000))
+        self.stdout.write(text.format(name=manifest.database, file=options["file"], n=size))
+        if not manifest.server.startswith(f"{manifest.least_server}."):
+            text = _("Made with a newer pg_dump: restore it only into PostgreSQL {n} or newer.")
+            self.stdout.write(text.format(n=manifest.least_server))
+        if options["settings_file"] is None:
+            self.stdout.write(
+                _(
+                    "The settings are not in it. Keep a copy of /etc/homing/homing.env or .env on "
+                    "another machine: without its SECRET_KEY the links in all old mail are dead."
+                )
+            )
+        sys.stdout.flush()
