@@ -24,7 +24,7 @@ FULL = Target("homing", 15, "UTF8", is_empty=False, migrations=frozenset({"deliv
     [
         (["delivery.0001", "delivery.0002", "delivery.0003"], [KEY], ""),
         (["delivery.0001", "delivery.0002"], ["a new key", KEY], ""),
-        (["delivery.0001"], [KEY], "does not know its migration delivery.0002. It was made by rel"),
+        (["delivery.0001"], [KEY], "does not know its migration delivery.0002. It was made by Hom"),
         (["delivery.0001", "delivery.0002"], ["an older key"], "SECRET_KEY was another one"),
     ],
 )
