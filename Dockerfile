@@ -13,11 +13,12 @@ RUN pip install --no-cache-dir --no-deps --only-binary :all: --require-hashes \
 
 COPY . .
 # Collect style sheets and scripts, compressed and under names that browsers may cache. The settings
-# of this step are removed afterwards.
+# of this step are removed afterwards. Commands of ./homing-compose have other users and enter
+# /var/lib/homing for templates, but cannot list it.
 RUN DEBUG=on HOMING_DATA_DIR=/tmp/homing python manage.py collectstatic --noinput --verbosity 0 \
     && rm -rf /tmp/homing \
     && python -m compileall -q . \
-    && install -d -o 10001 -g 10001 -m 0700 /var/lib/homing
+    && install -d -o 10001 -g 10001 -m 0711 /var/lib/homing
 # Which code this is (docs/deploy.md). The image has no git, so a file has the commit.
 ARG HOMING_VERSION=
 ARG HOMING_COMMIT=
@@ -25,12 +26,16 @@ LABEL org.opencontainers.image.title=Homing \
       org.opencontainers.image.version=$HOMING_VERSION \
       org.opencontainers.image.revision=$HOMING_COMMIT
 RUN printf '%s\n' "$HOMING_COMMIT" > COMMIT
-# Workers keep their lists of unsent calls here. On a volume the lists outlive a killed container.
-ENV HOMING_DATA_DIR=/var/lib/homing
+# Workers keep their lists of unsent calls in this folder; on a volume they outlive a killed container.
+# A worker touches the file with each heartbeat, for health checks that start no Django. A container
+# without settings stops and names them, instead of starting in debug.
+ENV HOMING_DATA_DIR=/var/lib/homing \
+    HOMING_HEARTBEAT_FILE=/tmp/heartbeat \
+    DEBUG=off
 
 # By number, so a platform that forbids root can verify that this user is not root.
 USER 10001:10001
-# gunicorn listens on this port, on every address. A platform may set another port.
+# gunicorn listens on this port, on every IPv4 and IPv6 address. A platform may set another port.
 ENV PORT=8000
 EXPOSE 8000
 CMD ["gunicorn", "--config", "deploy/gunicorn.conf.py", "newsletter_site.wsgi"]

@@ -64,11 +64,18 @@ class Environment:
                 found[name] = near[0]
         return found
 
-    def required(self, name: str, reason: str) -> str:
-        """Return the value. Exit with `reason` if it is unset."""
-        if name not in self:
-            fail(name, "not set", reason)
-        return self.text(name)
+    def require(self, expected: Mapping[str, str], *, besides: str) -> None:
+        """Exit with one sentence that names all unset variables.
+
+        `besides` is named too if it is unset and any other is."""
+        missing = [name for name in expected if name not in self]
+        if missing and besides not in self:
+            missing.append(besides)
+        if len(missing) > 1:
+            names = f"{', '.join(missing[:-1])} and {missing[-1]}"
+            sys.exit(f"homing: {names} are not set; expected all of them, because DEBUG is off.")
+        for name in missing:
+            fail(name, "not set", expected[name])
 
     def secret(self, name: str) -> str:
         """Return the value with its spaces, or "". An error does not show it."""

@@ -26,10 +26,21 @@ DEBUG = env.flag(
 # Which code runs, for log lines, metrics and pages.
 RELEASE = running_release()
 HOMING_DATA_DIR = env.folder("HOMING_DATA_DIR", BASE_DIR / ".homing")
+HEARTBEAT_FILE = env.text("HOMING_HEARTBEAT_FILE")
 SITE_URL = env.url("SITE_URL", "http://127.0.0.1:8000")
+DATABASE_IS_NAMED = "DATABASE_URL" in env
+# Whether somebody chose the value of DEBUG. If nobody did, gunicorn serves only this machine.
+DEBUG_IS_NAMED = "DEBUG" in env
 if not DEBUG:
     _HTTPS = "an https address, because links in mail start with it"
-    env.required("SITE_URL", _HTTPS)
+    env.require(
+        {
+            "SITE_URL": _HTTPS,
+            "SECRET_KEY": "a long random text, because DEBUG is off",
+            "POSTMARK_SERVER_TOKEN": "the token of a Postmark server, because DEBUG is off",
+        },
+        besides="DATABASE_URL",
+    )
     if not SITE_URL.startswith("https://"):
         fail("SITE_URL", repr(SITE_URL), _HTTPS)
 
@@ -60,11 +71,7 @@ def _development_secret_key(data_dir: Path) -> str:
 
 
 SECRET_KEY = (
-    env.secret("SECRET_KEY")
-    if "SECRET_KEY" in env
-    else _development_secret_key(HOMING_DATA_DIR)
-    if DEBUG
-    else env.required("SECRET_KEY", "a long random text, because DEBUG is off")
+    env.secret("SECRET_KEY") if "SECRET_KEY" in env else _development_secret_key(HOMING_DATA_DIR)
 )
 # Signed links in mail are valid for years. After a change the old key still verifies them.
 SECRET_KEY_FALLBACKS = env.texts("SECRET_KEY_FALLBACKS")
@@ -151,7 +158,6 @@ TEMPLATES = [
 ]
 
 # --- Database --------------------------------------------------------------------------------
-DATABASE_IS_NAMED = "DATABASE_URL" in env
 if "HOMING_POSTGRES_BIN" in env:
     embedded_postgres.use_programs(env.folder("HOMING_POSTGRES_BIN", BASE_DIR))
 if DATABASE_IS_NAMED:
@@ -255,8 +261,6 @@ WHITENOISE_USE_FINDERS = True
 
 # --- Postmark --------------------------------------------------------------------------------
 POSTMARK_SERVER_TOKEN = env.secret("POSTMARK_SERVER_TOKEN").strip()
-if not POSTMARK_SERVER_TOKEN and not DEBUG:
-    env.required("POSTMARK_SERVER_TOKEN", "the token of a Postmark server, because DEBUG is off")
 _IN_SANDBOX = DEBUG and not POSTMARK_SERVER_TOKEN
 POSTMARK_SERVER_TOKEN = POSTMARK_SERVER_TOKEN or "sandbox"
 POSTMARK_BASE_URL = env.url(

@@ -41,6 +41,7 @@ ENVIRONMENT: dict[str, str | None] = {
     "DELIVERY_UNKNOWN_POLICY": None,
     "DETAILS_KEEP_DAYS": None,
     "FROM_EMAIL": None,
+    "HOMING_HEARTBEAT_FILE": None,
     "IDEMPOTENCY_TTL_DAYS": None,
     "IDEMPOTENCY_WAIT_S": None,
     "IMPORT_EXPIRES_DAYS": None,

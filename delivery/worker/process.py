@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
@@ -214,6 +215,9 @@ class Worker:
         worker_heartbeat.beat(
             id_, host=socket.gethostname()[:255], pid=pid, problems=self._problems()
         )
+        # Only after the database has the heartbeat: a worker without one looks unhealthy.
+        if settings.HEARTBEAT_FILE:
+            _touch(Path(settings.HEARTBEAT_FILE))
 
     def _problems(self) -> list[Reason]:
         """Collect the current problems, for the heartbeat."""
@@ -313,6 +317,18 @@ class Worker:
         policy = retry_or_settle.Policy(self._poll_s, MAX_PAUSE_S, 1, (0.0,), True)
         return max(
             self._poll_s / 2, retry_or_settle.delay_after(failures, self._random.random(), policy)
+        )
+
+
+def _touch(path: Path) -> None:
+    """Touch the file whose age a container's health check reads, without Django."""
+    try:
+        path.touch()
+    except OSError as error:
+        logger.warning(
+            "HOMING_HEARTBEAT_FILE %s cannot be written (%s), so a health check of it fails",
+            path,
+            error.strerror,
         )
 
 

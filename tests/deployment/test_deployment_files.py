@@ -1,9 +1,11 @@
 """Dockerfile, compose file, units and proxy, each read by its own program."""
 
+import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +56,7 @@ def test_image_has_its_version_and_commit_as_labels() -> None:
 
 def test_base_images_are_pinned_by_digest() -> None:
     bases = re.findall(r"^FROM (\S+)", DOCKERFILE, re.MULTILINE)
-    bases += [service["image"] for service in COMPOSE.values() if "build" not in service]
+    bases += [COMPOSE["postgres"]["image"]]
     assert len(bases) == 2
     for base in bases:
         assert re.fullmatch(r"[^@\s]+:[^@\s]+@sha256:[0-9a-f]{64}", base), base
@@ -62,6 +64,14 @@ def test_base_images_are_pinned_by_digest() -> None:
 
 def test_compose_file_matches_the_compose_schema() -> None:
     run(BIN / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml")
+
+
+def test_all_services_run_one_image_that_is_built_once() -> None:
+    services = [COMPOSE[name] for name in ("migrate", "web", "worker")]
+    assert {service["image"] for service in services} == {"homing:${TAG:-local}"}
+    # Compose starts `migrate` before the others, so they find the image and never pull it.
+    assert [service.get("build") for service in services] == [".", None, None]
+    assert {service["pull_policy"] for service in services} == {"never"}
 
 
 def test_containers_have_few_rights_and_start_when_ready() -> None:
@@ -76,8 +86,23 @@ def test_containers_have_few_rights_and_start_when_ready() -> None:
     for name in ("postgres", "web", "worker"):
         assert COMPOSE[name]["restart"] == "unless-stopped"
         assert COMPOSE[name]["healthcheck"]["test"]
-    assert COMPOSE["web"]["ports"] == ["127.0.0.1:8000:8000"]
+    assert COMPOSE["web"]["ports"] == ["127.0.0.1:${HTTP_PORT:-8000}:8000"]
     assert "ports" not in COMPOSE["postgres"]
+
+
+def test_a_worker_is_healthy_for_a_minute_after_a_heartbeat(tmp_path: Path) -> None:
+    file = tmp_path / "heartbeat"
+    test = COMPOSE["worker"]["healthcheck"]["test"].replace("/tmp/heartbeat", str(file))
+    assert re.search(r"HOMING_HEARTBEAT_FILE=/tmp/heartbeat\b", DOCKERFILE)
+
+    def is_healthy() -> bool:
+        return subprocess.run(["sh", "-c", test], capture_output=True, check=False).returncode == 0
+
+    assert not is_healthy()
+    for age_s, healthy in ((90, False), (30, True)):
+        file.touch()
+        os.utime(file, (time.time() - age_s,) * 2)
+        assert is_healthy() == healthy
 
 
 def directive(unit: str, name: str) -> str:
@@ -118,6 +143,10 @@ def test_services_have_their_own_user_and_belong_to_the_target() -> None:
         assert directive(service, "User") == "homing"
         assert directive(service, "EnvironmentFile") == "/etc/homing/homing.env"
         assert directive(service, "PartOf") == "homing.target"
+        # An empty file of settings must not start a site in debug.
+        assert "DEBUG=off" in re.findall(
+            r"^Environment=(.*)$", (SYSTEMD / service).read_text(), re.MULTILINE
+        )
         assert service.replace("@.", "@1.") in directive("homing.target", "Wants")
     # Otherwise the socket would start the site again after `systemctl stop homing.target`.
     assert directive("homing-web.socket", "PartOf") == "homing.target"

@@ -97,12 +97,19 @@ class Containers:
         assert code == 0, f"{command}: {code}\n{output}"
         return output
 
-    def wait_until_healthy(self, name: str, port: int = 8000) -> None:
-        """Wait until a service's own health check passes."""
+    def wait_until_healthy(
+        self, name: str, container: subprocess.Popen[str], port: int = 8000
+    ) -> None:
+        """Wait until a service's own health check passes in its container."""
         test = service(name)["healthcheck"]["test"]
-        check = shlex.split(test) if isinstance(test, str) else [str(part) for part in test[1:]]
+        check = ["sh", "-c", test] if isinstance(test, str) else [str(part) for part in test[1:]]
         command = [part.replace(":8000", f":{port}") for part in check]
-        eventually(lambda: self.tried(*command)[0] == 0, f"the health check of {name} passes")
+        inside = ("nsenter", "--target", str(container.pid), "--mount", "--root", "--wd")
+        environment = self._image.environment
+        eventually(
+            lambda: subprocess.run([*inside, *command], env=environment).returncode == 0,
+            f"the health check of {name} passes",
+        )
 
     def end(self) -> None:
         for process in self._running:
@@ -134,8 +141,8 @@ def test_compose_commands_publish_and_deliver_an_issue(
 
     port = free_port()
     containers.settings["PORT"] = str(port)
-    containers.begin(*image.command)
-    containers.wait_until_healthy("web", port)
+    web = containers.begin(*image.command)
+    containers.wait_until_healthy("web", web, port)
     page = requests.get(f"http://127.0.0.1:{port}/", headers=FROM_THE_PROXY, timeout=PATIENCE_S)
     assert page.status_code == 200
     assert "/static/homing." in page.text
@@ -143,7 +150,7 @@ def test_compose_commands_publish_and_deliver_an_issue(
     containers.run("sh", "-ec", PUBLISH)
 
     worker = containers.begin(*shlex.split(service("worker")["command"]))
-    containers.wait_until_healthy("worker")
+    containers.wait_until_healthy("worker", worker)
     summary = containers.settings["POSTMARK_BASE_URL"] + "/__sandbox__/summary"
     eventually(
         lambda: bool(requests.get(summary, timeout=PATIENCE_S).json()["accepted"] == 2),
@@ -151,3 +158,15 @@ def test_compose_commands_publish_and_deliver_an_issue(
     )
     assert worker.poll() is None
     containers.run("python", "manage.py", "audit")
+
+
+def test_a_container_without_settings_names_them_in_one_line(
+    containers: Containers, image: Image
+) -> None:
+    containers.settings = {}
+    sentence = (
+        "homing: SITE_URL, SECRET_KEY, POSTMARK_SERVER_TOKEN and DATABASE_URL are not set; "
+        "expected all of them, because DEBUG is off.\n"
+    )
+    for command in (image.command, shlex.split(service("worker")["command"])):
+        assert containers.tried(*command) == (1, sentence)

@@ -96,11 +96,21 @@ def test_one_variable_of_a_real_site_turns_debug_off(
     settings_under: ReadSettings, name: str
 ) -> None:
     sentence = refusal_of(settings_under, **{name: REAL[name]})
-    assert sentence.startswith("SITE_URL is not set; expected an https address, ")
+    assert sentence.startswith("SITE_URL, ")
     given = {other: value for other, value in REAL.items() if other != name}
     sentence = refusal_of(settings_under, **given)
     assert sentence.startswith(f"{name} is not set; expected ")
     assert sentence.endswith(", because DEBUG is off.")
+
+
+def test_one_sentence_names_all_missing_variables(settings_under: ReadSettings) -> None:
+    assert refusal_of(settings_under, DEBUG="off") == (
+        "SITE_URL, SECRET_KEY, POSTMARK_SERVER_TOKEN and DATABASE_URL are not set; "
+        "expected all of them, because DEBUG is off."
+    )
+    given = {name: value for name, value in REAL.items() if name != "SITE_URL"}
+    sentence = refusal_of(settings_under, **given)
+    assert sentence.startswith("SITE_URL is not set; expected an https address, ")
 
 
 def test_debug_and_the_embedded_database_can_be_chosen(

@@ -1,4 +1,8 @@
-"""A worker that is stopped while it starts."""
+"""A worker that starts: stopped meanwhile, or with a file for its health check."""
+
+import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import DatabaseError, connection
@@ -21,3 +25,27 @@ def test_only_a_stopped_worker_ignores_a_failed_start(is_stopped: bool) -> None:
     else:
         with pytest.raises(DatabaseError):
             worker.run()
+
+
+def test_only_a_recorded_heartbeat_touches_the_file(tmp_path: Path, settings: Any) -> None:
+    file = tmp_path / "heartbeat"
+    settings.HEARTBEAT_FILE = str(file)
+    worker = Worker(1)
+    worker.stop()
+    worker.run()
+    assert file.exists()
+
+    os.utime(file, (0, 0))
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE worker RENAME TO missing")
+    with pytest.raises(DatabaseError):
+        Worker(1).run()
+    assert file.stat().st_mtime == 0
+
+
+def test_a_heartbeat_file_that_cannot_be_written_stops_nothing(
+    tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.HEARTBEAT_FILE = str(tmp_path / "missing" / "heartbeat")
+    Worker(1)._beat()
+    assert "heartbeat cannot be written (No such file or directory)" in caplog.text

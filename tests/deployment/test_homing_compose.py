@@ -1,0 +1,87 @@
+"""`./homing-compose`, with a stand-in for Docker that shows how it was called."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# It speaks for both programs. `ps` answers as if PostgreSQL runs; `run` ends as a command may.
+DOCKER = """#!/bin/sh
+case "$*" in
+*version) exit $HAS_PLUGIN ;;
+*"ps --quiet"*) echo $CONTAINER ;;
+*) printf '%s\\n' "${0##*/}" "$@"; cat; exit 3 ;;
+esac
+"""
+Call = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def call(tmp_path: Path) -> Call:
+    """Return how to call it in a checkout with `.env`, from a folder with one file."""
+    checkout, programs = tmp_path / "checkout", tmp_path / "programs"
+    for folder in (checkout, programs, tmp_path / "lists"):
+        folder.mkdir()
+    shutil.copy(ROOT / "homing-compose", checkout)
+    (checkout / ".env").touch()
+    (tmp_path / "lists" / "readers.csv").touch()
+    for name in ("docker", "docker-compose"):
+        (programs / name).write_text(DOCKER)
+        (programs / name).chmod(0o755)
+
+    def call(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+        environment = {"PATH": f"{programs}:{os.environ['PATH']}", "CONTAINER": "1a2b"}
+        return subprocess.run(
+            [checkout / "homing-compose", *arguments],
+            cwd=tmp_path / "lists",
+            env={**environment, "HAS_PLUGIN": "0", **variables},
+            input="the input\n",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("has_plugin", "program"), [("0", ["docker", "compose"]), ("1", ["docker-compose"])]
+)
+def test_a_command_gets_arguments_input_and_the_current_folder(
+    call: Call, tmp_path: Path, has_plugin: str, program: list[str]
+) -> None:
+    title = "Low  tide, 'and' $HOME"
+    ended = call("publish", "--title", title, HAS_PLUGIN=has_plugin)
+    assert ended.returncode == 3
+    assert ended.stdout.splitlines() == [
+        *(*program, "run", "--rm", "--no-deps", "-T"),
+        *("--user", f"{os.geteuid()}:{os.getegid()}"),
+        *("--volume", f"{tmp_path}/lists:/here", "--workdir", "/here"),
+        *("web", "python", "/homing/manage.py", "publish", "--title", title, "the input"),
+    ]
+
+
+def test_it_says_what_is_missing(call: Call, tmp_path: Path) -> None:
+    def refusal(*arguments: str, **variables: str) -> str:
+        ended = call(*arguments, **variables)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        return ended.stderr.removeprefix("homing-compose: ")
+
+    assert refusal("audit", CONTAINER="").startswith("the containers do not run. Start them in ")
+    for path in ("../lists/readers.csv", f"{tmp_path}/lists/readers.csv"):
+        for argument in (path, f"--rejects={path}"):
+            sentence = refusal("import_subscribers", argument)
+            assert sentence.startswith(f"name {path} by its relative path, after: cd ")
+    (tmp_path / "checkout" / ".env").unlink()
+    assert refusal("audit").startswith("there is no file .env in ")
+    (tmp_path / "checkout" / ".env").touch()
+    for name in ("docker", "docker-compose"):
+        (tmp_path / "programs" / name).unlink()
+    only = {"PATH": f"{tmp_path}/programs"}
+    for name in ("sed", "dirname", "readlink", "id", "sh"):
+        (tmp_path / "programs" / name).symlink_to(str(shutil.which(name)))
+    assert refusal("audit", **only).startswith("neither docker compose nor docker-compose was ")

@@ -1,0 +1,116 @@
+"""Where gunicorn listens with deploy/gunicorn.conf.py, and when it refuses to."""
+
+import errno
+import os
+import runpy
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.deployment.deployed_processes import free_port
+from tests.faults.wait_until import eventually
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.executable).parent
+GUNICORN = [BIN / "gunicorn", "--config", "deploy/gunicorn.conf.py", "newsletter_site.wsgi"]
+CONNECT = "import socket, sys; socket.create_connection((sys.argv[1], 8000), 5)"
+
+
+def environment(folder: Path, **variables: str) -> dict[str, str]:
+    path = f"{BIN}:{os.environ['PATH']}:/usr/sbin:/sbin"
+    return {"PATH": path, "HOMING_DATA_DIR": str(folder), **variables}
+
+
+@contextmanager
+def listening(folder: Path, sysctl: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start gunicorn in a network of its own, with one setting of the kernel."""
+    if os.geteuid() != 0:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(
+            "This test makes a network namespace. Run it as root."
+        )
+    script = f'ip link set lo up && sysctl -q -w {sysctl} && exec "$@"'
+    process = subprocess.Popen(
+        ["unshare", "--net", "sh", "-ec", script, "sh", *GUNICORN],
+        cwd=ROOT,
+        env=environment(folder, DEBUG="on", PORT="8000"),
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+@pytest.mark.parametrize(
+    ("sysctl", "has_ipv6"),
+    [
+        ("net.ipv6.bindv6only=0", True),
+        ("net.ipv6.bindv6only=1", True),
+        # Docker does this in each container whose network has no IPv6.
+        ("net.ipv6.conf.all.disable_ipv6=1", False),
+    ],
+)
+def test_the_site_listens_on_every_address(tmp_path: Path, sysctl: str, has_ipv6: bool) -> None:
+    with listening(tmp_path, sysctl) as process:
+        net = ("nsenter", "--target", str(process.pid), "--net", sys.executable, "-c", CONNECT)
+
+        def answers(host: str) -> bool:
+            ended = subprocess.run([*net, host], capture_output=True, check=False)
+            return ended.returncode == 0
+
+        eventually(lambda: answers("127.0.0.1"), "gunicorn answers by IPv4")
+        assert answers("::1") == has_ipv6
+
+
+def test_a_kernel_without_ipv6_listens_by_ipv4(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Socket(socket.socket):
+        def __init__(self, family: int = -1, *arguments: int) -> None:
+            if family == socket.AF_INET6:
+                raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+            super().__init__(family, *arguments)
+
+    monkeypatch.setattr(socket, "socket", Socket)
+    monkeypatch.setenv("PORT", "8000")
+    assert runpy.run_path(str(ROOT / "deploy" / "gunicorn.conf.py"))["bind"] == ["0.0.0.0:8000"]
+
+
+NOT_CHOSEN = "homing: DEBUG is not set, and others may reach {}. Set DEBUG=off and the "
+
+
+@pytest.mark.parametrize("bind", ["0.0.0.0:{port}", "unix:{folder}/socket"])
+def test_debug_that_nobody_chose_is_refused_where_others_reach_it(
+    tmp_path: Path, bind: str
+) -> None:
+    address = bind.format(port=free_port(), folder=tmp_path)
+    ended = subprocess.run(
+        [*GUNICORN, "--bind", address],
+        cwd=ROOT,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    *_, line = ended.stderr.splitlines()
+    assert line.startswith(NOT_CHOSEN.format(address.removeprefix("unix:")))
+
+
+def test_a_site_for_readers_needs_a_named_database(tmp_path: Path) -> None:
+    required = {"SITE_URL": "https://letter.example.org", "POSTMARK_SERVER_TOKEN": "token"}
+    ended = subprocess.run(
+        GUNICORN,
+        cwd=ROOT,
+        env=environment(tmp_path, DEBUG="off", SECRET_KEY="k" * 50, **required),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("homing: DATABASE_URL is not set; ")
