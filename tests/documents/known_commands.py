@@ -52,7 +52,7 @@ VALUED_OPTIONS = {"--project-name", "--volume", "--user", "--since", "--entrypoi
 def problems(words: list[str], functions: frozenset[str] = frozenset()) -> list[str]:
     """Return what is wrong with a command, in sentences."""
     program, *rest = words
-    match program:
+    match program.replace("/opt/homing/", "./"):
         case "./homing" | "./homing-compose" | "manage.py":
             found = _problems_of_homing(rest)
         case "python":
