@@ -9,8 +9,8 @@ import pytest
 from django.db import OperationalError, connection
 
 from delivery.models import Alarm, Batch, Delivery, Evidence, WorkerHeartbeat
+from delivery.monitoring.database_fault import DatabaseFault
 from delivery.postmark.client import now_s
-from delivery.worker.database_outage_log import OutageLog
 from tests.delivery.edition_factory import THE_LAST_LOOK
 from tests.faults.delivery_stack import Stage
 from tests.faults.processes.watched_worker import WatchedWorker
@@ -63,7 +63,7 @@ def test_restart_mid_send_ends_no_worker_and_loses_no_copy(stage: Stage) -> None
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_answer_is_recorded_once_the_database_is_back(stage: Stage, mode: str) -> None:
-    edition, worker = stage.in_a_call("--until-empty")
+    edition, worker = stage.in_a_call("--until-empty", LOG_LEVEL="debug")
 
     with stage.server.away(mode):
         stage.sandbox.gate.release()
@@ -79,7 +79,7 @@ def test_outage_before_the_start_of_a_call_counts_no_crash(stage: Stage) -> None
     edition = stage.newsroom.publish(readers=20)
     # The lock ends with the server.
     with suppress(psycopg.OperationalError), stage.hold("LOCK TABLE subscriber"):
-        worker = stage.worker("--until-empty", DELIVERY_LEASE_S="60")
+        worker = stage.worker("--until-empty", DELIVERY_LEASE_S="60", LOG_LEVEL="debug")
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         with stage.server.away("immediate"):
             worker.wait_for("could not be written and", times=3)
@@ -91,7 +91,7 @@ def test_outage_before_the_start_of_a_call_counts_no_crash(stage: Stage) -> None
 
 
 def test_sigterm_during_an_outage_ends_the_worker_with_0(stage: Stage) -> None:
-    edition, worker = stage.in_a_call()
+    edition, worker = stage.in_a_call(LOG_LEVEL="debug")
 
     with stage.server.away("fast"):
         stage.sandbox.gate.release()
@@ -116,7 +116,7 @@ def test_worker_waits_for_a_frozen_database(stage: Stage) -> None:
 
 
 def test_answer_is_recorded_once_the_database_accepts_writes(stage: Stage) -> None:
-    edition, worker = stage.in_a_call("--until-empty")
+    edition, worker = stage.in_a_call("--until-empty", LOG_LEVEL="debug")
 
     with stage.server.admin() as admin:
         for read_only in ("on", "off"):
@@ -242,19 +242,21 @@ def test_outage_logs_one_line_at_its_begin_and_end(stage: Stage) -> None:
     errors = [line for line in lines(worker) if line["level"] == "error"]
     assert [AWAY in line["event"] for line in errors] == [True, True]
     assert all("OperationalError" in line["error"] for line in errors)
+    # The same words as of `./homing health ready`.
+    assert all("connection to server" in line["event"] for line in errors), errors
     assert len([line for line in lines(worker) if BACK in line["event"]]) == 2
 
 
 def test_an_ended_outage_still_explains_earlier_failures(stage: Stage) -> None:
-    log = OutageLog()
+    fault = DatabaseFault()
     began_s = now_s()
     error = OperationalError("the connection is lost")
     with stage.server.away("immediate"):
-        assert log.explains(error, began_s)
-    log.check_end()
+        assert fault.explains(error, "call", began_s)
+    fault.succeeded("reading")
 
-    assert log.explains(error, began_s)
-    assert not log.explains(error, now_s())
+    assert fault.explains(error, "call", began_s)
+    assert not fault.explains(error, "call", now_s())
 
 
 def test_cut_connections_to_a_working_database_are_no_outage(stage: Stage) -> None:

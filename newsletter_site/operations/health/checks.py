@@ -13,9 +13,16 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.checks import load_server_problems
+from delivery.monitoring.refused_writes import load_refusals
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.reports.worker_warnings import problem_sentences
+from delivery.rules.reason import Reason, ReasonCode
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
+from newsletter_site.operations.metrics.flush_metrics import fault_of_this_process
+
+# Faults with which no author can publish and no reader can confirm (docs/decisions/0049).
+STOPS_THE_SITE = (ReasonCode.DISK_FULL, ReasonCode.READ_ONLY, ReasonCode.NO_PERMISSION)
 
 MigrationName = tuple[str, str]
 
@@ -52,8 +59,9 @@ def run_check(check: str, host: str = "") -> CheckResult:
     """Run one of CHECKS.
 
     `live` does not query the database, because a restart would not repair it. `ready` needs every
-    migration, and warns of settings of the database server. `workers` needs an active worker, on
-    `host` if one is named, and warns of the problems that workers report.
+    migration and a database that accepts writes, and warns of settings of the database server.
+    `workers` needs an active worker whose writes succeed, on `host` if one is named, and warns of
+    the problems that workers report.
     """
     try:
         match check:
@@ -86,9 +94,26 @@ def find_pending_migrations(cursor: CursorWrapper) -> tuple[str, ...]:
 
 
 def check_ready(cursor: CursorWrapper) -> CheckResult:
-    """Check the migrations and the settings of the server."""
+    """Check the migrations, that writes succeed, and the settings of the server."""
     result = migrations_result(find_pending_migrations(cursor))
-    return replace(result, warnings=tuple(one.sentence for one in load_server_problems(cursor)))
+    warnings = [one.sentence for one in load_server_problems(cursor)]
+    if result.is_healthy:
+        for fault in load_write_faults(cursor):
+            if fault.code in STOPS_THE_SITE:
+                result = CheckResult(result.reason or reason_sentence(fault))
+            else:
+                warnings.append(reason_sentence(fault))
+    return replace(result, warnings=tuple(warnings))
+
+
+def load_write_faults(cursor: CursorWrapper) -> list[Reason]:
+    """Load why the site cannot write, each fault once.
+
+    This connection may be refused, all workers may report a fault, and this process may remember
+    its own failed writes."""
+    found = load_refusals(cursor)
+    found += filter(None, (fault_of_this_process.problem(), load_activity(cursor).write_fault))
+    return list({fault.code: fault for fault in reversed(found)}.values())[::-1]
 
 
 _readiness = BoundedQuery(check_ready)
@@ -101,6 +126,8 @@ def _check_workers(host: str) -> CheckResult:
         query = BoundedQuery(lambda cursor: load_activity(cursor, host=host))
     activity = query.answer()
     if activity.active:
+        if activity.write_fault:
+            return CheckResult(reason_sentence(activity.write_fault))
         return CheckResult(warnings=tuple(problem_sentences(activity)))
     if activity.last_heard_at is None:
         reason = _("No worker is running: none was started, or the last one stopped normally.")
