@@ -1,4 +1,4 @@
-"""The fault of the database that all threads of a process share: its log and its problem.
+"""The fault of the database, for all threads of a process, and its log lines.
 
 Dozens of errors a minute from every thread would hide that they have one cause."""
 
@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import psycopg
 from django.db import Error, InterfaceError, OperationalError, connection
 
-from delivery.postmark.client import now_s
 from delivery.rules.reason import Reason, ReasonCode
 
 logger = logging.getLogger(__name__)
@@ -33,7 +32,7 @@ _ABOUT_DATA = ("22", "23")
 
 
 def sqlstate_of(error: Error) -> str:
-    """Return PostgreSQL's code of an error; empty without one, such as for a cut connection."""
+    """Return PostgreSQL's code of an error; empty if the connection was cut."""
     return getattr(error.__cause__, "sqlstate", None) or ""
 
 
@@ -90,7 +89,7 @@ class _Streak:
 
 @dataclass(slots=True)
 class _Fault:
-    """A fault, with the time of the last failure of each kind of work that it still stops."""
+    """A fault. `stopped` has the last failure of each kind of work that it stops."""
 
     code: ReasonCode
     sqlstate: str
@@ -102,13 +101,13 @@ class _Fault:
 
 
 class DatabaseFault:
-    """What is wrong with the database now, for all threads of one process. Thread-safe.
+    """The fault of the database now, for all threads of one process. Thread-safe.
 
     Callers report failed and successful work by its kind, such as “call” or “heartbeat”. A fault
     ends when each kind of work that failed has succeeded, because small updates often succeed on
-    a full disk. `clock` is `now_s`."""
+    a full disk. Times that callers give are readings of `clock`."""
 
-    def __init__(self, clock: Callable[[], float] = now_s) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._fault: _Fault | None = None
         self._streaks: dict[str, _Streak] = {}
@@ -124,7 +123,7 @@ class DatabaseFault:
         return Reason.of(fault.code, sqlstate=fault.sqlstate, for_s=for_s)
 
     def explains(self, error: BaseException, work: str, began_s: float) -> bool:
-        """Record that `work`, begun at `began_s`, failed; return whether its cause is logged.
+        """Record that `work` failed, and return whether its cause is already logged.
 
         A fault that continues or just began explains it. So does an outage that ended after
         `began_s`, or an earlier failure with the same code of an operator's fault. Call it within
@@ -236,7 +235,7 @@ class DatabaseFault:
 
 
 def _refusal() -> Error | None:
-    """Return why a new connection fails; None if the database answers. Then it stays open."""
+    """Return why a new connection fails; None if it succeeds, and then it stays open."""
     try:
         connection.close()
         with connection.cursor() as cursor:

@@ -11,7 +11,7 @@ READ_ONLY = Reason.of(ReasonCode.READ_ONLY, sqlstate="25006")
 
 
 def load_refusals(cursor: CursorWrapper) -> list[Reason]:
-    """Return why writes of this session would be refused: read-only, or a lack of permissions.
+    """Return why the database would refuse writes of this session.
 
     Only tables of our models count, because another role may apply migrations."""
     cursor.execute(

@@ -34,12 +34,12 @@ class WorkerActivity:
 
     @property
     def write_fault(self) -> Reason | None:
-        """The fault of the database that all active workers report, as the first reports it."""
+        """The fault of the database that all active workers report."""
         return shared_write_fault(self.active, self.problems)
 
 
 def shared_write_fault(active: int, problems: Sequence[Sequence[Reason]]) -> Reason | None:
-    """Return the first worker's fault of the database if all `active` workers report one."""
+    """Return the first worker's fault of the database if all `active` ones have one."""
     found = [[each for each in those if each.code in WRITE_FAULTS] for those in problems]
     faulty = [those[0] for those in found if those]
     return faulty[0] if faulty and len(faulty) == active else None

@@ -92,7 +92,7 @@ class Worker:
         )
         self._lookup_lock = threading.Lock()
         self._warned_of_identity = False
-        self._fault = DatabaseFault()
+        self._fault = DatabaseFault(now_s)
 
     def stop(self) -> None:
         """Stop claiming, release batches that have not started, finish calls in flight."""
@@ -298,12 +298,10 @@ class Worker:
                     try:
                         did_something = work(self._stopping.is_set)
                         failures = 0
+                        # A settled call reports its own success. Without one, a step only read.
+                        self._fault.succeeded(READING if name == CALL else name)
                         if not did_something:
-                            # It only read, so it shows no end of failing writes.
-                            self._fault.succeeded(READING)
                             wait()
-                        elif name != CALL:  # A call reports its own success.
-                            self._fault.succeeded(name)
                         continue
                     except Exception as error:  # noqa: BLE001 -- logged, and tried again
                         failures += 1

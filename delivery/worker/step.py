@@ -77,10 +77,10 @@ class Dispatcher:
         fault: DatabaseFault | None = None,
         claims_ahead: bool = False,
     ) -> None:
-        """`jitter` gives numbers from 0 to 1. All threads share `lookup_lock`, `slots` and `fault`.
+        """All threads share `lookup_lock`, `slots` and `fault`.
 
         With `claims_ahead`, a step may end with the claim of the batch for the next step, and
-        `close` must follow the last step."""
+        `close` must follow the last step. `jitter` gives numbers from 0 to 1."""
         self._worker = worker
         self._postmark = postmark
         self._policy = policy
@@ -88,7 +88,7 @@ class Dispatcher:
         self._lookup_lock = lookup_lock or threading.Lock()
         self._slots = slots or CallSlots(1)
         self._unsent = unsent or UnsentCall()
-        self._fault = fault or DatabaseFault()
+        self._fault = fault or DatabaseFault(now_s)
         self._claims_ahead = claims_ahead
         self._next_claim: Claim | None = None
         self._looks_up_first = True

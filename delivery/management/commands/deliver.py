@@ -140,7 +140,7 @@ class Command(BaseCommand):
             drained.totals,
             what="the last line",
             work="last line",
-            fault=DatabaseFault(),
+            fault=DatabaseFault(now_s),
             until_s=now_s() + TOTALS_WITHIN_S,
             is_stopping=lambda: False,
             jitter=random.random,

@@ -5,6 +5,7 @@ from datetime import UTC
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
@@ -61,7 +62,7 @@ def run_check(check: str, host: str = "") -> CheckResult:
     `live` does not query the database, because a restart would not repair it. `ready` needs every
     migration and a database that accepts writes, and warns of settings of the database server.
     `workers` needs an active worker whose writes succeed, on `host` if one is named, and warns of
-    the problems that workers report.
+    missing workers and of the problems that workers report.
     """
     try:
         match check:
@@ -128,7 +129,8 @@ def _check_workers(host: str) -> CheckResult:
     if activity.active:
         if activity.write_fault:
             return CheckResult(reason_sentence(activity.write_fault))
-        return CheckResult(warnings=tuple(problem_sentences(activity)))
+        missing = [] if host else _missing_workers(activity.active)
+        return CheckResult(warnings=(*missing, *problem_sentences(activity)))
     if activity.last_heard_at is None:
         reason = _("No worker is running: none was started, or the last one stopped normally.")
         if host:
@@ -146,6 +148,18 @@ def _check_workers(host: str) -> CheckResult:
         last = activity.last_heard_at.astimezone(UTC)
         reason = sentence.format(n=ACTIVE_WITHIN_S, time=f"{last:%Y-%m-%d %H:%M:%S} UTC")
     return CheckResult(reason, (_("this host is {host}").format(host=host),) if host else ())
+
+
+def _missing_workers(active: int) -> list[str]:
+    expected = settings.EXPECTED_WORKERS
+    if expected is None or active >= expected:
+        return []
+    missing = ngettext(
+        "{n} worker is active, but EXPECTED_WORKERS is {expected}.",
+        "{n} workers are active, but EXPECTED_WORKERS is {expected}.",
+        active,
+    )
+    return [missing.format(n=active, expected=expected)]
 
 
 def migrations_result(pending: tuple[str, ...]) -> CheckResult:

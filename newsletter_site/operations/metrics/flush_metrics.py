@@ -10,13 +10,12 @@ from django.db import connection
 
 from delivery.monitoring.database_fault import DatabaseFault
 from delivery.monitoring.metrics_storage import flush
-from delivery.postmark.client import now_s
 
 logger = logging.getLogger(__name__)
 
 FLUSH_EVERY_S = 5.0
 # A web process writes its counts regularly, so it notices that writes fail.
-fault_of_this_process = DatabaseFault()
+fault_of_this_process = DatabaseFault(time.monotonic)
 
 
 class _Flusher:
@@ -62,7 +61,7 @@ def flush_at_exit() -> None:
 
 
 def _try_to_flush(level: int, fault: DatabaseFault | None = None) -> bool:
-    began_s = now_s()
+    began_s = time.monotonic()
     try:
         flush()
     except Exception as error:  # noqa: BLE001 -- errors must not end counting

@@ -115,6 +115,7 @@ CATALOGUE: tuple[Metric, ...] = (
         "homing_rate_limit_deliveries_per_second", "Reduced rate after a 429; otherwise absent."
     ),
     _gauge("homing_workers", "Workers with a heartbeat in the last 60 seconds."),
+    _gauge("homing_workers_expected", "EXPECTED_WORKERS; absent if it is not set."),
     _gauge(
         "homing_worker_problems",
         "Active workers that report this problem.",
@@ -205,6 +206,7 @@ def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
         "homing_rate_limited": queue.slowed_to_per_s is not None,
         "homing_rate_limit_deliveries_per_second": queue.slowed_to_per_s,
         "homing_workers": queue.workers.active,
+        "homing_workers_expected": settings.EXPECTED_WORKERS,
         "homing_worker_problems": Counter(
             code
             for problems in queue.workers.problems

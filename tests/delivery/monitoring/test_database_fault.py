@@ -1,4 +1,4 @@
-"""Which errors are a fault of the database, when it begins and ends, and what is logged."""
+"""The fault of the database: its errors, its begin and end, and its log lines."""
 
 import logging
 
@@ -83,7 +83,7 @@ def test_errors_about_data_are_no_fault() -> None:
     assert fault.problem() is None
 
 
-def test_work_that_is_not_tried_again_does_not_prolong_a_fault() -> None:
+def test_work_that_is_not_tried_again_prolongs_no_fault() -> None:
     error, clock = error_of(*FAULTS[ReasonCode.NO_PERMISSION]), Clock()
     fault = DatabaseFault(clock)
     for seconds in (0, 6):

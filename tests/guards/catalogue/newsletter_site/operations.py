@@ -146,7 +146,7 @@ a success of other work does not end a fault
     test_repeated_failures_are_a_fault_until_that_work_succeeds
 a fault ends although its work is not tried again
     DatabaseFault.succeeded: if other != work «and failed_s > quiet_since_s»
-    test_work_that_is_not_tried_again_does_not_prolong_a_fault
+    test_work_that_is_not_tried_again_prolongs_no_fault
 an error about data is no fault of the database
     fault_of: return None if «sqlstate.startswith(_ABOUT_DATA) → False»
     test_errors_about_data_are_no_fault
