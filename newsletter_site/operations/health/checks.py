@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.checks import load_server_problems
+from delivery.monitoring.database_fault import DatabaseFault
 from delivery.monitoring.refused_writes import load_refusals
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
 from delivery.reports.reason_sentences import reason_sentence
@@ -107,13 +108,15 @@ def check_ready(cursor: CursorWrapper) -> CheckResult:
     return replace(result, warnings=tuple(warnings))
 
 
-def load_write_faults(cursor: CursorWrapper) -> list[Reason]:
+def load_write_faults(
+    cursor: CursorWrapper, own: DatabaseFault = fault_of_this_process
+) -> list[Reason]:
     """Load why the site cannot write, each fault once.
 
-    This connection may be refused, all workers may report a fault, and this process may remember
-    its own failed writes."""
+    This connection may be refused, all workers may report a fault, and this process remembers its
+    `own` failed writes."""
     found = load_refusals(cursor)
-    found += filter(None, (fault_of_this_process.problem(), load_activity(cursor).write_fault))
+    found += filter(None, (own.problem(), load_activity(cursor).write_fault))
     return list({fault.code: fault for fault in reversed(found)}.values())[::-1]
 
 

@@ -44,7 +44,7 @@ def _repeat(counted: threading.Event) -> None:
         counted.wait()
         counted.clear()
         time.sleep(FLUSH_EVERY_S)
-        if _try_to_flush(level, fault_of_this_process):
+        if try_to_flush(level, fault_of_this_process):
             level = logging.WARNING
         else:
             level = logging.DEBUG
@@ -57,10 +57,11 @@ def _repeat(counted: threading.Event) -> None:
 
 def flush_at_exit() -> None:
     """Flush once. A database error is only logged."""
-    _try_to_flush(logging.WARNING)
+    try_to_flush(logging.WARNING)
 
 
-def _try_to_flush(level: int, fault: DatabaseFault | None = None) -> bool:
+def try_to_flush(level: int, fault: DatabaseFault | None = None) -> bool:
+    """Flush; return whether it succeeded. A failure is logged and recorded in `fault`."""
     began_s = time.monotonic()
     try:
         flush()

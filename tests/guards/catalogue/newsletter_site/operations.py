@@ -153,6 +153,27 @@ an error about data is no fault of the database
 a fault logs at most a line a minute
     DatabaseFault._count: if (silent_s := self._clock() - fault.logged_s) >= «LOG_EVERY_S → 0»:
     test_a_fault_logs_its_begin_each_minute_and_its_end
+a site whose writes fail is not ready
+    check_ready: if «fault.code in STOPS_THE_SITE → False»:
+    test_only_a_fault_of_all_workers_makes_the_checks_fail
+workers whose writes fail are not healthy
+    _check_workers: if «activity.write_fault → False»:
+    test_only_a_fault_of_all_workers_makes_the_checks_fail
+a fault of one worker is a warning
+    shared_write_fault: if faulty «and len(faulty) == active» else None
+    test_only_a_fault_of_all_workers_makes_the_checks_fail
+a web process remembers its failing writes
+    load_write_faults: filter(None, («own.problem(), → None,»
+    test_a_web_process_remembers_its_own_failing_writes
+a site whose role lacks a permission says so
+    load_refusals: if «lacks_permission → False»:
+    test_site_without_a_permission_is_not_ready
+fewer workers than expected are a warning
+    _missing_workers: «or active >= expected → or True»:
+    test_fewer_workers_than_expected_are_a_warning
+sending counts as normal only while copies move
+    EditionCounts.still_since: return since if «self.now - since > MOVES_WITHIN → False» else None
+    test_waiting_sentence_names_the_reason
 a request without a slot is not started
     LimitConcurrency.__call__: if «not self._slots.acquire() → False»:
     test_hanging_database_leaves_room_for_probes
