@@ -68,9 +68,11 @@ def main() -> None:
 
             flush_at_exit()
     except OperationalError as error:
+        from delivery.monitoring.database_fault import cause_of
+
         if "--traceback" in sys.argv:
             raise
-        found = str(error).splitlines()[0].rstrip(".")
+        found = cause_of(error).partition(": ")[2].rstrip(".")
         sys.exit(f"homing: the database cannot be reached: {found}. Check DATABASE_URL.")
     except ProgrammingError as error:
         if "--traceback" in sys.argv or type(error.__cause__).__name__ != "UndefinedTable":

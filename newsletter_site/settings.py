@@ -288,6 +288,7 @@ DELIVERY_CONCURRENCY = env.whole("DELIVERY_CONCURRENCY", 4, least=1, most=64)
 # Only Linux reports which cores this process may use.
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 DELIVERY_PROCESSES = env.whole("DELIVERY_PROCESSES", min(_CORES, 4), least=1, most=64)
+EXPECTED_WORKERS = env.optional_whole("EXPECTED_WORKERS", least=1, most=1000)
 DELIVERY_NICENESS = env.whole("DELIVERY_NICENESS", 5, least=0, most=19)
 DELIVERY_RATE_PER_S = env.optional_rate("DELIVERY_RATE_PER_S")
 DELIVERY_HTTP_DEADLINE_S = env.seconds("DELIVERY_HTTP_DEADLINE_S", 120, least=0.1)

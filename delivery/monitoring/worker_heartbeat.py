@@ -1,7 +1,7 @@
 """The workers' heartbeats, for operators. No other code depends on them."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,13 +11,14 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from delivery.models import WorkerHeartbeat
-from delivery.rules.reason import Reason, dumps_all
+from delivery.rules.reason import WRITE_FAULTS, Reason, dumps_all
 
 # A killed worker leaves its row behind.
 EXPIRES_AFTER = "1 day"
 ACTIVE_WITHIN_S = 60
 ACTIVE_WITHIN = f"{ACTIVE_WITHIN_S} seconds"
-_IS_ACTIVE = f"heard_at > clock_timestamp() - interval '{ACTIVE_WITHIN}'"
+# In SQL: whether a worker was heard from lately.
+IS_ACTIVE_WORKER = f"heard_at > clock_timestamp() - interval '{ACTIVE_WITHIN}'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,18 @@ class WorkerActivity:
     last_heard_at: datetime | None
     age_s: float | None
     problems: tuple[tuple[Reason, ...], ...] = ()
+
+    @property
+    def write_fault(self) -> Reason | None:
+        """The fault of the database that all active workers report."""
+        return shared_write_fault(self.active, self.problems)
+
+
+def shared_write_fault(active: int, problems: Sequence[Sequence[Reason]]) -> Reason | None:
+    """Return the first worker's fault of the database if all `active` ones have one."""
+    found = [[each for each in those if each.code in WRITE_FAULTS] for those in problems]
+    faulty = [those[0] for those in found if those]
+    return faulty[0] if faulty and len(faulty) == active else None
 
 
 def beat(worker: uuid.UUID, *, host: str, pid: int, problems: Iterable[Reason] = ()) -> None:
@@ -58,13 +71,13 @@ def load_activity(cursor: CursorWrapper, *, host: str = "") -> WorkerActivity:
     """Load the activity of all workers, or of the workers of one host."""
     cursor.execute(
         f"""
-        SELECT count(*) FILTER (WHERE {_IS_ACTIVE}),
+        SELECT count(*) FILTER (WHERE {IS_ACTIVE_WORKER}),
                max(heard_at),
                extract(epoch FROM clock_timestamp() - max(heard_at))::float8,
                array_agg(problems::text ORDER BY started_at, id)
-                   FILTER (WHERE {_IS_ACTIVE} AND problems <> '[]'),
+                   FILTER (WHERE {IS_ACTIVE_WORKER} AND problems <> '[]'),
                array_agg(warning ORDER BY started_at, id)
-                   FILTER (WHERE {_IS_ACTIVE} AND warning <> '')
+                   FILTER (WHERE {IS_ACTIVE_WORKER} AND warning <> '')
         FROM worker WHERE %(host)s = '' OR host = %(host)s
         """,  # noqa: S608 -- a constant
         {"host": host},

@@ -10,7 +10,8 @@ from django.db.backends.utils import CursorWrapper
 
 from delivery.models import Batch
 from delivery.models.attempt import NO_BATCH
-from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
+from delivery.monitoring.refused_writes import IS_READ_ONLY, READ_ONLY
+from delivery.monitoring.worker_heartbeat import IS_ACTIVE_WORKER, shared_write_fault
 from delivery.queue.batches.batch_state import IS_CRASHING, IS_OPEN
 from delivery.queue.batches.roll_up import ROLLED_UP
 from delivery.queue.scheduled_editions import IS_DUE
@@ -97,8 +98,12 @@ def _select(batches: str) -> str:
            {", ".join(f"coalesce(count.{name}, 0) AS {name}" for name in (*_SUMMED, *_FROM_STATE))},
            coalesce(count.reason, '') AS reason,
            next_try_at, next_lookup_at, unknown_since, worker.heard_at AS worker_heard_at,
-           coalesce(worker.heard_at > clock_timestamp() - interval '{ACTIVE_WITHIN}', false)
-               AS worker_is_there,
+           worker.active > 0 AS worker_is_there, worker.active, worker.problems,
+           {IS_READ_ONLY} AS is_read_only,
+           greatest(
+               (SELECT max(finished_at) FROM attempt WHERE attempt.edition_id = edition.id),
+               (SELECT max(started_at) FROM attempt
+                WHERE attempt.edition_id = edition.id AND finished_at IS NULL)) AS last_call_at,
            (coalesce((SELECT sum(accepted) FROM attempt
                      WHERE attempt.edition_id = edition.id AND batch_id <> {NO_BATCH}
                        AND finished_at > clock_timestamp() - interval '{_RATE_OVER_S} s'), 0)
@@ -123,7 +128,11 @@ def _select(batches: str) -> str:
                min(unknown_since) AS unknown_since
         FROM ({batches}) AS by_state
     ) AS count ON true
-    LEFT JOIN LATERAL (SELECT max(heard_at) AS heard_at FROM worker) AS worker ON true
+    LEFT JOIN LATERAL (
+        SELECT max(heard_at) AS heard_at, count(*) FILTER (WHERE {IS_ACTIVE_WORKER}) AS active,
+               array_agg(problems::text ORDER BY started_at, id)
+                   FILTER (WHERE {IS_ACTIVE_WORKER} AND problems <> '[]') AS problems
+        FROM worker) AS worker ON true
     LEFT JOIN (SELECT {SLOWDOWN_COLUMNS} FROM send_rate) AS slowdown ON true
     """  # noqa: S608 -- the names are constants
 
@@ -198,6 +207,9 @@ def _counts_from(row: dict[str, Any]) -> EditionCounts:
     at, local, zone = (row.pop(f"scheduled_{name}") for name in ("for", "local", "zone"))
     row["scheduled"] = ScheduledTime(at, local, zone) if at else None
     row["slowed_to_per_s"] = pop_slowed_to(row)
+    problems = [Reason.loads_all(text) for text in row.pop("problems") or ()]
+    shared = shared_write_fault(row.pop("active"), problems)
+    row["write_fault"] = READ_ONLY if row.pop("is_read_only") else shared
     for name in ("control_reason", "reason"):
         row[name] = Reason.loads(row[name])
     return EditionCounts(**row)

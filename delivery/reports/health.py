@@ -12,10 +12,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import clock_and_day, digits
-from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN
+from delivery.monitoring.refused_writes import IS_READ_ONLY, READ_ONLY
+from delivery.monitoring.worker_heartbeat import IS_ACTIVE_WORKER, shared_write_fault
 from delivery.queue.scheduled_editions import IS_DUE
 from delivery.queue.send_rate import SLOWDOWN_COLUMNS
 from delivery.reports.edition_counts import pop_slowed_to, rows_by_name
+from delivery.reports.reason_sentences import reason_sentence
+from delivery.rules.reason import Reason
 from delivery.tasks.periodic_tasks import IS_ACTIVE
 
 # In SQL: the time of the newest webhook. Polled events have no trace.
@@ -27,7 +30,8 @@ _CALLS_WITHIN = "1 day"
 
 _STATE = f"""
     SELECT clock_timestamp() AS now,
-           worker.number AS workers, worker.heard_at, lease.calls,
+           worker.number AS workers, worker.heard_at, worker.problems,
+           {IS_READ_ONLY} AS is_read_only, lease.calls,
            lease.held > 0 OR EXISTS (SELECT FROM batch WHERE state = 'ready')
                           OR EXISTS (SELECT FROM batch WHERE state = 'unknown')
                           OR EXISTS (SELECT FROM edition WHERE {IS_DUE}) AS work,
@@ -35,9 +39,11 @@ _STATE = f"""
            least(lease.since, doubt.since) AS unknown_since, doubt.next_lookup_at,
            {NEWEST_WEBHOOK_AT} AS webhook_at, task.succeeded_at AS polled_at,
            task.failures AS poll_failures, slowdown.*
-    FROM (SELECT count(*) FILTER (WHERE heard_at > clock_timestamp()
-                                            - interval '{ACTIVE_WITHIN}') AS number,
-                 max(heard_at) AS heard_at FROM worker) AS worker
+    FROM (SELECT count(*) FILTER (WHERE {IS_ACTIVE_WORKER}) AS number,
+                 max(heard_at) AS heard_at,
+                 array_agg(problems::text ORDER BY started_at, id)
+                     FILTER (WHERE {IS_ACTIVE_WORKER} AND problems <> '[]') AS problems
+          FROM worker) AS worker
     CROSS JOIN (SELECT count(*) AS held, count(*) FILTER (WHERE state = 'sending') AS calls,
                        coalesce(sum(unknown), 0) AS unknown, min(unknown_since) AS since
                 FROM batch WHERE state IN ('claimed', 'sending', 'looking_up')) AS lease
@@ -87,7 +93,8 @@ class Health:
     """The health of sending at `now` by the database's clock.
 
     The last call and failure are those of the last day. `response_s` is the median of the last
-    calls. `poll_failures` counts the failures since `polled_at`."""
+    calls. `poll_failures` counts the failures since `polled_at`. `write_fault` is a fault of the
+    database that stops all workers."""
 
     now: datetime
     workers: int
@@ -105,6 +112,7 @@ class Health:
     webhook_at: datetime | None
     polled_at: datetime | None
     poll_failures: int
+    write_fault: Reason | None = None
 
 
 def read_health() -> Health:
@@ -112,6 +120,9 @@ def read_health() -> Health:
     with connection.cursor() as cursor:
         cursor.execute(_HEALTH, [])
         (found,) = rows_by_name(cursor)
+    problems = [Reason.loads_all(text) for text in found.pop("problems") or ()]
+    shared = shared_write_fault(found["workers"], problems)
+    found["write_fault"] = READ_ONLY if found.pop("is_read_only") else shared
     return Health(slowed_to_per_s=pop_slowed_to(found), **found)
 
 
@@ -150,6 +161,9 @@ def _workers(health: Health, at: Clock) -> HealthLine:
     more = []
     if health.heard_at:
         more.append(_("Last heartbeat: {time}.").format(time=at(health.heard_at)))
+    if health.write_fault:
+        more.append(reason_sentence(health.write_fault))
+        return HealthLine(name, "attention", "fault", _("Cannot write"), " ".join(more))
     if health.workers:
         state = ngettext("{n} is running", "{n} are running", health.workers)
         calls = ngettext("{n} call in progress.", "{n} calls in progress.", health.calls)

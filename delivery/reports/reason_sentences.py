@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -11,7 +12,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from delivery.humanise import digits, duration
-from delivery.rules.reason import Reason, Remedy
+from delivery.rules.reason import WRITE_FAULTS, Reason, Remedy
 from delivery.rules.reason import ReasonCode as Code
 from delivery.rules.scheduled_time import LOCAL, ScheduledTime
 
@@ -320,6 +321,41 @@ def _old_data_kept(params: Params) -> str:
     )
 
 
+_WRITE_FAULTS: Mapping[str, Promise] = {
+    Code.DISK_FULL: _(
+        "The database's disk is full, so writes fail ({sqlstate}). Nothing is lost. Homing "
+        "continues once there is space."
+    ),
+    Code.READ_ONLY: _(
+        "The database is read-only, so writes fail ({sqlstate}). Nothing is lost. Homing continues "
+        "once it accepts writes."
+    ),
+    Code.NO_PERMISSION: _(
+        "Homing's database role lacks a permission, so writes fail ({sqlstate}). Nothing is lost. "
+        "Homing continues once the permission is granted."
+    ),
+    Code.WRONG_ENCODING: _(
+        "The database's encoding cannot hold a character, so writes fail ({sqlstate}). Homing "
+        "needs a database with the encoding UTF8."
+    ),
+    Code.DATABASE_UNREACHABLE: _(
+        "A worker cannot reach the database. Nothing is lost. Homing continues once it answers."
+    ),
+    Code.WRITES_FAIL: _(
+        "Writes to the database fail again and again ({sqlstate}). Nothing is lost. The log of the "
+        "workers shows where."
+    ),
+}
+
+
+def _write_fault(code: Code, params: Params) -> str:
+    sentence = str(_WRITE_FAULTS[code]).format_map(params)
+    if "for_s" not in params:
+        return sentence
+    lasted = gettext("It has lasted for {time}.").format(time=duration(params["for_s"]))
+    return f"{sentence} {lasted}"
+
+
 # Sentences that cannot be made by filling in parameters.
 RENDERERS: Mapping[str, Callable[[Params], str]] = {
     Code.NO_LATER_MAIL: _no_later_mail,
@@ -331,4 +367,5 @@ RENDERERS: Mapping[str, Callable[[Params], str]] = {
     Code.STARTED_LATE: _started_late,
     Code.SECOND_COPY: _second_copy,
     Code.OLD_DATA_KEPT: _old_data_kept,
+    **{code: partial(_write_fault, code) for code in WRITE_FAULTS},
 }

@@ -146,6 +146,9 @@ def _no_worker(counts: EditionCounts, zone: tzinfo) -> str:
 
 
 def _sending(counts: EditionCounts, zone: tzinfo) -> str:
+    # A worker that cannot write sends no heartbeats either.
+    if counts.write_fault:
+        return reason_sentence(counts.write_fault)
     if not counts.worker_is_there:
         return _no_worker(counts, zone)
     if counts.crashing:
@@ -171,6 +174,10 @@ def _sending(counts: EditionCounts, zone: tzinfo) -> str:
             "rate rises again step by step.",
             per_s,
         ).format(n=digits(per_s))
+    if since := counts.still_since:
+        due = ngettext("{n} copy is due.", "{n} copies are due.", counts.waiting)
+        still = _("No copy has moved since {time}.").format(time=_clock(since, zone))
+        return f"{due.format(n=digits(counts.waiting))} {still}"
     return str(NOTHING_IS_STUCK)
 
 

@@ -1,12 +1,14 @@
 """The counts of an edition, which always add up to its audience. Pure."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import ScheduledTime
 
+# A worker looks for due copies every second.
+MOVES_WITHIN = timedelta(seconds=60)
 _CALLED_BACK = frozenset({ReasonCode.CALLED_BACK, ReasonCode.CALLED_BACK_BEFORE_ITS_TIME})
 
 
@@ -15,13 +17,14 @@ class EditionCounts:
     """The counts of one edition, all from one reading at `now`, the database's time.
 
     `crashing` counts the batches that crashed a worker since their last call, and the parts of such
-    batches. `missed` counts failed copies that need a decision. `bounced` and `complained` are no
-    outcomes: most of these copies are also in `sent`. `being_sent` counts the waiting copies that a
-    worker holds, `awaiting_decision` the unknown ones that need a decision. `unreconciled`: the
-    database was restored and is not yet compared with the provider. `slowed_to_per_s` is the rate
-    of all workers after a 429. The `audience` of transactional mail is everyone who has requested
-    it so far. `scheduled` stays after publication. `goes_to` is a value of `Edition.GoesTo`. After
-    `deliveries_dropped_at` only these counts are kept."""
+    batches. `last_call_at` is when the last call started or ended. `write_fault` is a fault of the
+    database that stops all workers. `missed` counts failed copies that need a decision. `bounced`
+    and `complained` are no outcomes: most of these copies are also in `sent`. `being_sent` counts
+    the waiting copies that a worker holds, `awaiting_decision` the unknown ones that need a
+    decision. `unreconciled`: the database was restored and is not yet compared with the provider.
+    `slowed_to_per_s` is the rate of all workers after a 429. The `audience` of transactional mail
+    is everyone who has requested it so far. `scheduled` stays after publication. `goes_to` is a
+    value of `Edition.GoesTo`. After `deliveries_dropped_at` only these counts are kept."""
 
     edition: int
     issue: UUID
@@ -63,6 +66,19 @@ class EditionCounts:
     being_sent: int = 0
     awaiting_decision: int = 0
     crashing: int = 0
+    last_call_at: datetime | None = None
+    write_fault: Reason | None = None
+
+    @property
+    def still_since(self) -> datetime | None:
+        """Since when no copy moved although some are due; None if copies moved lately.
+
+        A copy moves when its call starts or ends. The time before it was due does not count."""
+        began = [self.published_at, self.held_until, self.control_at, self.last_call_at]
+        if self.queued_batches and not self.leased_batches:
+            began.append(min(filter(None, (self.next_try_at, self.next_lookup_at)), default=None))
+        since = max(time for time in began if time is not None)
+        return since if self.now - since > MOVES_WITHIN else None
 
     @property
     def queued(self) -> int:

@@ -101,16 +101,34 @@ class ReasonCode(StrEnum):
     UNSENT_CALLS_NOT_LISTED = auto()  # error
     DATABASE_IDENTITY_HIDDEN = auto()  # fields
 
+    # `for_s` is absent if the age is unknown.
+    DISK_FULL = auto()  # sqlstate, for_s
+    READ_ONLY = auto()  # sqlstate, for_s
+    NO_PERMISSION = auto()  # sqlstate, for_s
+    WRONG_ENCODING = auto()  # sqlstate, for_s
+    DATABASE_UNREACHABLE = auto()  # for_s
+    WRITES_FAIL = auto()  # sqlstate, for_s
+
     # A text that is not a stored reason, such as one written by hand.
     OTHER = auto()  # text
 
 
+# Faults of the database: writes fail again and again.
+WRITE_FAULTS = (
+    ReasonCode.DISK_FULL,
+    ReasonCode.READ_ONLY,
+    ReasonCode.NO_PERMISSION,
+    ReasonCode.WRONG_ENCODING,
+    ReasonCode.DATABASE_UNREACHABLE,
+    ReasonCode.WRITES_FAIL,
+)
 WORKER_PROBLEMS = (
     ReasonCode.TWO_UNSUBSCRIBE_LINKS,
     ReasonCode.NO_UNSUBSCRIBE_LINK,
     ReasonCode.BOOT_ID_HIDDEN,
     ReasonCode.UNSENT_CALLS_NOT_LISTED,
     ReasonCode.DATABASE_IDENTITY_HIDDEN,
+    *WRITE_FAULTS,
 )
 
 

@@ -22,6 +22,7 @@ from django.db import DatabaseError, connection
 from delivery import log_context
 from delivery.configuration import policy_from_settings, postmark_from_settings
 from delivery.monitoring import metrics_storage, worker_heartbeat
+from delivery.monitoring.database_fault import DatabaseFault
 from delivery.postmark.client import now_s
 from delivery.queue.claim import is_call_due, release_all
 from delivery.queue.lease_reaper import recover_dead_worker, recover_expired_leases
@@ -31,10 +32,9 @@ from delivery.rules.reason import Reason, ReasonCode
 from delivery.tasks import background_tasks
 from delivery.tasks.background_tasks import BackgroundTask
 from delivery.worker.call_slots import CallSlots, threads_for
-from delivery.worker.database_outage_log import OutageLog
 from delivery.worker.retry_write import retry_write
 from delivery.worker.shared_poll import SharedPoll
-from delivery.worker.step import Dispatcher
+from delivery.worker.step import CALL, Dispatcher
 from delivery.worker.unsent_calls import UnsentCall, UnsentCalls, find_dead_workers
 
 logger = logging.getLogger(__name__)
@@ -43,11 +43,10 @@ MAX_POLL_S = 1.0
 POLL_WHEN_AWAITED_S = 0.2
 DUTIES_EVERY_S = 5.0
 MAX_PAUSE_S = 60.0
+# Kinds of work in the fault of the database. READING wrote nothing.
+SHORT_TASKS = "short tasks"
+READING = "reading"
 STOPPING_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-# The name of the calls' work; all threads of a group that sends have the same.
-_CALL = "call"
 
 
 class Heartbeat(NamedTuple):
@@ -95,7 +94,7 @@ class Worker:
         self._lookup_lock = threading.Lock()
         self._problem_of_identity: Reason | None = None
         self._unsent: UnsentCalls | None = None
-        self._outage_log = OutageLog()
+        self._fault = DatabaseFault(now_s)
 
     def stop(self) -> None:
         """Stop claiming, release batches that have not started, finish calls in flight."""
@@ -171,6 +170,8 @@ class Worker:
         retry_write(
             lambda: release_all(self.id),
             what="the release of claimed batches",
+            work="release",
+            fault=self._fault,
             until_s=now_s() + settings.DELIVERY_LEASE_S,
             is_stopping=lambda: True,
             jitter=self._random.random,
@@ -186,9 +187,7 @@ class Worker:
                 self._beat,
                 recover_dead_workers,
                 recover_expired_leases,
-                lambda: background_tasks.run_all(
-                    partial(self._log_failure, now_s()), round_=next(rounds)
-                ),
+                lambda: self._run_short_tasks(next(rounds)),
             ]
         rounds = itertools.count()
         failures = 0
@@ -222,8 +221,19 @@ class Worker:
     def _problems(self) -> list[Reason]:
         """Collect the current problems, for the heartbeat."""
         unsent = self._unsent.problem if self._unsent else None
-        current = (unsent, self._problem_of_identity)
+        current = (unsent, self._problem_of_identity, self._fault.problem())
         return [*self.problems_at_start, *(one for one in current if one is not None)]
+
+    def _run_short_tasks(self, round_: int) -> None:
+        began_s, failed = now_s(), []
+
+        def report(message: str, error: Exception) -> None:
+            failed.append(message)
+            self._log_failure(SHORT_TASKS, began_s, message, error)
+
+        background_tasks.run_all(report, round_=round_)
+        if not failed:
+            self._fault.succeeded(SHORT_TASKS)
 
     def _check_identity(self) -> None:
         """Notice a restored database, and warn once if a restore could go unnoticed."""
@@ -239,13 +249,14 @@ class Worker:
     def _run_duty(self, duty: Callable[[], object]) -> tuple[bool, object]:
         """Run a duty; return whether it succeeded, and its result."""
         began_s = now_s()
+        work = getattr(duty, "__name__", "duty")
         with log_context.scope():
             try:
                 result = duty()
-                self._outage_log.check_end()
+                self._fault.succeeded(work)
                 return True, result
             except Exception as error:  # noqa: BLE001 -- logged, and tried again
-                self._log_failure(began_s, "a duty of the worker failed", error)
+                self._log_failure(work, began_s, "a duty of the worker failed", error)
                 return False, None
 
     def _send(self, unsent: UnsentCall) -> None:
@@ -258,12 +269,14 @@ class Worker:
                 lookup_lock=self._lookup_lock,
                 slots=self._slots,
                 unsent=unsent,
+                fault=self._fault,
                 claims_ahead=True,
             )
             self._repeat(
+                CALL,
                 dispatcher.step,
                 "a step failed; its batch returns when the lease expires",
-                partial(self._calls.wait, _CALL),
+                partial(self._calls.wait, CALL),
             )
             self._run_duty(dispatcher.close)
             connection.close()
@@ -272,10 +285,15 @@ class Worker:
         wait: Callable[[], object] = partial(self._tasks.wait, task.name)
         if task.every_s is not None:
             wait = partial(self._stopping.wait, task.every_s)
-        return lambda: self._repeat(task.work, background_tasks.failure_message(task.name), wait)
+        failure = background_tasks.failure_message(task.name)
+        return lambda: self._repeat(task.name, task.work, failure, wait)
 
     def _repeat(
-        self, work: Callable[[Callable[[], bool]], bool], failure: str, wait: Callable[[], object]
+        self,
+        name: str,
+        work: Callable[[Callable[[], bool]], bool],
+        failure: str,
+        wait: Callable[[], object],
     ) -> None:
         """Repeat `work` until stopped: `wait` if nothing is due, pause after a failure."""
         failures = 0
@@ -286,22 +304,23 @@ class Worker:
                     try:
                         did_something = work(self._stopping.is_set)
                         failures = 0
-                        self._outage_log.check_end()
+                        # A settled call reports its own success. Without one, a step only read.
+                        self._fault.succeeded(READING if name == CALL else name)
                         if not did_something:
                             wait()
                         continue
                     except Exception as error:  # noqa: BLE001 -- logged, and tried again
                         failures += 1
-                        self._log_failure(began_s, failure, error)
+                        self._log_failure(name, began_s, failure, error)
                 self._stopping.wait(self._pause_s(failures))
         finally:
             connection.close()
 
-    def _log_failure(self, began_s: float, message: str, error: Exception) -> None:
+    def _log_failure(self, work: str, began_s: float, message: str, error: Exception) -> None:
         """Log a failure of work that began at `began_s`.
 
-        The level is DEBUG if an outage explains it, else ERROR."""
-        explained = self._outage_log.explains(error, began_s)
+        The level is DEBUG if a fault of the database explains it, else ERROR."""
+        explained = self._fault.explains(error, work, began_s)
         level = logging.DEBUG if explained else logging.ERROR
         logger.log(level, message, exc_info=error)
         # A failed connection must not be reused. The next statement opens a new one.
@@ -333,7 +352,7 @@ def _touch(path: Path) -> None:
 
 
 def _look_for_calls() -> set[str]:
-    return {_CALL} if is_call_due() else set()
+    return {CALL} if is_call_due() else set()
 
 
 def recover_dead_workers() -> None:

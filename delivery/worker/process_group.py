@@ -15,8 +15,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db import connections
+from django.db import Error, connections
 
+from delivery.monitoring.database_fault import cause_of
 from delivery.postmark.client import now_s
 from delivery.rules import retry_or_settle
 from delivery.worker.process import STOPPING_SIGNALS, Worker
@@ -144,6 +145,8 @@ class ProcessGroup:
                 _stop_after(awaited, worker)
             code = DRAINED if self._work(worker) else 0
             connections.close_all()
+        except Error as error:
+            logger.exception("the worker process failed: %s", cause_of(error))
         except BaseException:
             logger.exception("the worker process failed")
         finally:

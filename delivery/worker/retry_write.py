@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-import psycopg
-from django.db import Error, InterfaceError, OperationalError, connection
+from django.db import Error, connection
 
+from delivery.monitoring.database_fault import DatabaseFault, is_transient
 from delivery.postmark.client import now_s
 
 logger = logging.getLogger(__name__)
@@ -21,23 +21,6 @@ FIRST_SPAN_S = 0.1
 LONGEST_PAUSE_S = 1.0
 # A short limit, because the process that stops the worker does not wait long.
 PATIENCE_WHEN_STOPPING_S = 5.0
-
-
-def is_transient(error: Error) -> bool:
-    """Whether the error is a temporary fault of the database.
-
-    Such faults are a cut connection, a restart, a deadlock and a full disk. An error about data is
-    permanent, because the same batch would cause it again. Class 25 is temporary too, although the
-    driver calls it an internal error. It includes a session idle in a transaction for too
-    long (25P03) and a read-only database (25006). See PostgreSQL, appendix A. An internal error
-    without a code is psycopg's own and means a cut connection."""
-    if isinstance(error, OperationalError | InterfaceError):
-        return True
-    driver = error.__cause__
-    sqlstate = getattr(driver, "sqlstate", None) or ""
-    if isinstance(driver, psycopg.InternalError) and not sqlstate:
-        return True
-    return str(sqlstate).startswith("25")
 
 
 def pause_after(failures: int, jitter: float, left_s: float) -> float | None:
@@ -57,6 +40,8 @@ def retry_write(
     write: Callable[[], Result],
     *,
     what: str,
+    work: str,
+    fault: DatabaseFault,
     until_s: float,
     is_stopping: Callable[[], bool],
     jitter: Callable[[], float],
@@ -64,11 +49,12 @@ def retry_write(
     """Do `write`, and repeat it while the database has a temporary fault.
 
     Returns its result. Raises the last error at `until_s`, a reading of `now_s()`, or sooner if the
-    worker is stopping. `what` names the write in the log."""
+    worker is stopping. `what` names the write in the log, and `work` its kind in `fault`."""
     failures = 0
     while True:
+        began_s = now_s()
         try:
-            return write()
+            result = write()
         except Error as error:
             # A failed connection must not be reused.
             connection.close()
@@ -80,5 +66,10 @@ def retry_write(
             pause = pause_after(failures, jitter(), until_s - now_s())
             if pause is None:
                 raise
-            logger.warning("%s could not be written and is tried again: %s", what, error)
+            explained = fault.explains(error, work, began_s)
+            level = logging.DEBUG if explained else logging.WARNING
+            logger.log(level, "%s could not be written and is tried again: %s", what, error)
             time.sleep(pause)
+        else:
+            fault.succeeded(work)
+            return result

@@ -21,6 +21,7 @@ from delivery.mail.message_for_reader import Links, Renderer
 from delivery.mail.transactional_mail import KIND_BY_ISSUE
 from delivery.models import Edition, Newsletter
 from delivery.monitoring import delivery_metrics
+from delivery.monitoring.database_fault import DatabaseFault, is_transient
 from delivery.monitoring.delivery_metrics import Phase, Phases
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.postmark.client import Postmark, now_s
@@ -46,11 +47,14 @@ from delivery.rules.outcomes import Settlement
 from delivery.rules.reason import Reason, ReasonCode
 from delivery.unknown.lookup import look_up
 from delivery.worker.call_slots import CallSlots, Slot
-from delivery.worker.retry_write import is_transient, retry_write
+from delivery.worker.retry_write import retry_write
 from delivery.worker.unsent_calls import UnsentCall
 
 logger = logging.getLogger(__name__)
 
+# The kinds of work of a step, in the fault of the database. Both settle.
+CALL = "call"
+LOOK_UP = "look-up"
 # The most editions whose renderers are kept.
 RENDERERS_KEPT = 8
 # A busy thread asks for due look-ups this often.
@@ -70,12 +74,13 @@ class Dispatcher:
         lookup_lock: threading.Lock | None = None,
         slots: CallSlots | None = None,
         unsent: UnsentCall | None = None,
+        fault: DatabaseFault | None = None,
         claims_ahead: bool = False,
     ) -> None:
-        """`jitter` gives numbers from 0 to 1. All threads share `lookup_lock` and `slots`.
+        """All threads share `lookup_lock`, `slots` and `fault`.
 
         With `claims_ahead`, a step may end with the claim of the batch for the next step, and
-        `close` must follow the last step."""
+        `close` must follow the last step. `jitter` gives numbers from 0 to 1."""
         self._worker = worker
         self._postmark = postmark
         self._policy = policy
@@ -83,6 +88,7 @@ class Dispatcher:
         self._lookup_lock = lookup_lock or threading.Lock()
         self._slots = slots or CallSlots(1)
         self._unsent = unsent or UnsentCall()
+        self._fault = fault or DatabaseFault(now_s)
         self._claims_ahead = claims_ahead
         self._next_claim: Claim | None = None
         self._looks_up_first = True
@@ -126,6 +132,8 @@ class Dispatcher:
                 return retry_write(
                     lambda: settle_lookup(claimed, settlement),
                     what=f"the look-up of batch {claimed.batch}",
+                    work=LOOK_UP,
+                    fault=self._fault,
                     until_s=until_s,
                     is_stopping=is_stopping,
                     jitter=self._jitter,
@@ -271,6 +279,8 @@ class Dispatcher:
         retry_write(
             write,
             what=f"the answer to attempt {attempt.hex}",
+            work=CALL,
+            fault=self._fault,
             until_s=until_s,
             is_stopping=is_stopping,
             jitter=self._jitter,
@@ -304,6 +314,9 @@ class Dispatcher:
                 retry_write(
                     lambda: self._put_back(claimed, attempt),
                     what=f"that batch {claimed.batch} was not sent",
+                    # Freeing a batch writes little, so its success does not show that calls start.
+                    work="release",
+                    fault=self._fault,
                     until_s=until_s,
                     is_stopping=is_stopping,
                     jitter=self._jitter,

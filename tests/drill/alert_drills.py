@@ -41,6 +41,38 @@ def no_worker(stage: Stage) -> Iterator[Values]:
 
 
 @drill
+def workers_missing(stage: Stage) -> Iterator[Values]:
+    """Expect two workers, and start one."""
+    stage.stop_workers()
+    stage.stop_site()
+    stage.start_worker()
+    stage.start_site(EXPECTED_WORKERS="2")
+    yield {}
+    yield {}
+    stage.stop_site()
+    stage.start_site()
+
+
+@drill
+def writes_failing(stage: Stage) -> Iterator[Values]:
+    """Make the database read-only for new sessions, and end the others."""
+    _a_worker(stage)
+    _set_read_only(stage, "on")
+    yield {}
+    _set_read_only(stage, "off")
+    yield {}
+
+
+def _set_read_only(stage: Stage, value: str) -> None:
+    with stage.server.admin() as admin:
+        name = stage.database
+        admin.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {value}")
+        admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]
+        )
+
+
+@drill
 def down(stage: Stage) -> Iterator[Values]:
     """Stop the site."""
     stage.stop_site()

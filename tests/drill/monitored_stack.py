@@ -136,9 +136,9 @@ class Stage:
         path = str(self.server.cluster.binaries / program)
         subprocess.run([path, f"--dbname={self.database_url}", *arguments], check=True)
 
-    def start_site(self) -> None:
+    def start_site(self, **more: str) -> None:
         """Start the site with deploy/gunicorn.conf.py, and wait until it answers."""
-        self.site = web_server("site", self.port, self.folder, **self.environment())
+        self.site = web_server("site", self.port, self.folder, **self.environment(**more))
         self.site.begin()
         self.until(self._is_alive, "the site answers")
 

@@ -1,6 +1,7 @@
-"""A worker when PostgreSQL restarts, crashes, freezes, or its connections are cut."""
+"""A worker when PostgreSQL is away, freezes, cuts connections or refuses writes."""
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -9,19 +10,54 @@ import pytest
 from django.db import OperationalError, connection
 
 from delivery.models import Alarm, Batch, Delivery, Evidence, WorkerHeartbeat
+from delivery.monitoring.database_fault import DatabaseFault
+from delivery.monitoring.refused_writes import load_refusals
 from delivery.postmark.client import now_s
-from delivery.worker.database_outage_log import OutageLog
+from delivery.reports.waiting_sentence import waiting_sentence
+from newsletter_site.operations.health.checks import run_check
+from newsletter_site.operations.metrics.metrics_catalogue import read_gauges
 from tests.delivery.edition_factory import THE_LAST_LOOK
 from tests.faults.delivery_stack import Stage
 from tests.faults.processes.watched_worker import WatchedWorker
 from tests.faults.servers.cutting_proxy import CuttingProxy
+from tests.faults.servers.postgres_server import OwnServer
+from tests.faults.servers.small_disk import SmallDisk
 from tests.faults.wait_until import accepted, eventually, held
 
 READERS = 400
+# More than fit into the free pages of a full disk.
+MANY = 2000
 
 # Parts of the statements with which a worker claims, starts and settles a batch, or signs off.
 CLAIM, START, SETTLE = b"FROM claim_batch(", b"FROM start_batch(", b"FROM settle_batch("
 GOOD_BYE = b"DELETE FROM worker WHERE id"
+
+
+@pytest.fixture
+def disk(server: OwnServer) -> Iterator[SmallDisk]:
+    """Make a small disk for this test's database."""
+    disk = SmallDisk(server)
+    yield disk
+    disk.remove()
+
+
+@pytest.fixture
+def database(server: OwnServer, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Return the name of a database for this test; a test of the disk has it there."""
+    if "disk" not in request.fixturenames:
+        with server.fresh_database() as name:
+            yield name
+        return
+    disk: SmallDisk = request.getfixturevalue("disk")
+    with disk.tablespace() as small, server.fresh_database(tablespace=small) as name:
+        yield name
+
+
+def gauge(name: str, label: str) -> float:
+    """Return the value of one series."""
+    with connection.cursor() as cursor:
+        values: Any = read_gauges(cursor)[name]
+    return float(values.get(label, 0))
 
 
 def two_at_work(stage: Stage, url: str = "") -> list[WatchedWorker]:
@@ -63,7 +99,7 @@ def test_restart_mid_send_ends_no_worker_and_loses_no_copy(stage: Stage) -> None
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_answer_is_recorded_once_the_database_is_back(stage: Stage, mode: str) -> None:
-    edition, worker = stage.in_a_call("--until-empty")
+    edition, worker = stage.in_a_call("--until-empty", LOG_LEVEL="debug")
 
     with stage.server.away(mode):
         stage.sandbox.gate.release()
@@ -79,7 +115,7 @@ def test_outage_before_the_start_of_a_call_counts_no_crash(stage: Stage) -> None
     edition = stage.newsroom.publish(readers=20)
     # The lock ends with the server.
     with suppress(psycopg.OperationalError), stage.hold("LOCK TABLE subscriber"):
-        worker = stage.worker("--until-empty", DELIVERY_LEASE_S="60")
+        worker = stage.worker("--until-empty", DELIVERY_LEASE_S="60", LOG_LEVEL="debug")
         stage.newsroom.wait_for_a_backend_that_waits_for_a_lock(doing=THE_LAST_LOOK)
         with stage.server.away("immediate"):
             worker.wait_for("could not be written and", times=3)
@@ -91,7 +127,7 @@ def test_outage_before_the_start_of_a_call_counts_no_crash(stage: Stage) -> None
 
 
 def test_sigterm_during_an_outage_ends_the_worker_with_0(stage: Stage) -> None:
-    edition, worker = stage.in_a_call()
+    edition, worker = stage.in_a_call(LOG_LEVEL="debug")
 
     with stage.server.away("fast"):
         stage.sandbox.gate.release()
@@ -115,24 +151,6 @@ def test_worker_waits_for_a_frozen_database(stage: Stage) -> None:
     assert no_look_up(stage)
 
 
-def test_answer_is_recorded_once_the_database_accepts_writes(stage: Stage) -> None:
-    edition, worker = stage.in_a_call("--until-empty")
-
-    with stage.server.admin() as admin:
-        for read_only in ("on", "off"):
-            admin.execute(
-                f"ALTER DATABASE {stage.database} SET default_transaction_read_only = {read_only}"
-            )
-            cut_all_sessions(admin, stage.database)
-            stage.sandbox.gate.release()
-            if read_only == "on":
-                worker.wait_for("ReadOnlySqlTransaction 25006", times=2)
-
-    ended_well(worker)
-    stage.all_got_one(edition, 20)
-    assert no_look_up(stage)
-
-
 def cut_all_sessions(admin: psycopg.Connection, database: str, at_most: int = 1000) -> None:
     """End random sessions of the database, and wait until they are gone."""
     admin.execute(
@@ -142,6 +160,74 @@ def cut_all_sessions(admin: psycopg.Connection, database: str, at_most: int = 10
         """,
         [database, at_most],
     )
+
+
+def test_read_only_database_is_named_until_it_accepts_writes(stage: Stage) -> None:
+    edition, worker = stage.in_a_call(LOG_LEVEL="debug", LOG_FORMAT="json")
+
+    with stage.server.admin() as admin:
+        for read_only in ("on", "off"):
+            admin.execute(
+                f"ALTER DATABASE {stage.database} SET default_transaction_read_only = {read_only}"
+            )
+            connection.close()
+            cut_all_sessions(admin, stage.database)
+            stage.sandbox.gate.release()
+            if read_only == "on":
+                worker.wait_for("writes to the database fail (read_only 25006)")
+                # No heartbeat can be written, so the site finds it out.
+                assert "read-only" in run_check("ready").reason
+                assert gauge("homing_writes_failing", "read_only") == 1
+                assert "read-only" in waiting_sentence(stage.newsroom.counts(edition))
+
+    worker.wait_for("writes to the database work again")
+    eventually(lambda: stage.newsroom.counts(edition).sent == 20, "all copies are sent")
+    # The last heartbeat may still report it.
+    eventually(lambda: run_check("ready").is_healthy, "the site is ready")
+    assert worker.stop() == 0, worker.output
+    stage.all_got_one(edition, 20)
+    assert no_look_up(stage)
+
+
+def test_full_disk_mid_send_is_named_until_there_is_space(stage: Stage, disk: SmallDisk) -> None:
+    edition = stage.newsroom.publish(readers=MANY)
+    stage.sandbox.set_fault("hold", moment="after_accept", calls=2)
+    worker = stage.worker("--concurrency", "2", LOG_LEVEL="debug", LOG_FORMAT="json")
+    held(stage.provider, 2)
+    disk.fill()
+    stage.sandbox.gate.release()
+
+    eventually(lambda: "disk is full" in run_check("workers").reason, "it is named")
+    assert "disk is full" in run_check("ready").reason
+    assert gauge("homing_writes_failing", "disk_full") == 1
+    assert "disk is full" in waiting_sentence(stage.newsroom.counts(edition))
+    worker.wait_for("DiskFull 53100", times=60)
+
+    disk.free()
+    eventually(lambda: stage.newsroom.counts(edition).sent == MANY, "all copies are sent")
+    eventually(lambda: run_check("workers").is_healthy, "the fault has ended")
+    assert gauge("homing_writes_failing", "disk_full") == 0
+    assert worker.stop() == 0, worker.output
+    stage.all_got_one(edition, MANY)
+    # However many writes failed.
+    lines = [json.loads(line) for line in worker.output.splitlines()]
+    loud = [line for line in lines if line["level"] in {"warning", "error"}]
+    assert len([line for line in loud if "DiskFull" in json.dumps(line)]) <= 8, loud
+    assert len([line for line in lines if "writes to the database work again" in line["event"]])
+
+
+def test_site_without_a_permission_is_not_ready(stage: Stage) -> None:
+    assert run_check("ready").is_healthy
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE ROLE homing_of_a_test")
+        cursor.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO homing_of_a_test")
+        cursor.execute("REVOKE INSERT ON consent_record FROM homing_of_a_test")
+        cursor.execute("SET ROLE homing_of_a_test")
+        assert [reason.code for reason in load_refusals(cursor)] == ["no_permission"]
+        cursor.execute("RESET ROLE")
+        assert load_refusals(cursor) == []
+        cursor.execute("DROP OWNED BY homing_of_a_test")
+        cursor.execute("DROP ROLE homing_of_a_test")
 
 
 def test_sessions_ended_repeatedly_lose_no_copy(stage: Stage) -> None:
@@ -242,19 +328,21 @@ def test_outage_logs_one_line_at_its_begin_and_end(stage: Stage) -> None:
     errors = [line for line in lines(worker) if line["level"] == "error"]
     assert [AWAY in line["event"] for line in errors] == [True, True]
     assert all("OperationalError" in line["error"] for line in errors)
+    # The same words as of `./homing health ready`.
+    assert all("connection to server" in line["event"] for line in errors), errors
     assert len([line for line in lines(worker) if BACK in line["event"]]) == 2
 
 
 def test_an_ended_outage_still_explains_earlier_failures(stage: Stage) -> None:
-    log = OutageLog()
+    fault = DatabaseFault(now_s)
     began_s = now_s()
     error = OperationalError("the connection is lost")
     with stage.server.away("immediate"):
-        assert log.explains(error, began_s)
-    log.check_end()
+        assert fault.explains(error, "call", began_s)
+    fault.succeeded("reading")
 
-    assert log.explains(error, began_s)
-    assert not log.explains(error, now_s())
+    assert fault.explains(error, "call", began_s)
+    assert not fault.explains(error, "call", now_s())
 
 
 def test_cut_connections_to_a_working_database_are_no_outage(stage: Stage) -> None:

@@ -182,7 +182,7 @@ MISTAKES: dict[str, list[tuple[str, ...]]] = {
     "a whole number from 1 to 500": [("DELIVERY_BATCH_SIZE", "0", "501", "2.5", "9" * 5_000)],
     "a whole number from 1 to 64": [("DELIVERY_CONCURRENCY", "65"), ("DELIVERY_PROCESSES", "0")],
     "a whole number from 0 to 19": [("DELIVERY_NICENESS", "20")],
-    "a whole number from 1 to 1000": [("DELIVERY_MAX_ATTEMPTS", "0")],
+    "a whole number from 1 to 1000": [("DELIVERY_MAX_ATTEMPTS", "0"), ("EXPECTED_WORKERS", "two")],
     "a whole number from 7 to 365": [("POSTMARK_RETENTION_DAYS", "6")],
     "a whole number from 1 to 3650": [("IDEMPOTENCY_TTL_DAYS", "0")],
 }

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from delivery import log_context
 from delivery.checks import check_unsubscribe_handling, log_findings
 from delivery.configuration import postmark_from_settings
+from delivery.monitoring.database_fault import DatabaseFault
 from delivery.postmark.client import now_s
 from delivery.worker import drain
 from delivery.worker.process import Heartbeat, Worker, raise_niceness
@@ -135,6 +136,8 @@ class Command(BaseCommand):
         totals, awaits_decision = retry_write(
             drained.totals,
             what="the last line",
+            work="last line",
+            fault=DatabaseFault(now_s),
             until_s=now_s() + TOTALS_WITHIN_S,
             is_stopping=lambda: False,
             jitter=random.random,

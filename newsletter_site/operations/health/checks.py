@@ -14,9 +14,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.checks import load_server_problems
+from delivery.monitoring.database_fault import DatabaseFault
+from delivery.monitoring.refused_writes import load_refusals
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
+from delivery.reports.reason_sentences import reason_sentence
 from delivery.reports.worker_warnings import problem_sentences
+from delivery.rules.reason import Reason, ReasonCode
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
+from newsletter_site.operations.metrics.flush_metrics import fault_of_this_process
+
+# Faults with which no author can publish and no reader can confirm (docs/decisions/0049).
+STOPS_THE_SITE = (ReasonCode.DISK_FULL, ReasonCode.READ_ONLY, ReasonCode.NO_PERMISSION)
 
 MigrationName = tuple[str, str]
 
@@ -56,9 +64,10 @@ CHECKS = ("live", "ready", "workers")
 def run_check(check: str, host: str = "") -> CheckResult:
     """Run one of CHECKS.
 
-    `live` does not query the database, because a restart would not repair it. `ready` needs UTF8
-    and every migration, and warns of settings of the database server. `workers` needs an active
-    worker, on `host` if one is named, and warns of the problems that workers report.
+    `live` does not query the database, because a restart would not repair it. `ready` needs UTF8,
+    every migration and a database that accepts writes, and warns of settings of the database
+    server. `workers` needs an active worker whose writes succeed, on `host` if one is named, and
+    warns of missing workers and of the problems that workers report.
     """
     try:
         match check:
@@ -91,14 +100,33 @@ def find_pending_migrations(cursor: CursorWrapper) -> tuple[str, ...]:
 
 
 def check_ready(cursor: CursorWrapper) -> CheckResult:
-    """Check the migrations, the encoding and the settings of the server."""
+    """Check the migrations, the encoding, that writes succeed, and the server's settings."""
     result = migrations_result(find_pending_migrations(cursor))
-    problems = load_server_problems(cursor)
-    for error in problems:
-        if error.is_error:
-            result = CheckResult(error.sentence, (error.hint,))
-    warnings = tuple(problem.sentence for problem in problems if not problem.is_error)
-    return replace(result, warnings=warnings)
+    warnings = []
+    for problem in load_server_problems(cursor):
+        if problem.is_error:
+            result = CheckResult(problem.sentence, (problem.hint,))
+        else:
+            warnings.append(problem.sentence)
+    if result.is_healthy:
+        for fault in load_write_faults(cursor):
+            if fault.code in STOPS_THE_SITE:
+                result = CheckResult(result.reason or reason_sentence(fault))
+            else:
+                warnings.append(reason_sentence(fault))
+    return replace(result, warnings=tuple(warnings))
+
+
+def load_write_faults(
+    cursor: CursorWrapper, own: DatabaseFault = fault_of_this_process
+) -> list[Reason]:
+    """Load why the site cannot write, each fault once.
+
+    This connection may be refused, all workers may report a fault, and this process remembers its
+    `own` failed writes."""
+    found = load_refusals(cursor)
+    found += filter(None, (own.problem(), load_activity(cursor).write_fault))
+    return list({fault.code: fault for fault in reversed(found)}.values())[::-1]
 
 
 _readiness = BoundedQuery(check_ready)
@@ -111,7 +139,10 @@ def _check_workers(host: str) -> CheckResult:
         query = BoundedQuery(lambda cursor: load_activity(cursor, host=host))
     activity = query.answer()
     if activity.active:
-        return CheckResult(warnings=tuple(problem_sentences(activity)))
+        if activity.write_fault:
+            return CheckResult(reason_sentence(activity.write_fault))
+        missing = [] if host else _missing_workers(activity.active)
+        return CheckResult(warnings=(*missing, *problem_sentences(activity)))
     if activity.last_heard_at is None:
         reason = _("No worker is running: none was started, or the last one stopped normally.")
         if host:
@@ -129,6 +160,18 @@ def _check_workers(host: str) -> CheckResult:
         last = activity.last_heard_at.astimezone(UTC)
         reason = sentence.format(n=ACTIVE_WITHIN_S, time=f"{last:%Y-%m-%d %H:%M:%S} UTC")
     return CheckResult(reason, (_("this host is {host}").format(host=host),) if host else ())
+
+
+def _missing_workers(active: int) -> list[str]:
+    expected = settings.EXPECTED_WORKERS
+    if expected is None or active >= expected:
+        return []
+    missing = ngettext(
+        "{n} worker is active, but EXPECTED_WORKERS is {expected}.",
+        "{n} workers are active, but EXPECTED_WORKERS is {expected}.",
+        active,
+    )
+    return [missing.format(n=active, expected=expected)]
 
 
 def migrations_result(pending: tuple[str, ...]) -> CheckResult:

@@ -12,6 +12,8 @@ from typing import Generic, TypeVar
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from delivery.monitoring.database_fault import cause_of
+
 Answer = TypeVar("Answer")
 
 # Longer than a busy database takes, and shorter than health checks wait.
@@ -58,8 +60,7 @@ class BoundedQuery(Generic[Answer]):
         except Exception as error:
             if not future.done():
                 raise NoAnswerError(f"no answer within {self._timeout_s:g} seconds") from error
-            words = " ".join(str(error).split()) or "no message"
-            raise NoAnswerError(f"{type(error).__name__}: {words}") from error
+            raise NoAnswerError(cause_of(error)) from error
 
     def _run(self, future: Future[Answer]) -> None:
         try:

@@ -8,11 +8,14 @@ from functools import cache
 
 from django.db import connection
 
+from delivery.monitoring.database_fault import DatabaseFault
 from delivery.monitoring.metrics_storage import flush
 
 logger = logging.getLogger(__name__)
 
 FLUSH_EVERY_S = 5.0
+# A web process writes its counts regularly, so it notices that writes fail.
+fault_of_this_process = DatabaseFault(time.monotonic)
 
 
 class _Flusher:
@@ -41,7 +44,7 @@ def _repeat(counted: threading.Event) -> None:
         counted.wait()
         counted.clear()
         time.sleep(FLUSH_EVERY_S)
-        if _try_to_flush(level):
+        if try_to_flush(level, fault_of_this_process):
             level = logging.WARNING
         else:
             level = logging.DEBUG
@@ -54,13 +57,18 @@ def _repeat(counted: threading.Event) -> None:
 
 def flush_at_exit() -> None:
     """Flush once. A database error is only logged."""
-    _try_to_flush(logging.WARNING)
+    try_to_flush(logging.WARNING)
 
 
-def _try_to_flush(level: int) -> bool:
+def try_to_flush(level: int, fault: DatabaseFault | None = None) -> bool:
+    """Flush; return whether it succeeded. A failure is logged and recorded in `fault`."""
+    began_s = time.monotonic()
     try:
         flush()
     except Exception as error:  # noqa: BLE001 -- errors must not end counting
-        logger.log(level, "metrics could not be written yet: %s", type(error).__name__)
+        if fault is None or not fault.explains(error, "metrics", began_s):
+            logger.log(level, "metrics could not be written yet: %s", type(error).__name__)
         return False
+    if fault is not None:
+        fault.succeeded("metrics")
     return True

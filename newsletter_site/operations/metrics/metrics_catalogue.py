@@ -7,6 +7,7 @@ would miss the increase from 0 to 1.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Literal
 
 from django.conf import settings
@@ -17,12 +18,14 @@ from delivery.models.delivery import Outcome
 from delivery.monitoring import delivery_metrics
 from delivery.monitoring.delivery_metrics import Phase
 from delivery.monitoring.metrics_storage import Histogram
+from delivery.monitoring.refused_writes import load_refusals
 from delivery.reports.queue_snapshot import read_snapshot
 from delivery.rules.edition_state import EditionState, state_of
-from delivery.rules.reason import WORKER_PROBLEMS
+from delivery.rules.reason import WORKER_PROBLEMS, WRITE_FAULTS
 from idempotency.run_once import PostOutcome
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.database_metrics import HOT_TABLES, read_database_gauges
+from newsletter_site.operations.metrics.flush_metrics import fault_of_this_process
 from subscribers.importing.import_metrics import read_import_gauges
 
 # One value, or values by label. Several labels are a tuple.
@@ -112,10 +115,16 @@ CATALOGUE: tuple[Metric, ...] = (
         "homing_rate_limit_deliveries_per_second", "Reduced rate after a 429; otherwise absent."
     ),
     _gauge("homing_workers", "Workers with a heartbeat in the last 60 seconds."),
+    _gauge("homing_workers_expected", "EXPECTED_WORKERS; absent if it is not set."),
     _gauge(
         "homing_worker_problems",
         "Active workers that report this problem.",
         problem=WORKER_PROBLEMS,
+    ),
+    _gauge(
+        "homing_writes_failing",
+        "1 if writes to the database fail, by fault.",
+        fault=WRITE_FAULTS,
     ),
     _gauge("homing_last_heartbeat_age_seconds", "Age of the last heartbeat; absent without one."),
     _counter(
@@ -184,6 +193,7 @@ CATALOGUE: tuple[Metric, ...] = (
 def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
     """Read the gauges, by name. A gauge with the value None is left out."""
     queue = read_snapshot(cursor)
+    own_fault = filter(None, [fault_of_this_process.problem()])
     states = Counter(state_of(counts) for counts in queue.editions)
     return {
         "homing_deliveries_waiting": queue.waiting,
@@ -204,10 +214,19 @@ def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
         "homing_rate_limited": queue.slowed_to_per_s is not None,
         "homing_rate_limit_deliveries_per_second": queue.slowed_to_per_s,
         "homing_workers": queue.workers.active,
+        "homing_workers_expected": settings.EXPECTED_WORKERS,
         "homing_worker_problems": Counter(
             code
             for problems in queue.workers.problems
             for code in {str(reason.code) for reason in problems}
+        ),
+        "homing_writes_failing": dict.fromkeys(
+            (
+                str(reason.code)
+                for reason in (*chain(*queue.workers.problems), *load_refusals(cursor), *own_fault)
+                if reason.code in WRITE_FAULTS
+            ),
+            1,
         ),
         "homing_last_heartbeat_age_seconds": queue.workers.age_s,
         "homing_provider_events_pending": queue.events_pending,

@@ -216,6 +216,15 @@ def test_each_heartbeat_replaces_the_problems_of_its_worker() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
+def test_workers_that_cannot_write_do_not_count_as_running_well() -> None:
+    full = Reason.of(ReasonCode.DISK_FULL, sqlstate="53100", for_s=60)
+    worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=1, problems=[full])
+    line = health_lines(read_health(), LISBON, ceiling_per_s=None, takes_webhooks=False)[0]
+    assert (line.state, line.tone) == ("Cannot write", "fault")
+    assert "disk is full" in line.more
+
+
+@pytest.mark.django_db(transaction=True)
 def test_health_reads_the_calls_of_the_last_day(edition: Edition) -> None:
     for seconds_ago, took_s in ((50, 0.2), (40, 0.4), (30, 9.0)):
         an_attempt(edition, "answered", seconds_ago, took_s)

@@ -13,6 +13,7 @@ from delivery.reports.edition_words import ALARM_WORDS, AUDIENCE_WORDS, STATE_WO
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
+from delivery.rules.reason import Reason, ReasonCode
 from delivery.rules.scheduled_time import ScheduledTime
 from tests.delivery.because import because
 
@@ -41,6 +42,7 @@ EMPTY = EditionCounts(
     slowed_to_per_s=None,
     **dict.fromkeys(COUNTS + PLACES, 0),
 )
+DISK_IS_FULL = Reason.of(ReasonCode.DISK_FULL, sqlstate="53100", for_s=40)
 IN_A_MINUTE = NOW + timedelta(minutes=1)
 
 
@@ -208,8 +210,27 @@ REASONS: list[tuple[dict[str, Any], str]] = [
         "The next try is at 12:01:00 UTC.",
     ),
     (
-        {"waiting": 2, "queued_batches": 1, "leased_batches": 1, "next_try_at": IN_A_MINUTE},
+        {
+            "waiting": 2,
+            "queued_batches": 1,
+            "leased_batches": 1,
+            "next_try_at": IN_A_MINUTE,
+            "last_call_at": NOW - timedelta(seconds=60),
+        },
         "Sending normally.",
+    ),
+    # Nothing moves, although a worker sends heartbeats.
+    (
+        {"waiting": 2, "leased_batches": 1, "last_call_at": NOW - timedelta(seconds=61)},
+        "2 copies are due. No copy has moved since 11:58:59 UTC.",
+    ),
+    (
+        {"waiting": 1, "queued_batches": 1, "next_try_at": NOW - timedelta(minutes=2)},
+        "1 copy is due. No copy has moved since 11:58:00 UTC.",
+    ),
+    (
+        {"waiting": 1, "queued_batches": 1, "worker_is_there": False, "write_fault": DISK_IS_FULL},
+        "The database's disk is full, so writes fail (53100).",
     ),
 ]
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import errors
 
+from delivery.monitoring.database_fault import DatabaseFault, is_transient
 from delivery.postmark.client import now_s
-from delivery.worker.retry_write import LONGEST_PAUSE_S, is_transient, pause_after, retry_write
+from delivery.worker.retry_write import LONGEST_PAUSE_S, pause_after, retry_write
 
 FAILURES = st.integers(1, 10_000)
 JITTER = st.floats(0, 1)
@@ -94,6 +95,8 @@ def test_a_stopping_worker_still_retries_a_write_for_a_while(stops: bool) -> Non
     written = retry_write(
         failing(CUT, CUT, CUT, "written"),
         what="an answer",
+        work="call",
+        fault=DatabaseFault(now_s),
         until_s=now_s() + 1000,
         is_stopping=lambda: stops,
         jitter=lambda: 0.0,
@@ -108,6 +111,8 @@ def test_last_error_is_raised_when_the_time_has_ended() -> None:
         retry_write(
             failing(CUT, last, "never reached"),
             what="an answer",
+            work="call",
+            fault=DatabaseFault(now_s),
             until_s=now_s() - 1,
             is_stopping=lambda: False,
             jitter=lambda: 0.0,
@@ -120,6 +125,8 @@ def test_an_error_about_data_is_raised_at_once() -> None:
         retry_write(
             failing(IntegrityError("a check"), "never reached"),
             what="an answer",
+            work="call",
+            fault=DatabaseFault(now_s),
             until_s=now_s() + 1000,
             is_stopping=lambda: False,
             jitter=lambda: 0.0,

@@ -121,7 +121,9 @@ class OwnServer:
             yield connection
 
     @contextmanager
-    def fresh_database(self, template: str = TEMPLATE) -> Iterator[str]:
+    def fresh_database(
+        self, template: str = TEMPLATE, tablespace: str = "pg_default"
+    ) -> Iterator[str]:
         """Create a database with all tables and no rows for the block; yield its name."""
         self._databases += 1
         name = sql.Identifier(f"test_{self._databases}")
@@ -129,8 +131,8 @@ class OwnServer:
             # PostgreSQL 14 has no other strategy, and no word for it.
             strategy = "" if admin.info.server_version < 150000 else "STRATEGY file_copy"
             admin.execute(
-                sql.SQL("CREATE DATABASE {} TEMPLATE {} {}").format(
-                    name, sql.Identifier(template), sql.SQL(strategy)
+                sql.SQL("CREATE DATABASE {} TEMPLATE {} TABLESPACE {} {}").format(
+                    name, sql.Identifier(template), sql.Identifier(tablespace), sql.SQL(strategy)
                 )
             )
             set_like_migrate(admin, f"test_{self._databases}")

@@ -1,6 +1,7 @@
 """/health/ and `manage.py health`: their checks, and access to them."""
 
 import json
+import logging
 import socket
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -13,9 +14,12 @@ from django.db import connection, transaction
 from django.test import Client
 
 from delivery.monitoring import worker_heartbeat
+from delivery.monitoring.database_fault import DatabaseFault
+from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.reason import Reason, ReasonCode
-from newsletter_site.operations.health.checks import find_pending_migrations
+from newsletter_site.operations.health.checks import find_pending_migrations, load_write_faults
+from newsletter_site.operations.metrics.flush_metrics import try_to_flush
 from newsletter_site.operations.release import running_release
 
 RELEASE = str(running_release())
@@ -87,6 +91,44 @@ def test_problems_of_active_workers_are_warnings(client: Client) -> None:
     assert (status, body["status"]) == (200, "ok")
     assert body["warnings"] == [reason_sentence(problem)]
     assert command("workers")[1]["warnings"] == body["warnings"]
+
+
+def test_fewer_workers_than_expected_are_a_warning(client: Client, settings: Any) -> None:
+    a_worker()
+    settings.EXPECTED_WORKERS = 1
+    assert "warnings" not in ask(client, "workers")[1]
+    settings.EXPECTED_WORKERS = 3
+    a_worker(silent_for_s=3600)
+    status, body = ask(client, "workers")
+    assert status == 200
+    assert body["warnings"] == ["1 worker is active, but EXPECTED_WORKERS is 3."]
+    # Other hosts may have the others.
+    assert "warnings" not in command("workers", "--here")[1]
+
+
+def test_only_a_fault_of_all_workers_makes_the_checks_fail(client: Client) -> None:
+    full = Reason.of(ReasonCode.DISK_FULL, sqlstate="53100", for_s=60)
+    worker_heartbeat.beat(uuid.uuid4(), host="mail-1", pid=7, problems=[full])
+    healthy = a_worker()
+    assert ask(client, "workers")[1]["warnings"] == [reason_sentence(full)]
+    assert ask(client, "ready")[0] == 200
+    worker_heartbeat.remove_worker(healthy)
+    for check in ("workers", "ready"):
+        assert ask(client, check)[1]["reasons"] == [reason_sentence(full)]
+
+
+def test_a_web_process_remembers_its_own_failing_writes(client: Client) -> None:
+    now_s = 0.0
+    fault = DatabaseFault(lambda: now_s)
+    with connection.cursor() as cursor:
+        for now_s in (0.0, 6.0):  # noqa: B007 -- the clock reads it
+            metrics_buffer.add("homing_of_a_test")
+            cursor.execute("SET default_transaction_read_only = on")
+            assert not try_to_flush(logging.WARNING, fault)
+            cursor.execute("SET default_transaction_read_only = off")
+        assert [found.code for found in load_write_faults(cursor, fault)] == ["read_only"]
+        assert try_to_flush(logging.WARNING, fault)
+        assert load_write_faults(cursor, fault) == []
 
 
 def test_a_missing_worker_is_reported(client: Client) -> None:

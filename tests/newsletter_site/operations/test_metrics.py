@@ -252,7 +252,12 @@ def test_due_batches_are_counted_without_held_ones(
     assert not [name for name, _ in scraped() if name == "homing_edition_deliveries"]
 
 
-def test_workers_and_their_last_heartbeat_are_reported(transactional_db: None) -> None:
+def test_workers_and_their_last_heartbeat_are_reported(
+    transactional_db: None, settings: Any
+) -> None:
+    assert ("homing_workers_expected", ()) not in scraped()
+    settings.EXPECTED_WORKERS = 2
+    assert value("homing_workers_expected") == 2
     assert ("homing_last_heartbeat_age_seconds", ()) not in scraped()
     worker = uuid.uuid4()
     problem = Reason.of(ReasonCode.NO_UNSUBSCRIBE_LINK, stream="b", handling="Custom")

@@ -50,7 +50,7 @@ a missing migration makes a site not ready
     migrations_result: if «not pending → True»: return HEALTHY
     test_a_pending_migration_is_counted_but_not_named
 a worker without a recent heartbeat does not count
-    load_activity: count(*) «FILTER (WHERE {_IS_ACTIVE})»,
+    load_activity: count(*) «FILTER (WHERE {IS_ACTIVE_WORKER})»,
     test_a_silent_worker_is_reported_after_a_minute
 only operations URLs are open under any host name
     OperationsMiddleware.process_request: «→ request.META['HTTP_HOST'] = 'localhost'¶» return None
@@ -118,20 +118,62 @@ the site does not search for files on request
     WHITENOISE_USE_FINDERS: WHITENOISE_USE_FINDERS = True «→ ¶WHITENOISE_AUTOREFRESH = True»
     test_collected_style_sheet_is_compressed_and_cached_by_content
 a worker reports an outage once
-    OutageLog.explains: if «self._since_s is None → True» and began_s
+    DatabaseFault.explains: if «self._is_away() → False»: return
     test_outage_logs_one_line_at_its_begin_and_end
 a failure during an outage is part of the outage
     Worker._log_failure: logging.«DEBUG if explained else logging.»ERROR
     test_outage_logs_one_line_at_its_begin_and_end
 a failure just after an outage is part of the outage
-    OutageLog.explains: is None «and began_s > self._ended_s»:
+    DatabaseFault.explains: «if began_s <= self._was_reached_s: return True»
     test_an_ended_outage_still_explains_earlier_failures
 a worker reports the end of an outage
-    OutageLog.check_end: if «self._since_s is not None and _answers() → False»:
+    DatabaseFault.succeeded: if «_refusal() is None → False»:
+    test_outage_logs_one_line_at_its_begin_and_end
+the log names the cause of an outage
+    DatabaseFault._begin: nothing is lost, and work is retried«: %s», «cause_of(error),»
     test_outage_logs_one_line_at_its_begin_and_end
 a cut connection is no outage
-    OutageLog.explains: if «_answers() → False»:
+    DatabaseFault.explains: if (refused := «_refusal() → error») is not None:
     test_cut_connections_to_a_working_database_are_no_outage
+a single failed write is no fault
+    is_repeated: return failures >= least «and for_s >= REPEATED_AFTER_S»
+    test_repeated_failures_are_a_fault_until_that_work_succeeds
+a write that succeeds again is no fault
+    DatabaseFault.succeeded: «self._streaks.pop(work, None) → pass»
+    test_a_success_between_two_failures_prevents_a_fault
+a success of other work does not end a fault
+    DatabaseFault.succeeded: if «other != work and → False and» failed_s
+    test_repeated_failures_are_a_fault_until_that_work_succeeds
+a fault ends although its work is not tried again
+    DatabaseFault.succeeded: if other != work «and failed_s > quiet_since_s»
+    test_work_that_is_not_tried_again_prolongs_no_fault
+an error about data is no fault of the database
+    fault_of: return None if «sqlstate.startswith(_ABOUT_DATA) → False»
+    test_errors_about_data_are_no_fault
+a fault logs at most a line a minute
+    DatabaseFault._count: if (silent_s := self._clock() - fault.logged_s) >= «LOG_EVERY_S → 0»:
+    test_a_fault_logs_its_begin_each_minute_and_its_end
+a site whose writes fail is not ready
+    check_ready: if «fault.code in STOPS_THE_SITE → False»:
+    test_only_a_fault_of_all_workers_makes_the_checks_fail
+workers whose writes fail are not healthy
+    _check_workers: if «activity.write_fault → False»:
+    test_only_a_fault_of_all_workers_makes_the_checks_fail
+a fault of one worker is a warning
+    shared_write_fault: if faulty «and len(faulty) == active» else None
+    test_only_a_fault_of_all_workers_makes_the_checks_fail
+a web process remembers its failing writes
+    load_write_faults: filter(None, («own.problem(), → None,»
+    test_a_web_process_remembers_its_own_failing_writes
+a site whose role lacks a permission says so
+    load_refusals: if «lacks_permission → False»:
+    test_site_without_a_permission_is_not_ready
+fewer workers than expected are a warning
+    _missing_workers: «or active >= expected → or True»:
+    test_fewer_workers_than_expected_are_a_warning
+sending counts as normal only while copies move
+    EditionCounts.still_since: return since if «self.now - since > MOVES_WITHIN → False» else None
+    test_waiting_sentence_names_the_reason
 a request without a slot is not started
     LimitConcurrency.__call__: if «not self._slots.acquire() → False»:
     test_hanging_database_leaves_room_for_probes

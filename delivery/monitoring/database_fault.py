@@ -1,0 +1,246 @@
+"""The fault of the database, for all threads of a process, and its log lines.
+
+Dozens of errors a minute from every thread would hide that they have one cause."""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import psycopg
+from django.db import Error, InterfaceError, OperationalError, connection
+
+from delivery.rules.reason import Reason, ReasonCode
+
+logger = logging.getLogger(__name__)
+
+# A write that fails for so long, this often and with the same code, fails repeatedly.
+REPEATED_AFTER_S = 5.0
+# Longer than the longest pause between two tries (delivery/worker/process.py).
+QUIET_AFTER_S = 120.0
+LOG_EVERY_S = 60.0
+
+_BY_SQLSTATE = {
+    "53100": ReasonCode.DISK_FULL,
+    "25006": ReasonCode.READ_ONLY,
+    "42501": ReasonCode.NO_PERMISSION,
+    "22P05": ReasonCode.WRONG_ENCODING,
+    "22021": ReasonCode.WRONG_ENCODING,
+}
+# Errors about the data of one statement, which other statements do not cause.
+_ABOUT_DATA = ("22", "23")
+
+
+def sqlstate_of(error: Error) -> str:
+    """Return PostgreSQL's code of an error; empty if the connection was cut."""
+    return getattr(error.__cause__, "sqlstate", None) or ""
+
+
+def fault_of(error: Error) -> ReasonCode | None:
+    """Return the fault that an error may show; None for an error about data."""
+    sqlstate = sqlstate_of(error)
+    if code := _BY_SQLSTATE.get(sqlstate):
+        return code
+    return None if sqlstate.startswith(_ABOUT_DATA) else ReasonCode.WRITES_FAIL
+
+
+def is_repeated(code: ReasonCode, failures: int, for_s: float) -> bool:
+    """Whether failures in a row, which began `for_s` seconds ago, are a fault.
+
+    The codes that need an operator need fewer failures than a cut connection or a deadlock."""
+    least = 3 if code is ReasonCode.WRITES_FAIL else 2
+    return failures >= least and for_s >= REPEATED_AFTER_S
+
+
+def is_transient(error: Error) -> bool:
+    """Whether the error is a temporary fault of the database.
+
+    Such faults are a cut connection, a restart, a deadlock and a full disk. An error about data is
+    permanent, because the same batch would cause it again. Class 25 is temporary too, although the
+    driver calls it an internal error. It includes a session idle in a transaction for too
+    long (25P03) and a read-only database (25006). See PostgreSQL, appendix A. An internal error
+    without a code is psycopg's own and means a cut connection."""
+    if isinstance(error, OperationalError | InterfaceError):
+        return True
+    sqlstate = sqlstate_of(error)
+    if isinstance(error.__cause__, psycopg.InternalError) and not sqlstate:
+        return True
+    return sqlstate.startswith("25")
+
+
+def cause_of(error: BaseException) -> str:
+    """Name an error and its cause in one line, for operators.
+
+    Only the first part of PostgreSQL's message: the others quote rows and statements."""
+    diagnostics = getattr(error.__cause__, "diag", None)
+    words = getattr(diagnostics, "message_primary", None) or str(error)
+    return f"{type(error).__name__}: {' '.join(words.split()) or 'no message'}"
+
+
+@dataclass(slots=True)
+class _Streak:
+    """Failures in a row of one kind of work."""
+
+    code: ReasonCode
+    sqlstate: str
+    began_s: float
+    failures: int = 0
+
+
+@dataclass(slots=True)
+class _Fault:
+    """A fault. `stopped` has the last failure of each kind of work that it stops."""
+
+    code: ReasonCode
+    sqlstate: str
+    since_s: float
+    logged_s: float
+    failures: int = 0
+    unlogged: int = 0
+    stopped: dict[str, float] = field(default_factory=dict)
+
+
+class DatabaseFault:
+    """The fault of the database now, for all threads of one process. Thread-safe.
+
+    Callers report failed and successful work by its kind, such as “call” or “heartbeat”. A fault
+    ends when each kind of work that failed has succeeded, because small updates often succeed on
+    a full disk. Times that callers give are readings of `clock`."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._fault: _Fault | None = None
+        self._streaks: dict[str, _Streak] = {}
+        self._was_reached_s = float("-inf")
+        self._lock = threading.Lock()
+
+    def problem(self) -> Reason | None:
+        """Return the current fault as a problem of this process."""
+        fault = self._fault
+        if fault is None:
+            return None
+        for_s = round(self._clock() - fault.since_s)
+        return Reason.of(fault.code, sqlstate=fault.sqlstate, for_s=for_s)
+
+    def explains(self, error: BaseException, work: str, began_s: float) -> bool:
+        """Record that `work` failed, and return whether its cause is already logged.
+
+        A fault that continues or just began explains it. So does an outage that ended after
+        `began_s`, or an earlier failure with the same code of an operator's fault. Call it within
+        the `except`, without an open transaction. It may take as long as connecting."""
+        if not isinstance(error, Error) or (code := fault_of(error)) is None:
+            return False
+        with self._lock:
+            if code is ReasonCode.WRITES_FAIL and is_transient(error):
+                if self._is_away():
+                    return self._count(work)
+                # Another thread may have noticed the end before this one reported its error.
+                if began_s <= self._was_reached_s:
+                    return True
+                if (refused := _refusal()) is not None:
+                    self._begin(ReasonCode.DATABASE_UNREACHABLE, "", self._clock(), refused)
+                    return self._count(work)
+            elif self._is_away():
+                self._end()
+            return self._record(work, code, sqlstate_of(error), error)
+
+    def succeeded(self, work: str) -> None:
+        """Record a success of `work`, and log the end of a fault. Almost free without one."""
+        if self._fault is None and not self._streaks:
+            return
+        with self._lock:
+            self._streaks.pop(work, None)
+            if self._fault is None:
+                return
+            if self._is_away():
+                if _refusal() is None:
+                    self._end()
+                return
+            quiet_since_s = self._clock() - QUIET_AFTER_S
+            self._fault.stopped = {
+                other: failed_s
+                for other, failed_s in self._fault.stopped.items()
+                if other != work and failed_s > quiet_since_s
+            }
+            if not self._fault.stopped:
+                self._end()
+
+    def _is_away(self) -> bool:
+        return self._fault is not None and self._fault.code is ReasonCode.DATABASE_UNREACHABLE
+
+    def _record(self, work: str, code: ReasonCode, sqlstate: str, error: Error) -> bool:
+        is_logged = code is not ReasonCode.WRITES_FAIL and any(
+            streak.code is code for streak in self._streaks.values()
+        )
+        streak = self._streaks.get(work)
+        if streak is None or streak.sqlstate != sqlstate:
+            streak = self._streaks[work] = _Streak(code, sqlstate, self._clock())
+        streak.failures += 1
+        for_s = self._clock() - streak.began_s
+        if self._fault is None and is_repeated(code, streak.failures, for_s):
+            self._begin(code, sqlstate, streak.began_s, error)
+        if self._fault is not None and self._fault.sqlstate == sqlstate:
+            return self._count(work)
+        return is_logged
+
+    def _begin(self, code: ReasonCode, sqlstate: str, since_s: float, error: Error) -> None:
+        self._fault = _Fault(code, sqlstate, since_s, logged_s=self._clock())
+        if code is ReasonCode.DATABASE_UNREACHABLE:
+            logger.error(
+                "the database cannot be reached; nothing is lost, and work is retried: %s",
+                cause_of(error),
+                exc_info=error,
+            )
+            return
+        # The message of an unknown error may quote a row.
+        cause = "" if code is ReasonCode.WRITES_FAIL else f": {cause_of(error)}"
+        logger.error(
+            "writes to the database fail (%s); nothing is lost, and they are tried again%s",
+            f"{code} {sqlstate}".strip(),
+            cause,
+            exc_info=error,
+        )
+
+    def _count(self, work: str) -> bool:
+        if (fault := self._fault) is not None:
+            fault.failures += 1
+            fault.unlogged += 1
+            fault.stopped[work] = self._clock()
+            if (silent_s := self._clock() - fault.logged_s) >= LOG_EVERY_S:
+                logger.warning(
+                    "the fault of the database continues (%s): %d more failures in %.0f s",
+                    f"{fault.code} {fault.sqlstate}".strip(),
+                    fault.unlogged,
+                    silent_s,
+                )
+                fault.logged_s, fault.unlogged = self._clock(), 0
+        return True
+
+    def _end(self) -> None:
+        if (fault := self._fault) is None:
+            return
+        self._fault = None
+        self._streaks.clear()
+        lasted_s = self._clock() - fault.since_s
+        if fault.code is ReasonCode.DATABASE_UNREACHABLE:
+            self._was_reached_s = self._clock()
+            logger.info("the database is back, after %.0f s", lasted_s)
+        else:
+            logger.info(
+                "writes to the database work again (%s), after %.0f s and %d failures",
+                fault.code,
+                lasted_s,
+                fault.failures,
+            )
+
+
+def _refusal() -> Error | None:
+    """Return why a new connection fails; None if it succeeds, and then it stays open."""
+    try:
+        connection.close()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except Error as error:
+        connection.close()
+        return error
+    return None
