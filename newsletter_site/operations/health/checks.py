@@ -100,7 +100,7 @@ def find_pending_migrations(cursor: CursorWrapper) -> tuple[str, ...]:
 
 
 def check_ready(cursor: CursorWrapper) -> CheckResult:
-    """Check the migrations, the encoding, that writes succeed, and the server's settings."""
+    """Check the migrations, the encoding, writes, and the settings of the server."""
     result = migrations_result(find_pending_migrations(cursor))
     warnings = []
     for problem in load_server_problems(cursor):
