@@ -72,7 +72,7 @@ def main() -> None:
 
         if "--traceback" in sys.argv:
             raise
-        found = cause_of(error).partition(": ")[2].rstrip(".")
+        found = cause_of(error).partition(": ")[2].rstrip(".?")
         sys.exit(f"homing: the database cannot be reached: {found}. Check DATABASE_URL.")
     except ProgrammingError as error:
         if "--traceback" in sys.argv or type(error.__cause__).__name__ != "UndefinedTable":

@@ -69,9 +69,9 @@ def test_a_success_between_two_failures_prevents_a_fault() -> None:
     fault = DatabaseFault(clock)
     for _ in range(5):
         fault.explains(error, "call", clock())
+        assert fault.problem() is None
         fault.succeeded("call")
         clock.now_s += 6
-    assert fault.problem() is None
 
 
 def test_errors_about_data_are_no_fault() -> None:
