@@ -13,7 +13,6 @@ import yaml
 
 from newsletter_site import settings
 from tests.deployment.deployed_processes import certificate
-from tests.deployment.image import instructions
 from tests.installed_programs import program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,14 +43,6 @@ def test_image_runs_unprivileged_and_holds_only_the_production_lock() -> None:
     assert re.fullmatch(r"[1-9]\d{3,}:[1-9]\d{3,}", user)
     assert re.findall(r"requirements/\w+\.txt", DOCKERFILE) == ["requirements/production.txt"] * 2
     assert "--require-hashes" in DOCKERFILE
-
-
-def test_image_has_its_version_and_commit_as_labels() -> None:
-    labels = " ".join(rest for word, rest in instructions() if word == "LABEL")
-    for label, argument in (("version", "HOMING_VERSION"), ("revision", "HOMING_COMMIT")):
-        assert f"org.opencontainers.image.{label}=${argument}" in labels
-        assert COMPOSE["migrate"]["build"]["args"][argument] == f"${{{argument}:-}}"
-        assert f"ARG {argument}=" in DOCKERFILE
 
 
 def test_base_images_are_pinned_by_digest() -> None:
