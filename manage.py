@@ -68,11 +68,13 @@ def main() -> None:
 
             flush_at_exit()
     except OperationalError as error:
-        from delivery.monitoring.database_fault import cause_of
+        from delivery.monitoring.database_fault import cause_of, sqlstate_of
 
         if "--traceback" in sys.argv:
             raise
         found = cause_of(error).partition(": ")[2].rstrip(".?")
+        if sqlstate_of(error):  # A failure to connect has no code.
+            sys.exit(f"homing: the database reported an error: {found}.")
         sys.exit(f"homing: the database cannot be reached: {found}. Check DATABASE_URL.")
     except ProgrammingError as error:
         if "--traceback" in sys.argv or type(error.__cause__).__name__ != "UndefinedTable":

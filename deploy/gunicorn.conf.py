@@ -22,7 +22,7 @@ wsgi_app = "newsletter_site.wsgi"
 # Threads, because a request mostly waits for PostgreSQL. Each has its own connection. Two threads
 # are reserved for probes, so these are answered while the database hangs.
 worker_class = "newsletter_site.web_worker.BufferingWorker"
-workers = int(os.environ.get("WEB_CONCURRENCY", "2"))
+workers = int(os.environ.get("WEB_CONCURRENCY", "").strip() or "2")
 threads = MAX_CONCURRENT_REQUESTS + 2
 
 
@@ -39,8 +39,8 @@ def every_address(port: str) -> list[str]:
 
 
 # Without PORT, gunicorn listens on 127.0.0.1:8000. The option --bind and systemd's socket win.
-if os.environ.get("PORT"):
-    bind = every_address(os.environ["PORT"])
+if port := os.environ.get("PORT", "").strip():
+    bind = every_address(port)
 
 timeout = 60
 graceful_timeout = 30

@@ -27,8 +27,9 @@ _BY_SQLSTATE = {
     "22P05": ReasonCode.WRONG_ENCODING,
     "22021": ReasonCode.WRONG_ENCODING,
 }
-# Errors about the data of one statement, which other statements do not cause.
-_ABOUT_DATA = ("22", "23")
+# Errors about the data of one statement, which other statements do not cause: classes 21 to 23,
+# limits such as the size of a row in an index (54), and our own triggers (P0).
+_ABOUT_DATA = ("21", "22", "23", "54", "P0")
 
 
 def sqlstate_of(error: Error) -> str:
@@ -39,9 +40,19 @@ def sqlstate_of(error: Error) -> str:
 def fault_of(error: Error) -> ReasonCode | None:
     """Return the fault that an error may show; None for an error about data."""
     sqlstate = sqlstate_of(error)
-    if code := _BY_SQLSTATE.get(sqlstate):
+    code = _BY_SQLSTATE.get(sqlstate)
+    if code and not (code is ReasonCode.WRONG_ENCODING and _is_about_nul(error)):
         return code
-    return None if sqlstate.startswith(_ABOUT_DATA) else ReasonCode.WRITES_FAIL
+    # The driver refuses data without a code. A lost connection has none either.
+    is_about_data = not sqlstate and not is_transient(error)
+    if is_about_data or sqlstate.startswith(_ABOUT_DATA):
+        return None
+    return ReasonCode.WRITES_FAIL
+
+
+def _is_about_nul(error: Error) -> bool:
+    """Whether the character is U+0000, which no encoding of PostgreSQL can hold."""
+    return any(mark in str(error) for mark in (r"\u0000", ": 0x00"))
 
 
 def is_repeated(code: ReasonCode, failures: int, for_s: float) -> bool:

@@ -1,5 +1,6 @@
 """The version and the commit of the code that runs. It needs no settings."""
 
+import os
 import re
 import subprocess
 from functools import cache
@@ -27,9 +28,11 @@ class Release(NamedTuple):
 @cache
 def running_release() -> Release:
     """Return the release of this checkout or image. Read once in a process."""
-    return Release(
-        version_of((ROOT / "CHANGELOG.md").read_text()), find_commit(ROOT, _ARCHIVED_COMMIT)
-    )
+    return Release(version_of(_read(ROOT / "CHANGELOG.md")), find_commit(ROOT, _ARCHIVED_COMMIT))
+
+
+def _read(file: Path) -> str:
+    return file.read_text() if file.is_file() else ""
 
 
 def version_of(changelog: str) -> str:
@@ -42,8 +45,7 @@ def version_of(changelog: str) -> str:
 
 def find_commit(root: Path, archived: str) -> str:
     """Return the commit of an archive, an image (its file COMMIT) or a checkout."""
-    file = root / "COMMIT"
-    for found in (archived, file.read_text().strip() if file.exists() else ""):
+    for found in (archived, _read(root / "COMMIT").strip()):
         if re.fullmatch(r"[0-9a-f]{7,64}", found):
             return found[:_SHOWN_DIGITS]
     # A folder without it may be inside the checkout of another project.
@@ -53,9 +55,16 @@ def find_commit(root: Path, archived: str) -> str:
 def _commit_of_checkout(root: Path) -> str:
     # On a server the checkout belongs to root, and git refuses the checkout of another user.
     command = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
+    # GIT_DIR and others would name another repository.
+    environment = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=True
+            command,
+            capture_output=True,
+            text=True,
+            timeout=_GIT_TIMEOUT_S,
+            check=True,
+            env=environment,
         )
     except (OSError, subprocess.SubprocessError):
         return UNKNOWN

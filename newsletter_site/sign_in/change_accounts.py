@@ -78,6 +78,14 @@ def set_active(username: str, is_active: bool) -> User:
     """
     with transaction.atomic():
         account = _locked(username)
+        others = User.objects.filter(is_active=True, is_superuser=True).exclude(pk=account.pk)
+        if account.is_superuser and not is_active and not others.exists():
+            raise CommandError(
+                _(
+                    "“{name}” is the last account that may do everything. Add another one first: "
+                    "./homing createsuperuser."
+                ).format(name=username)
+            )
         if account.is_active != is_active:
             account.is_active = is_active
             account.save(update_fields=["is_active"])

@@ -65,17 +65,24 @@ def test_a_command_gets_arguments_input_and_the_current_folder(
     ]
 
 
+def test_a_worker_gets_the_lists_of_unsent_calls_and_their_user(call: Call) -> None:
+    ended = call("deliver", "--until-empty")
+    assert ended.stdout.splitlines()[4:-1] == [
+        *("--no-deps", "-T", "worker", "python", "manage.py", "deliver", "--until-empty")
+    ]
+
+
 def test_it_says_what_is_missing(call: Call, tmp_path: Path) -> None:
     def refusal(*arguments: str, **variables: str) -> str:
         ended = call(*arguments, **variables)
         assert (ended.returncode, ended.stdout) == (2, "")
         return ended.stderr.removeprefix("homing-compose: ")
 
-    assert refusal("audit", CONTAINER="").startswith("the containers do not run. Start them in ")
-    for path in ("../lists/readers.csv", f"{tmp_path}/lists/readers.csv"):
+    assert refusal("audit", CONTAINER="").startswith("the container of PostgreSQL was not ")
+    for path in ("../lists/readers.csv", f"{tmp_path}/new.csv", "./../new.csv", "a/../../b"):
         for argument in (path, f"--rejects={path}"):
             sentence = refusal("import_subscribers", argument)
-            assert sentence.startswith(f"name {path} by its relative path, after: cd ")
+            assert sentence.startswith(f"“{path}” is outside the current folder. ")
     (tmp_path / "checkout" / ".env").unlink()
     assert refusal("audit").startswith("there is no file .env in ")
     (tmp_path / "checkout" / ".env").touch()

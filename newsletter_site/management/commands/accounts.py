@@ -68,7 +68,7 @@ class Command(BaseCommand):
         if what == "add":
             groups, password = find_groups(options["add"]), None
             if options["password_stdin"]:
-                password = sys.stdin.readline().rstrip("\n")
+                password = sys.stdin.readline().rstrip("\r\n")
             added = add_account(username, options["email"], groups, password)
             if password is None:
                 self.stderr.style_func = (

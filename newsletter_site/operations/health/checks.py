@@ -139,8 +139,10 @@ def _check_workers(host: str) -> CheckResult:
         query = BoundedQuery(lambda cursor: load_activity(cursor, host=host))
     activity = query.answer()
     if activity.active:
-        if activity.write_fault:
-            return CheckResult(reason_sentence(activity.write_fault))
+        fault = activity.write_fault
+        # Other faults may concern a few writes only, so they are among the problems.
+        if fault and fault.code is not ReasonCode.WRITES_FAIL:
+            return CheckResult(reason_sentence(fault))
         missing = [] if host else _missing_workers(activity.active)
         return CheckResult(warnings=(*missing, *problem_sentences(activity)))
     if activity.last_heard_at is None:

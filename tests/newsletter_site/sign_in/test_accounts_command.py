@@ -73,6 +73,9 @@ def test_a_refused_change_gets_one_sentence(
 
 def test_a_disabled_account_loses_sessions_and_tokens() -> None:
     edith = get_user_model().objects.create_superuser("edith", password="a long password")
+    with pytest.raises(CommandError, match="“edith” is the last account that may do everything"):
+        accounts("disable", "edith")
+    get_user_model().objects.create_superuser("anna")
     window = Client()
     window.force_login(edith, backend="newsletter_site.permissions_backend.PermissionsBackend")
     token = Program(edith, "status")
