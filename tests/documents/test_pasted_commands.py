@@ -10,7 +10,6 @@ from django.core.management import call_command
 
 from newsletter_site.models import ApiToken
 from subscribers.models import SubscriberImport
-from tests.documents.known_commands import command, packages_of, problems_of_script
 from tests.documents.shell_blocks import (
     PAGES,
     SHELL,
@@ -20,6 +19,7 @@ from tests.documents.shell_blocks import (
     shell_blocks,
     simple_commands,
 )
+from tests.documents.unknown_commands import command, packages_of, problems_of_script
 from tests.postgres_cluster import ROOT
 
 pytestmark = pytest.mark.process

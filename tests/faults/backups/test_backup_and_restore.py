@@ -138,10 +138,11 @@ class Drill:
         """Run a block where Homing is installed."""
         self._type(self.words(mark), machine)
 
-    def ten_lines(self, machine: Machine, *, after: bool) -> None:
-        """Run the ten lines until the restore, or those after it."""
-        lines = self.words("ten lines").partition("./homing migrate\n")
-        self._type("".join(lines[1:]) if after else lines[0], machine)
+    def on_a_plain_server(self, machine: Machine, *, after: bool) -> None:
+        """Run the lines until the restore, or those after it."""
+        lines = self.words("restore on a plain server")
+        restore, _, others = lines.partition(" &&\n./homing migrate")
+        self._type(f"./homing migrate{others}" if after else restore, machine)
 
     def _type(self, lines: str, machine: Machine) -> None:
         # The machine has no systemd, and its database exists.
@@ -155,9 +156,8 @@ class Drill:
 
     def with_compose(self, mark: str, machine: Machine) -> None:
         """Run a block for Compose, as if this machine were its containers."""
-        lines = self.words(mark).replace("--project-name homing2 ", "")
-        lines = lines.replace("docker compose exec -T postgres ", "")
-        lines = lines.replace("docker compose run --rm --no-deps web python", sys.executable)
+        lines = self.words(mark).replace("docker compose exec -T postgres ", "")
+        lines = lines.replace("./homing-compose", f"{sys.executable} manage.py")
         for database in ("--username=homing homing", "--username=homing --dbname=homing"):
             lines = lines.replace(database, '--dbname="$DATABASE_URL"')
         assert "docker" not in lines
@@ -242,7 +242,7 @@ class Drill:
             # Starting workers too early does no harm.
             self._in_a_shell(f"{deliver} || test $? = 3", machine)
         assert self.copies() == before
-        self.ten_lines(machine, after=True)
+        self.on_a_plain_server(machine, after=True)
         self._in_a_shell(deliver, machine)
         with self._django.as_djangos_own(machine.url):
             counts = Newsroom().counts(self.edition)
@@ -277,7 +277,7 @@ def test_backup_restored_elsewhere_sends_nothing_twice(drill: Drill, way: str) -
     if way == "compose":
         drill.with_compose("restore with compose", drill.new)
     else:
-        drill.ten_lines(drill.new, after=False)
+        drill.on_a_plain_server(drill.new, after=False)
     assert drill.new.one("SELECT sum(sent) FROM batch") == WORKERS * BATCH
     drill.finish_on(drill.new)
 

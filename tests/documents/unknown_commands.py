@@ -42,11 +42,11 @@ COMPOSE = {
     "logs": {"--follow", "--no-log-prefix", "--since"},
     "ps": set(),
     "restart": set(),
-    "run": {"--rm", "--no-deps", "--volume", "--user", "--entrypoint", "-T"},
+    "run": {"--rm", "--no-deps", "--user", "--entrypoint", "-T"},
     "stop": set(),
     "up": {"--build", "--detach", "--no-deps", "--wait"},
 }
-VALUED_OPTIONS = {"--project-name", "--volume", "--user", "--since", "--entrypoint"}
+VALUED_OPTIONS = {"--user", "--since", "--entrypoint"}
 
 
 def problems(words: list[str], functions: frozenset[str] = frozenset()) -> list[str]:
@@ -116,7 +116,7 @@ def _problems_of_compose(words: list[str]) -> list[str]:
             is_value = False
         elif word.startswith("-"):
             name = word.split("=")[0]
-            if name not in COMPOSE.get(subcommand, {"--project-name"}):
+            if name not in COMPOSE.get(subcommand, ()):
                 return [f"docker compose {subcommand} has no option {name}"]
             is_value = name in VALUED_OPTIONS and "=" not in word
         elif not subcommand:
