@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from delivery.reports.server_settings import CREATE_DATABASE, ENCODING
 
 FORMAT = 1
-STOP = "systemctl stop homing.target"
+STOP = "systemctl stop 'homing*'"
 STOP_COMPOSE = "docker compose stop web worker"
 
 

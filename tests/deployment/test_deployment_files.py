@@ -139,7 +139,7 @@ def test_services_have_their_own_user_and_belong_to_the_target() -> None:
             r"^Environment=(.*)$", (SYSTEMD / service).read_text(), re.MULTILINE
         )
         assert service.replace("@.", "@1.") in directive("homing.target", "Wants")
-    # Otherwise the socket would start the site again after `systemctl stop homing.target`.
+    # Otherwise the socket would start the site again after `systemctl stop 'homing*'`.
     assert directive("homing-web.socket", "PartOf") == "homing.target"
 
 

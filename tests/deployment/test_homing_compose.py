@@ -65,7 +65,7 @@ def test_a_command_gets_arguments_input_and_the_current_folder(
     ]
 
 
-def test_a_worker_gets_the_lists_of_unsent_calls_and_their_user(call: Call) -> None:
+def test_a_worker_gets_the_lists_of_unsent_calls(call: Call) -> None:
     ended = call("deliver", "--until-empty")
     assert ended.stdout.splitlines()[4:-1] == [
         *("--no-deps", "-T", "worker", "python", "manage.py", "deliver", "--until-empty")

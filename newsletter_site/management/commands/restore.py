@@ -33,7 +33,7 @@ class Command(BaseCommand):
             action="store_true",
             help=_(
                 "replace the contents of the database. Stop workers and the site first: systemctl "
-                "stop homing.target"
+                "stop 'homing*'"
             ),
         )
         parser.add_argument(

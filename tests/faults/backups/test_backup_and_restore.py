@@ -140,7 +140,7 @@ class Drill:
 
     def on_a_plain_server(self, machine: Machine, *, after: bool) -> None:
         """Run the lines until the restore, or those after it."""
-        lines = self.words("restore on a plain server")
+        lines = self.words("ten lines")
         restore, _, others = lines.partition(" &&\n./homing migrate")
         self._type(f"./homing migrate{others}" if after else restore, machine)
 

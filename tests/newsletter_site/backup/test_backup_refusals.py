@@ -55,7 +55,7 @@ def test_lost_key_can_be_accepted() -> None:
             "from before migration delivery.0003",
         ),
         (replace(FULL, workers=1), True, "active workers: 1, other sessions: 0"),
-        (replace(FULL, sessions=2), True, "systemctl stop homing.target"),
+        (replace(FULL, sessions=2), True, "systemctl stop 'homing*'"),
     ],
 )
 def test_target_must_fit_the_backup(target: Target, replaces: bool, expected: str) -> None:
