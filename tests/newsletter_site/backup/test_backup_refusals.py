@@ -13,7 +13,7 @@ from newsletter_site.backup.manifest import (
     why_not_restorable,
 )
 from newsletter_site.backup.postgres_programs import programs_for, read_failure
-from newsletter_site.backup.settings_file import in_lines
+from newsletter_site.backup.settings_file import in_lines, settings_file
 from tests.newsletter_site.backup.example_manifest import BACKUP, KEY
 
 EMPTY = Target("homing", 15, "UTF8", is_empty=True)
@@ -103,3 +103,12 @@ def test_failure_of_a_program_is_named(errors: bytes, code: int, expected: str) 
 
 def test_settings_file_escapes_what_shells_expand() -> None:
     assert in_lines({"A": "plain", "B": 'a"$b`\\'}) == 'A="plain"\nB="a\\"\\$b\\`\\\\"\n'
+
+
+def test_settings_file_has_the_variables_of_gunicorn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PORT", "8001")
+    with settings_file(tmp_path / "settings", replaces=False):
+        pass
+    assert 'PORT="8001"\n' in (tmp_path / "settings").read_text()
