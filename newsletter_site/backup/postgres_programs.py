@@ -133,7 +133,7 @@ def feed(program: subprocess.Popen[bytes], chunks: Iterable[bytes]) -> int:
 def read_failure(errors: IO[bytes], program: str, code: int) -> str:
     """Return why a program failed, or "" if it did not.
 
-    That is the first line of its errors. Later lines may hold readers' data.
+    Only the first line of its errors is read. Later lines may hold readers' data.
     """
     errors.seek(0)
     lines = errors.read().decode(errors="replace").splitlines()

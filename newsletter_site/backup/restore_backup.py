@@ -130,10 +130,11 @@ def _entries(programs: Programs, backup: BackupFile, *, besides: Collection[str]
     The database has them, and a superuser may own them: then our role may not even comment on them.
     """
     with tempfile.TemporaryFile() as listed, tempfile.TemporaryFile() as errors:
-        program = programs.start(
+        with programs.start(
             *("pg_restore", "--list"), stdin=PIPE, stdout=listed, stderr=errors
-        )
-        if (code := feed(program, backup.chunks())) != 0:
+        ) as program:
+            code = feed(program, backup.chunks())
+        if code != 0:
             raise _failed(read_failure(errors, "pg_restore", code))
         listed.seek(0)
         lines = listed.read().decode(errors="surrogateescape").splitlines(keepends=True)

@@ -156,7 +156,8 @@ def _require_list(programs: Programs, path: Path, manifest: Manifest) -> None:
     """Let pg_restore read the list of contents of an unfinished backup."""
     listed = programs.start(*("pg_restore", "--list"), stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
     try:
-        is_listed = feed(listed, BackupFile(path, manifest, BLOCK).chunks()) == 0
+        with listed:
+            is_listed = feed(listed, BackupFile(path, manifest, BLOCK).chunks()) == 0
     except ChecksumError:
         is_listed = False
     if not is_listed:

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 
 from delivery.models import Edition
 from delivery.monitoring import worker_heartbeat
 from delivery.reconcile.database_identity import check_identity
+from newsletter_site.backup import BackupRefusedError
+from newsletter_site.backup.restore_backup import restore_backup
 from newsletter_site.embedded_postgres import binaries, use_programs
 from newsletter_site.migration_locks import single_run
 from tests.delivery.edition_factory import Newsroom
@@ -90,6 +93,30 @@ def test_extension_of_a_superuser_remains(backup: Path, server: OwnServer) -> No
                 superuser.execute("DROP ROLE plain")
 
 
+def test_file_that_changes_after_the_check_is_not_restored(backup: Path, server: OwnServer) -> None:
+    content = backup.read_bytes()
+
+    def change(size: int) -> None:
+        # The end of the dump is data, which pg_restore does not check.
+        with backup.open("r+b") as file:
+            file.seek(512 + size - 1)
+            file.write(bytes([content[512 + size - 1] ^ 1]))
+
+    with empty_database(server):
+        with pytest.raises(BackupRefusedError, match="was changed after it was checked"):
+            restore_backup(
+                backup,
+                connection,
+                keys=[settings.SECRET_KEY],
+                other_key=False,
+                replaces=False,
+                report=change,
+            )
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT to_regclass('edition') IS NULL")
+            assert cursor.fetchone() == (True,)
+
+
 def test_role_that_may_not_read_is_named(here: str, server: OwnServer, tmp_path: Path) -> None:
     with psycopg.connect(server.url(here), autocommit=True) as superuser:
         superuser.execute(f"CREATE ROLE reader LOGIN PASSWORD '{server.password}'")
@@ -132,9 +159,7 @@ def test_backup_and_restore_refuse_a_pooler(backup: Path, server: OwnServer, her
 
 def test_commands_wait_for_no_migrate(backup: Path) -> None:
     with single_run(connection, 1):
-        assert "migrate or a restore is running on" in refusal(
-            "backup", f"{backup}.2"
-        )
+        assert "migrate or a restore is running on" in refusal("backup", f"{backup}.2")
     assert not Path(f"{backup}.2").exists()
 
 
