@@ -3,10 +3,12 @@
 Without Homing, `tar --extract --file=FILE database.dump` gives a dump for pg_restore.
 """
 
+import errno
 import fcntl
 import hashlib
 import io
 import os
+import stat
 import tarfile
 import time
 from collections.abc import Callable, Iterator
@@ -23,8 +25,13 @@ from newsletter_site.backup.manifest import Manifest
 DUMP, MANIFEST = "database.dump", "manifest.json"
 BLOCK = tarfile.BLOCKSIZE
 CHUNK = 1 << 20
+MOST_IN_MANIFEST = 1_000_000
 
 Report = Callable[[int], None]
+
+
+class ChecksumError(Exception):
+    """The bytes of a dump are not those that its manifest describes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +43,21 @@ class BackupFile:
     offset: int
 
     def chunks(self, report: Report | None = None) -> Iterator[bytes]:
-        """Yield the dump; `report`, if any, gets the number of bytes read so far."""
-        left = self.manifest.bytes
-        with self.path.open("rb") as file:
+        """Yield the dump, then raise ChecksumError if it is another one.
+
+        `report`, if any, gets the number of bytes read so far.
+        """
+        left, digest = self.manifest.bytes, hashlib.sha256()
+        with _open(self.path) as file:
             file.seek(self.offset)
             while left and (chunk := file.read(min(CHUNK, left))):
                 left -= len(chunk)
+                digest.update(chunk)
                 yield chunk
                 if report is not None:
                     report(self.manifest.bytes - left)
+        if digest.hexdigest() != self.manifest.sha256:
+            raise ChecksumError
 
 
 @contextmanager
@@ -52,16 +65,13 @@ def new_file(path: Path, *, replaces: bool) -> Iterator[BinaryIO]:
     """Create `path`, readable only by its owner, when the block has ended.
 
     Until then the file has another name, and a failed block removes it. A killed one leaves it; the
-    next run overwrites it. Raise BackupRefusedError if the file cannot be written.
+    next run overwrites it. A link remains, and its target is written. Raise BackupRefusedError if
+    the file cannot be written.
     """
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    if path.is_dir():
-        raise BackupRefusedError(_("{path} is a folder. Name a file.").format(path=path))
-    if path.exists() and not replaces:
-        raise BackupRefusedError(
-            _("{path} exists. Name another file, or overwrite it with --force.").format(path=path)
-        )
+    target = Path(os.path.realpath(path))
+    unfinished = target.with_name(f"{target.name}.unfinished") if target.name else target
     try:
+        _require_free(path, target, replaces=replaces)
         with open(unfinished, "r+b", opener=_create) as file:
             _lock(file, unfinished)
             try:
@@ -70,18 +80,47 @@ def new_file(path: Path, *, replaces: bool) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-                unfinished.replace(path)
+                unfinished.replace(target)
             except BaseException:
                 with suppress(OSError):
                     unfinished.unlink()
                 raise
-        _sync(path.absolute().parent)
+        _sync(target.parent)
     except OSError as error:
         raise BackupRefusedError(
-            _("{path} cannot be written: {error}. Name a file where there is space for it.").format(
-                path=path, error=error.strerror
+            _("{path} cannot be written: {error}. {advice}").format(
+                path=path, error=error.strerror or error, advice=_advice(error.errno)
             )
         ) from error
+
+
+def _require_free(path: Path, target: Path, *, replaces: bool) -> None:
+    try:
+        mode = target.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise BackupRefusedError(_("{path} is a folder. Name a file.").format(path=path))
+    if not stat.S_ISREG(mode):
+        raise BackupRefusedError(
+            _("{path} is not a regular file. Name another file.").format(path=path)
+        )
+    if not replaces:
+        raise BackupRefusedError(
+            _("{path} exists. Name another file, or overwrite it with --force.").format(path=path)
+        )
+
+
+def _advice(number: int | None) -> str:
+    match number:
+        case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
+            return _("Name a file where there is space for it.")
+        case errno.ENOENT | errno.ENOTDIR:
+            return _("Name a file in a folder that exists.")
+        case errno.EACCES | errno.EPERM | errno.EROFS:
+            return _("Name a file in a folder that you may write to.")
+        case _other:
+            return _("Name another file.")
 
 
 def _create(path: str, flags: int) -> int:
@@ -95,7 +134,7 @@ def _lock(file: BinaryIO, unfinished: Path) -> None:
         if os.path.samestat(os.fstat(file.fileno()), unfinished.stat()):
             return
     raise BackupRefusedError(
-        _("Another run writes {path}. Wait for its end.").format(path=unfinished)
+        _("Another backup is writing {path}. Wait until it has ended.").format(path=unfinished)
     )
 
 
@@ -139,11 +178,22 @@ def _header(name: str, size: int) -> bytes:
     return info.tobuf(tarfile.GNU_FORMAT)
 
 
+def _open(path: Path) -> BinaryIO:
+    """Open a file to read; raise BackupRefusedError if it is a pipe or a device."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # A pipe would wait for a writer.
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return os.fdopen(descriptor, "rb")
+    os.close(descriptor)
+    raise BackupRefusedError(
+        _("{path} is not a regular file. Name a file of ./homing backup.").format(path=path)
+    )
+
+
 def read_backup(path: Path, report: Report) -> BackupFile:
     """Read a backup and compare its checksum, or raise BackupRefusedError."""
     not_complete = _("{path} is not a complete backup ({why}). Use another one.")
     try:
-        with path.open("rb") as file:
+        with _open(path) as file:
             if file.read(5) == b"PGDMP":
                 raise BackupRefusedError(
                     _(
@@ -153,21 +203,26 @@ def read_backup(path: Path, report: Report) -> BackupFile:
                 )
             file.seek(0)
             with tarfile.open(fileobj=file, mode="r:") as tar:
+                if sorted(tar.getnames()) != [DUMP, MANIFEST]:
+                    raise ValueError("other files in it")
                 dump, about = tar.getmember(DUMP), tar.getmember(MANIFEST)
+                if not (dump.isreg() and about.isreg() and about.size <= MOST_IN_MANIFEST):
+                    raise ValueError("another kind of manifest or dump")
                 text = tar.extractfile(about) or io.BytesIO()
                 manifest = Manifest.from_json(text.read().decode())
+                if manifest.bytes != dump.size:
+                    raise ValueError("another size")
+        backup = BackupFile(path, manifest, dump.offset_data)
+        for _chunk in backup.chunks(report):
+            pass
+    except ChecksumError:
+        why = _("its checksum differs")
+        raise BackupRefusedError(not_complete.format(path=path, why=why)) from None
     except OSError as error:
         raise BackupRefusedError(
-            _("{path} cannot be read: {error}.").format(path=path, error=error.strerror)
+            _("{path} cannot be read: {error}.").format(path=path, error=error.strerror or error)
         ) from error
-    except (tarfile.TarError, KeyError, ValueError) as error:
+    except (tarfile.TarError, ValueError, OverflowError, RecursionError) as error:
         found = " ".join(str(error).strip("'\"").split())
         raise BackupRefusedError(not_complete.format(path=path, why=found)) from error
-    backup = BackupFile(path, manifest, dump.offset_data)
-    digest = hashlib.sha256()
-    for chunk in backup.chunks(report):
-        digest.update(chunk)
-    if digest.hexdigest() != manifest.sha256:
-        why = _("its checksum differs")
-        raise BackupRefusedError(not_complete.format(path=path, why=why))
     return backup

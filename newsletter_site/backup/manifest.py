@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Self
+from typing import Any, Self
 
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
@@ -49,8 +49,18 @@ class Manifest:
             raise ValueError("another format")
         if set(found) != {field.name for field in fields(cls)}:
             raise ValueError("other fields")
-        lists = {name: tuple(found[name]) for name in ("migrations", "keys")}
-        return cls(**found | lists)
+        return cls(**{field.name: _read(found[field.name], field.type) for field in fields(cls)})
+
+
+def _read(value: object, expected: Any) -> Any:
+    """Return a value for a manifest, or raise ValueError. Texts are safe to print."""
+    if expected is str and isinstance(value, str):
+        return "".join(filter(str.isprintable, value))
+    if expected is int and type(value) is int and value >= 0:
+        return value
+    if expected == tuple[str, ...] and isinstance(value, list) and value:
+        return tuple(_read(each, str) for each in value)
+    raise ValueError("wrong values")
 
 
 @dataclass(frozen=True, slots=True)

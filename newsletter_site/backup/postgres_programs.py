@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
@@ -129,9 +130,18 @@ def feed(program: subprocess.Popen[bytes], chunks: Iterable[bytes]) -> int:
     return program.wait()
 
 
-def read_failure(errors: IO[bytes]) -> str:
-    """Return the first line of a program's errors. Later lines may hold readers' data."""
+def read_failure(errors: IO[bytes], program: str, code: int) -> str:
+    """Return why a program failed, or "" if it did not.
+
+    Only the first line of its errors is read. Later lines may hold readers' data.
+    """
     errors.seek(0)
     lines = errors.read().decode(errors="replace").splitlines()
     line = next((line.strip() for line in lines if line.strip()), "")
-    return re.sub(r"^(psql:\S+ |pg_\w+: |psql: )?(error: )?", "", line).rstrip(".")
+    if line:
+        return re.sub(r"^(psql:\S+ |pg_\w+: |psql: )?(error: )?(\w+:  )?", "", line).rstrip(".")
+    if code < 0:
+        return _("{program} was ended by signal {number} ({name})").format(
+            program=program, number=-code, name=signal.strsignal(-code)
+        )
+    return _("{program} ended with code {code}").format(program=program, code=code) if code else ""

@@ -1,7 +1,8 @@
 """Restore a backup, and declare the restore in the same transaction."""
 
+import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
@@ -13,7 +14,12 @@ from django.utils.translation import gettext as _
 from delivery.interface import database_identity
 from delivery.monitoring.worker_heartbeat import load_activity
 from newsletter_site.backup import BackupRefusedError
-from newsletter_site.backup.backup_file import BackupFile, Report, read_backup
+from newsletter_site.backup.backup_file import (
+    BackupFile,
+    ChecksumError,
+    Report,
+    read_backup,
+)
 from newsletter_site.backup.manifest import (
     Manifest,
     Target,
@@ -27,7 +33,7 @@ from newsletter_site.backup.postgres_programs import (
     read_failure,
     require_direct_connection,
 )
-from newsletter_site.backup.take_backup import without_migrate
+from newsletter_site.backup.take_backup import privileges_named, without_migrate
 
 # What extensions bring along does not count, such as the views of pg_stat_statements.
 _IS_EMPTY = r"""
@@ -42,6 +48,7 @@ _SESSIONS = """
     WHERE datname = current_database() AND usename = current_user
       AND backend_type = 'client backend' AND pid <> pg_backend_pid()
 """
+_EXTENSION = re.compile(r'[0-9]+; [0-9]+ [0-9]+ (?:EXTENSION -|COMMENT - EXTENSION) "?([^" ]+)')
 
 
 def restore_backup(
@@ -62,12 +69,24 @@ def restore_backup(
     for why in why_not_restorable(backup.manifest, _known(), keys, other_key=other_key):
         raise BackupRefusedError(why)
     require_direct_connection(connection)
-    target = _look_at(connection)
+    with privileges_named():
+        target = _look_at(connection)
     for why in why_not_into(target, backup.manifest, replaces=replaces):
         raise BackupRefusedError(why)
     programs = find_programs(connection, newer=False)
     with without_migrate(connection):
-        _run(programs, backup, report, replaces=not target.is_empty)
+        try:
+            entries = _entries(programs, backup, besides=_extensions(connection))
+            _run(programs, backup, entries, report, replaces=not target.is_empty)
+        except ChecksumError:
+            raise BackupRefusedError(
+                _(
+                    "{path} was changed after it was checked, and the database is as before. "
+                    "Restore again."
+                ).format(path=path)
+            ) from None
+        except OSError as error:
+            raise _failed(error.strerror or str(error)) from error
     return backup.manifest
 
 
@@ -99,14 +118,53 @@ def _look_at(connection: BaseDatabaseWrapper) -> Target:
     )
 
 
-def _run(programs: Programs, backup: BackupFile, report: Report, *, replaces: bool) -> None:
-    """Restore in one transaction.
+def _extensions(connection: BaseDatabaseWrapper) -> set[str]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extname FROM pg_extension")
+        return {name for (name,) in cursor.fetchall()}
+
+
+def _entries(programs: Programs, backup: BackupFile, *, besides: Collection[str]) -> str:
+    """Return pg_restore's list of contents without the extensions in `besides`.
+
+    The database has them, and a superuser may own them: then our role may not even comment on them.
+    """
+    with tempfile.TemporaryFile() as listed, tempfile.TemporaryFile() as errors:
+        with programs.start(
+            *("pg_restore", "--list"), stdin=PIPE, stdout=listed, stderr=errors
+        ) as program:
+            code = feed(program, backup.chunks())
+        if code != 0:
+            raise _failed(read_failure(errors, "pg_restore", code))
+        listed.seek(0)
+        lines = listed.read().decode(errors="surrogateescape").splitlines(keepends=True)
+    return "".join(
+        line for line in lines if not ((found := _EXTENSION.match(line)) and found[1] in besides)
+    )
+
+
+def _failed(error: str) -> BackupRefusedError:
+    return BackupRefusedError(
+        _("The restore failed, and the database is as before: {error}.").format(error=error)
+    )
+
+
+def _run(
+    programs: Programs, backup: BackupFile, entries: str, report: Report, *, replaces: bool
+) -> None:
+    """Restore these entries in one transaction.
 
     pg_restore writes a script into psql's input, between our BEGIN and COMMIT. If this process or
     pg_restore dies, no COMMIT follows, and the server rolls back.
     """
     clean = ("--clean", "--if-exists") if replaces else ()
-    with tempfile.TemporaryFile() as psql_errors, tempfile.TemporaryFile() as errors:
+    with (
+        tempfile.TemporaryFile() as psql_errors,
+        tempfile.TemporaryFile() as errors,
+        tempfile.NamedTemporaryFile() as use_list,
+    ):
+        use_list.write(entries.encode(errors="surrogateescape"))
+        use_list.flush()
         started = [
             programs.start(
                 *("psql", "--no-psqlrc", "--quiet", "--no-password", "--set=ON_ERROR_STOP=1"),
@@ -120,22 +178,27 @@ def _run(programs: Programs, backup: BackupFile, report: Report, *, replaces: bo
             started.append(
                 programs.start(
                     *("pg_restore", "--no-owner", "--file=-", *clean),
+                    f"--use-list={use_list.name}",
                     stdin=PIPE,
                     stdout=started[0].stdin,
                     stderr=errors,
                 )
             )
             psql, pg_restore = started
-            is_complete = feed(pg_restore, backup.chunks(report)) == 0
+            chunks = backup.chunks(report)
+            is_complete = feed(pg_restore, chunks) == 0
+            if is_complete:
+                for _rest in chunks:  # If pg_restore did not need them, the checksum does.
+                    pass
             end = f"{database_identity.DECLARE_IN_SQL}\nCOMMIT;\n".encode()
             if feed(psql, [end] if is_complete else []) == 0 and is_complete:
                 return
+            codes = psql.returncode, pg_restore.returncode
         finally:
             for program in started:
                 program.kill()
                 program.wait()
         # psql ends first if a statement fails, and pg_restore if the dump cannot be read.
-        found = read_failure(psql_errors) or read_failure(errors)
-    raise BackupRefusedError(
-        _("The restore failed, and the database is as before: {error}.").format(error=found)
-    )
+        found = read_failure(psql_errors, "psql", codes[0])
+        found = found or read_failure(errors, "pg_restore", codes[1])
+    raise _failed(found)

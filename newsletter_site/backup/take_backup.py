@@ -6,7 +6,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
-from django.db import OperationalError, transaction
+from django.db import OperationalError, ProgrammingError, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations.recorder import MigrationRecorder
@@ -17,6 +17,7 @@ from newsletter_site.backup.backup_file import (
     BLOCK,
     CHUNK,
     BackupFile,
+    ChecksumError,
     Report,
     new_file,
     write_backup,
@@ -34,6 +35,7 @@ from newsletter_site.operations.release import running_release
 
 LOCK_S = 0.1
 LOCK_TIMEOUT = "55P03"
+NO_PRIVILEGE = "42501"
 
 
 def take_backup(
@@ -54,6 +56,7 @@ def take_backup(
         pass  # A migrate that starts later waits for the dump.
     with (
         new_file(path, replaces=replaces) as file,
+        privileges_named(),
         transaction.atomic(using=connection.alias),
         connection.cursor() as cursor,
     ):
@@ -80,9 +83,23 @@ def without_migrate(connection: BaseDatabaseWrapper) -> Iterator[None]:
             if getattr(error.__cause__, "sqlstate", None) != LOCK_TIMEOUT:
                 raise
             raise BackupRefusedError(
-                _("migrate or a restore changes this database now. Try again after its end.")
+                _("migrate or a restore is running on this database. Try again when it has ended.")
             ) from error
         yield
+
+
+@contextmanager
+def privileges_named() -> Iterator[None]:
+    """Raise BackupRefusedError if the role may not read a table."""
+    try:
+        yield
+    except ProgrammingError as error:
+        if getattr(error.__cause__, "sqlstate", None) != NO_PRIVILEGE:
+            raise
+        found = str(error).splitlines()[0]
+        raise BackupRefusedError(
+            _("{error}. Name the role that owns the tables in DATABASE_URL.").format(error=found)
+        ) from error
 
 
 def _describe(cursor: CursorWrapper, keys: Sequence[str], programs: Programs) -> Manifest:
@@ -127,8 +144,8 @@ def _dump(programs: Programs, snapshot: str) -> Generator[bytes]:
         try:
             while pg_dump.stdout and (chunk := pg_dump.stdout.read(CHUNK)):
                 yield chunk
-            if pg_dump.wait() != 0:
-                found = read_failure(errors)
+            if (code := pg_dump.wait()) != 0:
+                found = read_failure(errors, "pg_dump", code)
                 raise BackupRefusedError(_("pg_dump failed: {error}.").format(error=found))
         finally:
             pg_dump.kill()
@@ -138,5 +155,10 @@ def _dump(programs: Programs, snapshot: str) -> Generator[bytes]:
 def _require_list(programs: Programs, path: Path, manifest: Manifest) -> None:
     """Let pg_restore read the list of contents of an unfinished backup."""
     listed = programs.start(*("pg_restore", "--list"), stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
-    if feed(listed, BackupFile(path, manifest, BLOCK).chunks()) != 0:
+    try:
+        with listed:
+            is_listed = feed(listed, BackupFile(path, manifest, BLOCK).chunks()) == 0
+    except ChecksumError:
+        is_listed = False
+    if not is_listed:
         raise BackupRefusedError(_("pg_restore cannot read the new dump. Check the disk."))

@@ -1,8 +1,10 @@
 """`manage.py backup FILE`: back the database up, while mail is sent."""
 
+import os
 import signal
 import sys
 from argparse import ArgumentParser
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from django.utils.translation import gettext as _
 from delivery.humanise import digits
 from delivery.progress_line import ProgressLine
 from newsletter_site.backup import BackupRefusedError
-from newsletter_site.backup.kept_settings import write_settings
+from newsletter_site.backup.settings_file import settings_file
 from newsletter_site.backup.take_backup import take_backup
 
 
@@ -32,29 +34,37 @@ class Command(BaseCommand):
             metavar="FILE",
             help=_(
                 "also write this shell's settings, with SECRET_KEY, to this file. Keep the two "
-                "files on two machines: who has both needs nothing else"
+                "files on two machines: anyone with both files can read the list and sign in"
             ),
         )
         parser.add_argument("--force", action="store_true", help=_("overwrite existing files"))
 
     def handle(self, *args: Any, **options: Any) -> None:
         self.stderr.style_func = str
-        # Remove the unfinished file on this signal too.
+        # Remove the unfinished file on these signals too. nohup ignores SIGHUP.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, signal.default_int_handler)
         progress = ProgressLine(self.stderr)
         replaces = options["force"]
-        try:
-            if (file := options["settings_file"]) is not None:
-                write_settings(file, replaces=replaces)
-            manifest = take_backup(
-                options["file"],
-                connection,
-                keys=[settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS],
-                replaces=replaces,
-                report=lambda size: progress.show(
-                    _("{n} MB written").format(n=digits(size // 1_000_000))
-                ),
+        file = options["settings_file"]
+        if file is not None and os.path.realpath(file) == os.path.realpath(options["file"]):
+            raise CommandError(
+                _("{path} is named for the backup and for the settings. Name two files.").format(
+                    path=file
+                )
             )
+        try:
+            with settings_file(file, replaces=replaces) if file is not None else nullcontext():
+                manifest = take_backup(
+                    options["file"],
+                    connection,
+                    keys=[settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS],
+                    replaces=replaces,
+                    report=lambda size: progress.show(
+                        _("{n} MB written").format(n=digits(size // 1_000_000))
+                    ),
+                )
         except BackupRefusedError as error:
             raise CommandError(str(error)) from None
         finally:

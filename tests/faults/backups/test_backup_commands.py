@@ -1,5 +1,6 @@
 """`backup` and `restore` on a real server: refusals, passwords and kills."""
 
+import signal
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,12 +8,15 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 
 from delivery.models import Edition
 from delivery.monitoring import worker_heartbeat
 from delivery.reconcile.database_identity import check_identity
+from newsletter_site.backup import BackupRefusedError
+from newsletter_site.backup.restore_backup import restore_backup
 from newsletter_site.embedded_postgres import binaries, use_programs
 from newsletter_site.migration_locks import single_run
 from tests.delivery.edition_factory import Newsroom
@@ -69,6 +73,71 @@ def test_database_in_use_is_not_replaced(backup: Path, server: OwnServer, databa
     assert "is not empty" in refusal("restore", str(backup))
 
 
+def test_extension_of_a_superuser_remains(backup: Path, server: OwnServer) -> None:
+    with server.fresh_database("template0") as name:
+        with psycopg.connect(server.url(name), autocommit=True) as superuser:
+            superuser.execute("CREATE EXTENSION pg_trgm")
+            superuser.execute(f"CREATE ROLE plain LOGIN PASSWORD '{server.password}'")
+            superuser.execute(f"ALTER DATABASE {name} OWNER TO plain")
+            superuser.execute("GRANT CREATE ON SCHEMA public TO plain")
+        try:
+            url = server.url(name).replace("//postgres:", "//plain:")
+            with server.as_djangos_own(url):
+                call_command("restore", str(backup))
+                connection.close()
+                call_command("restore", "--replace", str(backup))
+        finally:
+            with psycopg.connect(server.url(name), autocommit=True) as superuser:
+                superuser.execute("REASSIGN OWNED BY plain TO postgres")
+                superuser.execute("DROP OWNED BY plain")
+                superuser.execute("DROP ROLE plain")
+
+
+def test_file_that_changes_after_the_check_is_not_restored(backup: Path, server: OwnServer) -> None:
+    content = backup.read_bytes()
+
+    def change(size: int) -> None:
+        # The end of the dump is data, which pg_restore does not check.
+        with backup.open("r+b") as file:
+            file.seek(512 + size - 1)
+            file.write(bytes([content[512 + size - 1] ^ 1]))
+
+    with empty_database(server):
+        with pytest.raises(BackupRefusedError, match="was changed after it was checked"):
+            restore_backup(
+                backup,
+                connection,
+                keys=[settings.SECRET_KEY],
+                other_key=False,
+                replaces=False,
+                report=change,
+            )
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT to_regclass('edition') IS NULL")
+            assert cursor.fetchone() == (True,)
+
+
+def test_role_that_may_not_read_is_named(here: str, server: OwnServer, tmp_path: Path) -> None:
+    with psycopg.connect(server.url(here), autocommit=True) as superuser:
+        superuser.execute(f"CREATE ROLE reader LOGIN PASSWORD '{server.password}'")
+        try:
+            url = server.url(here).replace("//postgres:", "//reader:")
+            with server.as_djangos_own(url):
+                found = refusal("backup", str(tmp_path / "one"))
+        finally:
+            superuser.execute("DROP ROLE reader")
+    assert "permission denied for table" in found
+    assert "Name the role that owns the tables" in found
+
+
+def test_settings_file_is_written_last(here: str, tmp_path: Path) -> None:
+    one, link = tmp_path / "one", tmp_path / "link"
+    link.symlink_to(one)
+    assert "Name two files" in refusal("backup", "--force", str(one), f"--settings-file={link}")
+    assert "is a folder" in refusal("backup", str(tmp_path), f"--settings-file={one}")
+    assert [each.name for each in tmp_path.iterdir()] == ["link"]
+
+
 def test_failed_restore_changes_nothing(backup: Path) -> None:
     with connection.cursor() as cursor:
         # pg_restore does not know this view, so it cannot drop the table below it.
@@ -90,7 +159,7 @@ def test_backup_and_restore_refuse_a_pooler(backup: Path, server: OwnServer, her
 
 def test_commands_wait_for_no_migrate(backup: Path) -> None:
     with single_run(connection, 1):
-        assert "migrate or a restore changes this database" in refusal("backup", f"{backup}.2")
+        assert "migrate or a restore is running on" in refusal("backup", f"{backup}.2")
     assert not Path(f"{backup}.2").exists()
 
 
@@ -113,7 +182,7 @@ def test_ended_backup_leaves_no_file_and_shows_no_password(
 ) -> None:
     path = tmp_path / "one.backup"
     url = server.url(database)
-    for end in ("stop", "kill"):
+    for end in (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
         with psycopg.connect(url) as blocker, psycopg.connect(url, autocommit=True) as onlooker:
             blocker.execute("LOCK TABLE edition IN ACCESS EXCLUSIVE MODE")
             run = WatchedProcess("backup", str(path), environment={"DATABASE_URL": url})
@@ -121,10 +190,11 @@ def test_ended_backup_leaves_no_file_and_shows_no_password(
             shown = command_lines()
             assert any("pg_dump" in line and f"dbname={database}" in line for line in shown)
             assert not any(server.password in line for line in shown)
-            getattr(run, end)()
+            run.signal(end)
+            run.end()
             # Only a killed run leaves its unfinished file, which the next one overwrites.
             assert [each.name for each in tmp_path.iterdir()] == (
-                ["one.backup.unfinished"] if end == "kill" else []
+                ["one.backup.unfinished"] if end == signal.SIGKILL else []
             )
     run = WatchedProcess("backup", str(path), environment={"DATABASE_URL": url})
     assert run.end() == 0

@@ -1,15 +1,23 @@
 """The file of a backup: complete or refused, and never half there under its name."""
 
+import io
+import json
+import os
 import resource
 import tarfile
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from newsletter_site.backup import BackupRefusedError
-from newsletter_site.backup.backup_file import new_file, read_backup, write_backup
+from newsletter_site.backup.backup_file import (
+    ChecksumError,
+    new_file,
+    read_backup,
+    write_backup,
+)
 from tests.newsletter_site.backup.example_manifest import BACKUP
 
 CHUNKS = (b"PGDMP" + b"a" * 5000, b"b" * 700)
@@ -62,16 +70,45 @@ def test_full_disk_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["one.backup"]
 
 
-def test_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BackupRefusedError, match="nowhere/one cannot be written: No such file"):
-        write(tmp_path / "nowhere" / "one")
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nowhere/one", "nowhere/one cannot be written: No such.* in a folder that exists"),
+        ("file/one", "file/one cannot be written: Not a directory.* in a folder that exists"),
+        ("long" * 99, "cannot be written: File name too long. Name another file"),
+        ("pipe", "pipe is not a regular file"),
+        ("/dev/null", "null is not a regular file"),
+        ("/", "is a folder"),
+    ],
+)
+def test_place_that_takes_no_file_is_named(tmp_path: Path, name: str, expected: str) -> None:
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BackupRefusedError, match=expected):
+        write(tmp_path / name, replaces=True)
+    assert {each.name for each in tmp_path.iterdir()} == {"file", "pipe"}
+
+
+def test_empty_name_is_a_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BackupRefusedError, match="is a folder"):
+        write(Path())
+
+
+def test_link_remains_and_its_target_is_written(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    link = tmp_path / "one.backup"
+    link.symlink_to("disk/two.backup")
+    write(link)
+    assert link.is_symlink()
+    assert read_backup(tmp_path / "disk" / "two.backup", nothing)
 
 
 def test_second_run_for_the_same_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "one.backup"
 
     def meanwhile() -> Iterator[bytes]:
-        with pytest.raises(BackupRefusedError, match="Another run writes"):
+        with pytest.raises(BackupRefusedError, match="Another backup is writing"):
             write(path)
         yield b"PGDMP"
 
@@ -97,6 +134,71 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes | str, expected:
     path.write_bytes(content if isinstance(content, bytes) else parts[content])
     with pytest.raises(BackupRefusedError, match=expected):
         read_backup(path, nothing)
+
+
+def read_tar(folder: Path, *members: tuple[str, bytes] | tuple[str, bytes, bytes]) -> None:
+    with tarfile.open(folder / "one.backup", "w") as tar:
+        for name, content, *kind in members:
+            info = tarfile.TarInfo(name)
+            info.size, info.linkname = len(content), "database.dump"
+            info.type = kind[0] if kind else tarfile.REGTYPE
+            tar.addfile(info, io.BytesIO(content))
+    read_backup(folder / "one.backup", nothing)
+
+
+GOOD = {**asdict(BACKUP), "bytes": 5}
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        *({**GOOD, "migrations": value} for value in (None, 5, [[1]])),
+        {**GOOD, "keys": []},
+        *({**GOOD, "bytes": value} for value in ("x", 1.5, -1, True, 6)),
+        {**GOOD, "least_server": "18"},
+        {**GOOD, "release": " " * 1_000_000},
+        b"[" * 100_000,
+    ],
+    ids=lambda manifest: str(manifest)[-60:],
+)
+def test_manifest_with_other_values_is_refused(tmp_path: Path, manifest: object) -> None:
+    text = manifest if isinstance(manifest, bytes) else json.dumps(manifest).encode()
+    with pytest.raises(BackupRefusedError, match=r"a complete backup \((wrong|max|another)"):
+        read_tar(tmp_path, ("database.dump", b"PGDMP"), ("manifest.json", text))
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.FIFOTYPE])
+def test_manifest_is_a_regular_file(tmp_path: Path, kind: bytes) -> None:
+    with pytest.raises(BackupRefusedError, match="another kind"):
+        read_tar(tmp_path, ("database.dump", b"PGDMP"), ("manifest.json", b"", kind))
+
+
+def test_two_manifests_are_refused(tmp_path: Path) -> None:
+    text = json.dumps(GOOD).encode()
+    with pytest.raises(BackupRefusedError, match="other files in it"):
+        read_tar(
+            tmp_path, ("database.dump", b"PGDMP"), ("manifest.json", text), ("manifest.json", text)
+        )
+
+
+def test_texts_of_the_manifest_are_safe_to_print() -> None:
+    text = replace(BACKUP, release="1.0\x1b[31m\n").as_json()
+    assert type(BACKUP).from_json(text).release == "1.0[31m"
+
+
+def test_file_that_changes_after_the_check_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "one.backup"
+    write(path)
+    found = read_backup(path, nothing)
+    write(path, replaces=True, chunks=iter((b"PGDMP" + b"c" * 5700,)))
+    with pytest.raises(ChecksumError):
+        list(found.chunks())
+
+
+def test_pipe_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BackupRefusedError, match="is not a regular file"):
+        read_backup(tmp_path / "pipe", nothing)
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:

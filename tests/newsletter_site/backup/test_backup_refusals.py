@@ -1,18 +1,19 @@
 """Each reason not to restore, as a decision about values."""
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from newsletter_site.backup import BackupRefusedError
-from newsletter_site.backup.kept_settings import in_lines
 from newsletter_site.backup.manifest import (
     Target,
     why_not_into,
     why_not_restorable,
 )
-from newsletter_site.backup.postgres_programs import programs_for
+from newsletter_site.backup.postgres_programs import programs_for, read_failure
+from newsletter_site.backup.settings_file import in_lines, settings_file
 from tests.newsletter_site.backup.example_manifest import BACKUP, KEY
 
 EMPTY = Target("homing", 15, "UTF8", is_empty=True)
@@ -86,5 +87,28 @@ def test_programs_of_the_servers_version_are_preferred(
         assert programs_for(15, folders, newer=newer) == expected
 
 
+@pytest.mark.parametrize(
+    ("errors", "code", "expected"),
+    [
+        (b"psql:<stdin>:12: ERROR:  must be owner\nDETAIL:  no", 3, "must be owner"),
+        (b"pg_restore: error: could not read.", 1, "could not read"),
+        (b"", -9, "psql was ended by signal 9 (Killed)"),
+        (b"", 2, "psql ended with code 2"),
+        (b"", 0, ""),
+    ],
+)
+def test_failure_of_a_program_is_named(errors: bytes, code: int, expected: str) -> None:
+    assert read_failure(io.BytesIO(errors), "psql", code) == expected
+
+
 def test_settings_file_escapes_what_shells_expand() -> None:
     assert in_lines({"A": "plain", "B": 'a"$b`\\'}) == 'A="plain"\nB="a\\"\\$b\\`\\\\"\n'
+
+
+def test_settings_file_has_the_variables_of_gunicorn(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PORT", "8001")
+    with settings_file(tmp_path / "settings", replaces=False):
+        pass
+    assert 'PORT="8001"\n' in (tmp_path / "settings").read_text()
