@@ -1,6 +1,5 @@
 """The version and the commit of the code that runs. It needs no settings."""
 
-import os
 import re
 import subprocess
 from functools import cache
@@ -54,17 +53,12 @@ def find_commit(root: Path, archived: str) -> str:
 
 def _commit_of_checkout(root: Path) -> str:
     # On a server the checkout belongs to root, and git refuses the checkout of another user.
-    command = ["git", "-c", f"safe.directory={root}", "-C", str(root), "rev-parse", "HEAD"]
-    # GIT_DIR and others would name another repository.
-    environment = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
+    # Its folder is named, because git would refuse the checkout of another user, and because
+    # GIT_DIR may name another repository.
+    command = ["git", f"--git-dir={root}/.git", "rev-parse", "HEAD"]
     try:
         done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=_GIT_TIMEOUT_S,
-            check=True,
-            env=environment,
+            command, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return UNKNOWN

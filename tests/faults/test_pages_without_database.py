@@ -19,6 +19,7 @@ from newsletter_site.middleware.error_pages import RETRY_AFTER_S
 from newsletter_site.operations.concurrency_limit import MAX_CONCURRENT_REQUESTS
 from newsletter_site.operations.health import checks
 from newsletter_site.operations.health.query_timeout import TIMEOUT_S
+from newsletter_site.operations.release import running_release
 from newsletter_site.tokens.authenticate import build_token
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models import Subscriber
@@ -29,7 +30,11 @@ from tests.faults.wait_until import eventually
 
 # A well-formed token; only the database knows whether it is valid.
 TOKEN = build_token("a" * 43)
-AWAY = {"status": "unavailable", "reasons": ["The database does not answer."]}
+AWAY = {
+    "status": "unavailable",
+    "reasons": ["The database does not answer."],
+    "release": str(running_release()),
+}
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -148,7 +148,7 @@ a fault ends although its work is not tried again
     DatabaseFault.succeeded: if other != work «and failed_s > quiet_since_s»
     test_work_that_is_not_tried_again_prolongs_no_fault
 an error about data is no fault of the database
-    fault_of: return None if «sqlstate.startswith(_ABOUT_DATA) → False»
+    fault_of: if is_about_data or «sqlstate.startswith(_ABOUT_DATA) → False»:
     test_errors_about_data_are_no_fault
 a fault logs at most a line a minute
     DatabaseFault._count: if (silent_s := self._clock() - fault.logged_s) >= «LOG_EVERY_S → 0»:
