@@ -52,7 +52,6 @@ def find_commit(root: Path, archived: str) -> str:
 
 
 def _commit_of_checkout(root: Path) -> str:
-    # On a server the checkout belongs to root, and git refuses the checkout of another user.
     # Its folder is named, because git would refuse the checkout of another user, and because
     # GIT_DIR may name another repository.
     command = ["git", f"--git-dir={root}/.git", "rev-parse", "HEAD"]
