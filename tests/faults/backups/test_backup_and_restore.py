@@ -202,6 +202,13 @@ class Drill:
         held(self._provider, WORKERS)
         self.send_on()
 
+    def back_up(self, way: str) -> None:
+        """Back up the machine that will be lost, on a plain server or with Compose."""
+        if way == "compose":
+            self.with_compose("dump with compose", self.lost)
+        else:
+            self.as_operator("backup", self.lost)
+
     def send_on(self) -> None:
         """Let each worker get its answer, record it, and start its next call."""
         self._hold_next()
@@ -264,10 +271,7 @@ def drill(provider: SandboxServer, server: OwnServer, settings: Any) -> Iterator
 def test_backup_restored_elsewhere_sends_nothing_twice(drill: Drill, way: str) -> None:
     drill.lost.set_up()
     drill.begin_to_send()
-    if way == "compose":
-        drill.with_compose("dump with compose", drill.lost)
-    else:
-        drill.as_operator("backup", drill.lost)
+    drill.back_up(way)
     drill.send_on()
     drill.send_on()
     drill.stop_workers()
@@ -286,10 +290,7 @@ def test_backup_restored_elsewhere_sends_nothing_twice(drill: Drill, way: str) -
 def test_backup_restored_into_the_same_database_sends_nothing_twice(drill: Drill, way: str) -> None:
     drill.lost.set_up()
     drill.begin_to_send()
-    if way == "compose":
-        drill.with_compose("dump with compose", drill.lost)
-    else:
-        drill.as_operator("backup", drill.lost)
+    drill.back_up(way)
     drill.send_on()
     drill.stop_workers()
     if way == "compose":
