@@ -30,7 +30,8 @@ BATCHES = f"""
     SELECT state, count(*), sum(waiting), sum(unknown),
            extract(epoch FROM clock_timestamp() - min(due_at)
                FILTER (WHERE state = 'ready' AND due_at <= clock_timestamp()))::float8,
-           extract(epoch FROM clock_timestamp() - min(unknown_since))::float8,
+           -- The call of a killed worker is unknown before its deadline, from which this counts.
+           greatest(0, extract(epoch FROM clock_timestamp() - min(unknown_since)))::float8,
            count(*) FILTER (WHERE {IS_CRASHING})
     FROM batch JOIN edition ON edition.id = edition_id
     WHERE {IS_OPEN} AND state <> 'done'

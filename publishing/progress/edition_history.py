@@ -57,7 +57,8 @@ def _automatic(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]
             else _("Homing stopped it: {reason}")
         )
         yield edition.control_at, text.format(reason=reason)
-    if counts.unknown_since is not None and counts.unknown:
+    # That of a killed worker's call is its deadline, which may lie ahead.
+    if counts.unknown and counts.unknown_since is not None and counts.unknown_since <= counts.now:
         text = ngettext(
             "No answer came back for {n} copy.",
             "No answer came back for {n} copies.",

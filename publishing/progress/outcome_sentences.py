@@ -23,10 +23,12 @@ def address_of(copy: Delivery) -> str:
     return copy.address or _("an erased reader")
 
 
-def when_of(copy: Delivery) -> datetime | None:
+def when_of(copy: Delivery, now: datetime) -> datetime | None:
     """Return when the copy got its outcome; None if no time is kept."""
     if copy.outcome == "unknown":
-        return copy.batch.unknown_since
+        since = copy.batch.unknown_since
+        # That of a killed worker's call is its deadline, which may lie ahead.
+        return since if since and since <= now else None
     return copy.sent_at
 
 

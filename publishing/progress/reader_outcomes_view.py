@@ -69,14 +69,19 @@ def listed_readers(
     """Return the context of the list that a URL asks for."""
     context = chosen_list(request, edition, status.counts)
     clock = _clock_beside(edition.published_at, zone)
-    why = partial(why_of, clock=clock, held_until=status.held_until)
     manages = request.user.has_perm(MANAGE)
+    row = partial(
+        _row,
+        why=partial(why_of, clock=clock, held_until=status.held_until),
+        now=status.counts.now,
+        manages=manages,
+    )
     after = request.GET.get("after", "")
     try:
         if context["text"]:
             found, more = found_readers(edition.issue_id, edition.version, context["text"])
             rows = [
-                _row(copy, why, manages) if copy else _not_in_audience(reader, clock, manages)
+                row(copy) if copy else _not_in_audience(reader, clock, manages)
                 for reader, copy in found
             ]
             return {**context, "rows": rows, "more_found": more}
@@ -85,17 +90,19 @@ def listed_readers(
         )
     except CopiesDroppedError as gone:
         return {**context, "rows": [], "text": "", "dropped": str(gone)}
-    rows = [_row(copy, why, manages) for copy in copies]
+    rows = [row(copy) for copy in copies]
     return {**context, "rows": rows, "paged": bool(after), "after": following}
 
 
-def _row(copy: Delivery, why: Callable[[Delivery], str], manages: bool) -> dict[str, Any]:
+def _row(
+    copy: Delivery, why: Callable[[Delivery], str], now: datetime, manages: bool
+) -> dict[str, Any]:
     return {
         "address": address_of(copy),
         "outcome": copy.outcome,
         "label": outcome_label(copy.outcome),
         "tone": OUTCOME_TONES[copy.outcome],
-        "at": when_of(copy),
+        "at": when_of(copy, now),
         "why": why(copy),
         # For the link to the reader's own page.
         "reader": copy.recipient_id if manages and copy.address else None,

@@ -1,10 +1,12 @@
 """`./homing-compose`, with a stand-in for Docker that shows how it was called."""
 
 import os
+import pty
 import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,16 +35,20 @@ def call(tmp_path: Path) -> Call:
         (programs / name).write_text(DOCKER)
         (programs / name).chmod(0o755)
 
-    def call(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    def call(
+        *arguments: str, terminal: int | None = None, **variables: str
+    ) -> "subprocess.CompletedProcess[str]":
         environment = {"PATH": f"{programs}:{os.environ['PATH']}", "CONTAINER": "1a2b"}
+        streams: dict[str, Any] = {"input": "the input\n", "capture_output": True}
+        if terminal is not None:
+            streams = {"stdin": terminal, "stdout": terminal}
         return subprocess.run(
             [checkout / "homing-compose", *arguments],
             cwd=tmp_path / "lists",
             env={**environment, "HAS_PLUGIN": "0", **variables},
-            input="the input\n",
-            capture_output=True,
             text=True,
             check=False,
+            **streams,
         )
 
     return call
@@ -70,6 +76,30 @@ def test_a_worker_gets_the_lists_of_unsent_calls(call: Call) -> None:
     assert ended.stdout.splitlines()[4:-1] == [
         *("--no-deps", "-T", "worker", "python", "manage.py", "deliver", "--until-empty")
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "asks"),
+    [
+        ("audit", False),
+        ("createsuperuser", True),
+        ("changepassword anna", True),
+        ("accounts add ines --password-stdin", True),
+        ("publish --title shell", False),
+    ],
+)
+def test_lines_pasted_after_a_command_are_left_to_the_shell(
+    call: Call, command: str, asks: bool
+) -> None:
+    ours, terminal = pty.openpty()
+    os.write(ours, b"typed\n\x04next line\n")
+    ended = call(*command.split(), terminal=terminal)
+    assert ended.returncode == 3
+    words = os.read(ours, 4096).decode().split()
+    assert ("-T" in words) == (not asks)
+    assert os.read(terminal, 100) == (b"next line\n" if asks else b"typed\n")
+    os.close(ours)
+    os.close(terminal)
 
 
 def test_it_says_what_is_missing(call: Call, tmp_path: Path) -> None:

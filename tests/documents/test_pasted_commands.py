@@ -26,6 +26,13 @@ pytestmark = pytest.mark.process
 A_COMMAND = re.compile(
     r"^(?:\w+=\S+ )*(?:\./homing|curl|journalctl|docker|git|make) ", re.MULTILINE
 )
+# What asks, reads all that a terminal has, or does not end: lines pasted after it would be lost.
+KEEPS_THE_TERMINAL = re.compile(
+    r"\./homing (sandbox|runserver|deliver$)|--follow|--pwprompt|createsuperuser|changepassword"
+    r"|certbot certonly|apt-get install (?!--yes)"
+    r"|docker compose (exec|run)(?!.* < )| -- bash$|psql(?!.* (-c|-f|--command|--file)\b)",
+    re.MULTILINE,
+)
 
 
 def where(block: Block) -> str:
@@ -51,6 +58,12 @@ def test_every_fence_is_one_for_each_renderer(page: str) -> None:
         assert not before or before.startswith("<!--"), where(block)
         if block.language not in SHELL:
             assert not A_COMMAND.search(block.text), f"{where(block)} needs the language sh"
+
+
+@pytest.mark.parametrize("block", shell_blocks(), ids=where)
+def test_only_the_last_line_of_a_block_may_keep_the_terminal(block: Block) -> None:
+    commands = re.sub(r"\\\n\s*", "", block.text).strip().splitlines()
+    assert [line for line in commands[:-1] if KEEPS_THE_TERMINAL.search(line)] == []
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -104,7 +117,7 @@ def test_blocks_about_imports_tokens_and_accounts_run(
 def test_lines_that_get_the_code_run(tmp_path: Path) -> None:
     """Install, then upgrade, below another folder than /opt."""
     install, upgrade = (
-        next(each.text for each in blocks(page) if "git clone" in each.text)
+        next(each.text for each in blocks(page) if "git clone" in each.text and "/opt" in each.text)
         for page in ("docs/deploy.md", "docs/upgrade.md")
     )
     address = next(one.text for one in blocks("docs/upgrade.md") if "REPOSITORY=" in one.text)

@@ -39,14 +39,14 @@ COMPOSE = {
     "build": set(),
     "down": {"--volumes"},
     "exec": {"-T", "--user"},
-    "logs": {"--follow", "--no-log-prefix", "--since"},
-    "ps": set(),
+    "logs": {"--follow", "--no-log-prefix", "--tail"},
+    "ps": {"--all"},
     "restart": set(),
     "run": {"--rm", "--no-deps", "--user", "--entrypoint", "-T"},
     "stop": set(),
     "up": {"--build", "--detach", "--no-deps", "--wait"},
 }
-VALUED_OPTIONS = {"--user", "--since", "--entrypoint"}
+VALUED_OPTIONS = {"--user", "--tail", "--entrypoint"}
 
 
 def problems(words: list[str], functions: frozenset[str] = frozenset()) -> list[str]:

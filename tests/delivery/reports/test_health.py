@@ -77,6 +77,7 @@ LAST = {"last_result": "answered", "last_call_at": ago(3)}
         ("Postmark", LAST | {"last_failure_at": ago(60)}, "sent", "Last failed call: 07:14:35."),
         ("Unconfirmed", {}, "sent", "No copies"),
         ("Unconfirmed", {"unknown": 200, "unknown_since": ago(74)}, "doubt", "Since 07:14:21"),
+        ("Unconfirmed", {"unknown": 1, "unknown_since": ago(-9)}, "doubt", "1 copy Homing is"),
         ("Unconfirmed", {"unknown": 1, "next_lookup_at": ago(1)}, "doubt", "asking Postmark now"),
         (
             "Unconfirmed",
