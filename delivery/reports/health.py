@@ -236,7 +236,7 @@ def _unconfirmed(health: Health, at: Clock) -> HealthLine:
     if not health.unknown:
         return HealthLine(name, "sent", "sent", _("No copies"))
     more = []
-    # That of a killed worker's call is its deadline, which may lie ahead.
+    # If the worker was killed, this is the deadline of its call, which may lie ahead.
     if health.unknown_since and health.unknown_since <= health.now:
         more.append(_("Since {time}.").format(time=at(health.unknown_since)))
     if health.next_lookup_at and health.next_lookup_at > health.now:

@@ -57,7 +57,7 @@ def _automatic(edition: Edition, status: EditionStatus) -> Iterator[HistoryLine]
             else _("Homing stopped it: {reason}")
         )
         yield edition.control_at, text.format(reason=reason)
-    # That of a killed worker's call is its deadline, which may lie ahead.
+    # If the worker was killed, this is the deadline of its call, which may lie ahead.
     if counts.unknown and counts.unknown_since is not None and counts.unknown_since <= counts.now:
         text = ngettext(
             "No answer came back for {n} copy.",

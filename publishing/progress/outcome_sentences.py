@@ -27,7 +27,7 @@ def when_of(copy: Delivery, now: datetime) -> datetime | None:
     """Return when the copy got its outcome; None if no time is kept."""
     if copy.outcome == "unknown":
         since = copy.batch.unknown_since
-        # That of a killed worker's call is its deadline, which may lie ahead.
+        # If the worker was killed, this is the deadline of its call, which may lie ahead.
         return since if since and since <= now else None
     return copy.sent_at
 

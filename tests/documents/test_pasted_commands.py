@@ -61,7 +61,7 @@ def test_every_fence_is_one_for_each_renderer(page: str) -> None:
 
 
 @pytest.mark.parametrize("block", shell_blocks(), ids=where)
-def test_only_the_last_line_of_a_block_may_keep_the_terminal(block: Block) -> None:
+def test_only_the_last_line_may_keep_the_terminal(block: Block) -> None:
     commands = re.sub(r"\\\n\s*", "", block.text).strip().splitlines()
     assert [line for line in commands[:-1] if KEEPS_THE_TERMINAL.search(line)] == []
 
