@@ -26,7 +26,7 @@ pytestmark = pytest.mark.process
 A_COMMAND = re.compile(
     r"^(?:\w+=\S+ )*(?:\./homing|curl|journalctl|docker|git|make) ", re.MULTILINE
 )
-# What asks, reads all that a terminal has, or does not end: lines pasted after it would be lost.
+# Commands that ask, read the terminal, or do not end: lines pasted after them would be lost.
 KEEPS_THE_TERMINAL = re.compile(
     r"\./homing (sandbox|runserver|deliver$)|--follow|--pwprompt|createsuperuser|changepassword"
     r"|certbot certonly|apt-get install (?!--yes)"
