@@ -18,6 +18,7 @@ from delivery import log_context
 from delivery.models import Alarm
 from delivery.monitoring import delivery_metrics
 from delivery.monitoring.alarms import raise_alarm
+from delivery.monitoring.database_fault import fault_of
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.queue.batches.batch_state import CRASHED, end_settled_batch, withdraw_waiting
 from delivery.queue.batches.insert_and_split import halve, waiting_recipients
@@ -72,6 +73,7 @@ def _recover_all(dead: UUID | None, unsent: Collection[UUID]) -> int:
     recovered = 0
     tried: list[int] = []
     locked: list[int] = []
+    fault: DatabaseError | None = None
     while True:
         known = len(locked)
         for held in _load_held(dead, MAX_BATCHES - len(tried), tried, locked):
@@ -86,7 +88,11 @@ def _recover_all(dead: UUID | None, unsent: Collection[UUID]) -> int:
                 except _EditionLockedError:
                     locked.append(held.edition)
                     logger.warning("the edition is locked; its batches are recovered later")
+                except DatabaseError as error:
+                    fault = error
         if len(locked) == known:
+            if fault is not None:
+                raise fault
             return recovered
 
 
@@ -114,10 +120,14 @@ def _load_held(
 
 
 def _try_to_recover(held: _HeldBatch, *, is_unsent: bool) -> bool:
-    """Return whether the batch was recovered. A failure must not block other batches."""
+    """Return whether the batch was recovered. A failure must not block other batches.
+
+    A fault of the whole database, such as a full disk, is raised: its reporter logs it once."""
     try:
         recovered = _recover(held, is_unsent)
-    except DatabaseError:
+    except DatabaseError as error:
+        if fault_of(error) not in (None, ReasonCode.WRITES_FAIL):
+            raise
         logger.exception("batch %d could not be recovered and is tried again", held.batch)
         return False
     if recovered:

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models.functions import Now
 
 from delivery.models import Alarm, Attempt, Batch, Delivery, Edition
+from delivery.monitoring.database_fault import fault_of
 from delivery.monitoring.worker_heartbeat import beat
 from delivery.queue.batches.insert_and_split import split_off
 from delivery.queue.claim import claim, release
@@ -236,6 +237,22 @@ def test_failing_recovery_does_not_block_others(newsroom: Newsroom) -> None:
     Batch.objects.filter(pk=first.batch).update(crashes=32_767)
     assert newsroom.recover_expired_leases() == 1
     assert [batch.state for batch in newsroom.batches(edition)] == ["claimed", "ready"]
+
+
+def test_a_fault_of_the_database_is_left_to_its_reporter(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    newsroom.publish(readers=3)
+    assert claim(uuid.uuid4(), lease_s=30)
+    newsroom.let_time_pass(31)
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+        with pytest.raises(DatabaseError) as raised:
+            newsroom.recover_expired_leases()
+        cursor.execute("SET default_transaction_read_only = off")
+    assert fault_of(raised.value) is ReasonCode.READ_ONLY
+    assert "could not be recovered" not in caplog.text
+    assert newsroom.recover_expired_leases() == 1
 
 
 def test_sweep_waits_once_for_a_locked_edition(newsroom: Newsroom) -> None:
