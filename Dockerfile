@@ -14,8 +14,10 @@ RUN pip install --no-cache-dir --no-deps --only-binary :all: --require-hashes \
 COPY . .
 # Collect style sheets and scripts, compressed and under names that browsers may cache. The settings
 # of this step are removed afterwards. Commands of ./homing-compose have other users and enter
-# /var/lib/homing for templates, but cannot list it.
-RUN DEBUG=on HOMING_DATA_DIR=/tmp/homing python manage.py collectstatic --noinput --verbosity 0 \
+# /var/lib/homing for templates, but cannot list it. A checkout under another umask may have files
+# that only their owner can read.
+RUN chmod --recursive a+rX . \
+    && DEBUG=on HOMING_DATA_DIR=/tmp/homing python manage.py collectstatic --noinput --verbosity 0 \
     && rm -rf /tmp/homing \
     && python -m compileall -q . \
     && install -d -o 10001 -g 10001 -m 0711 /var/lib/homing

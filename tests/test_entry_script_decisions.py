@@ -52,6 +52,18 @@ def test_on_a_server_no_command_uses_another_database(
         on_a_server.refuse_without_settings("audit")
 
 
+def test_a_python_that_services_cannot_see_is_refused(
+    on_a_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given(monkeypatch, {})
+    on_a_server.refuse_hidden_python(Path("/usr"))
+    hidden = Path("/root/.pyenv/versions/3.13.1")
+    with pytest.raises(SystemExit, match="the Python at /root/"):
+        on_a_server.refuse_hidden_python(hidden)
+    given(monkeypatch, {"DEBUG": "on"})
+    on_a_server.refuse_hidden_python(hidden)
+
+
 def test_the_version_needs_no_settings_and_few_packages(
     on_a_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,8 +159,11 @@ halves start without the crashes of the whole
     halve: «cursor.execute("UPDATE batch SET crashes = 0 WHERE id = %s", [batch]) → pass»
     test_split_batches_start_with_no_crashes
 one batch that cannot be recovered does not block the others
-    _try_to_recover: except «DatabaseError → ZeroDivisionError»:
+    _try_to_recover: except «DatabaseError → ZeroDivisionError» as error:
     test_failing_recovery_does_not_block_others
+a fault of the database is left to its reporter
+    _try_to_recover: if «fault_of(error) not in (None, ReasonCode.WRITES_FAIL) → False»:
+    test_a_fault_of_the_database_is_left_to_its_reporter
 
 # --- Lists of unsent calls ---
 a list counts only once its process has ended
