@@ -177,6 +177,15 @@ def test_database_without_our_tables_is_no_backup(server: OwnServer, tmp_path: P
         assert "has no tables of Homing" in refusal("backup", str(tmp_path / "one"))
 
 
+@pytest.fixture
+def hears_hangup() -> Iterator[None]:
+    """Let programs hear SIGHUP. Under nohup they would inherit that it is ignored."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("hears_hangup")
 def test_ended_backup_leaves_no_file_and_shows_no_password(
     server: OwnServer, database: str, tmp_path: Path
 ) -> None:
