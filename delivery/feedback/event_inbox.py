@@ -24,6 +24,7 @@ from delivery.hooks import readers
 from delivery.mail.test_letter import TEST_RECIPIENT
 from delivery.models import Alarm, Evidence, ProviderEvent
 from delivery.monitoring.alarms import raise_alarm
+from delivery.monitoring.database_fault import stops_all_writes
 from delivery.postmark.provider_events import (
     Acceptance,
     AddressEvent,
@@ -105,7 +106,7 @@ def apply_pending(
     """Apply pending events of at least `min_age_s`, complaints first; return how many.
 
     If one lock is not free in time, the other locks are tried only briefly. Raises
-    `OperationalError` if the database is unavailable."""
+    `django.db.Error` if the database is unavailable or accepts no writes."""
     applied, wait_s = 0, MAX_LOCK_WAIT_S
     after = {True: 0, False: 0}
     while pending := _load_pending(after[True], after[False], min_age_s):
@@ -117,7 +118,7 @@ def apply_pending(
                 try:
                     applied += apply(event_id, wait_s=wait_s)
                 except OperationalError as error:
-                    if not connection.is_usable():
+                    if stops_all_writes(error) or not connection.is_usable():
                         raise
                     if wait_s == MAX_LOCK_WAIT_S:
                         logger.warning(
@@ -147,13 +148,16 @@ def _load_pending(complaint: int, other: int, min_age_s: float) -> list[tuple[in
 def apply(event_id: int, *, wait_s: float = MAX_LOCK_WAIT_S) -> bool:
     """Apply one event; False if it was applied before, is being applied, or failed.
 
-    Raises `OperationalError` if the database is unavailable or a lock is not free within
-    `wait_s`."""
+    Raises `django.db.Error` if the database is unavailable or accepts no writes, or a lock is not
+    free within `wait_s`."""
     try:
         return _apply(event_id, wait_s)
     except OperationalError:
         raise
-    except Exception as error:  # noqa: BLE001 -- the other events must still be applied
+    except Exception as error:
+        if stops_all_writes(error):
+            raise
+        # The other events must still be applied.
         _count_failure(event_id, error)
         return False
 

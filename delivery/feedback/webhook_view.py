@@ -18,6 +18,7 @@ from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
 from delivery.feedback import event_inbox
+from delivery.monitoring.database_fault import fault_of_web_process
 
 logger = logging.getLogger(__name__)
 
@@ -65,18 +66,28 @@ def _store_and_apply(body: bytes, trace: str | None) -> HttpResponse:
     try:
         event = event_inbox.store(body, trace)
     except AnyDatabaseError as error:
-        logger.error(
-            "a webhook could not be stored (%s); Postmark sends it again", type(error).__name__
+        logger.log(
+            _level(logging.ERROR),
+            "a webhook could not be stored (%s); Postmark sends it again",
+            type(error).__name__,
         )
         return _respond(503, "The event could not be stored.")
     if event is not None:
         try:
             event_inbox.apply(event)
         except AnyDatabaseError as error:
-            logger.warning(
-                "event %d is applied later; the database reported %s", event, type(error).__name__
+            logger.log(
+                _level(logging.WARNING),
+                "event %d is applied later; the database reported %s",
+                event,
+                type(error).__name__,
             )
     return _respond(200, "Stored.")
+
+
+def _level(otherwise: int) -> int:
+    """Return the level of a failed write: DEBUG if its cause is already logged."""
+    return logging.DEBUG if fault_of_web_process.problem() else otherwise
 
 
 def _is_authorised(header: str) -> bool:

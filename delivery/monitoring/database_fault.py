@@ -4,6 +4,7 @@ Dozens of errors a minute from every thread would hide that they have one cause.
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -27,6 +28,7 @@ _BY_SQLSTATE = {
     "22P05": ReasonCode.WRONG_ENCODING,
     "22021": ReasonCode.WRONG_ENCODING,
 }
+_STOPS_ALL_WRITES = (ReasonCode.DISK_FULL, ReasonCode.READ_ONLY, ReasonCode.NO_PERMISSION)
 # Errors about the data of one statement, which other statements do not cause: classes 21 to 23,
 # limits such as the size of a row in an index (54), and our own triggers (P0).
 _ABOUT_DATA = ("21", "22", "23", "54", "P0")
@@ -53,6 +55,14 @@ def fault_of(error: Error) -> ReasonCode | None:
 def _is_about_nul(error: Error) -> bool:
     """Whether the character is U+0000, which no encoding of PostgreSQL can hold."""
     return any(mark in str(error) for mark in (r"\u0000", ": 0x00"))
+
+
+def stops_all_writes(error: BaseException) -> bool:
+    """Whether other writes fail too, whatever their data.
+
+    They do on a full disk, in a read-only database and without a permission. A lock or an encoding
+    may concern one row."""
+    return isinstance(error, Error) and fault_of(error) in _STOPS_ALL_WRITES
 
 
 def is_repeated(code: ReasonCode, failures: int, for_s: float) -> bool:
@@ -243,6 +253,10 @@ class DatabaseFault:
                 lasted_s,
                 fault.failures,
             )
+
+
+# The fault that a web process knows. Its thread that writes counts reports to it.
+fault_of_web_process = DatabaseFault(time.monotonic)
 
 
 def _refusal() -> Error | None:

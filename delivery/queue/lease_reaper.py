@@ -18,7 +18,7 @@ from delivery import log_context
 from delivery.models import Alarm
 from delivery.monitoring import delivery_metrics
 from delivery.monitoring.alarms import raise_alarm
-from delivery.monitoring.database_fault import fault_of
+from delivery.monitoring.database_fault import stops_all_writes
 from delivery.monitoring.metrics_storage import metrics_buffer
 from delivery.queue.batches.batch_state import CRASHED, end_settled_batch, withdraw_waiting
 from delivery.queue.batches.insert_and_split import halve, waiting_recipients
@@ -126,7 +126,7 @@ def _try_to_recover(held: _HeldBatch, *, is_unsent: bool) -> bool:
     try:
         recovered = _recover(held, is_unsent)
     except DatabaseError as error:
-        if fault_of(error) not in (None, ReasonCode.WRITES_FAIL):
+        if stops_all_writes(error):
             raise
         logger.exception("batch %d could not be recovered and is tried again", held.batch)
         return False

@@ -18,9 +18,11 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 FIRST_SPAN_S = 0.1
-LONGEST_PAUSE_S = 1.0
+# On a full disk each call in flight causes a line in PostgreSQL's log at each try.
+LONGEST_PAUSE_S = 10.0
 # A short limit, because the process that stops the worker does not wait long.
 PATIENCE_WHEN_STOPPING_S = 5.0
+LONGEST_PAUSE_WHEN_STOPPING_S = 1.0
 
 
 def pause_after(failures: int, jitter: float, left_s: float) -> float | None:
@@ -69,7 +71,16 @@ def retry_write(
             explained = fault.explains(error, work, began_s)
             level = logging.DEBUG if explained else logging.WARNING
             logger.log(level, "%s could not be written and is tried again: %s", what, error)
-            time.sleep(pause)
+            _sleep(pause, is_stopping)
         else:
             fault.succeeded(work)
             return result
+
+
+def _sleep(pause_s: float, is_stopping: Callable[[], bool]) -> None:
+    """Sleep in parts: a worker that stops tries again soon."""
+    until_s = now_s() + pause_s
+    while (left_s := until_s - now_s()) > 0:
+        time.sleep(min(left_s, LONGEST_PAUSE_WHEN_STOPPING_S))
+        if is_stopping():
+            return

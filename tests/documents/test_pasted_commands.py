@@ -29,7 +29,7 @@ A_COMMAND = re.compile(
 # Commands that ask, read the terminal, or do not end: lines pasted after them would be lost.
 KEEPS_THE_TERMINAL = re.compile(
     r"\./homing (sandbox|runserver|deliver$)|--follow|--pwprompt|createsuperuser|changepassword"
-    r"|certbot certonly|apt-get install (?!--yes)"
+    r"|certbot certonly|apt-get install"
     r"|docker compose (exec|run)(?!.* < )| -- bash$|psql(?!.* (-c|-f|--command|--file)\b)",
     re.MULTILINE,
 )

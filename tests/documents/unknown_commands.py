@@ -20,7 +20,18 @@ VALUES = {
 BUILT_IN = {":", "cd", "set", ".", "export", "umask", "kill", "function", "bash"}
 # Programs by the Debian package that has them. A page says to install all but the first two rows.
 PROGRAMS_OF = {
-    "essential": {"apt-get", "cat", "cp", "grep", "install", "ln", "mkdir", "runuser", "sort"},
+    "essential": {
+        "apt-get",
+        "basename",
+        "cat",
+        "cp",
+        "grep",
+        "install",
+        "ln",
+        "mkdir",
+        "runuser",
+        "sort",
+    },
     "systemd": {"systemctl", "journalctl", "tail", "touch", "adduser"},
     "postgresql": {
         *("createdb", "createuser", "psql", "pg_dump", "pg_restore", "pg_config"),

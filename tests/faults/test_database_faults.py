@@ -201,7 +201,7 @@ def test_full_disk_mid_send_is_named_until_there_is_space(stage: Stage, disk: Sm
     assert "disk is full" in run_check("ready").reason
     assert gauge("homing_writes_failing", "disk_full") == 1
     assert "disk is full" in waiting_sentence(stage.newsroom.counts(edition))
-    worker.wait_for("DiskFull 53100", times=60)
+    worker.wait_for("DiskFull 53100", times=20)
 
     disk.free()
     eventually(lambda: stage.newsroom.counts(edition).sent == MANY, "all copies are sent")

@@ -14,14 +14,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.checks import load_server_problems
-from delivery.monitoring.database_fault import DatabaseFault
+from delivery.monitoring.database_fault import DatabaseFault, fault_of_web_process
 from delivery.monitoring.refused_writes import load_refusals
 from delivery.monitoring.worker_heartbeat import ACTIVE_WITHIN_S, load_activity
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.reports.worker_warnings import problem_sentences
 from delivery.rules.reason import Reason, ReasonCode
 from newsletter_site.operations.health.query_timeout import BoundedQuery, NoAnswerError
-from newsletter_site.operations.metrics.flush_metrics import fault_of_this_process
 
 # Faults with which no author can publish and no reader can confirm (docs/decisions/0049).
 STOPS_THE_SITE = (ReasonCode.DISK_FULL, ReasonCode.READ_ONLY, ReasonCode.NO_PERMISSION)
@@ -118,7 +117,7 @@ def check_ready(cursor: CursorWrapper) -> CheckResult:
 
 
 def load_write_faults(
-    cursor: CursorWrapper, own: DatabaseFault = fault_of_this_process
+    cursor: CursorWrapper, own: DatabaseFault = fault_of_web_process
 ) -> list[Reason]:
     """Load why the site cannot write, each fault once.
 

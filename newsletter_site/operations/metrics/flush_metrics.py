@@ -8,14 +8,13 @@ from functools import cache
 
 from django.db import connection
 
-from delivery.monitoring.database_fault import DatabaseFault
+from delivery.monitoring.database_fault import DatabaseFault, fault_of_web_process
 from delivery.monitoring.metrics_storage import flush
 
 logger = logging.getLogger(__name__)
 
+# So regularly that a web process notices when writes fail.
 FLUSH_EVERY_S = 5.0
-# A web process writes its counts regularly, so it notices that writes fail.
-fault_of_this_process = DatabaseFault(time.monotonic)
 
 
 class _Flusher:
@@ -44,7 +43,7 @@ def _repeat(counted: threading.Event) -> None:
         counted.wait()
         counted.clear()
         time.sleep(FLUSH_EVERY_S)
-        if try_to_flush(level, fault_of_this_process):
+        if try_to_flush(level, fault_of_web_process):
             level = logging.WARNING
         else:
             level = logging.DEBUG

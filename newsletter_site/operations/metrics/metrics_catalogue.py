@@ -16,6 +16,7 @@ from django.db.backends.utils import CursorWrapper
 from delivery.models import Alarm, Attempt, Batch
 from delivery.models.delivery import Outcome
 from delivery.monitoring import delivery_metrics
+from delivery.monitoring.database_fault import fault_of_web_process
 from delivery.monitoring.delivery_metrics import Phase
 from delivery.monitoring.metrics_storage import Histogram
 from delivery.monitoring.refused_writes import load_refusals
@@ -25,7 +26,6 @@ from delivery.rules.reason import WORKER_PROBLEMS, WRITE_FAULTS
 from idempotency.run_once import PostOutcome
 from newsletter_site.operations.metrics import site_metrics
 from newsletter_site.operations.metrics.database_metrics import HOT_TABLES, read_database_gauges
-from newsletter_site.operations.metrics.flush_metrics import fault_of_this_process
 from subscribers.importing.import_metrics import read_import_gauges
 
 # One value, or values by label. Several labels are a tuple.
@@ -193,7 +193,7 @@ CATALOGUE: tuple[Metric, ...] = (
 def read_gauges(cursor: CursorWrapper) -> dict[str, Reading]:
     """Read the gauges, by name. A gauge with the value None is left out."""
     queue = read_snapshot(cursor)
-    own_fault = filter(None, [fault_of_this_process.problem()])
+    own_fault = filter(None, [fault_of_web_process.problem()])
     states = Counter(state_of(counts) for counts in queue.editions)
     return {
         "homing_deliveries_waiting": queue.waiting,

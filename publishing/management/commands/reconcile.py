@@ -184,7 +184,8 @@ class Command(BaseCommand):
                 issue=counts.issue,
                 state=status.words,
             )
-            self.stderr.write(f"{text} {status.reason()}".rstrip())
+            # Not why it waits: the operator is not to start workers yet.
+            self.stderr.write(text)
         if running:
             self.stderr.write(
                 _(

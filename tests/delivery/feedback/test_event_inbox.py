@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 import pytest
-from django.db import connection, transaction
+from django.db import Error, connection, transaction
 
 from delivery.feedback import event_inbox
 from delivery.models import Edition, ProviderEvent
@@ -98,6 +98,29 @@ def test_events_behind_a_locked_edition_are_applied(sent: Edition, newsroom: New
     assert patience == ["3s", "10ms", "10ms"]
     assert event_inbox.apply_pending() == 3
     assert applied() == [behind, *bounces]
+
+
+@pytest.mark.parametrize("sqlstate", ["53100", "25006", "42501"])
+def test_a_fault_of_the_database_counts_against_no_event(
+    sent: Edition, newsroom: Newsroom, caplog: pytest.LogCaptureFixture, sqlstate: str
+) -> None:
+    kept = [keep(sent, newsroom, "Delivery", reader) for reader in (0, 1)]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
+            f" $$ BEGIN RAISE EXCEPTION USING ERRCODE = '{sqlstate}'; END $$;"
+            "CREATE TRIGGER refuse BEFORE UPDATE ON delivery EXECUTE FUNCTION refuse()"
+        )
+        try:
+            # The worker's thread reports it, and pauses.
+            with pytest.raises(Error):
+                event_inbox.apply_pending()
+        finally:
+            cursor.execute("DROP FUNCTION refuse CASCADE")
+    assert set(ProviderEvent.objects.values_list("failures", flat=True)) == {0}
+    assert "event" not in caplog.text
+    assert event_inbox.apply_pending() == 2
+    assert applied() == kept
 
 
 def test_a_worker_that_stops_ends_between_two_events(sent: Edition, newsroom: Newsroom) -> None:

@@ -1,6 +1,7 @@
 """Events are stored before the answer, and applied once even if repeated."""
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -8,12 +9,13 @@ from http.client import HTTPConnection
 
 import orjson
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 
 from delivery.feedback import event_inbox
 from delivery.feedback.webhook_view import MAX_BODY_BYTES
 from delivery.models import Alarm, Attempt, Delivery, Edition, Evidence, ProviderEvent
+from delivery.monitoring.database_fault import fault_of_web_process
 from delivery.queue.short_transaction import lock_edition
 from postmark_sandbox.server import SandboxServer
 from tests.delivery.edition_factory import Newsroom
@@ -264,6 +266,20 @@ def test_webhook_answers_503_while_the_database_is_down(newsroom: Newsroom) -> N
         patch.setitem(connection.settings_dict, "HOST", "127.0.0.1")
         patch.setitem(connection.settings_dict, "PORT", "9")
         assert post(b"{}") == 503
+
+
+def test_a_known_fault_is_not_logged_for_each_webhook(
+    newsroom: Newsroom, caplog: pytest.LogCaptureFixture
+) -> None:
+    error = OperationalError("the connection is lost")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(connection.settings_dict, "PORT", "9")
+        connection.close()
+        assert fault_of_web_process.explains(error, "metrics", time.monotonic())
+        assert post(b"{}") == 503
+    assert "a webhook could not be stored" not in caplog.text
+    fault_of_web_process.succeeded("metrics")
+    assert fault_of_web_process.problem() is None
 
 
 @pytest.fixture

@@ -36,6 +36,15 @@ def test_a_pause_ends_within_the_time_left(failures: int, jitter: float, left_s:
     assert 0 < pause <= min(left_s, LONGEST_PAUSE_S)
 
 
+def test_pauses_grow_to_the_longest_one() -> None:
+    assert [pause_after(many, 1.0, 1000) for many in (3, 4, 9, 20)] == [
+        0.2,
+        0.4,
+        LONGEST_PAUSE_S,
+        LONGEST_PAUSE_S,
+    ]
+
+
 def raised(error: type[Error], cause: psycopg.Error) -> Error:
     """Wrap an error as Django does, with the driver's own as its cause."""
     wrapped = error("it went wrong")

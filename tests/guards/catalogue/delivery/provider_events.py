@@ -3,6 +3,15 @@
 from tests.guards.notation import guards
 
 GUARDS = guards(r"""
+a fault of the database counts against no event
+    apply: if «stops_all_writes(error) → False»: raise
+    test_a_fault_of_the_database_counts_against_no_event
+a fault of the database stops the round of events
+    apply_pending: if «stops_all_writes(error) or» not connection.is_usable()
+    test_a_fault_of_the_database_counts_against_no_event
+a known fault is not logged for each webhook
+    _level: if «fault_of_web_process.problem() → False» else
+    test_a_known_fault_is_not_logged_for_each_webhook
 a poll starts a little before the last one
     _PollRun.__init__: «- OVERLAP»
     test_later_polls_overlap_the_previous_one_slightly

@@ -162,7 +162,7 @@ one batch that cannot be recovered does not block the others
     _try_to_recover: except «DatabaseError → ZeroDivisionError» as error:
     test_failing_recovery_does_not_block_others
 a fault of the database is left to its reporter
-    _try_to_recover: if «fault_of(error) not in (None, ReasonCode.WRITES_FAIL) → False»:
+    _try_to_recover: if «stops_all_writes(error) → False»:
     test_a_fault_of_the_database_is_left_to_its_reporter
 
 # --- Lists of unsent calls ---
