@@ -39,10 +39,15 @@ class WorkerActivity:
 
 
 def shared_write_fault(active: int, problems: Sequence[Sequence[Reason]]) -> Reason | None:
-    """Return the first worker's fault of the database if all `active` ones have one."""
+    """Return the longest fault of the database if all `active` workers have one."""
     found = [[each for each in those if each.code in WRITE_FAULTS] for those in problems]
     faulty = [those[0] for those in found if those]
-    return faulty[0] if faulty and len(faulty) == active else None
+    return max(faulty, key=age_s) if faulty and len(faulty) == active else None
+
+
+def age_s(problem: Reason) -> float:
+    """Return the seconds that a problem has lasted; 0 if that is not known."""
+    return float(problem.params.get("for_s", 0))
 
 
 def beat(worker: uuid.UUID, *, host: str, pid: int, problems: Iterable[Reason] = ()) -> None:

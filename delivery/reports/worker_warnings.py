@@ -1,9 +1,12 @@
 """The problems of active workers, as sentences."""
 
+from itertools import chain
+
 from django.db import connection
 
-from delivery.monitoring.worker_heartbeat import WorkerActivity, load_activity
+from delivery.monitoring.worker_heartbeat import WorkerActivity, age_s, load_activity
 from delivery.reports.reason_sentences import reason_sentence
+from delivery.rules.reason import Reason
 
 
 def load_warnings() -> list[str]:
@@ -13,6 +16,9 @@ def load_warnings() -> list[str]:
 
 
 def problem_sentences(activity: WorkerActivity) -> list[str]:
-    """Write the problems of active workers, each once."""
-    found = (reason_sentence(reason) for problems in activity.problems for reason in problems)
-    return list(dict.fromkeys(found))
+    """Write the problems of active workers, each once: if only ages differ, the longest."""
+    found = sorted(chain(*activity.problems), key=age_s, reverse=True)
+    once: dict[str, Reason] = {}
+    for reason in found:
+        once.setdefault(repr(reason.with_params(for_s=None)), reason)
+    return [reason_sentence(reason) for reason in once.values()]

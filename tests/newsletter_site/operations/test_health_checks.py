@@ -106,9 +106,15 @@ def test_fewer_workers_than_expected_are_a_warning(client: Client, settings: Any
     assert "warnings" not in command("workers", "--here")[1]
 
 
+def full_for(seconds: int) -> Reason:
+    return Reason.of(ReasonCode.DISK_FULL, sqlstate="53100", for_s=seconds)
+
+
 def test_only_a_fault_of_all_workers_makes_the_checks_fail(client: Client) -> None:
-    full = Reason.of(ReasonCode.DISK_FULL, sqlstate="53100", for_s=60)
+    worker_heartbeat.beat(uuid.uuid4(), host="mail-1", pid=6, problems=[full_for(10)])
+    full = full_for(60)
     worker_heartbeat.beat(uuid.uuid4(), host="mail-1", pid=7, problems=[full])
+    worker_heartbeat.beat(uuid.uuid4(), host="mail-1", pid=8, problems=[full_for(20)])
     healthy = a_worker()
     assert ask(client, "workers")[1]["warnings"] == [reason_sentence(full)]
     assert ask(client, "ready")[0] == 200
