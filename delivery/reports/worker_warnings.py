@@ -16,7 +16,7 @@ def load_warnings() -> list[str]:
 
 
 def problem_sentences(activity: WorkerActivity) -> list[str]:
-    """Write the problems of active workers, each once: if only ages differ, the longest."""
+    """Write each problem of active workers once; if only ages differ, the oldest."""
     found = sorted(chain(*activity.problems), key=age_s, reverse=True)
     once: dict[str, Reason] = {}
     for reason in found:
