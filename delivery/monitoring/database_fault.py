@@ -131,6 +131,7 @@ class DatabaseFault:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._fault: _Fault | None = None
+        self._ended: tuple[_Fault, float] | None = None  # The last one, and when it ended.
         self._streaks: dict[str, _Streak] = {}
         self._was_reached_s = float("-inf")
         self._lock = threading.Lock()
@@ -205,6 +206,10 @@ class DatabaseFault:
         return is_logged
 
     def _begin(self, code: ReasonCode, sqlstate: str, since_s: float, error: Error) -> None:
+        last, ended_s = self._ended or (None, 0.0)
+        if last and last.code is code and self._clock() - ended_s < QUIET_AFTER_S:
+            # On a full disk small writes succeed now and then, so the same fault comes back.
+            since_s = last.since_s
         self._fault = _Fault(code, sqlstate, since_s, logged_s=self._clock())
         if code is ReasonCode.DATABASE_UNREACHABLE:
             logger.error(
@@ -244,9 +249,10 @@ class DatabaseFault:
         self._streaks.clear()
         lasted_s = self._clock() - fault.since_s
         if fault.code is ReasonCode.DATABASE_UNREACHABLE:
-            self._was_reached_s = self._clock()
+            self._ended, self._was_reached_s = None, self._clock()
             logger.info("the database is back, after %.0f s", lasted_s)
         else:
+            self._ended = fault, self._clock()
             logger.info(
                 "writes to the database work again (%s), after %.0f s and %d failures",
                 fault.code,

@@ -92,11 +92,18 @@ def _log_failure(message: str, error: Exception) -> None:
     logger.error(message, exc_info=error)
 
 
-def run_all(report: Callable[[str, Exception], None] = _log_failure, *, round_: int = 0) -> None:
+def run_all(
+    report: Callable[[str, Exception], None] = _log_failure,
+    *,
+    round_: int = 0,
+    is_stopping: Callable[[], bool] = lambda: False,
+) -> None:
     """Run the short tasks of a round once; all of them in round 0.
 
-    A task that fails is logged, and the others still run."""
+    A task that fails is logged, and the others still run, unless the worker stops."""
     for name, short in _short_tasks.items():
+        if is_stopping():
+            return
         if round_ % short.every:
             continue
         try:

@@ -197,6 +197,9 @@ class Worker:
             if since_duties_s >= min(DUTIES_EVERY_S, settings.DELIVERY_LEASE_S):
                 since_duties_s = 0.0
                 for duty in duties:
+                    # While the database is away, each may take as long as connecting.
+                    if self._stopping.is_set():
+                        return False
                     succeeded &= self._run_duty(duty)[0]
                 # Failing metrics must not slow the duties down.
                 self._run_duty(metrics_storage.flush)
@@ -231,7 +234,7 @@ class Worker:
             failed.append(message)
             self._log_failure(SHORT_TASKS, began_s, message, error)
 
-        background_tasks.run_all(report, round_=round_)
+        background_tasks.run_all(report, round_=round_, is_stopping=self._stopping.is_set)
         if not failed:
             self._fault.succeeded(SHORT_TASKS)
 

@@ -67,6 +67,13 @@ def test_only_the_last_line_may_keep_the_terminal(block: Block) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_commands_in_containers_read_no_pasted_line(page: str) -> None:
+    """Such a command reads its input, and so the lines that are pasted after it."""
+    for line in (ROOT / page).read_text().splitlines():
+        assert "exec -T" not in line or " < " in line, line
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_every_command_in_a_sentence_exists(page: str) -> None:
     for typed in inline_commands(page):
         # One word is a name, and these marks stand for something else.

@@ -64,6 +64,22 @@ def test_repeated_failures_are_a_fault_until_that_work_succeeds(code: ReasonCode
     assert fault.problem() is None
 
 
+def test_a_fault_that_comes_back_keeps_its_age() -> None:
+    error, clock = error_of(*FAULTS[ReasonCode.READ_ONLY]), Clock()
+    fault = DatabaseFault(clock)
+    ages = []
+    for pause_s in (0, 100, 130):
+        clock.now_s += pause_s
+        for _ in range(2):
+            fault.explains(error, "call", clock())
+            clock.now_s += 6
+        fault.explains(error, "call", clock())
+        problem = fault.problem()
+        ages.append(problem and problem.params["for_s"])
+        fault.succeeded("call")
+    assert ages == [12, 124, 12]
+
+
 def test_a_success_between_two_failures_prevents_a_fault() -> None:
     error, clock = error_of(*FAULTS[ReasonCode.READ_ONLY]), Clock()
     fault = DatabaseFault(clock)

@@ -1,4 +1,4 @@
-"""A worker that starts: stopped meanwhile, or with a file for its health check."""
+"""A worker that starts or stops, and the file for its health check."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection
 
+from delivery.tasks import background_tasks
 from delivery.worker.process import Worker
 
 pytestmark = pytest.mark.django_db
@@ -49,3 +50,14 @@ def test_a_heartbeat_file_that_cannot_be_written_stops_nothing(
     settings.HEARTBEAT_FILE = str(tmp_path / "missing" / "heartbeat")
     Worker(1)._beat()
     assert "heartbeat cannot be written (No such file or directory)" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_stops_begins_no_more_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background_tasks, "_short_tasks", {})
+    worker = Worker(1)
+    began: list[str] = []
+    background_tasks.register_task("stops it", worker.stop)
+    background_tasks.register_task("comes later", lambda: began.append("a task"))
+    assert worker.run() is False
+    assert began == []

@@ -177,6 +177,9 @@ a batch that was claimed ahead is sent next
 a batch that was claimed ahead is released when the worker stops
     Dispatcher.close: «release(claimed) → pass»
     test_batch_claimed_ahead_is_sent_or_released
+a worker that stops begins no more tasks
+    run_all: if «is_stopping() → False»: return
+    test_a_worker_that_stops_begins_no_more_tasks
 a claim that a broken connection hid is released when the worker stops
     Worker.run: «self._run_duty(self._release_all)» unsent.close()
     test_stopped_worker_releases_claims_hidden_from_threads
