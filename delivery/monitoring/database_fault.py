@@ -249,7 +249,7 @@ class DatabaseFault:
         self._streaks.clear()
         lasted_s = self._clock() - fault.since_s
         if fault.code is ReasonCode.DATABASE_UNREACHABLE:
-            self._ended, self._was_reached_s = None, self._clock()
+            self._was_reached_s = self._clock()
             logger.info("the database is back, after %.0f s", lasted_s)
         else:
             self._ended = fault, self._clock()
