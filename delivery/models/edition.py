@@ -69,6 +69,9 @@ class Edition(models.Model):
     held_until = models.DateTimeField(db_default=Now())
     # 0 for transactional mail, where the sizes of the batches count.
     audience = models.PositiveIntegerField(default=0)
+    # All confirmed readers when the audience was settled, also if the edition went to some of
+    # them. Null if nobody counted them.
+    confirmed_readers = models.PositiveIntegerField(null=True)
 
     # The scheduled time in UTC, and as the author entered it: 2026-10-25T07:30 in Europe/Lisbon.
     scheduled_for = models.DateTimeField(null=True)
@@ -84,6 +87,9 @@ class Edition(models.Model):
     goes_to = models.CharField(
         max_length=10, choices=GoesTo, default=GoesTo.EVERYONE, db_default=GoesTo.EVERYONE
     )
+
+    # A correction that readers see no note about, because only something small was changed.
+    without_note = models.BooleanField(default=False, db_default=False)
 
     # Its readers have any of the first tags and none of the second: pairs of id and name. Names
     # are as at publication, so that a renamed tag changes no record.

@@ -1,4 +1,4 @@
-"""The results of an edition and of earlier ones, from sums only."""
+"""The results of an edition and of earlier issues, from sums only."""
 
 from django.db import connection
 
@@ -8,7 +8,9 @@ from delivery.rules.edition_results import EditionResults
 
 EARLIER = 5
 _FROM_BATCHES = ("sent", "bounced", "complained")
+_REACHED = "EXISTS (SELECT FROM batch WHERE batch.edition_id = {edition}.id AND batch.sent > 0)"
 
+# An earlier issue counts once, with the first version that reached somebody.
 _READ = f"""
     WITH shown AS (
         SELECT id, issue_id, published_at FROM edition WHERE id = %(edition)s
@@ -18,6 +20,11 @@ _READ = f"""
         (SELECT edition.id, edition.published_at FROM edition, shown
          WHERE kind = 'newsletter' AND control <> 'scheduled' AND audience > 0
            AND edition.issue_id <> shown.issue_id AND edition.published_at < shown.published_at
+           AND {_REACHED.format(edition="edition")}
+           AND NOT EXISTS (
+               SELECT FROM edition AS earlier
+               WHERE earlier.issue_id = edition.issue_id AND earlier.version < edition.version
+                 AND {_REACHED.format(edition="earlier")})
          ORDER BY edition.published_at DESC, edition.id DESC LIMIT {EARLIER})
     )
     SELECT chosen.id AS edition, published_at,

@@ -109,8 +109,8 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     page = IssuePage()
     if viewer.looks:
         page = page_of(search, open_ones, sees_drafts=viewer.writes)
-    charted = reader_counts.newest_to_everyone()
-    ended = reader_counts.ended_among(charted, open_ones)
+    mailed = reader_counts.newest_mailed()
+    ended = reader_counts.ended_among(mailed, open_ones)
     read = {*open_ones, *(one.pk for one in (*page.editions, *page.scheduled, *ended))}
     counts = {one.edition: one for one in load_all_counts(sorted(read))} if read else {}
     now = max((one.now for one in counts.values()), default=None) or database_time()
@@ -129,11 +129,11 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         sending=[one.title for one in sending if not one.progress.is_held],
         held=[one.title for one in sending if one.progress.is_held],
         scheduled=[(plain_title(one), scheduled_for(one)) for one in coming],
-        has_issues=bool(charted) or (viewer.looks and is_any_published()),
+        has_issues=bool(mailed) or (viewer.looks and is_any_published()),
         drafts=open_drafts().count() if viewer.writes and is_quiet else 0,
         sees_issues=viewer.looks,
     )
-    points = reader_counts.points_of(charted, now_confirmed, zone)
+    points = reader_counts.points_of(mailed, now_confirmed, zone)
     return {
         "newsletter": newsletter,
         "viewer": viewer,
@@ -144,7 +144,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
             newsletter,
             viewer.first_steps,
             readers=now_confirmed,
-            has_issue=bool(charted),
+            has_issue=bool(mailed),
             has_sent=any(one.sent for one in counts.values()),
         ),
         "sending": sending,

@@ -1,4 +1,4 @@
-"""The numbers of readers over time, from editions that went to everyone."""
+"""The numbers of readers over time, from issues that were mailed."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,7 @@ from delivery.models import Edition
 from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
 from publishing.dashboard.readers_chart import Point
+from publishing.editions.confirmed_then import mailed_issues
 from publishing.outcome_labels import outcome_label
 from publishing.progress_bar import parts_of
 
@@ -20,26 +21,21 @@ ISSUES, STRIPS = 12, 6
 NOT_SENT = ("suppressed", "withdrawn", "failed")
 
 
-def newest_to_everyone() -> list[Edition]:
-    """Return the newest editions to everyone, oldest first."""
-    editions = (
-        Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, goes_to=Edition.GoesTo.EVERYONE)
-        .exclude(control=Edition.Control.SCHEDULED)
-        # An edition that was called back before its time has no audience.
-        .exclude(control=Edition.Control.CANCELLED, audience=0)
-    )
-    newest = editions.only("published_at", "audience", "control", "title", "version")
-    return list(newest.order_by("-published_at", "-pk")[:ISSUES])[::-1]
+def newest_mailed() -> list[Any]:
+    """Return the newest of the `mailed_issues()`, oldest first."""
+    newest = mailed_issues().only("published_at", "audience", "control", "title", "version")
+    return list(newest[:ISSUES])[::-1]
 
 
-def points_of(editions: Sequence[Edition], confirmed_now: int, zone: ZoneInfo) -> list[Point]:
-    """Return the confirmed readers at each edition, and now."""
+def points_of(mailed: Sequence[Any], confirmed_now: int, zone: ZoneInfo) -> list[Point]:
+    """Return the confirmed readers at each issue that has their number, and now."""
+    editions = [edition for edition in mailed if edition.confirmed_then is not None]
     days = [_day(edition, zone) for edition in editions]
     issues_on = Counter(days)
     points = [
         Point(
             day,
-            edition.audience,
+            edition.confirmed_then,
             # The time tells issues of the same day apart.
             f"{edition.published_at.astimezone(zone):%H:%M}" if issues_on[day] > 1 else "",
         )

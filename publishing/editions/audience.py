@@ -13,6 +13,7 @@ from delivery.models import Delivery, Edition, Evidence
 from delivery.models.delivery import Outcome
 from subscribers.confirmed_readers import confirmed
 from subscribers.models import Subscriber
+from subscribers.reader_totals import counts_by_state
 
 EVERYONE, REACHED = Edition.GoesTo.EVERYONE, Edition.GoesTo.REACHED
 UNREACHED, NOBODY = Edition.GoesTo.UNREACHED, Edition.GoesTo.NOBODY
@@ -97,6 +98,9 @@ def select_audience(
 def enqueue_audience(edition: Edition) -> None:
     """Enqueue the deliveries of an edition that begins now."""
     if edition.goes_to != NOBODY:
+        # Before `enqueue`, which writes the whole audience.
+        edition.confirmed_readers = counts_by_state()[Subscriber.State.CONFIRMED]
+        edition.save(update_fields=["confirmed_readers"])
         audience = select_audience(
             edition.issue_id,
             edition.version,

@@ -17,9 +17,11 @@ from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.editions import versions
 from publishing.editions.audience import EVERY_READER, EVERYONE, NOBODY, TagChoice
+from publishing.editions.confirmed_then import mailed_issues
 from publishing.editions.listing import archive_sentence
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.sending_time import time_to_send
+from publishing.editions.status import since_when
 from publishing.editions.tag_sentences import DELETED_TAG, tags_sentence
 from publishing.editions.versions import VersionPlan, plan_version, readers_now
 from publishing.editions.welcome_letter import has_title_of_welcome_letter
@@ -29,7 +31,7 @@ from publishing.external_checks.domain_records import domain_of
 from publishing.models import Draft
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.composed_mail import check_composed_mail
-from publishing.preflight.estimates import audience_change
+from publishing.preflight.estimates import readers_change
 from publishing.preflight.finding import Finding, Findings, FixIn, Severity, advice, stop
 from publishing.preflight.finding_sentences import refuse
 from publishing.preflight.images import check_images
@@ -127,7 +129,9 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
         plan=plan,
         version=plan.version if plan else 1,
         not_reached=everyone - readers,
-        change=_audience_change(everyone) if readers == everyone else "",
+        change=_readers_change(states.get(Subscriber.State.CONFIRMED, 0))
+        if readers == everyone
+        else "",
         pending=pending,
         gone=sum(states.values()) - pending - everyone,
         duration=time_to_send(readers),
@@ -256,15 +260,9 @@ def _sent_test_letter(content: Content) -> tuple[str, datetime] | None:
     return None
 
 
-def _audience_change(now: int) -> str:
-    last = (
-        Edition.objects.filter(kind=Edition.Kind.NEWSLETTER, goes_to=EVERYONE, audience__gt=0)
-        .exclude(control=Edition.Control.CANCELLED)
-        .order_by("-published_at")
-        .values_list("audience", "published_at")
-        .first()
-    )
-    if last is None:
+def _readers_change(now: int) -> str:
+    last = mailed_issues().values_list("confirmed_then", "published_at").first()
+    if last is None or last[0] is None:
         return ""
-    audience, at = last
-    return audience_change(audience, now, count_acts_since(at))
+    before, at = last
+    return readers_change(before, now, count_acts_since(at), date=since_when(at))

@@ -1,27 +1,38 @@
-"""Describe how the audience changed. Pure."""
+"""Describe how the number of confirmed readers changed. Pure."""
 
 from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from delivery.humanise import digits
 
 
-def audience_change(before: int, now: int, acts: Mapping[str, int]) -> str:
+def readers_change(before: int, now: int, acts: Mapping[str, int], *, date: str) -> str:
     """
-    Describe the change since the last issue.
+    Describe the change since the last issue, which was mailed on `date`.
 
-    Example: “315 more than the last issue (joined: 402, unsubscribed: 87)”.
+    Example: “315 more confirmed readers than at the last issue on 2 July 2026 (joined: 402,
+    unsubscribed: 87)”.
 
     The reasons are left out unless they add up to the change.
     """
     change = now - before
     if change > 0:
-        sentence = _("{n} more than the last issue").format(n=digits(change))
+        text = ngettext(
+            "{n} more confirmed reader than at the last issue on {date}",
+            "{n} more confirmed readers than at the last issue on {date}",
+            change,
+        )
     elif change < 0:
-        sentence = _("{n} fewer than the last issue").format(n=digits(-change))
+        text = ngettext(
+            "{n} fewer confirmed reader than at the last issue on {date}",
+            "{n} fewer confirmed readers than at the last issue on {date}",
+            -change,
+        )
     else:
-        sentence = _("as many as the last issue")
+        text = _("as many confirmed readers as at the last issue on {date}")
+    sentence = text.format(n=digits(abs(change)), date=date)
     joined = acts.get("confirmed", 0) + acts.get("imported", 0)
     left, bounced, complained = (acts.get(name, 0) for name in ("left", "bounced", "complained"))
     if joined - left - bounced - complained != change:

@@ -9,7 +9,10 @@ from django.test import Client
 
 from delivery.feedback.edition_results import MANY_ROWS, merge_results
 from delivery.models import Delivery, Edition, EditionResult
+from delivery.queue import control
 from delivery.reports.edition_results import load_results
+from publishing.content.edition_content import Content
+from publishing.publish.publish import publish
 from subscribers.leaving.leave import leave
 from subscribers.links.unsubscribe_token import token_for
 from subscribers.models.consent_record import How
@@ -87,6 +90,16 @@ def test_readers_who_unsubscribe_at_the_provider_count(newsroom: Newsroom) -> No
         tell(copy, "SubscriptionChange", at, SuppressSending=True, **more)
         at += timedelta(minutes=1)
     assert counted(edition, "unsubscribed") == 1
+
+
+def test_an_earlier_issue_counts_once_and_only_if_sent(newsroom: Newsroom) -> None:
+    first = sent(newsroom, readers=2)
+    corrected = Content.from_input("Swifts", "<p>Corrected</p>", "")
+    publish(newsroom.author.pk, "2", corrected, hold_s=0, issue=first.issue_id, version=2)
+    newsroom.deliver_all()
+    called_back = newsroom.publish(readers=0, key="called back", hold_s=60)
+    control.call_back(called_back.pk)
+    assert [one.edition for one in load_results(sent(newsroom).pk)][1:] == [first.pk]
 
 
 def test_merged_results_keep_their_sums(newsroom: Newsroom) -> None:

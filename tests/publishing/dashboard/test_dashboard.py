@@ -18,11 +18,13 @@ from delivery.monitoring import worker_heartbeat
 from delivery.queue import control, scheduled_editions
 from delivery.reconcile import database_identity
 from publishing.approval.approval import approval_hash, approve
+from publishing.editions.audience import TagChoice
+from publishing.editions.start_scheduled import start_due
 from publishing.external_checks.cached_results import DOMAIN, save
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.models import Draft
 from publishing.publish.publish import publish
-from subscribers.models import Subscriber
+from subscribers.models import Subscriber, Tag
 from tests.delivery.because import because
 from tests.publishing.author_browser import Page, WindowOf
 from tests.publishing.content_factory import letter
@@ -411,6 +413,54 @@ def test_the_chart_of_readers_leaves_out_called_back_issues(
     assert page.html.count('<path class="e"') == 2  # one for Herons, one for now
     figures = page.html.partition("Show the figures</summary><p>")[2].partition("</p>")[0]
     assert re.fullmatch(r"[^;]* 3; now 4\.", figures)
+
+
+def figures_on(page: Page) -> str:
+    figures = page.html.partition("Show the figures</summary><p>")[2].partition("</p>")[0]
+    return re.sub(r"\d+ \w+ at \d\d:\d\d ", "", figures)
+
+
+def test_the_chart_counts_confirmed_readers_whoever_got_the_issue(
+    window: WindowOf,
+    author: Any,
+    publish_one: Callable[..., Edition],
+    three_readers: list[Subscriber],
+) -> None:
+    founders = Tag.objects.create(name="Founders")
+    Subscriber.objects.filter(name="Ada").update(tags=[founders.pk])
+    first = publish_one("Herons")
+    some = publish_one("Swifts", tags=TagChoice(((founders.pk, "Founders"),)))
+    assert some.audience == 1
+    sent(first, "Ada")
+    called_back = publish_one("Terns", hold_s=60)
+    control.call_back(called_back.pk)
+    SubscriberFactory()
+    # Neither a correction nor an issue without readers is another point.
+    publish_one("Herons, corrected", issue=first.issue_id, version=2)
+    publish_one("For the archive", goes_to="nobody")
+    assert figures_on(window.get(DESK)) == "3; 3; now 4."
+    waits = Draft.objects.create(title="Gulls", letter="Gulls.")
+    sheet = f"/admin/newsletters/drafts/{waits.pk}/check/"
+    last = r"1 more confirmed reader than at the last issue on \d+ \w+ \d{4}"
+    assert re.search(last, window.get(sheet).words)
+
+    # The audience of an issue to some readers says nothing about all.
+    Edition.objects.update(confirmed_readers=None)
+    assert "3; now 4." in figures_on(window.get(DESK))
+    assert "than at the last" not in window.get(sheet).words
+
+
+def test_a_scheduled_issue_counts_readers_when_it_starts(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    waits = publish_one("Herons", at=tomorrow())
+    assert 'aria-label="Confirmed readers' not in window.get(DESK).html
+    SubscriberFactory()
+    make_edition_due(waits)
+    assert start_due()
+    SubscriberFactory()
+    page = window.get(DESK)
+    assert re.search(r'aria-label="Confirmed readers: 4 on [^"]*, 5 now"', page.html)
 
 
 def strips_on(page: Page) -> str:

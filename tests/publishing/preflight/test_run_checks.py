@@ -10,7 +10,7 @@ from publishing.content.edition_content import Content, find_problems
 from publishing.editions.sending_time import estimate_duration
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.external_checks.open_link import LinkError, LinkResult
-from publishing.preflight.estimates import audience_change
+from publishing.preflight.estimates import readers_change
 from publishing.preflight.finding import FixIn
 from publishing.preflight.finding_sentences import describe, summarise
 from publishing.preflight.links import links_to_open
@@ -361,19 +361,28 @@ def test_the_checks_accept_any_letter_without_an_error(words):
     [
         (
             52_418,
-            (52_103, 402, 61, 26, 0),
-            "315 more than the last issue (joined: 402, unsubscribed: 61, bounced: 26)",
+            (52_103, 402, 87, 0, 0),
+            "315 more confirmed readers than at {last} (joined: 402, unsubscribed: 87)",
         ),
-        (40, (43, 0, 2, 0, 1), "3 fewer than the last issue (unsubscribed: 2, marked as spam: 1)"),
-        (43, (43, 0, 0, 0, 0), "as many as the last issue"),
-        (43, (43, 1, 1, 0, 0), "as many as the last issue (joined: 1, unsubscribed: 1)"),
-        (50, (43, 1, 1, 0, 0), "7 more than the last issue"),
+        (
+            40,
+            (43, 0, 0, 2, 1),
+            "3 fewer confirmed readers than at {last} (bounced: 2, marked as spam: 1)",
+        ),
+        (43, (43, 0, 0, 0, 0), "as many confirmed readers as at {last}"),
+        (
+            43,
+            (43, 1, 1, 0, 0),
+            "as many confirmed readers as at {last} (joined: 1, unsubscribed: 1)",
+        ),
+        (44, (43, 5, 1, 0, 0), "1 more confirmed reader than at {last}"),
     ],
 )
-def test_audience_change_has_reasons_only_if_they_add_up(now, since, expected):
+def test_readers_change_has_reasons_only_if_they_add_up(now, since, expected):
     before, *counts = since
     acts = dict(zip(("confirmed", "left", "bounced", "complained"), counts, strict=True))
-    assert audience_change(before, now, acts) == expected
+    change = readers_change(before, now, acts, date="2 July 2026")
+    assert change == expected.format(last="the last issue on 2 July 2026")
 
 
 @pytest.mark.parametrize(
