@@ -92,6 +92,11 @@ SENTENCES: Mapping[str, StrPromise | str] = {
         "The row has {columns} columns instead of {expected}. If a field contains the separator "
         "({delimiter}), put quotation marks around the field."
     ),
+    "list_not_open": _(
+        "The statement that the list held confirmed subscriptions is only for files whose status "
+        "says nothing about the subscription, such as “enabled” of listmonk. This file has no such "
+        "row. Leave the statement out."
+    ),
     "status_empty": _("The status in “{column}” is empty."),
     "status_unknown": _("The status “{status}” in “{column}” is unknown."),
     "status_unpaid": _("Buttondown says “unpaid”: this reader has not paid for the newsletter."),

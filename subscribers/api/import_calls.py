@@ -161,6 +161,9 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
 
     def check(_: str) -> None:
         refuse_half_a_statement(confirmed=decision.confirmed, where=where)
+        if decision.list_is_confirmed and not decision.confirmed:
+            sentence = "The call states that the list is confirmed, but “confirmed” is not true."
+            raise field_problem("list_is_confirmed", sentence)
         if isinstance(read, InputRefusal):
             raise field_problem("tags", sentence_of(read))
         if decision.welcome and not decision.confirmed:
@@ -171,9 +174,13 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
 
     def work(_: str) -> HttpResponse:
         caller, record = get_caller(request), _named(import_id)
+        is_checked = record.state == State.CHECKED
+        if is_checked and decision.list_is_confirmed and not record.leaves_subscriptions_open:
+            raise field_problem("list_is_confirmed", sentence_of(InputRefusal("list_not_open")))
         stated = accept_upload.statement(
             confirmed=decision.confirmed,
             where=where,
+            list_is_confirmed=decision.list_is_confirmed,
             importer=caller.user,
             tags=tags,
             welcome=decision.welcome,

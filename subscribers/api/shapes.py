@@ -224,6 +224,12 @@ class Decision(RequestBody):
         "each gets a confirmation mail."
     )
     where: str = WHERE
+    list_is_confirmed: bool = Field(
+        default=False,
+        description="With `confirmed`, for files whose status says nothing about the subscription, "
+        "such as those of listmonk: whether you state that the exported list held confirmed "
+        "subscriptions only. Otherwise these readers get a confirmation mail.",
+    )
     tags: list[str] = Field(
         default=[],
         max_length=MOST_TAGS,

@@ -31,6 +31,7 @@ def statement(
     *,
     confirmed: bool = False,
     where: str = "",
+    list_is_confirmed: bool = False,
     importer: Any = None,
     tags: Iterable[str] = (),
     welcome: bool = False,
@@ -41,6 +42,7 @@ def statement(
     return {
         "confirmed": confirmed,
         "statement": CONTROL_CHARACTERS.sub(" ", where).strip() if confirmed else "",
+        "list_is_confirmed": list_is_confirmed and confirmed,
         "imported_by": importer,
         "tags": sorted(set(find_or_add_tags(tags).values())) if tags else [],
         "welcome": welcome and confirmed,

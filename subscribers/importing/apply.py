@@ -27,9 +27,9 @@ from subscribers.importing.file_format.columns import Fields
 from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import Candidate, excluded, validate_row
-from subscribers.importing.import_sentences import consent_detail, sign_up_detail
+from subscribers.importing.import_sentences import consent_detail, list_detail, sign_up_detail
 from subscribers.models import RejectedRow, SubscriberImport
-from subscribers.models.subscriber_import import ADDED_PENDING, State
+from subscribers.models.subscriber_import import ADDED_PENDING, ADDED_UNSTATED, State
 from subscribers.refusal_sentences import refuse
 
 MOST_TAGS = 1_000  # different tags in a file
@@ -46,7 +46,8 @@ CREATE_CANDIDATES = """
         left_topics integer[] NOT NULL,
         consent varchar NOT NULL,
         email_key varchar COLLATE "C" GENERATED ALWAYS AS (lower(email)) STORED,
-        has_left boolean GENERATED ALWAYS AS (status NOT IN ('subscribed', 'unconfirmed')) STORED
+        has_left boolean GENERATED ALWAYS AS
+            (status NOT IN ('unstated', 'subscribed', 'unconfirmed')) STORED
     ) ON COMMIT DROP;
     CREATE TEMPORARY TABLE IF NOT EXISTS import_skipped (
         line integer PRIMARY KEY, email varchar NOT NULL, why varchar NOT NULL
@@ -232,7 +233,9 @@ ADD = """
                CASE WHEN confirms AND NOT %(welcome)s THEN 0 ELSE 1 END
           FROM import_candidate
          CROSS JOIN LATERAL (
-               SELECT %(confirmed)s AND status IS DISTINCT FROM 'unconfirmed') AS _ (confirms)
+               SELECT %(confirmed)s AND status IS DISTINCT FROM 'unconfirmed'
+                      AND (status IS DISTINCT FROM 'unstated' OR %(list_is_confirmed)s)
+         ) AS _ (confirms)
          ORDER BY line
         ON CONFLICT (email_key) DO NOTHING
         RETURNING id, email, email_key, state
@@ -242,6 +245,8 @@ ADD = """
         SELECT id, 'imported', 'import', %(import_id)s,
                CASE WHEN state = 'pending' THEN 1 END,
                concat_ws('; ', CASE WHEN state = 'confirmed' THEN nullif(%(detail)s, '') END,
+                         CASE WHEN state = 'confirmed' AND status = 'unstated'
+                              THEN %(list_detail)s END,
                          replace(%(signed_up)s, '{date}',
                                  to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD')),
                          nullif(consent, ''))
@@ -269,7 +274,8 @@ TAG_KNOWN = """
 TO_BE_ASKED = "SELECT id, email FROM import_added WHERE state = 'pending' ORDER BY id"
 
 COUNT_NEW = """
-    SELECT count(*), count(*) FILTER (WHERE status = 'unconfirmed')
+    SELECT count(*), count(*) FILTER (WHERE status = 'unconfirmed'),
+           count(*) FILTER (WHERE status = 'unstated')
       FROM import_candidate
      WHERE NOT EXISTS (SELECT FROM subscriber
                         WHERE subscriber.email_key = import_candidate.email_key)
@@ -329,7 +335,7 @@ def apply_rows(
         cursor.execute(REMOVE_DUPLICATES, [record.pk or 0])
         duplicates = cursor.rowcount
         skipped_rows = _skip(cursor, record, candidates)
-        added, pending = _add(cursor, record)
+        added, pending, unstated = _add(cursor, record)
     counts = {
         "added": added,
         "known": len(candidates) - duplicates - len(skipped_rows) - added,
@@ -342,7 +348,8 @@ def apply_rows(
     record.rows += len(rows)
     reasons = Counter(row.reason for row in skipped_rows)
     record.skipped_because = Counter(record.skipped_because) + reasons
-    counted = Counter(status for status in statuses if status) + Counter({ADDED_PENDING: pending})
+    counted = Counter(status for status in statuses if status)
+    counted += Counter({ADDED_PENDING: pending, ADDED_UNSTATED: unstated})
     record.statuses = Counter(record.statuses) + counted
     return sorted(rejected + skipped_rows, key=lambda row: row.line)
 
@@ -446,19 +453,25 @@ def _skip(
     ]
 
 
-def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int]:
-    """Add readers; return their number, and how many stay pending despite a statement."""
+def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int, int]:
+    """
+    Add readers; return their number, and how many stay pending despite a statement.
+
+    The last number counts, in a check, those whom a statement about the list would confirm.
+    """
     if record.state == State.CHECKING:
         cursor.execute(COUNT_NEW)
-        added, pending = cursor.fetchone()
-        return added, pending
+        added, unconfirmed, unstated = cursor.fetchone()
+        return added, unconfirmed + (0 if record.list_is_confirmed else unstated), unstated
     tags = sorted(lock_tags(record.tags)) if record.tags else []
     cursor.execute(
         ADD,
         {
             "confirmed": record.confirmed,
             "import_id": record.pk,
+            "list_is_confirmed": record.list_is_confirmed,
             "detail": consent_detail(record),
+            "list_detail": list_detail(),
             "signed_up": sign_up_detail(),
             "tags": tags,
             "welcome": record.welcome,
@@ -474,7 +487,7 @@ def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int]:
         enqueue_welcome(readers, opt_in=FIRST_REQUEST, ahead=False)
     if asked := _in_slices(cursor, TO_BE_ASKED):
         request_mail(Edition.Kind.CONFIRMATION, FIRST_REQUEST, asked, ahead=False)
-    return added, len(asked) if record.confirmed else 0
+    return added, len(asked) if record.confirmed else 0, 0
 
 
 def _in_slices(cursor: CursorWrapper, query: str) -> list[Any]:

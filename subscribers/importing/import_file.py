@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from uuid import uuid4
 
 from django.db import DatabaseError, reset_queries, transaction
@@ -45,6 +45,7 @@ def import_file(
     *,
     confirmed: bool,
     where: str = "",
+    list_is_confirmed: bool = False,
     mapping: Sequence[str] = (),
     tags: Sequence[str] = (),
     welcome: bool = False,
@@ -56,6 +57,7 @@ def import_file(
     Import the readers of a CSV file; with `dry_run` only report the result.
 
     `confirmed` states that they gave their consent elsewhere, and `where` says where and how.
+    `list_is_confirmed` states it for rows whose status says nothing about the subscription too.
     `mapping` has options such as `Town=city`. All valid rows get the `tags`, and missing tags are
     added. With `welcome`, added readers who are confirmed get the welcome letter. Raises
     `UnreadableFileError` if the file cannot be imported; then nothing has changed.
@@ -69,9 +71,16 @@ def import_file(
         if earlier is not None and earlier.state == State.UNDOING and not dry_run:
             run_to_end(earlier.pk, lambda _: None)
         if dry_run:
-            return _dry_run(file, confirmed, on_rejected, on_progress)
+            stated = {"confirmed": confirmed, "list_is_confirmed": list_is_confirmed}
+            return _dry_run(file, stated, on_rejected, on_progress)
         with transaction.atomic():
-            stated = statement(confirmed=confirmed, where=where, tags=tags, welcome=welcome)
+            stated = statement(
+                confirmed=confirmed,
+                where=where,
+                list_is_confirmed=list_is_confirmed,
+                tags=tags,
+                welcome=welcome,
+            )
             record, starts = store_for_import(file, file.content, name, stated)
     run_to_end(record.pk, on_progress)
     record.refresh_from_db()
@@ -108,13 +117,13 @@ def run_to_end(import_id: int, on_progress: Callable[[SubscriberImport], None]) 
 
 def _dry_run(
     file: ReaderFile,
-    confirmed: bool,
+    stated: dict[str, Any],
     on_rejected: Callable[[RejectedRow], None],
     on_progress: Callable[[SubscriberImport], None],
 ) -> ImportReport:
     record = SubscriberImport(
         state=SubscriberImport.State.CHECKING,
-        confirmed=confirmed,
+        **stated,
         size=file.size,
         read_as=asdict(file.description),
     )

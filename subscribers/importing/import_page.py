@@ -208,7 +208,7 @@ def _added_note(record: SubscriberImport) -> str:
         return ""
     if record.confirmed:
         return _confirmed_note(record)
-    if record.state == State.CHECKED and record.ready:
+    if record.state == State.CHECKED and (record.ready or record.unstated):
         return _("as pending or as confirmed; you decide below")
     if record.state == State.CHECKING:
         return ""

@@ -37,7 +37,8 @@ HIDDEN: Mapping[str, StrPromise] = {
     ),
     "ghost": gettext_lazy("A Ghost file does not show bounces or complaints."),
     "listmonk": gettext_lazy(
-        "“enabled” in listmonk does not mean subscribed. The file does not show who left a list."
+        "listmonk’s file does not say whether a reader confirmed or left a list: “enabled” is "
+        "about the reader, not about the subscription."
     ),
     "mailchimp_renamed": gettext_lazy(
         "The name of a Mailchimp file shows the status of its readers, but this file was renamed."
@@ -45,6 +46,7 @@ HIDDEN: Mapping[str, StrPromise] = {
 }
 STATUSES: Mapping[Status, StrPromise] = {
     Status.SUBSCRIBED: gettext_lazy("Subscribed: {n}"),
+    Status.UNSTATED: gettext_lazy("Nothing about the subscription: {n}"),
     Status.UNCONFIRMED: gettext_lazy("Not confirmed, added as pending: {n}"),
     Status.UNSUBSCRIBED: gettext_lazy("Unsubscribed, suppressed: {n}"),
     Status.BOUNCED: gettext_lazy("Bounced, suppressed: {n}"),
@@ -189,6 +191,14 @@ def consent_detail(record: SubscriberImport) -> str:
         return _("Consent given elsewhere, stated by {name}.").format(name=importer_name(record))
     return _("Consent given elsewhere, stated by {name}: {statement}").format(
         name=importer_name(record), statement=record.statement
+    )
+
+
+def list_detail() -> str:
+    """Return the part of a detail for a row that the file alone would not confirm."""
+    return _(
+        "The file does not say whether the reader confirmed. The same statement covers it: the "
+        "exported list had confirmed subscriptions only"
     )
 
 

@@ -130,10 +130,13 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
     record = _import_or_404(import_id)
     where = " ".join(request.POST.get("where", "").split())
     elsewhere = request.POST.get("consent") == "elsewhere"
+    list_is_confirmed = bool(request.POST.get("list_is_confirmed"))
     tags = read_tags(request.POST.get("tags", ""))
     if record.state == State.CHECKED:
         states_it = bool(request.POST.get("states_it"))
         error = _what_is_missing(where, states_it=states_it) if elsewhere else ""
+        if elsewhere and list_is_confirmed and not record.leaves_subscriptions_open:
+            error = sentence_of(InputRefusal("list_not_open"))
         bad_tags = sentence_of(tags) if isinstance(tags, InputRefusal) else ""
         if error or bad_tags:
             return _import_page(request, record, error=error, bad_tags=bad_tags, typed=request.POST)
@@ -141,6 +144,7 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
         stated = accept_upload.statement(
             confirmed=elsewhere,
             where=where,
+            list_is_confirmed=list_is_confirmed,
             importer=request.user,
             tags=() if isinstance(tags, InputRefusal) else tags,
             welcome=bool(request.POST.get("welcome")),
@@ -282,6 +286,7 @@ def _import_page(
             "has_welcome": is_checked and Newsletter.objects.get_current().welcome_issue,
             "longest": LONGEST_STATEMENT,
             "where": typed.get("where", ""),
+            "list_is_confirmed": bool(typed.get("list_is_confirmed")),
             "tags": typed.get("tags", ""),
         },
     )

@@ -12,9 +12,13 @@ from subscribers.models import RejectedRow, SubscriberImport
 
 
 def report_lines(
-    report: ImportReport, filename: str, *, dry_run: bool, confirmed: bool
+    report: ImportReport, filename: str, *, dry_run: bool, stated: tuple[bool, bool]
 ) -> Iterator[str]:
-    """Report what was done, how the file was read, and the counts."""
+    """
+    Report what was done, how the file was read, and the counts.
+
+    `stated` says whether --confirmed and --list-is-confirmed were used.
+    """
     record = report.record
     names = {"file": filename, "number": record.pk}
     if report.resumed:
@@ -31,12 +35,16 @@ def report_lines(
         yield _("Dry run of {file}: nothing has changed.").format(**names)
     else:
         yield _("{file} was imported as import {number}.").format(**names)
-    if record.pk is not None and not report.created and confirmed != record.confirmed:
-        yield (
-            _("The earlier import used --confirmed. This does not change.")
-            if record.confirmed
-            else _("The earlier import did not use --confirmed. This does not change.")
-        )
+    if record.pk is not None and not report.created:
+        earlier = (record.confirmed, record.list_is_confirmed)
+        options = ("--confirmed", "--list-is-confirmed")
+        for option, was, is_now in zip(options, earlier, stated, strict=True):
+            if was != is_now:
+                yield (
+                    _("The earlier import used {option}. This does not change.")
+                    if was
+                    else _("The earlier import did not use {option}. This does not change.")
+                ).format(option=option)
     if read_as := sentences.describe_file(record):
         yield _("Format: {format}").format(format=read_as["format"])
         yield "; ".join(filter(None, (read_as["columns"], read_as["unused"])))

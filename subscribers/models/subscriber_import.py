@@ -15,6 +15,8 @@ RESULTS = ("added", "known", "duplicates", "skipped", "rejected")  # of a row
 KEPT = ("kept_mailed", "kept_opted_in", "kept_changed")  # readers whom an undo leaves
 # A key in the counts by status: added readers who stay pending even with --confirmed.
 ADDED_PENDING = "added, pending"
+# The readers whom a check would add, and whom only --list-is-confirmed confirms.
+ADDED_UNSTATED = "added, unstated"
 LONGEST_EXCERPT = 320  # enough to recognise a row
 
 
@@ -57,6 +59,9 @@ class SubscriberImport(models.Model):
     statement = models.CharField(
         max_length=LONGEST_STATEMENT, blank=True, default="", db_default=""
     )
+    # The importer states that the exported list held confirmed subscriptions only. It counts for
+    # rows whose status says nothing about the subscription.
+    list_is_confirmed = models.BooleanField(default=False, db_default=False)
     imported_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.SET_NULL,
@@ -76,11 +81,16 @@ class SubscriberImport(models.Model):
     skipped_because = models.JSONField(default=dict)  # counts by code
     statuses = models.JSONField(default=dict, db_default={})  # counts of rows by status
     tags_in_file = models.JSONField(default=dict, db_default={})  # counts of rows by name
+    # Counts of rows by tag and kind of value, for columns that say yes or no to a tag.
+    tag_values = models.JSONField(default=dict, db_default={})
     # Pairs: the columns that were mapped by hand, and those of the author's own fields.
     mapping = models.JSONField(default=list, db_default=[])
     bytes_read = models.BigIntegerField(default=0, db_default=0)
     read_as = models.JSONField(null=True)  # how the file was read
     refusal = models.JSONField(null=True)  # code and parameters
+    # The ids of tags and keys of fields that did not exist before. An undo can delete them.
+    made = models.JSONField(default=dict, db_default={})
+    upload = models.UUIDField(null=True)  # the same for files that were uploaded together
     started_at = models.DateTimeField(db_default=Now())
     checked_at = models.DateTimeField(null=True)  # the start of the wait for a decision
     finished_at = models.DateTimeField(null=True)
@@ -95,6 +105,8 @@ class SubscriberImport(models.Model):
     kept_changed = models.PositiveIntegerField(default=0, db_default=0)
     undo_checkpoint = models.BigIntegerField(default=0, db_default=0)
     undone_at = models.DateTimeField(null=True)
+    # What an undo did with `made`; null if it was not asked to delete it.
+    unmade = models.JSONField(null=True)
 
     # The number of claims since the last progress
     stalled_claims = models.PositiveIntegerField(default=0, db_default=0)
@@ -126,6 +138,7 @@ class SubscriberImport(models.Model):
                 a_refused_import_says_why=~Q(state="refused") | Q(refusal__isnull=False),
                 a_checked_import_says_since_when=~Q(state="checked") | Q(checked_at__isnull=False),
                 an_expired_import_brought_nobody=~Q(state="expired") | Q(rows=0, confirmed=False),
+                a_confirmed_list_has_a_statement=Q(list_is_confirmed=False) | Q(confirmed=True),
                 an_undone_import_says_when=Q(state="undone", undone_at__isnull=False)
                 | (~Q(state="undone") & Q(undone_at__isnull=True)),
                 an_undo_counts_added_readers_once=Q(
@@ -178,6 +191,16 @@ class SubscriberImport(models.Model):
     def pending(self) -> int:
         """The added readers who stay pending even if consent is stated."""
         return int(self.statuses.get(ADDED_PENDING, 0))
+
+    @property
+    def unstated(self) -> int:
+        """The readers whom a statement about the list would confirm, in a check."""
+        return int(self.statuses.get(ADDED_UNSTATED, 0))
+
+    @property
+    def leaves_subscriptions_open(self) -> bool:
+        """Whether some row has a status that says nothing about the subscription."""
+        return bool(self.statuses.get("unstated"))
 
     @property
     def ready(self) -> int:

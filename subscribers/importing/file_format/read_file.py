@@ -36,7 +36,7 @@ from subscribers.importing.file_format.not_a_csv import (
     without_addresses,
 )
 from subscribers.importing.file_format.records import BadRow, excerpt, records
-from subscribers.importing.file_format.status import RowStatus
+from subscribers.importing.file_format.status import RowStatus, Status
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
@@ -142,6 +142,12 @@ class ReaderFile:
     def has_statuses(self) -> bool:
         """Whether rows may say that a reader is gone."""
         return self._layout.status is not None
+
+    def leaves_subscriptions_open(self) -> bool:
+        """Whether some row has a status that says nothing about the subscription."""
+        rows = self.rows() if self.has_statuses else ()
+        statuses = (row.status for row in rows if isinstance(row, Row))
+        return any(one.status is Status.UNSTATED for one in statuses if one)
 
     @property
     def bytes_read(self) -> int:

@@ -18,8 +18,11 @@ from subscribers.refusal_sentences import InputRefusal, refuse
 
 
 class Status(StrEnum):
-    """The status of a reader in a file, ordered by gravity."""
+    """The status of a reader in a file, ordered by gravity.
 
+    `UNSTATED`: the value is about the reader, and says nothing about the subscription."""
+
+    UNSTATED = "unstated"
     SUBSCRIBED = "subscribed"
     UNCONFIRMED = "unconfirmed"
     BLOCKED = "blocked"
@@ -29,7 +32,7 @@ class Status(StrEnum):
 
     @property
     def is_gone(self) -> bool:
-        return self not in (Status.SUBSCRIBED, Status.UNCONFIRMED)
+        return self not in (Status.UNSTATED, Status.SUBSCRIBED, Status.UNCONFIRMED)
 
 
 _GRAVITY = {status: at for at, status in enumerate(Status)}
@@ -62,8 +65,9 @@ def _flag(yes: Verdict, no: Verdict) -> dict[str, Verdict]:
 _KNOWN: Words = _words(
     subscribed="subscribed,active,confirmed,opted in,opt in,double opt in,soft bounced,"
     "abonné,inscrit,angemeldet",
+    unstated="enabled",
     unconfirmed="unconfirmed,not confirmed,pending,unactivated,validating,needs approval,"
-    "needs attention,enabled",
+    "needs attention",
     unsubscribed="unsubscribe,unsubscribed,cancelled,canceled,opted out,opt out,"
     "désabonné,désinscrit,abgemeldet",
     bounced="bounce,bounced,hard bounce,hard bounced,cleaned,undeliverable,invalid",
@@ -269,7 +273,8 @@ class StatusRule:
         refusals = (verdict for verdict, _ in found if isinstance(verdict, InputRefusal))
         is_refused = isinstance(self.silence, InputRefusal)
         verdict = next(refusals, self.silence if is_refused else gravest or self.silence)
-        if verdict is Status.SUBSCRIBED and self._is_doubted(fields):
+        is_stated_elsewhere = verdict is Status.UNSTATED and self.product not in _MAY_BE_UNSTATED
+        if verdict in _UNDOUBTED and (is_stated_elsewhere or self._is_doubted(fields)):
             verdict = Status.UNCONFIRMED
         return verdict if isinstance(verdict, InputRefusal) else RowStatus(verdict)
 
@@ -279,6 +284,9 @@ class StatusRule:
         return any(isinstance(one, Status) and one is not Status.SUBSCRIBED for one in verdicts)
 
 
+# In the files of other products, the status is about the subscription.
+_MAY_BE_UNSTATED = (_NO_PRODUCT.name, _LISTMONK.name)
+_UNDOUBTED = (Status.UNSTATED, Status.SUBSCRIBED)
 # The rule for a file whose column of statuses is mapped to another field or ignored.
 SILENT = StatusRule("", (), Status.UNCONFIRMED)
 

@@ -19,6 +19,10 @@ REJECTED = "rejected"
 FILE = "file"  # in place of a column: the name of the file is the status
 BECOMES: Mapping[str, StrPromise] = {
     Status.SUBSCRIBED: _("confirmed, if you state that they consented elsewhere"),
+    Status.UNSTATED: _(
+        "confirmed, if you state that the exported list had confirmed subscriptions only; "
+        "otherwise pending"
+    ),
     Status.UNCONFIRMED: _("pending; they get a confirmation email"),
     Status.UNSUBSCRIBED: _("unsubscribed; not mailed"),
     Status.BOUNCED: _("bounced; not mailed"),
@@ -158,10 +162,13 @@ PRODUCTS: Sequence[Product] = (
     Product(
         "listmonk",
         "listmonk",
-        _("Open Subscribers, choose a list and its subscription status, and export."),
+        _(
+            "Open Lists, choose a list and its confirmed subscriptions, and export. For a list "
+            "with single opt-in, add ?subscription_status=confirmed to the address of the page."
+        ),
         _("Upload subscribers.csv. Export each list separately, and give its readers a tag here."),
         (
-            ("status", "enabled", Status.UNCONFIRMED),
+            ("status", "enabled", Status.UNSTATED),
             ("status", "disabled, blocklisted", Status.BLOCKED),
         ),
         _(
@@ -169,8 +176,9 @@ PRODUCTS: Sequence[Product] = (
             "field for them."
         ),
         _(
-            "Who confirmed or unsubscribed from a list, and bounces. “enabled” says nothing about "
-            "a list, so these readers are asked to confirm."
+            "Who confirmed or unsubscribed from a list, and bounces. “enabled” is about the reader "
+            "and not about the subscription. So state what you exported, or let Homing ask these "
+            "readers to confirm."
         ),
     ),
     Product(

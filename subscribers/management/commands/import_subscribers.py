@@ -16,8 +16,9 @@ from django.utils.translation import gettext_lazy
 from delivery.humanise import digits
 from delivery.models import Newsletter
 from delivery.reader_fields import READER_FIELDS
+from subscribers.fields.reader_fields import load_fields
 from subscribers.files.atomic_file import atomic_file
-from subscribers.importing.file_format.columns import targets
+from subscribers.importing.file_format.columns import read_mapping, targets
 from subscribers.importing.file_format.files_in_zip import is_zip, open_lists
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, open_regular_file
@@ -57,6 +58,11 @@ class Command(BaseCommand):
         parser.add_argument("--confirmed", action="store_true", help=confirmed_help)
         consent_help = _("with --confirmed: where and how they gave it, for the record")
         parser.add_argument("--consent", metavar="TEXT", default="", help=consent_help)
+        list_help = _(
+            "with --confirmed, for files whose status says nothing about the subscription "
+            "(listmonk): state that the exported list held confirmed subscriptions only"
+        )
+        parser.add_argument("--list-is-confirmed", action="store_true", help=list_help)
         parser.add_argument(
             "--map",
             metavar="COLUMN=FIELD",
@@ -82,6 +88,10 @@ class Command(BaseCommand):
             raise CommandError(
                 _("--consent needs --confirmed, which states that consent was given.")
             )
+        if options["list_is_confirmed"] and not options["confirmed"]:
+            raise CommandError(
+                _("--list-is-confirmed needs --confirmed, which states that consent was given.")
+            )
         if len(consent) > LONGEST_STATEMENT:
             sentence = _("--consent has {length} characters. At most {longest} are allowed.")
             raise CommandError(
@@ -103,10 +113,9 @@ class Command(BaseCommand):
                 file = stack.enter_context(open_regular_file(path))
                 lists = open_lists(file, file_name(path), largest_size())
                 opened = stack.enter_context(lists)
-                if is_zip(file):  # refuse an unreadable list before anything is added
-                    for content, name in opened:
-                        with ReaderFile(content, name):
-                            pass
+                if is_zip(file) or options["list_is_confirmed"]:
+                    for one in opened:
+                        _check_before_import(*one, options)
                 if not options["dry_run"]:
                     with transaction.atomic():
                         add_fields_and_tags(file, None)
@@ -135,6 +144,7 @@ class Command(BaseCommand):
                 name,
                 confirmed=options["confirmed"],
                 where=consent,
+                list_is_confirmed=options["list_is_confirmed"],
                 mapping=options["map"],
                 tags=tags,
                 welcome=options["welcome"],
@@ -145,8 +155,8 @@ class Command(BaseCommand):
         finally:
             if self.stderr.isatty():
                 self.stderr.write("\r\033[K", str, ending="")
-        dry_run, confirmed = options["dry_run"], options["confirmed"]
-        for line in report_lines(report, name, dry_run=dry_run, confirmed=confirmed):
+        stated = options["confirmed"], options["list_is_confirmed"]
+        for line in report_lines(report, name, dry_run=options["dry_run"], stated=stated):
             self.stdout.write(line)
         for result, rows in self.shown.items():
             for line in rejected_lines(rows, getattr(report.record, result), result):
@@ -171,6 +181,14 @@ class Command(BaseCommand):
         elif record.rows - self.rows_at_last_line >= ROWS_BETWEEN_PLAIN_LINES:
             self.rows_at_last_line = record.rows
             self.stderr.write(done)
+
+
+def _check_before_import(content: BinaryIO, name: str, options: Any) -> None:
+    """Refuse an unreadable list, or a statement that does not fit, at the start."""
+    fields = load_fields()
+    with ReaderFile(content, name, read_mapping(options["map"], fields), fields) as file:
+        if options["list_is_confirmed"] and not file.leaves_subscriptions_open():
+            raise UnreadableFileError("list_not_open")
 
 
 def _check_welcome(*, confirmed: bool) -> None:

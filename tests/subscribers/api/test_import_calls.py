@@ -10,8 +10,10 @@ from idempotency import claim
 from publishing.activity.activity_sentences import plain_sentence_of
 from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport
 from tests.newsletter_site.api_caller import API, Program
+from tests.subscribers.factories import the_list
 from tests.subscribers.importing.file_format.test_files_in_zip import MAILCHIMP, zipped
 from tests.subscribers.importing.import_browser import run_workers
+from tests.subscribers.importing.test_unstated_subscriptions import LISTMONK, ROWS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -216,3 +218,20 @@ def test_an_import_is_undone_once(program: Program) -> None:
     assert sum(ended["undo"].values()) == ended["added"]
     line = LogEntry.objects.latest("pk")
     assert plain_sentence_of(line) == "Edith Marlow undid the import of list.csv."
+
+
+def test_the_api_takes_the_statement_for_such_files_only(program: Program) -> None:
+    files = ("\n".join((LISTMONK, *ROWS, "")), "email,status\nbo@example.org,subscribed\n")
+    stated = {"confirmed": True, "where": "Weekly", "list_is_confirmed": True}
+    answers = []
+    for content in files:
+        brought = program.post("/imports/", content.encode(), content_type="text/csv")
+        run_workers()
+        place = f"{brought.headers['Location'].removeprefix(API)}import/"
+        if not answers:
+            half = program.post(place, {"confirmed": False, "list_is_confirmed": True})
+            assert (half.status_code, half.json()["type"]) == (400, "urn:homing:problem:not-valid")
+        answers.append(program.post(place, stated).status_code)
+    run_workers()
+    assert answers == [200, 400]
+    assert the_list() == {"ada@example.org": ("ada", "confirmed")}
