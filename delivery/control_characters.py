@@ -1,4 +1,4 @@
-"""Control characters, line separators and marks of direction, which names exclude."""
+"""Control and invisible characters, which names exclude or addresses lose."""
 
 import re
 
@@ -9,6 +9,24 @@ POSTGRESQL_PATTERN = r"[\u0001-\u001F\u007F-\u009F\u2028\u2029]"
 # Arabic, left-to-right and right-to-left marks, embeddings, overrides and isolates reorder the text
 # around a name. Other invisible characters, such as joiners in Persian and emoji, have a use.
 _DIRECTION = dict.fromkeys((0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+# Unicode's “default ignorable” characters, such as marks of direction and zero-width spaces.
+_IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
+INVISIBLE = re.compile(f"[{_IGNORABLE}]")
+_BLANKS = re.compile(rf"[\s{_IGNORABLE}]*")
+
+
+def strip_invisible(text: str) -> str:
+    """Remove the spaces and invisible characters around a text, in linear time."""
+    text = text.strip()
+    if text.isascii():
+        return text
+    for _ in range(2):  # the start, then the end
+        text = _BLANKS.sub("", text, count=1)[::-1]
+    return text
 
 
 def clean_name(text: str) -> str:

@@ -16,6 +16,8 @@ from urllib.parse import unquote, urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from delivery.control_characters import strip_invisible
+
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"0", "false", "no", "off"}
 YEAR_S = 31_536_000.0
@@ -45,7 +47,7 @@ class Environment:
         return bool(self.values.get(name, "").strip())
 
     def text(self, name: str, default: str = "") -> str:
-        return self.values[name].strip() if name in self else default
+        return strip_invisible(self.values[name]) if name in self else default
 
     def misspelt(self, besides: Set[str]) -> dict[str, str]:
         """Return variables that look like those that were read, with the nearest.

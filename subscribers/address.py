@@ -5,10 +5,12 @@ Plain ASCII addresses match one stricter regular expression, which makes imports
 """
 
 import re
+from collections.abc import Iterable
 
 import email_validator
 from email_validator import EmailNotValidError, validate_email
 
+from delivery.control_characters import INVISIBLE, strip_invisible
 from subscribers.models.suppression import LONGEST_ADDRESS
 from subscribers.refusal_sentences import InputRefusal, refuse
 
@@ -25,13 +27,11 @@ _LONGEST_PLAIN_LABEL = 63
 _SPECIAL_USE_ENDINGS = frozenset(
     name.rpartition(".")[2] for name in email_validator.SPECIAL_USE_DOMAIN_NAMES
 )
-# Remains of copying: zero-width space, direction marks, word joiner, byte order mark.
-_INVISIBLE = "\u200b\u200e\u200f\u2060\ufeff"
 
 
 def read_address(text: str) -> str | InputRefusal:
     """Return the address with its domain in lower case and ASCII, or a refusal."""
-    typed = text.strip().strip(_INVISIBLE).strip()
+    typed = strip_invisible(text)
     return _plain(typed) or _careful(typed)
 
 
@@ -56,6 +56,9 @@ def _careful(typed: str) -> str | InputRefusal:
         return refuse("address_too_long", length=len(typed), longest=LONGEST_ADDRESS)
     if typed.count("@") > 1:
         return refuse("address_two_at_signs")
+    if invisible := dict.fromkeys(INVISIBLE.findall(typed)):
+        # A domain would lose some of them, and become another one.
+        return refuse("address_invisible", characters=_codes(invisible))
     try:
         found = validate_email(typed, check_deliverability=False, allow_smtputf8=False, strict=True)
     except EmailNotValidError:
@@ -74,12 +77,17 @@ def _why_invalid(typed: str) -> InputRefusal:
     if any(character.isspace() for character in typed):
         return refuse("address_space")
     if wrong := dict.fromkeys(POSTMARK_LOCAL_PART.sub("", local_part)):
-        # Invisible ones as their code, such as U+200B.
-        shown = (one if one.isprintable() else f"U+{ord(one):04X}" for one in wrong)
-        return refuse("address_characters", characters=" ".join(shown))
+        return refuse("address_characters", characters=_codes(wrong))
     if not all(local_part.split(".")) or len(local_part) > LONGEST_LOCAL_PART:
         return refuse("address_before_at_sign")
     return refuse("address_after_at_sign")
+
+
+def _codes(characters: Iterable[str]) -> str:
+    """Write characters; those that cannot be seen as their code, such as U+200B."""
+    seen = (one.isprintable() and not INVISIBLE.match(one) for one in characters)
+    pairs = zip(characters, seen, strict=True)
+    return " ".join(one if is_seen else f"U+{ord(one):04X}" for one, is_seen in pairs)
 
 
 def mask_address(email: str) -> str:

@@ -20,6 +20,9 @@ TYPED: Mapping[str, StrPromise] = {
     "address_characters": _(
         "The part before the @ sign has characters that are not allowed ({characters})."
     ),
+    "address_invisible": _(
+        "The address contains invisible characters ({characters}). Delete them or type it anew."
+    ),
     "address_before_at_sign": _("The part before the @ sign is not valid."),
     "address_after_at_sign": _("The part after the @ sign is not a domain that receives mail."),
     "address_invalid": _("The address is not valid."),  # stored by releases up to 1.0

@@ -21,6 +21,8 @@ from delivery.rules.delivery_key import key_prefix
 POSTMARK_UNSUBSCRIBE = "{{{ pm:unsubscribe }}}"
 ONE_CLICK = {"Name": "List-Unsubscribe-Post", "Value": "List-Unsubscribe=One-Click"}
 KEEP_ID = {"Name": "X-PM-KeepID", "Value": "true"}
+# RFC 3834: vacation notices do not answer mail that a program sends.
+AUTOMATIC = {"Name": "Auto-Submitted", "Value": "auto-generated"}
 MAX_SUBJECT_LENGTH = 2000
 
 # A row of a batch: the reader's id, the address, the values of `READER_FIELDS` in order, and those
@@ -79,6 +81,8 @@ class Renderer:
         self.is_transactional = edition.issue_id in KIND_BY_ISSUE
         # Postmark handles unsubscribes on the newsletters' stream only.
         self._has_own_links = links.handles_unsubscribes or edition.kind == Edition.Kind.WELCOME
+        is_automatic = self.is_transactional or edition.kind == Edition.Kind.WELCOME
+        self._automatic_headers = [AUTOMATIC] if is_automatic else []
         self._edition = edition
         self._urls = links
         # The merge fields that are the same for all, and a reader's own: field → value's key.
@@ -173,6 +177,7 @@ class Renderer:
             "Headers": [
                 {"Name": "Message-ID", "Value": f"<{delivery}@{self._domain}>"},
                 KEEP_ID,
+                *self._automatic_headers,
                 *self._list_headers(markers.of(_Value.LINK)),
             ],
         }

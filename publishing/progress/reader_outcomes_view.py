@@ -29,7 +29,7 @@ from publishing.progress.reader_outcomes import (
     outcome_page,
 )
 from subscribers.data_requests.personal_data_sentences import STATES
-from subscribers.desk.reader_filter import LONGEST_SEARCH
+from subscribers.desk.reader_filter import read_search
 from subscribers.models import Subscriber
 from subscribers.permissions import MANAGE
 
@@ -45,7 +45,7 @@ def chosen_list(request: HttpRequest, edition: Edition, counts: EditionCounts) -
     if outcome not in LISTS:
         limit = FIRST_FEW
         outcome = next((name for name in LISTED_UNASKED if by_outcome[name]), ALL)
-    text = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
+    text = read_search(request.GET.get("q", ""))
     return {
         "outcome": outcome,
         "limit": limit,

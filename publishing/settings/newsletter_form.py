@@ -14,6 +14,8 @@ from delivery.control_characters import CONTROL_CHARACTERS, clean_name
 from delivery.models import Newsletter
 from publishing.settings.own_sites import LONGEST, MOST, read_origins
 from publishing.settings.setting_labels import LABELS
+from subscribers.address import read_address
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 if TYPE_CHECKING:
     _ModelForm = forms.ModelForm[Newsletter]
@@ -63,6 +65,11 @@ class NewsletterForm(_ModelForm):
         super().__init__(data, auto_id="%s", instance=instance)
         language, zone = self.instance.language, self.instance.time_zone
         self._choose("language", settings.LANGUAGES, language)
+        replies = self.fields["reply_to"]
+        widget = forms.TextInput({"inputmode": "email", "autocomplete": "email"})
+        self.fields["reply_to"] = forms.CharField(
+            required=False, label=replies.label, help_text=replies.help_text, widget=widget
+        )
         zones = sorted(name for name in available_timezones() if _is_place(name))
         self._choose("time_zone", [("UTC", "UTC"), *((name, name) for name in zones)], zone)
 
@@ -74,6 +81,13 @@ class NewsletterForm(_ModelForm):
         self.fields[name] = forms.ChoiceField(
             choices=choices, label=field.label, help_text=field.help_text
         )
+
+    def clean_reply_to(self) -> str:
+        typed = self.cleaned_data["reply_to"]
+        address = read_address(typed) if typed else ""
+        if isinstance(address, InputRefusal):
+            raise forms.ValidationError(sentence_of(address))
+        return address
 
     def clean_own_sites(self) -> str:
         origins, unusable = read_origins(self.cleaned_data["own_sites"])

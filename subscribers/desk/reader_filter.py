@@ -5,6 +5,7 @@ from datetime import date
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from delivery.control_characters import strip_invisible
 from subscribers.models import Subscriber
 
 LONGEST_SEARCH = 254
@@ -58,7 +59,7 @@ class ReaderFilter(NamedTuple):
 def read_filter(parameters: Mapping[str, str]) -> ReaderFilter:
     """Read the parameters of a URL; an unknown value selects all readers."""
     state, source = parameters.get("state", ""), parameters.get("source", "")
-    text = parameters.get("q", "").replace("\0", "").strip()[:LONGEST_SEARCH]
+    text = read_search(parameters.get("q", ""))
     chosen = ReaderFilter(
         state=state if state in Subscriber.State.values else "",
         text=text,
@@ -70,6 +71,11 @@ def read_filter(parameters: Mapping[str, str]) -> ReaderFilter:
     is_source = source in Subscriber.Source.values
     is_import = source.startswith(OF_IMPORT) and chosen.import_id is not None
     return chosen if is_source or is_import else chosen._replace(source="")
+
+
+def read_search(typed: str) -> str:
+    """Read the text of a search, without invisible characters around it."""
+    return strip_invisible(typed.replace("\0", ""))[:LONGEST_SEARCH]
 
 
 def read_number(text: str, largest: int = LARGEST_ID) -> int | None:

@@ -32,9 +32,12 @@ from psycopg.errors import QueryCanceled
 
 from delivery.models import Newsletter, ProviderSuppression
 from delivery.reader_fields import FIELD_NAMES
+from subscribers.address import read_address
+from subscribers.desk.address_search import ENCODED, UNICODE_ADDRESS, as_domain, starting_with
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.models import Subscriber, Suppression
 from subscribers.reader_totals import counts_by_state
+from subscribers.refusal_sentences import InputRefusal
 from subscribers.why_suppressed import OF_PROVIDER, OURS, code_of
 
 PAGE = 50
@@ -162,7 +165,8 @@ def rows_by_id(rows: QuerySet[Row]) -> Iterator[Row]:
 
 def find_suppression(chosen: ReaderFilter) -> Suppression | None:
     """Find the suppression of the searched address if no reader has the address."""
-    key = chosen.text.lower()
+    address = read_address(chosen.text)
+    key = (chosen.text if isinstance(address, InputRefusal) else address).lower()
     if Subscriber.objects.filter(email_key=key).exists():
         return None
     return Suppression.objects.filter(address_key=key, lifted_at=None).first()
@@ -184,11 +188,16 @@ def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
     if chosen.until is not None and chosen.until < date.max:
         found = found.filter(created_at__lt=_start_of(chosen.until + timedelta(days=1)))
     if chosen.text:
-        start = Q(email_key__startswith=chosen.text.lower())
-        if chosen.is_prefix or ("@" in chosen.text[1:] and found.filter(start).exists()):
-            return found.filter(start)
-        found = found.alias(searched=_SEARCHED)
-        found = found.filter(searched__contains=Lower(Value(chosen.text)))
+        at_start = starting_with(found, chosen.text)
+        if chosen.is_prefix or ("@" in chosen.text[1:] and at_start.exists()):
+            return at_start
+        found = found.alias(searched=_SEARCHED, unicode=UNICODE_ADDRESS)
+        anywhere = Q(searched__contains=Lower(Value(chosen.text)))
+        if not chosen.text.isascii():
+            # Both conditions on `searched` use its index; the function reads the few that are left.
+            domain = Q(searched__contains=ENCODED, unicode__contains=as_domain(chosen.text))
+            anywhere |= domain
+        found = found.filter(anywhere)
     return found
 
 

@@ -154,6 +154,7 @@ MISTAKES: dict[str, list[tuple[str, ...]]] = {
     ONE_ADDRESS: [
         ("FROM_EMAIL", "letter", "a@example.org, b@example.org", "Ada <a@example.org> and more"),
         ("FROM_EMAIL", "Ada Letter, Jr. <a@example.org>", f"{'x' * 250} <a@example.org>"),
+        ("FROM_EMAIL", "Ada <\u200ba@example.org>", "a@exam\u00adple.org"),
         ("FROM_EMAIL", "Ada <a@localhost>", "Ada <a@åland.example>"),
         ("FROM_EMAIL", "Ada\r\nBcc: b@example.org <a@example.org>"),
     ],
@@ -242,6 +243,7 @@ RIGHT: list[tuple[str, str, object]] = [
     ("FROM_EMAIL", "letter@example.org", "letter@example.org"),
     ("FROM_EMAIL", '"Ada, Jr." <a@example.org>', '"Ada, Jr." <a@example.org>'),
     ("FROM_EMAIL", "Åsa <a@example.org>", "Åsa <a@example.org>"),
+    ("FROM_EMAIL", "\ufeff\u202aÅsa <a@example.org>\u202c ", "Åsa <a@example.org>"),
     ("ALLOWED_HOSTS", "a.example, b.example,", ["a.example", "b.example"]),
     ("ALLOWED_HOSTS", " , ", ["letter.example.org", "127.0.0.1", "localhost", "[::1]"]),
     ("SECRET_KEY_FALLBACKS", "one,two", ["one", "two"]),

@@ -37,6 +37,33 @@ def test_spaces_and_invisible_characters_around_an_address_are_removed(around: s
 
 
 @pytest.mark.parametrize(
+    "code",
+    [
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+        *range(0x200B, 0x2010),
+        *range(0x2060, 0x2065),
+        *(0x061C, 0x180E, 0x00AD, 0xFEFF, 0xFE0F, 0xE0041),
+    ],
+)
+def test_invisible_characters_are_removed_around_and_refused_inside(code: int) -> None:
+    sign = chr(code)
+    assert read_address(f"{sign} {sign}ada@example.org{sign}\n{sign}") == "ada@example.org"
+    for inside in (f"a{sign}da@example.org", f"ada@exam{sign}ple.org", f"ada@{sign}example.org"):
+        refusal = read_address(inside)
+        assert refusal == refuse("address_invisible", characters=f"U+{code:04X}")
+        assert f"U+{code:04X}" in sentence_of(refusal)
+
+
+@pytest.mark.parametrize(
+    "domain",
+    ["müller.example.org", "MU\u0308LLER.example.org", "XN--MLLER-KVA.Example.org"],
+)
+def test_both_spellings_of_a_domain_are_one_address(domain: str) -> None:
+    assert read_address(f"ada@{domain}") == "ada@xn--mller-kva.example.org"
+
+
+@pytest.mark.parametrize(
     ("typed", "code"),
     [
         ("", "missing"),
@@ -71,9 +98,9 @@ def test_an_invalid_address_is_refused_with_its_fault(typed: str, code: str) -> 
     assert sentence_of(refusal).endswith(".")
 
 
-def test_invisible_characters_of_an_address_are_shown() -> None:
-    assert read_address("ü\u200büda@example.org") == refuse(
-        "address_characters", characters="ü U+200B"
+def test_control_characters_of_an_address_are_shown() -> None:
+    assert read_address("ü\x07da@example.org") == refuse(
+        "address_characters", characters="ü U+0007"
     )
 
 

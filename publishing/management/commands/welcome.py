@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.core.validators import validate_email
-from django.forms import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
@@ -17,8 +15,10 @@ from publishing.editions.welcome_letter import welcome_letter
 from publishing.management.commands.publish import read_utf8
 from publishing.publish.welcome import count_sent, turn_off, turn_on
 from publishing.test_letters.test_letters import TooManyTestsError, send_test
+from subscribers.address import read_address
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.management.command_options import active_author, add_author_option, decoded_option
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 
 class Command(BaseCommand):
@@ -45,15 +45,14 @@ class Command(BaseCommand):
         result: dict[str, Any] = {}
         try:
             if options["test"]:
-                validate_email(options["test"])
-                author = active_author(options["author"])
-                result = {"test_letter": send_test(author, _content(options), options["test"])}
+                author, address = active_author(options["author"]), read_address(options["test"])
+                if isinstance(address, InputRefusal):
+                    raise CommandError(sentence_of(address))
+                result = {"test_letter": send_test(author, _content(options), address)}
             elif options["on"]:
                 turn_on(active_author(options["author"]), _content(options))
             elif options["off"]:
                 turn_off(active_author(options["author"]))
-        except ValidationError as error:
-            raise CommandError(" ".join(error.messages)) from None
         except (NeedsApprovalError, TooManyTestsError) as error:
             raise CommandError(str(error)) from None
         letter = welcome_letter()

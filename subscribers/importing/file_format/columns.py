@@ -13,6 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
+from delivery.control_characters import strip_invisible
 from delivery.reader_fields import NAME, READER_FIELDS, ReaderField
 from subscribers.importing.file_format import header_words, status
 from subscribers.importing.file_format.header_words import key, keys
@@ -83,9 +84,9 @@ def _addresses(rows: Rows, column: int) -> int:
 
 def looks_like_address(text: str) -> bool:
     """Whether the text has the form of an address, valid or not."""
-    text = text.strip()
+    text = strip_invisible(text)
     if bracketed := _IN_BRACKETS.fullmatch(text):
-        text = bracketed[1].strip()
+        text = strip_invisible(bracketed[1])
     return _ADDRESS.fullmatch(text) is not None
 
 

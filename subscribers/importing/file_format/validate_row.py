@@ -4,7 +4,7 @@ import re
 from datetime import datetime
 from typing import NamedTuple
 
-from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.control_characters import CONTROL_CHARACTERS, strip_invisible
 from delivery.reader_fields import READER_FIELDS
 from subscribers.address import read_address
 from subscribers.fields.reader_values import read_value
@@ -17,7 +17,8 @@ from subscribers.models import RejectedRow
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 # Mail programs copy an address as `Ada Whitlock <ada@example.org>` or `mailto:ada@example.org`.
-_AS_COPIED = re.compile(r"\s*(?:([^@<>]*)<)?\s*(?:mailto:)?([^\s<>]+)\s*>?\s*", re.IGNORECASE)
+_NAME_AND_ADDRESS = re.compile(r"(?:([^@<>]*)<)?([^<>]+)>?")
+_MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
 # Products and spreadsheets put an apostrophe before texts that would run as formulas.
 _GUARDED = re.compile(r"\A\s*'(?=[=+\-@\t\r])")
 # Substack replaces the address of a deleted reader with one in this domain.
@@ -45,11 +46,11 @@ def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate
     """Return the reader of a row, or the rejected row, not stored yet."""
     if isinstance(row, BadRow):
         return excluded(row.line, row.excerpt, row.reason)
-    email = _unguarded(row.email)
+    email = strip_invisible(_unguarded(row.email))
     texts = [_unguarded(text) for text in row.values]
     address = read_address(email)
-    if isinstance(address, InputRefusal) and (copied := _AS_COPIED.fullmatch(email)):
-        inside = read_address(copied[2])
+    if isinstance(address, InputRefusal) and (copied := _NAME_AND_ADDRESS.fullmatch(email)):
+        inside = read_address(_MAILTO.sub("", strip_invisible(copied[2])))
         if not isinstance(inside, InputRefusal):
             address = inside
             texts[_NAME_AT] = texts[_NAME_AT] or (copied[1] or "").strip(" \"'")

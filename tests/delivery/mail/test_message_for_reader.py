@@ -78,7 +78,14 @@ def message(
 def test_a_welcome_letter_always_has_its_own_unsubscribe_link() -> None:
     made = message(kind="welcome", handles_unsubscribes=False)
     assert "https://letter.example.org/unsubscribe/t7/" in made["TextBody"]
-    assert "List-Unsubscribe-Post" in [header["Name"] for header in made["Headers"]]
+    assert "List-Unsubscribe-Post" in headers(made)
+
+
+@pytest.mark.parametrize(
+    ("kind", "automatic"), [("newsletter", None), ("test", None), ("welcome", "auto-generated")]
+)
+def test_only_automatic_mail_says_so(kind: str, automatic: str | None) -> None:
+    assert headers(message(kind=kind)).get("Auto-Submitted") == automatic
 
 
 def test_a_letter_may_link_to_the_choice_of_topics() -> None:

@@ -157,8 +157,12 @@ def test_a_confirmation_mail_as_postmark_gets_it(newsroom: Newsroom) -> None:
     }
     assert mail.item["ReplyTo"] == "ada@example.org"
     # No List- headers, because it belongs to no list.
-    assert [header["Name"] for header in mail.item["Headers"]] == ["Message-ID", "X-PM-KeepID"]
-    assert mail.item["Headers"][0]["Value"].startswith(f"<{key}@")
+    message_id, *others = mail.item["Headers"]
+    assert others == [
+        {"Name": "X-PM-KeepID", "Value": "true"},
+        {"Name": "Auto-Submitted", "Value": "auto-generated"},
+    ]
+    assert (message_id["Name"], message_id["Value"][: len(key) + 2]) == ("Message-ID", f"<{key}@")
     assert mail.metadata == {"delivery": key, "attempt": Attempt.objects.get().pk.hex}
     assert link.startswith("https://letter.example.org/subscriptions/confirm/?subscription_token=")
     assert mail.item["HtmlBody"].count(f'href="{link}"') == 2

@@ -5,6 +5,7 @@ import io
 import re
 import tracemalloc
 from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -174,6 +175,14 @@ def test_a_reader_outside_the_audience_is_found_and_marked(window, edition):
 
     assert list(listed(page)) == ["dora@posthouse.example"]
     assert "Not in the audience" in page.words
+
+
+def test_a_reader_is_found_by_either_spelling_of_the_domain(window, edition):
+    SubscriberFactory(email="dora@xn--mller-kva.example")
+
+    for text in ("dora@mü", "Dora@Müller.example\u200b", "dora@xn--mller-kva.example"):
+        assert list(listed(window.get(address(edition, f"?q={quote(text)}")))), text
+    assert not listed(window.get(address(edition, f"?q={quote('dora@mä')}")))
 
 
 def test_search_text_is_not_a_pattern_or_markup(window, edition):

@@ -126,7 +126,8 @@ def test_the_command_tests_turns_on_and_turns_off(author, tmp_path: Path):
     file = tmp_path / "letter.txt"
     file.write_text("Welcome.\n")
     words = ("--title", "Hello", "--text-file", file)
-    tested = script("--test", "edith@example.org", *words)
+    tested = script("--test", "\u202aedith@EXAMPLE.org\u202c", *words)
+    assert Delivery.objects.get().address == "edith@example.org"
     assert (tested["on"], tested["test_letter"] > 0) == (False, True)
     shown = script("--on", *words)
     assert (shown["on"], shown["title"], shown["sent"]) == (True, "Hello", 0)

@@ -54,6 +54,16 @@ def test_changed_settings_are_saved_shown_and_logged(window):
     )
 
 
+def test_the_reply_address_is_read_like_a_readers(window):
+    form = window.get(PAGE).form_with("tagline").fields
+    refused = window.post(PAGE, **{**form, "reply_to": "ada@exam\u00adple.org"})
+    assert "The address contains invisible characters (U+00AD)." in refused.words
+    assert window.post(PAGE, **{**form, "reply_to": "\u2068ada@MÜLLER.example\u2069"}).status == 303
+    assert Newsletter.objects.get().reply_to == "ada@xn--mller-kva.example"
+    assert window.post(PAGE, **{**form, "reply_to": ""}).status == 303
+    assert Newsletter.objects.get().reply_to == ""
+
+
 def test_own_sites_are_stored_as_browsers_send_them(window):
     form = window.get(PAGE).form_with("tagline").fields
     typed = "https://Ada.example/blog/?a=b\r\n\r\nhttps://ada.example:443\r\nhttp://localhost:3000"

@@ -110,6 +110,49 @@ def test_a_search_finds_addresses_and_names(operator: Client, text: str, found: 
 
 
 @pytest.mark.parametrize(
+    ("text", "finds"),
+    [
+        ("ada@müller.例え.example", True),
+        ("\u202aADA@MU\u0308LLER.例え.example\u202c", True),
+        ("ada@xn--mller-kva.xn--r8jz45g.example", True),
+        ("ada@mül", True),
+        ("ada@müller.xn--r8jz45g", False),  # not a spelling of anyone
+        ("müller", True),
+        ("da@müller.例", True),
+        ("üller.例え.exam", True),
+        ("ada@mäl", False),
+        ("müllerei", False),
+        ("ü@müller.例え.example", False),
+    ],
+)
+def test_a_search_finds_either_spelling_of_a_domain(
+    operator: Client, text: str, finds: bool
+) -> None:
+    SubscriberFactory(email="ada@xn--mller-kva.xn--r8jz45g.example", name="Mälzer")
+    SubscriberFactory(email="ada@xn--mllers-3ya.example", name="")
+    assert (">ada@xn--mller-kva.xn--r8jz45g" in shown(operator.get(READERS, {"q": text}))) is finds
+
+
+@pytest.mark.parametrize(
+    ("label", "seen"),
+    [
+        ("xn--strae-oqa", "straße"),
+        ("xn--mgba3gch31f", "نامهای"),
+        ("xn--r8jz45g", "例え"),
+        ("xn--i-7iq", "i❤"),
+        ("xn--ls8h", "💩"),
+        ("xn--a-b_c", "xn--a-b_c"),  # not valid, so it stays
+        ("xn--99999999999999999999", "xn--99999999999999999999"),
+        ("plain-label", "plain-label"),
+    ],
+)
+def test_the_database_decodes_domains(label: str, seen: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT unicode_address(%s)", [f"ada@{label}.example.org"])
+        assert cursor.fetchone() == (f"ada@{seen}.example.org",)
+
+
+@pytest.mark.parametrize(
     ("origin", "reason", "why"),
     [
         ("import", "unsubscribe", "an imported file says that its owner unsubscribed"),
@@ -126,6 +169,10 @@ def test_a_search_says_why_an_address_gets_nothing(
     page = shown(operator.get(READERS, {"q": "Ben@example.org"}))
     assert f"The address has been suppressed since 1 Mar 2026 and gets no letters: {why}." in page
     assert "been suppressed" not in shown(operator.get(READERS, {"q": "ben@example"}))
+    SuppressionFactory(address_key="ben@xn--mller-kva.example")
+    assert "been suppressed since" in shown(
+        operator.get(READERS, {"q": "ben@müller.example\u200b"})
+    )
     SubscriberFactory(email="Ben@example.org")
     assert "been suppressed" not in shown(operator.get(READERS, {"q": "ben@example.org"}))
 

@@ -73,6 +73,13 @@ def test_signing_up_again_mails_the_address_as_first_typed() -> None:
     assert ledger_of(reader) == [("asked", "form", 1), ("asked", "form", 2)]
 
 
+def test_both_spellings_of_a_domain_are_one_reader() -> None:
+    for typed in ("ada@müller.example", "\u202aADA@xn--mller-kva.example\u202c"):
+        assert sign_up(typed).status_code == 200
+    reader = Subscriber.objects.get()
+    assert (reader.email, reader.requests) == ("ada@xn--mller-kva.example", 2)
+
+
 def test_a_new_name_applies_only_after_confirming() -> None:
     reader = SubscriberFactory(email=ADA, name="Ada Whitlock")
     sign_up(ADA, "Somebody Else")

@@ -271,6 +271,7 @@ class TestAddressesAsTheyAreCopied:
             ('"Ada Whitlock" <ada@example.org>', "", "Ada Whitlock"),
             ("'Ada' < mailto:ada@example.org >", "", "Ada"),
             ("mailto:ada@example.org", "", ""),
+            ("\u202dAda <\u200emailto:\u200bada@example.org\u200f>\u202c", "", "Ada"),
             ("A. W. <ada@example.org>", "Ada", "Ada"),  # a column for the full name comes first
         ],
     )
