@@ -8,6 +8,7 @@ from delivery.feedback.edition_results import count_unsubscribed, merge_results
 from delivery.feedback.lift_for_mail import request_lifting, was_lifted_for_mail
 from delivery.feedback.suppression_changes import queue_suppression_change
 from delivery.postmark.provider_events import (
+    WEBHOOK_TYPES,
     AddressEvent,
     AddressReactivated,
     AddressSuppressed,

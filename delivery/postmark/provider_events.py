@@ -24,6 +24,13 @@ MAX_ADDRESS_LENGTH = 254
 MAX_WORD_LENGTH = 40
 MAX_DESCRIPTION_LENGTH = 500
 MOST_DIGITS = 20
+# The events that a site wants, with their names on Postmark's page of webhooks.
+WEBHOOK_TYPES: Mapping[str, str] = {
+    "Delivery": "Delivery",
+    "Bounce": "Bounce",
+    "SpamComplaint": "Spam Complaint",
+    "SubscriptionChange": "Subscription Change",
+}
 
 
 class BounceMeaning(Enum):

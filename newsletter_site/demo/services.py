@@ -12,6 +12,7 @@ from django.db import connection
 from django.urls import reverse
 from django.utils.crypto import get_random_string
 
+from delivery.interface import WEBHOOK_TYPES
 from newsletter_site.demo.browser import TIMEOUT_S, Browser
 from newsletter_site.demo.child_processes import Children
 from newsletter_site.demo.single_instance import refuse_other_readers, refuse_other_workers
@@ -30,8 +31,6 @@ CLEARED = (
     *("ALLOWED_HOSTS", "GUNICORN_CMD_ARGS", "TRUST_PROXY", "UNSUBSCRIBE_HANDLING"),
     *("POSTMARK_BROADCAST_STREAM", "POSTMARK_SERVER_TOKEN", "POSTMARK_TRANSACTIONAL_STREAM"),
 )
-# The site gets only these events: thousands of delivery events would delay a complaint.
-WEBHOOKS = ("Bounce", "SpamComplaint", "SubscriptionChange")
 
 
 class Services(NamedTuple):
@@ -116,7 +115,7 @@ def start_services(children: Children, *, hold_s: int = HOLD_S) -> Services:
             "Url": f"{site.url}/webhooks/postmark/",
             "MessageStream": stream,
             "HttpAuth": {"Username": "sandbox", "Password": webhook_password},
-            "Triggers": {kind: {"Enabled": True} for kind in WEBHOOKS},
+            "Triggers": {kind: {"Enabled": True} for kind in WEBHOOK_TYPES},
         }
         token, url = {"X-Postmark-Server-Token": "demo"}, f"{sandbox.url}/webhooks"
         answer = sandbox.session.post(url, headers=token, json=webhook, timeout=TIMEOUT_S)

@@ -70,7 +70,7 @@ class MessageEvents:
                 self._apply_magic(self._outbox.message(number))
                 missed.update((number, e.address) for e in self.of(number) if e.replaces_delivery)
         if any("Delivery" in hook.verified for hook in self._webhooks.hooks.all()):
-            self._webhooks.send(self._deliveries(stored, missed))
+            self._webhooks.send(self._deliveries(stored, missed), of_call=True)
 
     def _apply_magic(self, message: Message) -> None:
         for address in message.recipients:

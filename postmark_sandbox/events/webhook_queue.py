@@ -44,8 +44,10 @@ class WebhookQueue:
         self._faults = faults
         self._waits_s = tuple(waits_s)
         self._changed = threading.Condition()
-        # Events, and how often each is posted.
-        self._events: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
+        # Events, and how often each is posted. The events of whole calls wait for single ones, so
+        # that the effect of a button shows at once.
+        self._single: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
+        self._of_calls: deque[tuple[Iterator[dict[str, Any]], int]] = deque()
         # A heap of posts that are due, late or to be retried.
         self._pending: list[_Post] = []
         # The active shuffle rule, its deadline, and the posts it holds back until then. They are
@@ -66,7 +68,9 @@ class WebhookQueue:
             now = time.monotonic()
             return sum(post.due > now for post in self._pending) + len(self._mixed)
 
-    def send(self, events: Iterable[dict[str, Any]], times: int = 1) -> None:
+    def send(
+        self, events: Iterable[dict[str, Any]], times: int = 1, *, of_call: bool = False
+    ) -> None:
         """Queue events.
 
         Each event is built when it is posted, and posted `times` times under one id.
@@ -74,7 +78,7 @@ class WebhookQueue:
         if not self.hooks.all():
             return
         with self._changed:
-            self._events.append((iter(events), times))
+            (self._of_calls if of_call else self._single).append((iter(events), times))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, daemon=True, name="webhooks")
                 self._thread.start()
@@ -94,13 +98,14 @@ class WebhookQueue:
 
     def counts(self) -> dict[str, Any]:
         with self._changed:
-            queued = self._events or self._pending or self._window or self._busy
+            queued = self._single or self._of_calls or self._pending or self._window or self._busy
             return {**self._counts, "idle": not queued, "active": bool(self.hooks.all())}
 
     def clear(self) -> None:
         """Drop queued posts and the webhooks that were set up through the API."""
         with self._changed:
-            self._events.clear()
+            self._single.clear()
+            self._of_calls.clear()
             self._pending.clear()
             self._window, self._mixed = None, []
             self._counts = dict.fromkeys(self._counts, 0)
@@ -131,12 +136,12 @@ class WebhookQueue:
                 if self._pending and self._pending[0].due <= now:
                     self._busy = True
                     return heapq.heappop(self._pending)
-                if self._events:
-                    events, times = self._events[0]
+                if queue := self._single or self._of_calls:
+                    events, times = queue[0]
                     if (event := next(events, None)) is not None:
                         self._queue(event, times, now)
                     else:
-                        self._events.popleft()
+                        queue.popleft()
                     continue
                 dues = [post.due for post in self._pending[:1]]
                 dues += [self._window_due] if self._window is not None else []

@@ -10,6 +10,7 @@ from enum import StrEnum
 from django.conf import settings
 from django.urls import reverse
 
+from delivery.interface import WEBHOOK_TYPES
 from delivery.mail.test_letter import TEST_ISSUE
 from delivery.models import Delivery, Newsletter, ProviderEvent
 from delivery.models.delivery import Outcome
@@ -57,6 +58,11 @@ class FirstSteps:
         """The address for Postmark, with placeholders for name and password."""
         scheme, _, host = settings.SITE_URL.partition("://")
         return f"{scheme}://USER:PASSWORD@{host}{reverse('delivery:webhook')}"
+
+    @property
+    def webhook_types(self) -> str:
+        """The events that Postmark should report, as its page names them."""
+        return ", ".join(WEBHOOK_TYPES.values())
 
 
 def choose_steps(may: Collection[Step], done: Collection[Step]) -> tuple[tuple[Step, bool], ...]:

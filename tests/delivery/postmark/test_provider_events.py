@@ -1,7 +1,9 @@
 """Parsing of events, polled bounces and suppression entries, from any input."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import UUID
 
 import orjson
@@ -13,6 +15,7 @@ from delivery.postmark.provider_events import (
     MAX_DESCRIPTION_LENGTH,
     MAX_KIND_LENGTH,
     MAX_WORD_LENGTH,
+    WEBHOOK_TYPES,
     Acceptance,
     AddressReactivated,
     AddressSuppressed,
@@ -26,6 +29,7 @@ from delivery.postmark.provider_events import (
 )
 from delivery.rules.delivery_key import DeliveryKey
 
+DOCS = Path(__file__).parents[3] / "docs"
 BOUNCE = {
     "RecordType": "Bounce",
     "MessageStream": "broadcast",
@@ -220,6 +224,15 @@ def test_any_event_parses_and_fits_the_tables(event: dict[str, object]) -> None:
         assert found.accepted.delivery == DeliveryKey(ISSUE, 2, 77)
         assert 0 < len(found.accepted.message_id) <= 100
         assert "\x00" not in found.accepted.message_id
+
+
+def test_the_instructions_name_every_type_of_webhook() -> None:
+    assert set(WEBHOOK_TYPES) < set(TIMES)
+    deploy = (DOCS / "deploy.md").read_text("utf-8")
+    *first, last = WEBHOOK_TYPES.values()
+    assert f"Switch on the webhooks {', '.join(first)} and {last} for" in deploy
+    sandbox = (DOCS / "sandbox.md").read_text("utf-8")
+    assert re.findall(r'"(\w+)": {"Enabled"', sandbox) == list(WEBHOOK_TYPES)
 
 
 @pytest.mark.parametrize(("record_type", "time_field"), TIMES.items())

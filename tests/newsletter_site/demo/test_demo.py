@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from newsletter_site.demo.browser import Browser
 from newsletter_site.embedded_postgres import server
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from tests import postgres_cluster
@@ -133,9 +134,18 @@ def test_each_reader_gets_one_copy_and_the_site_stays_up(
     inbox, _, mail = address_after("one of them", output).partition("?message=")
     complaint = {"event": "SpamComplaint", "message": mail}
     requests.post(f"{inbox}__sandbox__/events", json=complaint, timeout=30).raise_for_status()
-    while not (sent := requests.get(f"{inbox}__sandbox__/webhooks", timeout=30).json())["idle"]:
-        assert sent["lost"] == sent["retried"] == 0
-    assert (sent["posted"], sent["lost"]) == (2, 0)
+    site = Browser(address_after("front page", output).removesuffix("/"))
+    password = re.search(r"^ +password +(\S+)$", output, re.MULTILINE)
+    assert password
+    site.sign_in("author", password[1])
+    page = address_after("this issue", output).removeprefix(site.url)
+    # The results fill while the events arrive. A complaint overtakes the deliveries.
+    while not re.search(r'id="result-complained">1<', html := site.open(page).text):
+        pass
+    delivered = re.search(r'id="result-delivered">([0-9,]+)<', html)
+    assert delivered and int(delivered[1].replace(",", "")) > 0
+    webhooks = requests.get(f"{inbox}__sandbox__/webhooks", timeout=30).json()
+    assert webhooks["lost"] == webhooks["retried"] == 0
 
     demo.send_signal(signal.SIGINT)
     rest, _ = demo.communicate()

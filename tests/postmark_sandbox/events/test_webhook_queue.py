@@ -1,7 +1,10 @@
 """Webhooks: their times, credentials and retries."""
 
 from base64 import b64encode
+from collections.abc import Iterator
 
+from postmark_sandbox.events.webhook_queue import WebhookQueue
+from postmark_sandbox.faults.fault_rules import FaultRules
 from postmark_sandbox.server import SandboxServer
 from tests.postmark_sandbox.caller import Caller, a_message, messages
 from tests.postmark_sandbox.webhook_receiver import Receiver
@@ -47,6 +50,7 @@ def test_a_hard_bounce_and_a_complaint_also_change_the_subscription(
 
 def test_unsubscribe_and_reactivation_are_posted(posting: Caller, receiver: Receiver) -> None:
     posting.send(a_message(1, To="unsubscribe@bounce.example"))
+    receiver.events(2)
     posting.post(
         "/__sandbox__/events",
         {"event": "Reactivate", "stream": "broadcast", "address": "unsubscribe@bounce.example"},
@@ -61,6 +65,7 @@ def test_unsubscribe_and_reactivation_are_posted(posting: Caller, receiver: Rece
 
 def test_events_can_be_made_repeated_and_out_of_order(posting: Caller, receiver: Receiver) -> None:
     message_id = posting.send(a_message(1))[0]["MessageID"]
+    receiver.events(1)
     for event, times in (("Bounce", 1), ("Delivery", 2)):
         posting.post("/__sandbox__/events", {"event": event, "message": message_id, "times": times})
     kinds = [e["RecordType"] for e in receiver.events(5)]
@@ -68,6 +73,24 @@ def test_events_can_be_made_repeated_and_out_of_order(posting: Caller, receiver:
     traces = [headers["x-pm-webhook-trace-id"] for headers, _ in receiver.got]
     assert traces[3] == traces[4]
     assert len(set(traces)) == 4
+
+
+def test_single_events_overtake_those_of_whole_calls(receiver: Receiver) -> None:
+    queue = WebhookQueue(receiver.url, (), FaultRules(1))
+
+    def of_call() -> Iterator[dict[str, str]]:
+        yield event("Delivery")
+        queue.send([event("Bounce")])
+        yield event("Delivery")
+        yield event("Delivery")
+
+    def event(kind: str) -> dict[str, str]:
+        return {"RecordType": kind, "MessageStream": "broadcast"}
+
+    queue.send(of_call(), of_call=True)
+    kinds = [e["RecordType"] for e in receiver.events(4)]
+    queue.stop()
+    assert kinds == ["Delivery", "Delivery", "Bounce", "Delivery"]
 
 
 def test_retries_keep_the_trace_id(receiver: Receiver) -> None:
