@@ -26,9 +26,10 @@ ALL_REACHED = gettext_lazy(
     "This version goes to nobody: every confirmed reader was already sent an earlier one."
 )
 # The tags name the subject of a message, so a replay leads to the same page as the first answer.
-# `until` says when the message is outdated: once a copy was sent (`left`), or once all copies are
-# settled (`at_rest`).
-UNTIL_LEFT, UNTIL_AT_REST = "until:left", "until:at_rest"
+# `until` says which facts outdate the message: one of `EditionProgress.past`, or several by commas.
+UNTIL_LEFT, UNTIL_AT_REST, UNTIL_STARTED = "until:left", "until:at_rest", "until:started"
+UNTIL_SETTLED, UNTIL_CONFIRMED = "until:settled", "until:confirmed"
+UNTIL_RESUMED, UNTIL_OTHERS_SETTLED = "until:resumed", "until:others_settled"
 
 
 def tag_of(edition: Edition) -> str:
@@ -104,5 +105,5 @@ def _shown(message: Message) -> dict[str, str]:
     elif "test" in tags:
         url, link = page_of_test(int(tags["test"]), tags.get("draft")), "test"
     glyph, tone = _LOOKS.get(message.level, ("done", ""))
-    text, until = str(message.message), tags.get("until", "")
+    text, until = str(message.message), tags.get("until", "").replace(",", " ")
     return {"glyph": glyph, "tone": tone, "text": text, "url": url, "link": link, "until": until}

@@ -1,8 +1,8 @@
 """The texts of the actions: question, button, answer and refusal. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -11,6 +11,12 @@ from delivery.humanise import digits
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from publishing.editions.status import EditionStatus
+from publishing.flash_messages import (
+    UNTIL_CONFIRMED,
+    UNTIL_LEFT,
+    UNTIL_RESUMED,
+    UNTIL_SETTLED,
+)
 
 
 class ActionRefusal(Enum):
@@ -283,18 +289,30 @@ def button(action: str, status: EditionStatus, readers_now: int) -> str:
     return text.format(n=digits(n))
 
 
-def done_sentence(action: str, numbers: Mapping[str, Any], draft: str) -> str:
+class Done(NamedTuple):
+    """A sentence about what was done, with the tag that says when it is outdated."""
+
+    sentence: str
+    until: str = ""
+
+
+def done_sentences(action: str, numbers: Mapping[str, Any], draft: str) -> list[Done]:
     """Say what was done, with exact counts.
 
     `draft` says whether the issue is a draft again.
     """
     if draft:
         done = _("Called back.") if action == "call-back" else _("Cancelled.")
-        return f"{done} {draft}"
-    return " ".join(filter(None, _done(action, numbers)))
+        return [Done(f"{done} {draft}")]
+    return [done for done in _done(action, numbers) if done.sentence]
 
 
-def _done(action: str, numbers: Mapping[str, Any]) -> list[str]:
+def in_one_line(done: Sequence[Done]) -> str:
+    """Return the sentences as one text, for programs."""
+    return " ".join(one.sentence for one in done)
+
+
+def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
     copies, withdrawn = numbers.get("copies", 0), numbers.get("withdrawn", 0)
     match action:
         case "pause":
@@ -303,77 +321,83 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[str]:
                 "Paused. {n} copies wait until you resume.",
                 numbers["queued"],
             ).format(n=digits(numbers["queued"]))
-            return [queued, _may_still_go(numbers["being_sent"])]
-        case "resume" if numbers["after_fault"]:
+            # Copies that are not accepted wait too, so the number is exact only for now.
+            is_exact = not numbers["being_sent"]
+            until = UNTIL_RESUMED if is_exact else f"{UNTIL_RESUMED},settled"
             return [
-                _("Resumed. One batch goes first; the rest follows when Postmark has answered.")
+                Done(queued, until),
+                Done(_may_still_go(numbers["being_sent"]), UNTIL_SETTLED),
             ]
+        case "resume" if numbers["after_fault"]:
+            text = _("Resumed. One batch goes first; the rest follows when Postmark has answered.")
+            return [Done(text, UNTIL_LEFT)]
         case "resume":
             return [
-                ngettext(
-                    "Resumed. {n} copy is queued.",
-                    "Resumed. {n} copies are queued.",
+                _counted(
+                    ngettext(
+                        "Resumed. {n} copy was queued.",
+                        "Resumed. {n} copies were queued.",
+                        numbers["queued"],
+                    ),
                     numbers["queued"],
-                ).format(n=digits(numbers["queued"]))
+                )
             ]
         case "send-now" if "started_for" in numbers:
-            return [
-                ngettext(
-                    "The issue goes out now, to {n} reader.",
-                    "The issue goes out now, to {n} readers.",
-                    numbers["started_for"],
-                ).format(n=digits(numbers["started_for"]))
-            ]
+            text = ngettext(
+                "The issue goes out now, to {n} reader.",
+                "The issue goes out now, to {n} readers.",
+                numbers["started_for"],
+            )
+            return [_counted(text, numbers["started_for"], UNTIL_LEFT)]
         case "send-now":
-            return [_("The hold has ended. The first copies are sent now.")]
+            return [Done(_("The hold has ended. The first copies are sent now."), UNTIL_LEFT)]
         case "call-back" if "withdrawn" in numbers:
-            return [
-                ngettext(
-                    "Called back. {n} copy was withdrawn and none was sent.",
-                    "Called back. {n} copies were withdrawn and none was sent.",
-                    withdrawn,
-                ).format(n=digits(withdrawn)),
-                _("Its text is kept."),
-            ]
+            text = ngettext(
+                "Called back. {n} copy was withdrawn and none was sent.",
+                "Called back. {n} copies were withdrawn and none was sent.",
+                withdrawn,
+            )
+            return [_counted(f"{text} {_('Its text is kept.')}", withdrawn)]
         case "call-back":
-            return [_("Called back. It was sent to nobody. Its text is kept.")]
+            return [Done(_("Called back. It was sent to nobody. Its text is kept."))]
         case "cancel" if "withdrawn" in numbers:
+            text = ngettext(
+                "Cancelled. {n} copy was withdrawn.",
+                "Cancelled. {n} copies were withdrawn.",
+                withdrawn,
+            )
             return [
-                ngettext(
-                    "Cancelled. {n} copy was withdrawn.",
-                    "Cancelled. {n} copies were withdrawn.",
-                    withdrawn,
-                ).format(n=digits(withdrawn)),
-                _may_still_go(numbers["being_sent"]),
-                _are_unconfirmed(numbers["unknown"]),
+                _counted(text, withdrawn),
+                Done(_may_still_go(numbers["being_sent"]), UNTIL_SETTLED),
+                Done(_are_unconfirmed(numbers["unknown"]), UNTIL_CONFIRMED),
             ]
         case "cancel":
-            return [_("Cancelled. It was sent to nobody. Its text is kept.")]
+            return [Done(_("Cancelled. It was sent to nobody. Its text is kept."))]
         case "close":
-            missed, unknown = numbers["missed"], numbers["unknown"]
-            return [_("Closed."), _missed(missed), _stay_unconfirmed(unknown)]
+            missed, unknown = _missed(numbers["missed"]), _stay_unconfirmed(numbers["unknown"])
+            return [Done(f"{_('Closed.')} {missed}".strip()), Done(unknown, UNTIL_CONFIRMED)]
         case "send-to-missed":
-            return [
-                ngettext(
-                    "{n} copy is queued again.", "{n} copies are queued again.", copies
-                ).format(n=digits(copies))
-            ]
+            return [_queued_again(copies)]
         case "ask-again":
-            return [
-                ngettext(
-                    "Homing is checking {n} copy with Postmark.",
-                    "Homing is checking {n} copies with Postmark.",
-                    copies,
-                ).format(n=digits(copies))
-            ]
+            text = ngettext(
+                "Homing is checking {n} copy with Postmark.",
+                "Homing is checking {n} copies with Postmark.",
+                copies,
+            )
+            return [_counted(text, copies, f"{UNTIL_CONFIRMED},undecided")]
         case _:
-            return [
-                ngettext("{n} copy is sent again.", "{n} copies are sent again.", copies).format(
-                    n=digits(copies)
-                ),
-                _("A reader who did get the first copy gets a second one."),
-                _("Copies that may already be at Postmark stay unconfirmed."),
-            ]
+            second = _("A reader who did get the first copy gets a second one.")
+            others = _("Copies that may already be at Postmark stay unconfirmed.")
+            return [_queued_again(copies), Done(second), Done(others, UNTIL_CONFIRMED)]
+
+
+def _counted(text: str, number: int, until: str = "") -> Done:
+    return Done(text.format(n=digits(number)), until)
+
+
+def _queued_again(copies: int) -> Done:
+    text = ngettext("{n} copy was queued again.", "{n} copies were queued again.", copies)
+    return _counted(text, copies)
 
 
 def _have_a_copy(number: int) -> str:

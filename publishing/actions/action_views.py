@@ -29,7 +29,7 @@ from publishing.editions.edition_name import edition_from_url, progress_url
 from publishing.editions.listing import set_unlisted
 from publishing.editions.status import load_status
 from publishing.editions.versions import versions_of
-from publishing.flash_messages import UNTIL_LEFT
+from publishing.flash_messages import UNTIL_STARTED
 from publishing.permissions import PUBLISH
 from publishing.preflight.preflight_view import schedule_hint
 from publishing.scheduling.schedule_form import RescheduleForm
@@ -69,8 +69,8 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
         except CannotDoThatError as error:
             messages.warning(request, str(error))
         else:
-            is_hold = name == "send-now" and status.counts.control != "scheduled"
-            messages.success(request, done, extra_tags=UNTIL_LEFT if is_hold else "")
+            for sentence, until in done:
+                messages.success(request, sentence, extra_tags=until)
         return see_other(back)
     refusal = refusal_of(name, status)
     if refusal:
@@ -117,7 +117,8 @@ def reschedule(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             except CannotDoThatError as error:
                 messages.warning(request, str(error))
             else:
-                messages.success(request, _("The issue goes out on {time}.").format(time=at.words))
+                sentence = _("The issue goes out on {time}.").format(time=at.words)
+                messages.success(request, sentence, extra_tags=UNTIL_STARTED)
             return see_other(back)
     refusal = refusal_of("reschedule", status)
     if refusal or moment is None:

@@ -16,7 +16,12 @@ from delivery.models import Edition
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState
 from delivery.rules.scheduled_time import ScheduledTime
-from publishing.actions.action_sentences import ActionRefusal, done_sentence, refusal_sentence
+from publishing.actions.action_sentences import (
+    ActionRefusal,
+    Done,
+    done_sentences,
+    refusal_sentence,
+)
 from publishing.drafts.restore_draft import restore_draft
 from publishing.editions.approved_sender import is_outdated
 from publishing.editions.audience import TagChoice, select_audience
@@ -62,7 +67,7 @@ ACTIONS: Mapping[str, EditionAction] = {
 
 def perform(
     name: str, edition: Edition, status: EditionStatus, *, record: Callable[[str], None]
-) -> str:
+) -> list[Done]:
     """Do and record an action in one transaction; say what was done.
 
     Raises `CannotDoThatError`.
@@ -77,7 +82,7 @@ def perform(
         # These actions turn an issue that reached nobody into a draft again.
         draft = restore_draft(edition) if name in ("call-back", "cancel") else ""
         record(name)
-    return done_sentence(name, numbers, draft)
+    return done_sentences(name, numbers, draft)
 
 
 def applicable(status: EditionStatus) -> list[EditionAction]:

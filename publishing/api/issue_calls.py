@@ -13,6 +13,7 @@ from api.idempotent_call import KEY_PARAMETER, run_call
 from api.problem import CHANGE_STATUSES, ProblemError, ProblemType, problem_responses
 from api.schema import BEFORE, LIMIT, DecimalInt, json_response
 from delivery.interface import join_transaction
+from publishing.actions.action_sentences import in_one_line
 from publishing.actions.edition_actions import CannotDoThatError, perform
 from publishing.activity import record_activity
 from publishing.api import scopes
@@ -183,7 +184,7 @@ def act_on_issue(
                 done = perform(action, edition, load_status(edition.pk), record=record)
         except CannotDoThatError as error:
             raise ProblemError(ProblemType.NOT_NOW, str(error)) from None
-        answer = ActionDone(**load_status(edition.pk).as_json(), done=done)
+        answer = ActionDone(**load_status(edition.pk).as_json(), done=in_one_line(done))
         return json_response(answer, url=address_of(edition))
 
     return run_call(request, None, work)

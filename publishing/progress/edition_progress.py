@@ -68,6 +68,21 @@ class EditionProgress:
         """The names of the actions that apply, which lists do not show."""
         return frozenset(action.name for action in applicable(self.status))
 
+    @property
+    def past(self) -> str:
+        """The facts that outdate messages about an action, by the names in their tags."""
+        counts = self.counts
+        facts = {
+            "started": counts.control != "scheduled",
+            "left": counts.sent > 0 or self.is_at_rest,
+            "settled": not counts.being_sent,
+            "confirmed": not counts.unknown,
+            "undecided": self.is_undecided,
+            "resumed": counts.control != "paused",
+            "at_rest": self.is_at_rest,
+        }
+        return " ".join(name for name, is_true in facts.items() if is_true)
+
     @cached_property
     def needs_approval(self) -> bool:
         """Whether its approval is for another sender, so that it cannot be sent."""

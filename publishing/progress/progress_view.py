@@ -26,7 +26,7 @@ from publishing.flash_messages import notes_of
 from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_WRITE, PUBLISH
 from publishing.progress.edition_history import history_of
-from publishing.progress.edition_progress import EditionProgress
+from publishing.progress.edition_progress import EditionProgress, is_at_rest
 from publishing.progress.issue_list import rows_of
 from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
 from publishing.progress.open_pages import OpenPages, SharedReadings
@@ -36,7 +36,7 @@ from publishing.progress.reader_outcomes_view import chosen_list, listed_readers
 from publishing.progress.result_sentences import result_rows
 
 ALARMS_SHOWN = 10
-_LIVE_PARTS = ("head", "counts", "results", "details", "versions", "reader_tabs")
+_LIVE_PARTS = ("head", "notices", "counts", "results", "details", "versions", "reader_tabs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ class _Reading:
     versions: Sequence[Edition]
     newsletter: Newsletter
     results: Sequence[EditionResults]
+    warnings: Sequence[str]
+    draft: Draft | None
 
     @property
     def zone(self) -> ZoneInfo:
@@ -71,7 +73,6 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     edition, status = reading.edition, reading.status
     shown = _live_context(request, reading)
     alarms = list(edition.alarm_set.order_by("-raised_at", "-pk")[: ALARMS_SHOWN + 1])
-    newest = max((one.version for one in reading.versions), default=edition.version)
     return desk_page(
         request,
         "publishing/progress.html",
@@ -82,10 +83,7 @@ def progress(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
             "history": history_of(edition, status),
             "poll": next_poll(request, ask_again_s(status)),
             "reload_s": reload_s(status),
-            "newer": newest if newest > edition.version else None,
-            "draft": None if shown["reopened"] else _open_draft(request, issue),
             "notes": notes_of(request),
-            "warnings": [] if shown["progress"].is_at_rest else load_warnings(),
             "alarms": alarms[:ALARMS_SHOWN],
             "more_alarms": len(alarms) > ALARMS_SHOWN,
         },
@@ -147,6 +145,8 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
         statuses=statuses,
         versions=versions,
         newsletter=Newsletter.objects.get_current(),
+        warnings=[] if is_at_rest(status) else load_warnings(),
+        draft=open_draft_of_issue(issue),
         results=[] if status.counts.is_transactional else load_results(status.counts.edition),
     )
 
@@ -160,7 +160,9 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
     shown, may = EditionProgress(status), request.user.has_perm
     readers = chosen_list(request, edition, status.counts)
     counts = {one.counts.edition: one.counts for one in reading.statuses}
+    draft = reading.draft if any(map(may, MAY_WRITE)) else None
     is_called_back = status.counts.is_called_back
+    newest = max((one.version for one in reading.versions), default=edition.version)
     return {
         "edition": edition,
         "title": plain_title(edition),
@@ -178,20 +180,22 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
             if action.name in shown.actions and any(map(may, MAY_ACT))
         ],
         "may_publish": may(PUBLISH),
+        "others_waiting": any(
+            one.counts.waiting or one.counts.unknown
+            for one in reading.statuses
+            if one.counts.edition != edition.pk
+        ),
         "has_reached": any(one.counts.sent for one in reading.statuses),
-        "reopened": _open_draft(request, edition.issue_id) if is_called_back else None,
+        "reopened": draft if is_called_back else None,
+        "draft": None if is_called_back else draft,
+        "newer": newest if newest > edition.version else None,
+        "warnings": reading.warnings,
         "versions": rows_of(reading.versions, counts) if len(reading.versions) > 1 else [],
         "readers": readers,
         "listed": _listed(reading, shown, readers["outcome"]),
         # The URL has no fragment: with one, a browser would scroll instead of reloading.
         "here": request.get_full_path(),
     }
-
-
-def _open_draft(request: HttpRequest, issue: uuid.UUID) -> Draft | None:
-    """Return the draft of the next version, for users who may write."""
-    may_open = any(map(request.user.has_perm, MAY_WRITE))
-    return open_draft_of_issue(issue) if may_open else None
 
 
 def _counts(status: EditionStatus) -> str:

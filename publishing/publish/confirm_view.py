@@ -29,7 +29,15 @@ from publishing.editions.listing import archive_sentence
 from publishing.editions.posted_tags import TAG_FIELDS, join_ids
 from publishing.editions.status import load_status
 from publishing.editions.versions import overlap_warnings
-from publishing.flash_messages import ACCEPTED, UNTIL_AT_REST, in_the_archive, tag_of, to_nobody
+from publishing.flash_messages import (
+    ACCEPTED,
+    UNTIL_AT_REST,
+    UNTIL_OTHERS_SETTLED,
+    UNTIL_STARTED,
+    in_the_archive,
+    tag_of,
+    to_nobody,
+)
 from publishing.models import Draft
 from publishing.preflight.collect import PreflightResult, check, is_to_be_unlisted
 from publishing.preflight.preflight_view import check_page, get_draft_or_404, publication_context
@@ -143,7 +151,8 @@ def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
             )
         else:
             sentence = _("The newsletter issue has been accepted. It goes out on {time}.")
-        messages.success(request, sentence.format(time=moment.words), extra_tags=tag)
+        until = f"{tag} {UNTIL_STARTED}"
+        messages.success(request, sentence.format(time=moment.words), extra_tags=until)
         return
     if edition.goes_to == NOBODY:
         messages.success(request, in_the_archive(edition), extra_tags=tag)
@@ -153,7 +162,7 @@ def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
         messages.warning(request, to_nobody(edition))
     if edition.version > 1:
         for warning in overlap_warnings(edition.issue_id, edition.version, edition.goes_to):
-            messages.warning(request, warning)
+            messages.warning(request, warning, extra_tags=UNTIL_OTHERS_SETTLED)
 
 
 def _confirm_page(

@@ -9,6 +9,7 @@ from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from publishing.actions.action_sentences import in_one_line
 from publishing.actions.edition_actions import ACTIONS, CannotDoThatError, perform
 from publishing.activity.record_activity import record_action_from_the_command_line
 from publishing.editions.status import load_status
@@ -49,5 +50,5 @@ class Command(EditionCommand):
             done = perform(name, edition, load_status(edition.pk), record=record)
         except CannotDoThatError as error:
             raise CommandError(str(error)) from None
-        self.stderr.write(done)
+        self.stderr.write(in_one_line(done))
         self.stdout.write(json.dumps(load_status(edition.pk).as_json()))

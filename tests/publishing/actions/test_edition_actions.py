@@ -13,13 +13,14 @@ from django.utils import timezone
 
 from delivery.models import Batch, Delivery, Edition
 from delivery.queue.short_transaction import short_transaction
+from delivery.rules.call_results import AllAccepted
 from publishing.actions.edition_actions import ACTIONS, applicable, perform
 from publishing.activity.activity_sentences import code_of, plain_sentence_of
 from publishing.editions.status import load_status
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber
-from tests.delivery.worker_steps import begun, claim_next_batch
+from tests.delivery.worker_steps import Call, claim_next_batch
 from tests.publishing.author_browser import address
 from tests.publishing.content_factory import letter
 from tests.subscribers.factories import SubscriberFactory
@@ -80,9 +81,9 @@ def parked(edition):
 
 
 def being_sent(edition):
-    """Mark the first batch as sent and the second as being sent; the third is queued."""
+    """Mark the first batch as sent and start a call of the second; the third is queued."""
     sent(edition)
-    begun()
+    return Call()
 
 
 def asked_and_parked(edition):
@@ -204,14 +205,21 @@ def test_the_question_separates_queued_and_sending_copies(
     publish_letter, window, name, asks, answers
 ):
     edition = publish_letter()
-    being_sent(edition)
+    call = being_sent(edition)
 
     assert asks in window.get(address(edition, f"{name}/")).words
     window.post(address(edition, f"{name}/"))
 
-    page = window.get(address(edition)).words
-    assert answers in page
-    assert "4 copies" not in page
+    page = window.get(address(edition))
+    assert answers in page.words
+    assert "4 copies" not in page.words
+    # Styles hide a note as soon as the page says that one of its facts is past.
+    until = {"pause": ["resumed settled", "settled"], "cancel": ["settled"]}[name]
+    assert re.findall(r'data-until="([^"]*)"', page.html) == until
+    past = re.compile(r'data-past="([^"]*)"')
+    assert "settled" not in past.search(page.html)[1].split()
+    call.ends(AllAccepted(["m-8", "m-9"], [None, None]))
+    assert "settled" in past.search(window.get(address(edition)).html)[1].split()
 
 
 def test_the_dialog_counts_waiting_copies_as_the_page_does(publish_letter, window):

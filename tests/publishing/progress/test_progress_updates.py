@@ -10,6 +10,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from delivery.models import Batch, WorkerHeartbeat
+from publishing.drafts.drafts import open_for_issue
+from publishing.models import Draft
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import WindowOf
 from tests.publishing.content_factory import letter
@@ -50,7 +52,7 @@ def test_a_poll_returns_the_parts_only_if_they_changed(window, edition):
 def test_a_poll_and_the_page_show_the_same(window, edition):
     page = window.get(f"/admin/newsletters/{edition.issue_id}/?version=1").html
     parts = Answer(window, edition).text
-    for part in ("head", "counts", "details", "reader-tabs", "hold-clock"):
+    for part in ("head", "notices", "counts", "details", "reader-tabs", "hold-clock"):
         whole = re.search(rf'<(\w+)[^>]* id="{part}".*?</\1>', parts, re.S)[0]
         assert shown(whole) in shown(page)
 
@@ -58,6 +60,19 @@ def test_a_poll_and_the_page_show_the_same(window, edition):
 def shown(text):
     """Return the text of a page without tags and spaces."""
     return "".join(re.sub(r"<[^>]*>", "", text).split())
+
+
+def test_a_notice_disappears_when_it_is_no_longer_true(window, author, edition):
+    draft = open_for_issue(author.pk, edition.issue_id)
+    notice = "An open draft contains the next version"
+    before = Answer(window, edition)
+    assert notice in before.text
+    Draft.objects.filter(pk=draft.pk).delete()
+
+    after = Answer(window, edition, f"&seen={before.seen}")
+
+    assert re.search(r'id="notices" hx-swap-oob="morph"\s*hidden', after.text)
+    assert notice not in after.text
 
 
 def test_heartbeats_and_a_running_hold_change_no_part(window, author, three_readers):
