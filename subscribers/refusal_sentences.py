@@ -129,6 +129,10 @@ SENTENCES: Mapping[str, StrPromise | str] = {
     "zip_with_several_lists": _(
         "The ZIP file has several lists: {names}. Unpack it and import the one with the readers."
     ),
+    "zip_of_posts": _(
+        "The ZIP file has posts and no list of readers. Move the posts in with “Move in past "
+        "issues” or ./homing import_issues."
+    ),
     "zip_unusable": "{reason}",
     "file_changed": _("The file changed while Homing read it. Import it again."),
     "file_incomplete": _("The stored copy of the file is incomplete. Import the file again."),

@@ -1,10 +1,13 @@
 """The page “Move in past issues”: upload an export, watch it, read the report."""
 
-from typing import IO, cast
+from typing import BinaryIO, cast
 
 from django.conf import settings
+from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
@@ -14,6 +17,8 @@ from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.past_issues import run
 from publishing.past_issues.report_sentences import refusal_sentence, report_lines
 from subscribers.files.bounded_upload import BoundedUpload
+from subscribers.importing.file_format.files_in_zip import lists_in
+from subscribers.importing.import_sentences import lists_sentence
 from subscribers.links.see_other import see_other
 
 
@@ -40,11 +45,15 @@ def _move(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
     [file] = files
     try:
         with transaction.atomic():
-            content = cast("IO[bytes]", file.file)
+            content = cast("BinaryIO", file.file)
             site, by = request.POST.get("site", ""), user_id_of(request)
             record_move(by, run.request_move(content, file.name or "export", site, by))
+            readers = lists_sentence(lists_in(content))
     except run.MoveRefusedError as error:
         return _page(request, refusal_sentence(error.code))
+    if readers:
+        link = format_html('<a href="{}">{}</a>', reverse("readers:imports"), _("Imports"))
+        messages.info(request, format_html("{} {}", readers, link))
     return see_other(request.path)
 
 

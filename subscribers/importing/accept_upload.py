@@ -1,7 +1,7 @@
 """Uploads: make an import, or find the earlier one with the same content."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, BinaryIO
 
 from django.db import connection, transaction
@@ -55,9 +55,14 @@ def existing_imports() -> QuerySet[SubscriberImport]:
 
 
 def store_for_check(
-    file: ReaderFile, content: BinaryIO, filename: str, importer: Any
+    file: ReaderFile, content: BinaryIO, filename: str, importer: Any, posts: int = 0
 ) -> tuple[SubscriberImport, bool]:
-    """Store a new or refused file for a check. Return its import; True if it is new."""
+    """
+    Store a new or refused file for a check. Return its import; True if it is new.
+
+    `posts` are in the same ZIP file.
+    """
+    file.description = replace(file.description, posts=posts)
     with transaction.atomic():
         stated = statement(importer=importer)
         record, is_new = _get_or_create(file, content, filename, State.CHECKING, stated)
@@ -91,6 +96,18 @@ def start_import(
             **NO_COUNTS, **NO_LEASE, **stated, state=State.WAITING, started_at=Now()
         )
     )
+
+
+def start_leavers_beside(record: SubscriberImport, importer: Any) -> list[SubscriberImport]:
+    """Start the checked files of the same upload that only suppress addresses."""
+    beside = SubscriberImport.objects.filter(upload=record.upload, state=State.CHECKED, added=0)
+    if record.upload is None:
+        return []
+    return [
+        other
+        for other in beside.exclude(pk=record.pk).order_by("id")
+        if other.names_leavers and start_import(other.pk, statement(importer=importer))
+    ]
 
 
 def discard(import_id: int) -> bool:

@@ -98,7 +98,10 @@ def check_again(
             stored_file.spooled(record.pk) as file,
             ReaderFile(file, record.filename, mapping, load_fields()) as readers,
         ):
-            again, is_new = store_for_check(readers, file, record.filename, by)
+            again, is_new = store_for_check(
+                readers, file, record.filename, by, described.posts if described else 0
+            )
+            SubscriberImport.objects.filter(pk=again.pk).update(upload=record.upload)
         if again.pk == record.pk:
             return None
         if not discard(record.pk):

@@ -13,10 +13,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from delivery.humanise import digits
 from delivery.models import WorkerHeartbeat
 from subscribers.importing import import_sentences as sentences
-from subscribers.importing.file_format.status import Status
 from subscribers.importing.undo.undo_sentences import undo_sentence
 from subscribers.models import SubscriberImport
-from subscribers.models.subscriber_import import WITHOUT_CONTENT
+from subscribers.models.subscriber_import import GONE, WITHOUT_CONTENT
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def symbol_of(record: SubscriberImport) -> tuple[str, str]:
 
 def count_gone(record: SubscriberImport) -> int:
     """Count the rows with readers who must not be mailed."""
-    return sum(record.statuses.get(status, 0) for status in Status if status.is_gone)
+    return sum(record.statuses.get(status, 0) for status in GONE)
 
 
 def status_sentence(record: SubscriberImport) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits, quoted
 from delivery.reader_fields import NAME
@@ -81,9 +81,30 @@ def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
         "columns": columns_sentence(read_as),
         "unused": unused_sentence(read_as),
         "examples": read_as.examples,
+        "posts": posts_sentence(read_as.posts),
         "encoding_warning": str(ENCODING_WARNINGS.get(read_as.encoding_warning, "")),
         "hidden": " ".join(filter(None, (str(HIDDEN.get(read_as.hidden, "")), _doubts(read_as)))),
     }
+
+
+def posts_sentence(posts: int) -> str:
+    """Say that the ZIP file has posts too; empty if it has none."""
+    if not posts:
+        return ""
+    sentence = ngettext(
+        "The ZIP file also has {n} post, drafts included.",
+        "The ZIP file also has {n} posts, drafts included.",
+        posts,
+    )
+    return sentence.format(n=digits(posts))
+
+
+def lists_sentence(lists: Sequence[str]) -> str:
+    """Say that the ZIP file of past issues has readers too; empty if it has none."""
+    if not lists:
+        return ""
+    sentence = _("The ZIP file also has readers: {names}.")
+    return sentence.format(names=get_text_list(list(lists), _("and")))
 
 
 def _doubts(read_as: Description) -> str:

@@ -1,5 +1,6 @@
 """Imports on the desk: upload, check, review, import; and the list of imports."""
 
+import uuid
 from collections.abc import Mapping
 from typing import BinaryIO, cast
 
@@ -22,7 +23,7 @@ from subscribers.files.safe_csv import csv_download
 from subscribers.importing import accept_upload, stored_file
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.choose_columns import ColumnError, check_again, column_choices
-from subscribers.importing.file_format.files_in_zip import open_lists
+from subscribers.importing.file_format.files_in_zip import may_be_mailed, open_lists, posts_in
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import read_tags
@@ -45,6 +46,7 @@ from subscribers.record_activity import record_import_activity
 from subscribers.refusal_sentences import InputRefusal, sentence_of
 
 PAGE = 25
+MOST_FILES = 20  # in one upload
 REJECTS_SHOWN = 50
 State = SubscriberImport.State
 UNDO_STATES = (State.UNDOING, State.UNDONE)
@@ -70,19 +72,23 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
         return _history(request, str(stored_file.too_large()))
     if not files:
         return _history(request, _("Choose a file first."))
-    if len(files) > 1:
-        return _history(request, _("Nothing was uploaded. Choose one file at a time."))
-    [file] = files
-    content = cast("BinaryIO", file.file)  # open until the request ends
+    if len(files) > MOST_FILES:
+        sentence = _("Nothing was uploaded. Choose at most {n} files.")
+        return _history(request, sentence.format(n=MOST_FILES))
+    added, found, name = list[str](), list[tuple[SubscriberImport, bool]](), ""
     try:
-        with (
-            open_lists(content, file.name or "a file", stored_file.largest_size()) as lists,
-            transaction.atomic(),
-        ):
-            added = add_fields_and_tags(content, user_id_of(request))
-            found = [_store(request, *one) for one in lists]
+        with transaction.atomic():
+            for file in sorted(files, key=lambda one: may_be_mailed(one.name or "")):
+                content, name = cast("BinaryIO", file.file), file.name or "a file"
+                with open_lists(content, name, stored_file.largest_size()) as lists:
+                    added += add_fields_and_tags(content, user_id_of(request))
+                    posts = posts_in(content)
+                    found += [_store(request, *one, posts) for one in lists]
+            if len(found) > 1:
+                together = SubscriberImport.objects.filter(pk__in=[one.pk for one, _ in found])
+                together.update(upload=uuid.uuid4())
     except UnreadableFileError as error:
-        return _history(request, str(error))
+        return _history(request, str(error) if len(files) == 1 else f"{name}: {error}")
     for record, is_new in found:
         if not is_new:
             messages.info(request, f"{record.filename}: {_known_content(record)}")
@@ -93,15 +99,17 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
         return see_other(reverse("readers:import", args=[found[0][0].pk]))
     names = get_text_list([record.filename for record, _ in found], _("and"))
     sentence = _(
-        "The ZIP file has several lists: {names}. Open each below, and import or discard it."
+        "These lists are being checked: {names}. Open each below, and import or discard it."
     )
     messages.success(request, sentence.format(names=names))
     return see_other(reverse("readers:imports"))
 
 
-def _store(request: HttpRequest, content: BinaryIO, name: str) -> tuple[SubscriberImport, bool]:
+def _store(
+    request: HttpRequest, content: BinaryIO, name: str, posts: int
+) -> tuple[SubscriberImport, bool]:
     with ReaderFile(content, name, fields=load_fields()) as readers:
-        record, is_new = accept_upload.store_for_check(readers, content, name, request.user)
+        record, is_new = accept_upload.store_for_check(readers, content, name, request.user, posts)
     if is_new:
         record_import_activity("upload", user_id_of(request), record)
     return record, is_new
@@ -152,6 +160,8 @@ def decide_import(request: HttpRequest, import_id: int) -> HttpResponse:
         if accept_upload.start_import(import_id, stated):
             started = _import_or_404(import_id)
             record_import_activity("import", user_id_of(request), started, added=record.added)
+            for other in accept_upload.start_leavers_beside(started, request.user):
+                record_import_activity("import", user_id_of(request), other, added=0)
         else:
             transaction.set_rollback(True)  # the tags that it would have added
     return see_other(reverse("readers:import", args=[import_id]))
@@ -285,11 +295,20 @@ def _import_page(
             "file_tags": sentences.tags_sentence(record.tags_in_file),
             "has_welcome": is_checked and Newsletter.objects.get_current().welcome_issue,
             "longest": LONGEST_STATEMENT,
+            "beside": _beside(record),
             "where": typed.get("where", ""),
             "list_is_confirmed": bool(typed.get("list_is_confirmed")),
             "tags": typed.get("tags", ""),
         },
     )
+
+
+def _beside(record: SubscriberImport) -> list[tuple[SubscriberImport, tuple[str, str], str]]:
+    """Return the files of the same upload with their part of the result."""
+    if record.upload is None:
+        return []
+    others = SubscriberImport.objects.filter(upload=record.upload).exclude(pk=record.pk)
+    return [(one, symbol_of(one), list_sentence(one)) for one in others.order_by("id")]
 
 
 def _import_or_404(import_id: int) -> SubscriberImport:

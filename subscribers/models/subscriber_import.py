@@ -17,6 +17,7 @@ KEPT = ("kept_mailed", "kept_opted_in", "kept_changed")  # readers whom an undo 
 ADDED_PENDING = "added, pending"
 # The readers whom a check would add, and whom only --list-is-confirmed confirms.
 ADDED_UNSTATED = "added, unstated"
+GONE = ("blocked", "bounced", "unsubscribed", "complained")  # statuses of rows
 LONGEST_EXCERPT = 320  # enough to recognise a row
 
 
@@ -196,6 +197,11 @@ class SubscriberImport(models.Model):
     def unstated(self) -> int:
         """The readers whom a statement about the list would confirm, in a check."""
         return int(self.statuses.get(ADDED_UNSTATED, 0))
+
+    @property
+    def names_leavers(self) -> bool:
+        """Whether some row names a reader who must not be mailed."""
+        return any(self.statuses.get(status) for status in GONE)
 
     @property
     def leaves_subscriptions_open(self) -> bool:

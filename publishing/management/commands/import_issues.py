@@ -4,6 +4,7 @@ import json
 from argparse import ArgumentParser
 from collections import Counter
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -16,6 +17,8 @@ from publishing.past_issues import run
 from publishing.past_issues.past_issue import UnusableExportError
 from publishing.past_issues.read_export import Export
 from publishing.past_issues.report_sentences import refusal_sentence, report_lines
+from subscribers.importing.file_format.files_in_zip import lists_in
+from subscribers.importing.import_sentences import lists_sentence
 from subscribers.management.command_options import active_author, add_author_option
 
 
@@ -37,6 +40,10 @@ class Command(BaseCommand):
         path: Path = options["file"]
         try:
             with path.open("rb") as file:
+                if readers := lists_sentence(lists_in(file)):
+                    command = f"./homing import_subscribers {quote(str(path))}"
+                    import_them = _("Import them with: {command}").format(command=command)
+                    self.stdout.write(f"{readers} {import_them}")
                 if options["dry_run"]:
                     move = _examine(Export(file, run.site_address(options["site"])), path.name)
                 else:

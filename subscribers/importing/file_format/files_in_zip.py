@@ -1,4 +1,4 @@
-"""The files of readers in the ZIP file that a product exports."""
+"""The files of readers in the ZIP file that a product exports, and its posts."""
 
 import re
 import tempfile
@@ -17,6 +17,13 @@ HOMING_MARK = "homing.json"
 _HOMING = ("suppressions.csv", "readers.csv")
 _SUBSTACK_LIST = re.compile(r"email_list\b.*\.csv", re.IGNORECASE)
 _OF_ISSUES = re.compile(r"(posts|emails)\.csv|.*\.(delivers|opens)\.csv", re.IGNORECASE)
+# The posts beside a list of them. A version of an issue of Homing counts with its issue.
+_POSTS = {
+    "posts.csv": re.compile(r"(?:.*/)?posts/([^/]+)\.html"),
+    "emails.csv": re.compile(r"(?:.*/)?emails/([^/]+)\.md"),
+    "emails.json": re.compile(r"(?:.*/)?emails/([^/]+)\.md"),
+    HOMING_MARK: re.compile(r"(?:.*/)?issues/([^/]+)/version-[0-9]+/issue\.json"),
+}
 _MOST_NAMED, _LONGEST_NAME = 5, 60
 _MOST_LISTS = 20  # of one product
 
@@ -37,17 +44,50 @@ def choose_lists(paths: Sequence[str]) -> list[str]:
     for of_product in (MAILCHIMP_EXPORT.match, _SUBSTACK_LIST.fullmatch):
         found = [path for path, name in lists.items() if of_product(name)]
         if 0 < len(found) <= _MOST_LISTS:
-            # Readers who may be mailed come last, so that their report is the last one.
-            return sorted(found, key=lambda path: (lists[path].startswith("subscribed"), path))
+            return sorted(found, key=lambda path: (may_be_mailed(lists[path]), path))
     found = [path for path, name in lists.items() if not _OF_ISSUES.fullmatch(name)]
     if len(found) > 1:
         found = [path for path in found if path.lower().endswith(".csv")] or found
     if not found:
-        raise UnreadableFileError("file_is_zip")
+        raise UnreadableFileError("zip_of_posts" if count_posts(paths) else "file_is_zip")
     if len(found) > 1:
         shown = [lists[path][:_LONGEST_NAME] for path in found[:_MOST_NAMED]]
         raise UnreadableFileError("zip_with_several_lists", names=shown)
     return found
+
+
+def may_be_mailed(name: str) -> bool:
+    """
+    Whether the name of a list does not say that its readers are gone.
+
+    Such lists come last, so that nobody is asked to confirm who is gone in another one.
+    """
+    said = MAILCHIMP_EXPORT.match(name)
+    return name not in _HOMING[:1] and (said is None or said[1].lower() == "subscribed")
+
+
+def count_posts(paths: Sequence[str]) -> int:
+    """Count the posts among the paths in a ZIP file, drafts included. Pure."""
+    names = {path.rpartition("/")[2] for path in paths}
+    forms = [form for name, form in _POSTS.items() if name in names]
+    return len({found[1] for path in paths for form in forms if (found := form.fullmatch(path))})
+
+
+def posts_in(file: BinaryIO) -> int:
+    """Count the posts in a file; 0 unless it is a ZIP file that can be read."""
+    try:
+        return count_posts(ZipEntries(file).paths) if is_zip(file) else 0
+    except UnusableZipError:
+        return 0  # opening the lists says why
+
+
+def lists_in(file: BinaryIO) -> list[str]:
+    """Return the names of the lists of readers in a ZIP file; empty for other files."""
+    try:
+        found = choose_lists(ZipEntries(file).paths) if is_zip(file) else []
+    except (UnusableZipError, UnreadableFileError):
+        return []
+    return [path.rpartition("/")[2] for path in found]
 
 
 def is_zip(file: BinaryIO) -> bool:

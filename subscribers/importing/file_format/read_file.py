@@ -78,6 +78,7 @@ class Description:
     status_columns: Sequence[str] = ()
     hidden: str = ""
     other_columns: Map[str, Sequence[str]] = field(default_factory=dict)
+    posts: int = 0  # in the same ZIP file
     doubts: Sequence[str] = ()  # columns of statuses that are not read as statuses
     field_labels: Map[str, str] = field(default_factory=dict)
     # The first columns: the name, what it is read as (empty for nothing), and some of its values.

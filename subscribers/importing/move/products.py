@@ -54,8 +54,8 @@ PRODUCTS: Sequence[Product] = (
         "Mailchimp",
         _("Open your audience, select all contacts and export them. Mailchimp makes a ZIP file."),
         _(
-            "Upload the ZIP file as it is. It has one list for each status. If you unpack it, keep "
-            "the names of the lists, because only they show the status."
+            "Upload the ZIP file as it is. It has one list for each status. If you unpack it, "
+            "choose the lists together and keep their names, because only they show the status."
         ),
         (
             (FILE, "subscribed_…", Status.SUBSCRIBED),

@@ -6,6 +6,7 @@ from argparse import ArgumentParser
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from shlex import quote
 from typing import Any, BinaryIO, TextIO
 
 from django.core.management.base import BaseCommand, CommandError
@@ -19,11 +20,17 @@ from delivery.reader_fields import READER_FIELDS
 from subscribers.fields.reader_fields import load_fields
 from subscribers.files.atomic_file import atomic_file
 from subscribers.importing.file_format.columns import read_mapping, targets
-from subscribers.importing.file_format.files_in_zip import is_zip, open_lists
+from subscribers.importing.file_format.files_in_zip import (
+    is_zip,
+    may_be_mailed,
+    open_lists,
+    posts_in,
+)
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, open_regular_file
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_file import file_name, import_file
+from subscribers.importing.import_sentences import posts_sentence
 from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
 from subscribers.importing.rejects_file import HEADER, reject_line
 from subscribers.importing.report_text import rejected_lines, report_lines
@@ -48,8 +55,11 @@ class Command(BaseCommand):
         parser.add_argument(
             "file",
             metavar="FILE",
+            nargs="+",
             type=Path,
-            help=_("a CSV file or the ZIP file of another service"),
+            help=_(
+                "a CSV file or the ZIP file of another service; several if they belong together"
+            ),
         )
         parser.add_argument(
             "--dry-run", action="store_true", help=_("report what would happen; change nothing")
@@ -80,7 +90,7 @@ class Command(BaseCommand):
         parser.add_argument("--rejects", metavar="FILE", type=Path, help=rejects_help)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        path: Path = options["file"]
+        paths: list[Path] = sorted(options["file"], key=lambda path: may_be_mailed(path.name))
         rejects: Path | None = options["rejects"]
         self.rejects_file: TextIO | None = None
         consent = " ".join(options["consent"].split())
@@ -102,7 +112,7 @@ class Command(BaseCommand):
             raise CommandError(sentence_of(tags))
         if options["welcome"]:
             _check_welcome(confirmed=options["confirmed"])
-        if rejects and _is_the_same(rejects, path):
+        if rejects and any(_is_the_same(rejects, path) for path in paths):
             raise CommandError(_("--rejects names the file to import. Name another file."))
         what_remains = NOTHING_CHANGED if options["dry_run"] else CONTINUES
         try:
@@ -110,15 +120,22 @@ class Command(BaseCommand):
                 if rejects:
                     self.rejects_file = stack.enter_context(atomic_file(rejects))
                     self.rejects_file.write(HEADER)
-                file = stack.enter_context(open_regular_file(path))
-                lists = open_lists(file, file_name(path), largest_size())
-                opened = stack.enter_context(lists)
-                if is_zip(file) or options["list_is_confirmed"]:
+                files = [stack.enter_context(open_regular_file(path)) for path in paths]
+                opened: list[tuple[BinaryIO, str]] = []
+                for path, file in zip(paths, files, strict=True):
+                    lists = open_lists(file, file_name(path), largest_size())
+                    opened += stack.enter_context(lists)
+                    if posts := posts_sentence(posts_in(file)):
+                        command = f"./homing import_issues {quote(str(path))}"
+                        move_them = _("Move them in with: {command}").format(command=command)
+                        self.stdout.write(f"{posts} {move_them}")
+                if len(opened) > 1 or any(map(is_zip, files)) or options["list_is_confirmed"]:
                     for one in opened:
                         _check_before_import(*one, options)
                 if not options["dry_run"]:
                     with transaction.atomic():
-                        add_fields_and_tags(file, None)
+                        for file in files:
+                            add_fields_and_tags(file, None)
                 for content, name in opened:
                     self._import(content, name, options, consent, tags)
         except UnreadableFileError as refusal:

@@ -187,10 +187,13 @@ def test_the_same_upload_again_leads_to_the_first_import(window: WindowOf) -> No
     assert SubscriberImport.objects.count() == 1
 
 
-def test_two_files_in_one_upload_are_refused(window: WindowOf) -> None:
-    files = [SimpleUploadedFile("a.csv", FAIR), SimpleUploadedFile("b.csv", b"cleo@example.org\n")]
+def test_a_bad_file_among_several_keeps_all_out(window: WindowOf) -> None:
+    files = [SimpleUploadedFile("a.csv", FAIR), SimpleUploadedFile("b.csv", b"nobody here\n")]
     page = Page(window.client.post(IMPORTS, {"file": files}, secure=True))
-    assert "Choose one file at a time." in page.words
+    assert "b.csv: " in page.words
+    many = [SimpleUploadedFile(f"{n}.csv", b"ada@example.org\n") for n in range(21)]
+    page = Page(window.client.post(IMPORTS, {"file": many}, secure=True))
+    assert "Choose at most 20 files." in page.words
     assert not SubscriberImport.objects.exists()
 
 

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
 
-from subscribers.importing.file_format.files_in_zip import choose_lists
+from subscribers.importing.file_format.files_in_zip import choose_lists, count_posts
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.models import ReaderFieldDefinition, SubscriberImport, Tag
 from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import FileOf, ImportSubscribers
-from tests.subscribers.factories import the_list
-from tests.subscribers.importing.import_browser import run_workers, someone, upload
+from tests.subscribers.factories import SubscriberFactory, the_list
+from tests.subscribers.importing.import_browser import IMPORTS, run_workers, someone, upload
 
 MAILCHIMP = {
     "audience_export_1/subscribed_email_audience_export_0123456789.csv": "ada@x.org",
@@ -49,6 +50,7 @@ def zipped(files: dict[str, str], header: str = "Email Address,LEID,EUID") -> by
         (["posts.csv", "list.TXT"], ["list.TXT"]),
         (["xl/workbook.xml"], "file_is_zip"),
         (["posts.csv", "emails.csv"], "file_is_zip"),
+        (["x/posts.csv", "x/posts/1.swifts.html"], "zip_of_posts"),
         (["a.csv", "b.csv"], "zip_with_several_lists"),
         ([f"cleaned_export_{n}.csv" for n in range(21)], "zip_with_several_lists"),
     ],
@@ -116,7 +118,105 @@ def test_an_upload_checks_each_list_or_none() -> None:
     answer = upload(window, zipped(MAILCHIMP), "export.zip")
     run_workers()
     page = window.get(str(answer.answer.headers["Location"]))
-    assert "The ZIP file has several lists" in page.words
+    assert "These lists are being checked: " in page.words
     assert set(SubscriberImport.objects.values_list("state", flat=True)) == {"checked"}
     upload(window, zipped(MAILCHIMP), "again.zip")
     assert SubscriberImport.objects.count() == 3
+
+
+@pytest.mark.parametrize(
+    ("paths", "posts"),
+    [
+        (["x/posts.csv", "x/posts/1.a.html", "x/posts/1.opens.csv", "x/posts/2.b.html"], 2),
+        (["emails.csv", "emails/a.md", "images/a.png"], 1),
+        (["homing.json", *(f"h/issues/swifts/version-{n}/issue.json" for n in (1, 2))], 1),
+        (["posts/1.a.html", "members.csv"], 0),
+    ],
+)
+def test_posts_are_counted_beside_their_list(paths: list[str], posts: int) -> None:
+    assert count_posts(paths) == posts
+
+
+SUBSTACK = {
+    "posts.csv": "post_id,post_date,is_published,title\n101.swifts,,true,Swifts\n",
+    "posts/101.swifts.html": "<p>The swifts left.</p>",
+    "email_list.swifts.csv": "email,active_subscription,email_disabled\nada@x.org,false,false\n",
+}
+MOVE = "/admin/newsletters/move/issues/"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_export_with_readers_and_posts_says_so(
+    file_of: FileOf, import_subscribers: ImportSubscribers
+) -> None:
+    window = WindowOf(someone("edith", "manage_readers", "publish_edition"))
+    export = packed(SUBSTACK)
+    place = str(upload(window, export, "export.zip").answer.headers["Location"])
+    run_workers()
+    page = window.get(place)
+    assert "The ZIP file also has 1 post, drafts included. Move in past issues" in page.words
+    assert MOVE in page.source
+
+    path = file_of(content=export, name="my export.zip")
+    printed = import_subscribers(path, "--dry-run")
+    assert f"Move them in with: ./homing import_issues '{path}'" in printed.lines[0]
+    window.post(MOVE, file=SimpleUploadedFile("e.zip", export))  # type: ignore[arg-type]
+    moving = window.get(MOVE)
+    assert "The ZIP file also has readers: email_list.swifts.csv. Imports" in moving.words
+    out = io.StringIO()
+    call_command("import_issues", str(path), "--dry-run", stdout=out)
+    assert "Import them with: ./homing import_subscribers '" in out.getvalue()
+
+
+def mailchimp_files() -> list[tuple[str, bytes]]:
+    """Return the lists of `MAILCHIMP`, each with its name."""
+    header = "Email Address,LEID,EUID"
+    return [
+        (path.rpartition("/")[2], f"{header}\n{address},1,2\n".encode())
+        for path, address in MAILCHIMP.items()
+    ]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_files_chosen_together_are_imported_with_those_who_left() -> None:
+    SubscriberFactory(email="bob@x.org")
+    window = WindowOf(someone("edith", "manage_readers"))
+
+    def choose_together() -> None:
+        files = [SimpleUploadedFile(*one) for one in mailchimp_files()]
+        window.client.post(IMPORTS, {"file": files}, secure=True)
+        run_workers()
+
+    choose_together()
+    found = list(SubscriberImport.objects.order_by("id"))
+    assert [one.filename[:7] for one in found] == ["unsubsc", "cleaned", "subscri"]
+    place = f"{IMPORTS}{found[-1].pk}/"
+    assert "Uploaded together unsubscribed_email" in window.get(place).words
+
+    window.post(f"{place}import/", consent="elsewhere", states_it="yes", where="Form")
+    run_workers()
+
+    assert set(SubscriberImport.objects.values_list("state", flat=True)) == {"finished"}
+    assert {email: state for email, (_, state) in the_list().items()} == {
+        "ada@x.org": "confirmed",
+        "bob@x.org": "unsubscribed",
+    }
+    assert "1 address was suppressed." in window.get(place).words
+    choose_together()
+    assert SubscriberImport.objects.count() == 3
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_command_imports_files_in_any_order_alike(tmp_path: Path, order: int) -> None:
+    paths = []
+    for name, content in mailchimp_files()[::order]:
+        paths.append(tmp_path / name)
+        paths[-1].write_bytes(content)
+    for created in (True, False):
+        out = io.StringIO()
+        call_command("import_subscribers", *map(str, paths), "--confirmed", stdout=out)
+        lines = [json.loads(line) for line in out.getvalue().splitlines() if line[0] == "{"]
+        assert [one["created"] for one in lines] == [created] * 3
+        assert [(one["added"], one["skipped"]) for one in lines] == [(0, 1), (0, 1), (1, 0)]
+    assert the_list() == {"ada@x.org": ("", "confirmed")}
