@@ -15,6 +15,7 @@ from django.utils.xmlutils import SimplerXMLGenerator
 from delivery.models import Edition, Newsletter
 from publishing.archive.archived_editions import listed_editions
 from publishing.content.edition_content import only_xml_characters, plain_title
+from publishing.content.sanitised_tags import absolute_addresses
 from publishing.content.summary import summarise
 from publishing.templatetags.desk import signature
 from subscribers.links.page_newsletter import newsletter_of
@@ -32,7 +33,6 @@ class AtomWithContent(Atom1Feed):
         super().add_item_elements(handler, {**item, "description": None})
         if item["summary"]:
             handler.addQuickElement("summary", item["summary"], {"type": "text"})
-        # Images have addresses relative to the issue's page.
         attributes = {"type": "html", "xml:base": item["link"]}
         handler.addQuickElement("content", item["letter"], attributes)
 
@@ -77,7 +77,8 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
 
     def item_extra_kwargs(self, item: Any) -> dict[str, Any]:
         summary = summarise(item.html_content, item.text_content, item.preheader)
-        body = str(self._render(item))
+        # Many readers of feeds ignore `xml:base`.
+        body = absolute_addresses(str(self._render(item)), item.archive_url)
         if item.is_correction:
             with timezone.override(Newsletter.objects.get_current().zone):
                 body = render_to_string("archive/corrected.html", {"edition": item}) + body

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.cache import add_never_cache_headers, patch_cache_control
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import conditional_page, require_safe
 
 from delivery.models import Edition
@@ -24,6 +24,7 @@ from publishing.archive.archived_editions import (
 from publishing.archive.atom_feed import IssueFeed
 from publishing.content.edition_content import plain_title
 from publishing.content.public_html import first_image, render_public_issue
+from publishing.content.sanitised_tags import align_by_class
 from publishing.content.summary import summarise
 from publishing.editions.status import LARGE_COLUMNS
 from subscribers.links.page_newsletter import newsletter_of
@@ -103,7 +104,7 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
         {
             "edition": edition,
             "title": plain_title(edition),
-            "body": body,
+            "body": mark_safe(align_by_class(body)),  # noqa: S308 -- sanitised
             **cacheable_form_context(),
             "summary": summarise(edition.html_content, edition.text_content, edition.preheader),
             "image": first_image(body, settings.SITE_URL),

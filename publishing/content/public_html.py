@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.mail.normalise_html import normalise
 from publishing.content.edition_content import only_xml_characters
+from publishing.content.sanitised_tags import SECTIONS, finish_tags
 
 TAGS = {
     "a", "abbr", "b", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd", "del",
@@ -24,10 +25,9 @@ TAGS = {
     "time", "tr", "u", "ul", "var",
 }  # fmt: skip
 ATTRIBUTES = {
-    "*": {"lang", "dir", "title"},
-    "a": {"href", "id"},
+    "*": {"id", "lang", "dir", "title"},
+    "a": {"href", "name"},
     "img": {"src", "alt", "width", "height", "align"},
-    "li": {"id"},
     "ol": {"start", "reversed"},
     "td": {"colspan", "rowspan"},
     "th": {"colspan", "rowspan", "scope"},
@@ -44,7 +44,6 @@ IMAGE_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp|avif);base64,", re.IGN
 # Smaller images are decorations or tracking pixels.
 SMALLEST_IMAGE_PX = 100
 
-_FOOTNOTE_ID = re.compile(r"fn(?:ref)?-[0-9a-f]{8}-[0-9]+(?::[0-9]+)?")
 _ALIGNMENTS = {"left", "right", "center"}
 _IMAGE = re.compile(r"<img\b[^>]*>")
 _ATTRIBUTE = re.compile(r'\b(src|width|height)="([^"]*)"')
@@ -66,7 +65,8 @@ def render_public_issue(
     else:
         plain = FieldTemplate(text, html=False).fill(values)
         body = linebreaks(urlize(plain, autoescape=True))
-    return mark_safe(_under_title(title, sanitise_html(body)))  # noqa: S308 -- sanitised
+    clean = finish_tags(_under_title(title, _sanitised(body)), archive_url)
+    return mark_safe(clean)  # noqa: S308 -- sanitised
 
 
 def first_image(body: str, site_url: str) -> str:
@@ -88,6 +88,10 @@ def first_image(body: str, site_url: str) -> str:
 
 def sanitise_html(html: str) -> str:
     """Remove scripts, styles, forms, frames and illegal XML characters."""
+    return finish_tags(_sanitised(html))
+
+
+def _sanitised(html: str) -> str:
     # Normalise first, because parsing unlimited nesting takes quadratic time.
     clean = _clean(normalise(html))
     legal = only_xml_characters(clean)
@@ -98,7 +102,7 @@ def sanitise_html(html: str) -> str:
 def _clean(html: str) -> str:
     return nh3.clean(
         html,
-        tags=TAGS,
+        tags=TAGS | SECTIONS,
         clean_content_tags=DROPPED_WHOLE,
         attributes=ATTRIBUTES,
         attribute_filter=_attribute,
@@ -110,9 +114,6 @@ def _clean(html: str) -> str:
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
     """Return the attribute or None. Images use https, this site, or data."""
-    if name == "id":
-        # Any other id could be one of the page's own.
-        return value if _FOOTNOTE_ID.fullmatch(value) else None
     if name == "align":
         return value if value in _ALIGNMENTS else None
     if name not in {"src", "href"}:

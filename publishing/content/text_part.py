@@ -22,7 +22,7 @@ _BLOCKS = {
     "h5", "h6", "header", "hgroup", "hr", "legend", "li", "main", "menu", "nav", "ol", "p", "pre",
     "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 }  # fmt: skip
-_INLINE = {"a", "br", "del", "img", "q", "s", "span", "strike"}
+_INLINE = {"a", "br", "del", "img", "q", "s", "span", "strike", "sup"}
 _SHAPING = _BLOCKS | _INLINE | {"style"}
 _ATTRIBUTES = {
     "*": {"style", "hidden"},
@@ -134,6 +134,8 @@ class _Writer:
         self._words: list[list[str]] = [[]]
         self._lists: list[_List] = []
         self._links: list[tuple[str, int, int]] = []
+        self._raised: list[tuple[int, int]] = []
+        self._is_note = False  # a link within the letter has a raised number
         self._tables: list[list[list[_Cell]]] = []
         self._blocks = 0
         self._hidden = 0
@@ -186,6 +188,10 @@ class _Writer:
                 href = attributes.get("href", "")
                 address = "" if href.startswith("#") else href.strip()
                 self._links.append((address, self._blocks, len(self._words[-1])))
+                self._is_note = href.startswith("#")
+            case "sup":
+                self._raised.append((self._blocks, len(self._words[-1])))
+                self._is_note = self._is_note and bool(self._links)
             case "blockquote":
                 page.enter("> ", "> ")
             case "dd":
@@ -220,6 +226,8 @@ class _Writer:
                 self._kept_as_is -= 1
             case "a":
                 self._end_link()
+            case "sup" if self._raised:
+                self._end_raised(*self._raised.pop())
             case "blockquote" | "dd" | "li":
                 self._pages[-1].leave()
             case "ul" | "ol" if self._lists:
@@ -251,6 +259,13 @@ class _Writer:
             self._words[-1][mark:] = [address.removeprefix("mailto:")]
         else:
             self._words[-1].append(f" ({address})")
+
+    def _end_raised(self, blocks: int, mark: int) -> None:
+        """Put the number of a footnote in brackets, as text has no superscript."""
+        if self._is_note and blocks == self._blocks and len(self._words[-1]) >= mark:
+            label = "".join(self._words[-1][mark:]).strip()
+            if label.isdecimal():
+                self._words[-1][mark:] = [f"[{label}]"]
 
     def _begin_list(self, number: int | None) -> None:
         if self._lists:

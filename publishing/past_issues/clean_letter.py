@@ -1,27 +1,28 @@
 """Clean a letter of another product and copy its images. Pure but for `take`.
 
-Removes subscribe forms, share buttons, polls, tracking pixels and merge tags."""
+Removes subscribe forms, share buttons, polls, tracking pixels and merge tags. The author's own
+buttons, anchors and footnotes stay."""
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from delivery.mail.normalise_html import VOID, normalise, parse_attributes, split_tags
 from publishing.content.draft_content import LONGEST_MARKDOWN
 from publishing.content.markdown import render_markdown
 from publishing.content.public_html import sanitise_html
+from publishing.past_issues.old_buttons import Part, link_words, replace_button
 from publishing.past_issues.past_issue import Product, Skip, SkipIssueError, Take, word_of
 from publishing.past_issues.read_export import split_mode
 
 # Elements of the old product that do nothing here, by class.
 _REMOVED_CLASSES = {
     Product.SUBSTACK: frozenset({
-        "button-wrapper", "captioned-button-wrap", "subscription-widget-wrap",
-        "subscription-widget-wrap-editor", "subscription-widget", "poll-embed",
-        "native-video-embed", "comment", "community-chat", "directMessage", "image-link-expand",
-        "install-substack-app-embed",
+        "subscription-widget-wrap", "subscription-widget-wrap-editor", "subscription-widget",
+        "poll-embed", "native-video-embed", "comment", "community-chat", "directMessage",
+        "image-link-expand", "install-substack-app-embed",
     }),
     Product.GHOST: frozenset({
         "kg-signup-card", "kg-email-card", "kg-email-cta-card", "kg-audio-card", "kg-video-card",
@@ -29,6 +30,7 @@ _REMOVED_CLASSES = {
     Product.BUTTONDOWN: frozenset({"embeddable-buttondown-form", "buttondown-form"}),
 }  # fmt: skip
 _REMOVED_TAGS = frozenset({"form", "button", "audio", "video", "object", "canvas", "svg", "style"})
+_FOOTNOTE_LINK, _FOOTNOTE_NUMBER = "footnote-anchor", "footnote-number"
 # A paragraph also ends where one of these begins or ends.
 _BLOCKS = frozenset(
     "p div section article table ul ol li blockquote figure h1 h2 h3 h4 h5 h6 hr".split()  # noqa: SIM905
@@ -39,10 +41,11 @@ _LONGEST_TEMPLATE_TAG = 300
 _LONGEST_DATA = 100_000  # characters of JSON in an attribute
 
 
-def clean_letter(product: Product, letter: str, take: Take) -> tuple[str, bool]:
+def clean_letter(product: Product, letter: str, take: Take, slug: str = "") -> tuple[str, bool]:
     """Return the HTML of a letter, and whether an embedded player was left out.
 
-    Raises `SkipIssueError`."""
+    Links to the letter's own anchors at its old address, which ends with the slug, lead to the
+    anchors here. Raises `SkipIssueError`."""
     if product is Product.BUTTONDOWN:
         letter, is_html = split_mode(_without_template_tags(letter))
         if not is_html:
@@ -51,15 +54,21 @@ def clean_letter(product: Product, letter: str, take: Take) -> tuple[str, bool]:
             letter = render_markdown(letter)
     if _PAYWALL_COMMENT in letter:
         raise SkipIssueError(Skip.NOT_PUBLIC)
-    html = sanitise_html("".join(_cleaned(product, normalise(letter), take)))
+    parts = list(split_tags(normalise(letter)))
+    html = sanitise_html("".join(_cleaned(product, parts, take, slug)))
     # Braces of the old product must not become fields of ours.
     return html.replace("{{", "{&#123;"), "<iframe" in letter
 
 
-def _cleaned(product: Product, html: str, take: Take) -> Iterator[str]:
-    removed, depth = "", 0
-    for words, tag, rest in split_tags(html):
+def _cleaned(product: Product, parts: Sequence[Part], take: Take, slug: str) -> Iterator[str]:
+    removed, depth, number, ends = "", 0, "", ""
+    ids = _ids_of(parts)
+    for at, (words, tag, rest) in enumerate(parts):
         if not removed:
+            # The number of a footnote belongs into the first paragraph of its text.
+            if number and (words.strip() or not tag):
+                yield number
+                number = ""
             yield escape(words, quote=False)
         if removed == "p" and tag.removeprefix("/") in _BLOCKS:
             removed = ""
@@ -71,19 +80,52 @@ def _cleaned(product: Product, html: str, take: Take) -> Iterator[str]:
             continue
         if not tag or tag.startswith("/"):
             yield f"<{tag}>" if tag else ""
+            if tag == "/a":
+                yield ends
+                ends = ""
             continue
         attributes = parse_attributes(rest)
         classes = frozenset(attributes.get("class", "").split())
         if _PAYWALL_CLASS in classes:
             raise SkipIssueError(Skip.NOT_PUBLIC)
-        instead = _instead(product, tag, classes, attributes, take)
+        is_kept = False  # the content
+        instead = replace_button(product, classes, parts, at)
+        if instead is None and _FOOTNOTE_NUMBER in classes and tag == "a":
+            number, instead = f"<sup><a{rest}>{link_words(parts, at)}</a></sup> ", ""
         if instead is None:
-            yield f"<{tag}{rest}>"
+            instead, is_kept = _instead(product, tag, classes, attributes, take), tag == "a"
+        if instead is None:
+            if tag == "a" and _FOOTNOTE_LINK in classes:
+                yield "<sup>"
+                ends = "</sup>"
+            anchor = _own_anchor(attributes.get("href", ""), slug, ids)
+            yield f'<{tag} href="#{escape(anchor)}"{rest}>' if anchor else f"<{tag}{rest}>"
+            if number and tag == "p":
+                yield number
+                number = ""
             continue
         yield instead
-        # The content of a link stays, and its end tag alone does nothing.
-        if tag not in VOID and tag != "a":
+        # The content of some links stays, and its end tag alone does nothing.
+        if tag not in VOID and not is_kept:
             removed, depth = tag, 1
+
+
+def _ids_of(parts: Sequence[Part]) -> frozenset[str]:
+    """Return the anchors of a letter: ids, and names of links."""
+    with_ids = (parse_attributes(rest) for _words, _tag, rest in parts if "=" in rest)
+    return frozenset(one.get("id") or one.get("name", "") for one in with_ids) - {""}
+
+
+def _own_anchor(address: str, slug: str, ids: frozenset[str]) -> str:
+    """Return the anchor of this letter to which an old absolute address leads."""
+    if "#" not in address or address.startswith("#") or not slug:
+        return ""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return ""
+    is_own = parts.path.rstrip("/").rpartition("/")[2] == slug
+    return parts.fragment if is_own and parts.fragment in ids else ""
 
 
 def _instead(

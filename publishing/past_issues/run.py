@@ -151,7 +151,8 @@ def prepare(export: Export, past: PastIssue, take: Take) -> tuple[str, Content |
             raise SkipIssueError(reason)
         if export.product is Product.HOMING and export.entries:
             return MOVED, check_content(own_content(export.entries, past, take)), False
-        html, has_player = clean_letter(export.product, export.letter_of(past), take)
+        letter = export.letter_of(past)
+        html, has_player = clean_letter(export.product, letter, take, past.slug)
         return MOVED, content_of(past, html), has_player
     except SkipIssueError as skipped:
         return skipped.reason.value, None, False

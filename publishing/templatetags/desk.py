@@ -103,6 +103,12 @@ def in_zone(at: datetime) -> str:
 
 
 @register.filter
+def machine_time(at: datetime) -> str:
+    """Return a time as HTML allows it: with at most three digits of a second."""
+    return timezone.localtime(at).isoformat(timespec="milliseconds")
+
+
+@register.filter
 def grouped(number: int) -> str:
     """Return 52418 as 52,418."""
     return digits(number)

@@ -66,7 +66,7 @@ export function images(form, refused) {
     const field = dialog.querySelector("#alt_words");
     field.value = "";
     dialog.returnValue = "";
-    dialog.querySelector("[data-alt-image]").src = facts.address;
+    dialog.querySelector("[data-alt-image]").replaceChildren(thumbOf(facts.address));
     dialog.showModal();
     field.focus();
     return new Promise((resolve) => {
@@ -93,9 +93,13 @@ export function images(form, refused) {
     });
   }
 
+  function thumbOf(address) {
+    return Object.assign(new Image(), { src: address, alt: "", className: "thumb" });
+  }
+
   function rowOf({ address }, number) {
     const row = document.querySelector("[data-image-row]").content.firstElementChild.cloneNode(true);
-    row.querySelector("img").src = address;
+    row.prepend(thumbOf(address));
     row.addEventListener("input", (event) => {
       event.stopPropagation();
       const now = imagesIn(letter.value, format.value)[number];

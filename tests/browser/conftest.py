@@ -129,6 +129,10 @@ def readers(transactional_db: None) -> list[Subscriber]:
 
 @pytest.fixture
 def author(transactional_db: None) -> Any:
+    return create_author()
+
+
+def create_author() -> Any:
     """Create Edith Marlow, who has all permissions."""
     return get_user_model().objects.create_superuser(
         "edith", password="a long password", first_name="Edith", last_name="Marlow"

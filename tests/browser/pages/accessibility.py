@@ -59,12 +59,16 @@ VOLATILE = re.compile(
 )
 
 
+def _nothing(_page: Page) -> None:
+    """Do nothing before the check."""
+
+
 @dataclass(frozen=True)
 class Shown:
     """A page: its URL, an action before the check, and its heading."""
 
     address: str
-    done: Callable[[Page], object] = lambda _page: None
+    done: Callable[[Page], object] = _nothing
     heading: str = ""
 
     def visit(self, page: Page) -> None:

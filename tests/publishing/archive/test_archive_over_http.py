@@ -28,7 +28,10 @@ META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)">')
 @pytest.fixture
 def first(author, three_readers):
     """Publish a letter without a hold."""
-    html = '<p>They are “gone” between one evening & the next.</p><img src="/static/swifts.png">'
+    html = (
+        '<p>They are “gone” between one evening & the next.</p><img src="/static/swifts.png">'
+        '<h2 id="main">Where</h2><a href="#main">Where</a>'
+    )
     edition = publish(author.pk, "first", letter("Swifts", html=html), hold_s=0).edition
     sent(edition)
     return edition
@@ -160,6 +163,17 @@ def test_a_letter_has_metadata_for_link_previews(public_window, first):
     assert "robots" not in meta
 
 
+def test_every_public_page_has_a_description(public_window, author, first):
+    Newsletter.objects.update(name="Hedgerow", tagline="", sign_up_text="")
+    picture = letter("Picture", '<img src="https://x.org/a.png">', "")
+    publish(author.pk, "k", picture, hold_s=0)
+    for address in ("/", "/archive/", "/archive/picture/"):
+        meta = dict(META.findall(public_window.get(address).html))
+        expected = "Hedgerow: read the letters here, or get the next one by email."
+        assert meta["description"] == meta["og:description"] == expected
+    assert "gone" in dict(META.findall(public_window.get("/archive/swifts/").html))["description"]
+
+
 def test_user_names_are_not_public(public_window, author, first):
     type(author).objects.filter(pk=author.pk).update(
         username="e.marlow.1789", first_name="", last_name=""
@@ -226,7 +240,10 @@ def test_the_feed_holds_whole_letters_and_is_valid_atom(public_window, author, f
     assert entry.find(f"{ATOM}author/{ATOM}name").text == "Edith Marlow"
     content = entry.find(f"{ATOM}content")
     assert content.get("type") == "html"
-    # The base of the addresses of images on the site.
     assert content.get(f"{XML}base") == first.archive_url
-    assert "/static/swifts.png" in content.text
+    # Many readers of feeds ignore the base.
+    assert f'src="{SITE}/static/swifts.png"' in content.text
+    anchor = re.search('id="([^"]*)"', content.text)[1]
+    assert f'href="{first.archive_url}#{anchor}"' in content.text
+    assert f'id="{anchor}"' in public_window.get("/archive/swifts/").html
     assert entry.find(f"{ATOM}summary").text.startswith("They are “gone”")

@@ -3,6 +3,7 @@
 import gc
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -20,6 +21,8 @@ from publishing.content.summary import summarise
 from publishing.content.text_part import html_to_text
 from publishing.content.word_count import count_words, estimate_word_count
 from publishing.images.strip_gif_metadata import strip_gif_metadata
+from publishing.past_issues.clean_letter import clean_letter
+from publishing.past_issues.past_issue import Product, SkipIssueError
 from publishing.preflight.parse_letter import Link, ParsedLetter
 from tests.publishing.preflight.context_factory import found
 
@@ -40,7 +43,9 @@ HTML = """
 <body a#=1> | <form> | <ul><li> | <blockquote><p>x | <h1>x</h1> | <p>x | <br> | <img src="x#">
 {{ | {{ name| | {{{ | {{ f# }} | <a href="{{ f# }}">x</a> | {{ name|<b> }} | TODO | *|A | %%a
 <a href="https://x.org/#">x</a> | <a href="x#">x</a> | http:// | a. | a' | \0 | <template>
-<p class="button"> | <p class="button"><a href="x">x
+<p class="button"> | <p class="button"><a href="x">x | <p id="a#"> | <a name="a#" href="x/a#">x
+<div class="captioned-button-wrap"><p> | <p class="button-wrapper"> | <a class="kg-btn" href="x">x
+<a class="footnote-number"> | <a class="footnote-anchor"><sup>1 | <sup><sup>1</sup>
 """
 MARKDOWN = """
 [ | ] | [] | []( | [a]( | ![ | ![a]( | ![[]( | * | ** | *a | **a | a**b | *_ | **x* | _ | ` | `a``
@@ -97,6 +102,12 @@ def _mail(letter: str) -> object:
     return compose("Tides", letter, letter, newsletter=newsletter, site_url="https://x.example")
 
 
+def _moved_in(product: Product, letter: str) -> object:
+    with suppress(SkipIssueError):
+        return clean_letter(product, letter, lambda address: (address, 0, 0), "x")
+    return None
+
+
 PARSERS: dict[str, Callable[[str], object]] = {
     "made sound": normalise,
     "read for the check sheet": ParsedLetter,
@@ -109,6 +120,8 @@ PARSERS: dict[str, Callable[[str], object]] = {
         "x", "", letter, leave_url="/", choose_url="/", archive_url="/"
     ),
     "feed": sanitise_html,
+    "moved in from Substack": lambda letter: _moved_in(Product.SUBSTACK, letter),
+    "moved in from Ghost": lambda letter: _moved_in(Product.GHOST, letter),
     "summary": lambda letter: summarise(letter, letter),
     "mail and preview": _mail,
     "merge fields": lambda letter: FieldTemplate(letter, html=True).fill({"name": "Ada"}),

@@ -229,10 +229,6 @@ def test_footnotes_link_both_ways_and_stay_legible_as_text() -> None:
     assert html_to_text(made) == text
 
 
-def test_archive_keeps_no_other_ids() -> None:
-    assert "id=" not in sanitise_html('<ol><li id="email">x</li></ol><a id="main">x</a>')
-
-
 def test_a_letter_has_a_limited_number_of_footnote_references() -> None:
     made = render_markdown("[^a]" * (MAX_REFERENCES + 9) + "\n\n[^a]: x")
     assert made.count("<sup") == MAX_REFERENCES

@@ -17,7 +17,7 @@ a letter with a paywall is not published
     _cleaned: if «_PAYWALL_CLASS in classes → False»:
     test_a_letter_with_a_paywall_stays_out
 a letter of another product is sanitised
-    clean_letter: html = «sanitise_html(» "".join(_cleaned(product, normalise(letter), take)) «)»
+    clean_letter: html = «sanitise_html(» "".join(_cleaned(product, parts, take, slug)) «)»
     test_the_letter_loses_everything_of_the_old_product
 forms and widgets of another product are removed
     _instead: if «tag in _REMOVED_TAGS or classes & _REMOVED_CLASSES[product] → False»:

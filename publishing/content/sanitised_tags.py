@@ -1,0 +1,118 @@
+"""Rewrite anchors, images and addresses of sanitised HTML. Pure, in linear time.
+
+Ids of a letter get a prefix, so that they collide neither with ids of our pages nor with those of
+other letters."""
+
+import hashlib
+import re
+from collections.abc import Callable
+from html import escape, unescape
+from urllib.parse import unquote, urljoin, urlsplit
+
+# Their tags are left out, because a landmark of a letter would be one of our page.
+SECTIONS = frozenset({"article", "aside", "center", "footer", "header", "main", "nav", "section"})
+LONGEST_ID = 100
+
+# The sanitiser writes every attribute in double quotes, and escapes quotes in values.
+_TAG = re.compile(r'<(/?)([a-z][a-z0-9]*+)((?: [a-z]++="[^"]*+")*+)>')
+_ATTRIBUTE = re.compile(r' ([a-z]++)="([^"]*+)"')
+_KEPT_ID = re.compile(r"fn(?:ref)?-[0-9a-f]{8}-[0-9]+(?::[0-9]+)?|at-[0-9a-f]{8}-[\w.:%-]{1,120}")
+_UNUSUAL = re.compile(r"[^\w.:%-]+")
+_TO_THE_TOP = ("", "top")
+
+
+def finish_tags(html: str, letter: str = "") -> str:
+    """Keep ids under a prefix, with the links to them.
+
+    `letter` names the letter, so that its ids outlast a correction. A link to an unknown id keeps
+    its words, and an image without an address keeps its alt text."""
+    key = (letter or html).encode("utf-8", "surrogatepass")
+    ids = _new_ids(html, hashlib.sha256(key).hexdigest()[:8])
+    written: set[str] = set()
+    open_links: list[str] = []
+
+    def rewrite(found: re.Match[str]) -> str:
+        tag: str = found[2]
+        attributes: dict[str, str] = dict(_ATTRIBUTE.findall(found[3]))
+        if found[1]:
+            tag = open_links.pop() if tag == "a" and open_links else tag
+            return "" if tag in SECTIONS else f"</{tag}>"
+        if tag == "img" and not attributes.get("src"):
+            return attributes.get("alt", "")
+        named = attributes.pop("id", "") or attributes.get("name", "")
+        attributes.pop("name", None)
+        new = ids.get(unescape(named), "")
+        if new and new not in written:
+            written.add(new)
+            attributes["id"] = new
+        if tag in SECTIONS:
+            return f'<span id="{attributes["id"]}"></span>' if "id" in attributes else ""
+        if tag == "a":
+            _retarget(attributes, ids)
+            if "href" not in attributes:
+                tag = "span"
+                attributes.pop("rel", None)
+            open_links.append(tag)
+        rest = "".join(f' {name}="{value}"' for name, value in attributes.items())
+        return f"<{tag}{rest}>"
+
+    return _TAG.sub(rewrite, html)
+
+
+def align_by_class(html: str) -> str:
+    """Turn `align` of images, which mails need, into a class of our pages."""
+    return _rewrite(html, lambda name, value: ("class" if name == "align" else name, value))
+
+
+def absolute_addresses(html: str, page: str) -> str:
+    """Return the HTML with absolute addresses, as they are on the letter's page."""
+
+    def absolute(name: str, value: str) -> tuple[str, str]:
+        address = unescape(value)
+        try:
+            if name in ("href", "src") and not urlsplit(address).scheme:
+                value = escape(urljoin(page, address))
+        except ValueError:
+            pass  # The address is invalid everywhere.
+        return name, value
+
+    return _rewrite(html, absolute)
+
+
+def _new_ids(html: str, digest: str) -> dict[str, str]:
+    """Return the new id for each id and each name of a link."""
+    ids: dict[str, str] = {}
+    taken: set[str] = set()
+    for found in _TAG.finditer(html):
+        attributes = dict(_ATTRIBUTE.findall(found[3]))
+        names = [unescape(attributes.get(name, "")) for name in ("id", "name")]
+        old = [name for name in names if name and name not in ids]
+        if not old:
+            continue
+        new = next((ids[name] for name in names if name in ids), old[0])
+        if not _KEPT_ID.fullmatch(new):
+            new = f"at-{digest}-{_UNUSUAL.sub('-', new[:LONGEST_ID])}"
+            new = f"{new}-{len(taken)}" if new in taken else new
+        taken.add(new)
+        ids |= dict.fromkeys(old, new)
+    return ids
+
+
+def _retarget(attributes: dict[str, str], ids: dict[str, str]) -> None:
+    """Point a link within the letter at the new id; without one it is no link."""
+    fragment = unescape(attributes.get("href", ""))
+    if not fragment.startswith("#"):
+        return
+    new = ids.get(fragment[1:]) or ids.get(unquote(fragment[1:]))
+    if new:
+        attributes["href"] = f"#{new}"
+    elif fragment[1:] not in _TO_THE_TOP:
+        del attributes["href"]
+
+
+def _rewrite(html: str, change: Callable[[str, str], tuple[str, str]]) -> str:
+    def attribute(found: re.Match[str]) -> str:
+        name, value = change(found[1], found[2])
+        return f' {name}="{value}"'
+
+    return _TAG.sub(lambda tag: f"<{tag[1]}{tag[2]}{_ATTRIBUTE.sub(attribute, tag[3])}>", html)
