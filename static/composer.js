@@ -79,8 +79,11 @@ function showHints(place, html) {
 // Show the text that a hint is about.
 function find(button) {
   const field = form.elements[button.closest("[data-hints]").dataset.hints];
-  const at = field.value.indexOf(button.dataset.find);
-  if (at >= 0) reveal(field, at, at + button.dataset.find.length);
+  const { find: words, before } = button.dataset;
+  let at = field.value.indexOf(words);
+  // The same text may be in code before it.
+  for (let left = Number(before); left > 0; left--) at = field.value.indexOf(words, at + 1);
+  if (at >= 0) reveal(field, at, at + words.length);
 }
 
 function showNote(kind, facts) {

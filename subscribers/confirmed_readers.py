@@ -1,11 +1,11 @@
 """The readers who get an issue."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, transaction
-from django.db.models import Count, Exists, Func, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import Count, Exists, F, Func, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 
@@ -60,6 +60,35 @@ def count_without_value(
     readers = confirmed(with_tags=with_tags, without_tags=without_tags)
     found = readers.aggregate(**without)
     return {name: found[f"without_{name}"] for name in fields}
+
+
+def count_unfit_values(
+    patterns: Iterable[tuple[str, str]],
+    *,
+    with_tags: Sequence[int] = (),
+    without_tags: Sequence[int] = (),
+) -> dict[tuple[str, str], tuple[int, int]]:
+    """Count the readers whose value does not match, and those without one.
+
+    It is one query. `patterns` are fields, each with a regular expression."""
+    wanted = [*patterns]
+    if not wanted:
+        return {}
+    readers = confirmed(with_tags=with_tags, without_tags=without_tags)
+    counts = {}
+    for number, (name, pattern) in enumerate(wanted):
+        is_column = name in (*FIELD_NAMES, "email")
+        value = F(name) if is_column else Coalesce(KeyTextTransform(name, "fields"), Value(""))
+        readers = readers.alias(**{f"value_{number}": value})
+        is_empty = Q(**{f"value_{number}": ""})
+        fits = Q(**{f"value_{number}__regex": pattern})
+        counts[f"unfit_{number}"] = Count("id", filter=~is_empty & ~fits)
+        counts[f"empty_{number}"] = Count("id", filter=is_empty)
+    found = readers.aggregate(**counts)
+    return {
+        one: (found[f"unfit_{number}"], found[f"empty_{number}"])
+        for number, one in enumerate(wanted)
+    }
 
 
 def _is_without(field: str) -> Q:

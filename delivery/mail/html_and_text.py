@@ -12,6 +12,7 @@ from django.utils.safestring import mark_safe
 
 from delivery.languages import in_language_of
 from delivery.mail import merge_fields
+from delivery.mail.addresses import complete_rooted
 from delivery.mail.inline_css import inline_styles
 from delivery.mail.look import Look, look_of
 from delivery.mail.pictures import fit_images, take_first_picture
@@ -28,7 +29,6 @@ _TAG = re.compile(r"<[^>]*>")
 # with blanks, because the inbox would otherwise add the first words of the letter.
 INBOX_PREVIEW_LENGTH = 140
 _BLANK = "&#8199;&#847; "
-_ROOTED_URL = re.compile(r"""(\b(?:src|href)\s*=\s*["'])/(?!/)""", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def compose(
             look,
             newsletter=newsletter,
             picture=picture,
-            preheader=escape(preheader),
+            preheader=merge_fields.plain_to_html(preheader),
             filler=_BLANK * ((INBOX_PREVIEW_LENGTH - len(preheader)) // 2),
             home=f"{site_url}/",
             needs_title=not _begins_with(title, letter),
@@ -82,7 +82,7 @@ def compose(
     text = ""
     if text_content.strip():
         text = _compose_text(text_content, newsletter, has_topics=has_topics)
-    return MailParts(_ROOTED_URL.sub(rf"\g<1>{site_url}/", html), text)
+    return MailParts(complete_rooted(html, site_url), text)
 
 
 def compose_transactional(kind: str, newsletter: Newsletter) -> tuple[str, MailParts]:
@@ -114,7 +114,7 @@ def _compose_transactional(
         footer="mail/transactional_footer.html",
     )
     text = f"{render_to_string('mail/transactional.txt', context).strip()}\n"
-    return MailParts(_ROOTED_URL.sub(rf"\g<1>{home}", html), text)
+    return MailParts(complete_rooted(html, home.removesuffix("/")), text)
 
 
 def _render_letter(letter: str, title: str, look: Look, **context: Any) -> str:
@@ -122,7 +122,7 @@ def _render_letter(letter: str, title: str, look: Look, **context: Any) -> str:
     content = mark_safe(letter)  # noqa: S308
     return render_to_string(
         f"mail/layouts/{look.layout}.html",
-        {"title": escape(title), "content": content, "look": look, **context},
+        {"title": merge_fields.plain_to_html(title), "content": content, "look": look, **context},
     )
 
 
@@ -131,7 +131,8 @@ def _begins_with(title: str, letter: str) -> bool:
     if first is None:
         return False
     heading = letter[first.start() : letter.find("</h1", first.start())]
-    return unescape(_TAG.sub("", heading)).casefold().split() == title.casefold().split()
+    words = unescape(merge_fields.plain_to_html(title))
+    return unescape(_TAG.sub("", heading)).casefold().split() == words.casefold().split()
 
 
 def _with_footer(document: str, newsletter: Newsletter, look: Look, *, has_topics: bool) -> str:

@@ -34,6 +34,7 @@ _BUTTON_CELL = (
     r'<tr><td class="go" align="center"><a class="press"\1</td></tr></table>'
 )
 # The inliner writes attributes in double quotes.
+_WITHOUT_TEXT = re.compile(r"<!--.*?-->|<style\b.*?</style>", re.DOTALL)
 _TAG = re.compile(r"""<!--.*?-->|<[a-zA-Z](?:[^>"]|"[^"]*+")*+>""", re.DOTALL)
 
 
@@ -52,9 +53,18 @@ def inline_styles(fragment: str, look: Look) -> str:
         inlined = f"<style>{sheet}</style>{html}"
     tags_restored = _TAG.sub(
         lambda tag: placeholders.restore(tag[0], lambda field: field.replace('"', "&quot;")),
-        inlined,
+        _encode_braces(inlined, placeholders),
     )
     return placeholders.restore(tags_restored)
+
+
+def _encode_braces(html: str, placeholders: FieldPlaceholders) -> str:
+    """Write the braces of the text as entities again, which the inliner has decoded."""
+    parts, end = list[str](), 0
+    for kept in _WITHOUT_TEXT.finditer(html):
+        parts += (placeholders.encode_braces(html[end : kept.start()]), kept[0])
+        end = kept.end()
+    return "".join((*parts, placeholders.encode_braces(html[end:])))
 
 
 def _estimate_work(html: str) -> int:

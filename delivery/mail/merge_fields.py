@@ -1,35 +1,55 @@
 """Merge fields such as `{{ name|there }}`. Pure.
 
-Triple braces are Postmark's own placeholders."""
+Triple braces are Postmark's own placeholders. A backslash before the braces makes them text, which
+HTML then has as entities (docs/decisions/0052-fields-in-addresses-and-braces-as-text.md)."""
 
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from html import escape
+from html import escape, unescape
 from itertools import islice, repeat
 from typing import NamedTuple
+from urllib.parse import quote
 
+from delivery.mail.addresses import safe_in_addresses
+from delivery.mail.normalise_html import texts_in_code
 from delivery.reader_fields import FIELD_NAMES
 
 TITLE_FIELDS = (*FIELD_NAMES, "email")
 TITLE_FIELDS_SHOWN = ", ".join(f"{{{{ {name} }}}}" for name in TITLE_FIELDS)
-BODY_FIELDS = (*TITLE_FIELDS, "unsubscribe_url", "preferences_url", "archive_url")
+URL_FIELDS = ("unsubscribe_url", "preferences_url", "archive_url")
+BODY_FIELDS = (*TITLE_FIELDS, *URL_FIELDS)
 
 # Blanks around a name are stripped afterwards: a pattern with blanks would try every division of a
 # long run of blanks. The pattern begins with literal braces, so that the search can skip to them.
 FIELD_PATTERN = re.compile(r"\{\{(?<!\{\{\{)(?!\{)([^{}|]*)(?:\|([^{}]*))?\}\}(?!\})")
+POSTMARK_FIELD = re.compile(r"\{\{\{[^{}]*\}\}\}")
+# An odd number of backslashes, the braces, and the next closing ones.
+ESCAPED_BRACES = re.compile(
+    r"(?<!\\)((?:\\\\)*+)\\(\{{2,}+)(?:((?:[^{}]|\{(?!\{)|\}(?!\}))*+)(\}{2,}+))?"
+)
+_FIELD_OR_ESCAPED = re.compile(f"{FIELD_PATTERN.pattern}|{ESCAPED_BRACES.pattern}")
+_BACKSLASHES = re.compile(r"(?<!\\)\\++(?=\{\{)")
+_BACKSLASHES_OR_LAST = re.compile(r"(?<!\\)\\++(?=\{\{|\Z)")
+_LITERAL_BRACES = re.compile(r"(?<!\\)(\\*+)(?=\{\{)(\{++)")
+_TOUCHING_BRACES = re.compile(r"\{{2,}+|\}{2,}+")
+AS_ENTITIES = str.maketrans({"{": "&#123;", "}": "&#125;", "\\": "&#92;"})
 MAX_SHOWN_LENGTH = 40
 # A text with more unknown fields is probably meant for another program.
 MAX_UNKNOWN_FIELDS = 20
 
 
 class Field(NamedTuple):
-    """One field in a text, and its fallback for an empty value."""
+    """One field in a text, and its fallback for an empty value.
+
+    `safe` is None outside an address. In one, its value is percent-encoded but for these
+    characters, and the fallback is encoded already."""
 
     name: str
     fallback: str
+    safe: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +80,33 @@ def unknown_fields(text: str, allowed: tuple[str, ...] = BODY_FIELDS) -> list[Un
 
 def iter_fields(text: str) -> Iterator[Field]:
     """Yield every field of `text` in order, known or not."""
-    for match in FIELD_PATTERN.finditer(text):
-        yield Field(match[1].strip(), (match[2] or "").strip())
+    for match in find_fields(text):
+        yield _field(match)
+
+
+def find_fields(text: str) -> Iterator[re.Match[str]]:
+    """Yield the match of every field of `text`. Escaped braces begin none."""
+    if "\\{" not in text:
+        return FIELD_PATTERN.finditer(text)
+    return filter(is_field, _FIELD_OR_ESCAPED.finditer(text))
+
+
+def is_field(found: re.Match[str]) -> bool:
+    """Return whether a match of `ANY_BRACES` is a merge field."""
+    return found[1] is not None
+
+
+def find_html_fields(html: str) -> Iterator[re.Match[str]]:
+    """Yield the match of every field of an author's HTML. Braces in code begin none."""
+    parts, end = list[str](), 0
+    for start, stop in texts_in_code(html):
+        parts += (html[end:start], " " * (stop - start))
+        end = stop
+    return find_fields("".join((*parts, html[end:])))
+
+
+def _field(match: re.Match[str]) -> Field:
+    return Field(match[1].strip(), (match[2] or "").strip())
 
 
 def uses_field(text: str, name: str) -> bool:
@@ -72,21 +117,106 @@ def uses_field(text: str, name: str) -> bool:
 def with_fallbacks(text: str, fallbacks: Mapping[str, str]) -> str:
     """Write the fallback of each field that has none in `text`, by the field's name."""
 
-    def write(match: re.Match[str]) -> str:
-        fallback = "" if (match[2] or "").strip() else fallbacks.get(match[1].strip(), "")
-        return f"{{{{ {match[1].strip()}|{fallback} }}}}" if fallback else match[0]
+    parts, end = list[str](), 0
+    for match in find_fields(text) if fallbacks else ():
+        name, own, _ = _field(match)
+        if not own and (fallback := fallbacks.get(name, "")):
+            parts += (text[end : match.start()], f"{{{{ {name}|{fallback} }}}}")
+            end = match.end()
+    return "".join((*parts, text[end:]))
 
-    return FIELD_PATTERN.sub(write, text) if fallbacks else text
+
+def escape_braces(text: str) -> str:
+    """Write a text in which no braces are fields as a text with fields."""
+    return _LITERAL_BRACES.sub(r"\1\1\\\2", text) if "{{" in text else text
+
+
+def plain_to_html(text: str) -> str:
+    """Escape a plain text with fields for HTML."""
+    parts, end = list[str](), 0
+    for match in find_fields(text):
+        before = _halve(_BACKSLASHES_OR_LAST, text[end : match.start()])
+        parts += (escape(before).translate(AS_ENTITIES), escape(match[0]))
+        end = match.end()
+    return "".join((*parts, escape(_halve(_BACKSLASHES, text[end:])).translate(AS_ENTITIES)))
+
+
+def escape_html_braces(html: str) -> str:
+    """Write the braces of an author's HTML that are text as entities.
+
+    Those are the ones in code and those after a backslash. Nothing that reads fields needs to know
+    about either. Writing it twice changes nothing."""
+    if "{{" not in html:
+        return html
+    parts, end = list[str](), 0
+    for start, stop in texts_in_code(html):
+        parts += (
+            _escape_in_html(html[end:start]),
+            _TOUCHING_BRACES.sub(lambda run: run[0].translate(AS_ENTITIES), html[start:stop]),
+        )
+        end = stop
+    return "".join((*parts, _escape_in_html(html[end:])))
+
+
+def _escape_in_html(html: str) -> str:
+    if "\\{{" not in html:
+        return html
+    literal = ESCAPED_BRACES.sub(
+        lambda found: (
+            found[1][1::2]
+            + found[2].translate(AS_ENTITIES)
+            + (found[3] or "")
+            + (found[4] or "").translate(AS_ENTITIES)
+        ),
+        html,
+    )
+    # Backslashes of an even number are text before a field.
+    return _BACKSLASHES.sub(lambda run: run[0][1::2].translate(AS_ENTITIES), literal)
+
+
+def _halve(backslashes: re.Pattern[str], text: str) -> str:
+    return backslashes.sub(lambda run: run[0][1::2], text)
 
 
 class FieldTemplate:
-    """A text split at its fields once. `html=True` escapes values, not fallbacks."""
+    """A text split at its fields once. `html=True` escapes values, not fallbacks.
+
+    Values and fallbacks in addresses are percent-encoded. HTML has no escaped braces: a backslash
+    in an old edition is text."""
 
     def __init__(self, text: str, *, html: bool) -> None:
         self._html = html
-        # Each field is a name and a fallback between two texts.
-        self._texts = FIELD_PATTERN.split(text)[0::3]
-        self._fields = list(iter_fields(text))
+        # Each field is between two texts.
+        self._texts, end = list[str](), 0
+        self._fields: list[Field] = []
+        for match in FIELD_PATTERN.finditer(text) if html else find_fields(text):
+            self._texts.append(text[end : match.start()])
+            self._fields.append(_field(match))
+            end = match.end()
+        self._texts.append(text[end:])
+        if not html and "\\{" in text:
+            before = [_halve(_BACKSLASHES_OR_LAST, each) for each in self._texts[:-1]]
+            self._texts = [*before, _halve(_BACKSLASHES, self._texts[-1])]
+        if self._fields:
+            self._fields = self._with_places()
+
+    def _with_places(self) -> list[Field]:
+        # The blanks in Postmark's fields do not end an address either.
+        texts = [POSTMARK_FIELD.sub("x", text) for text in self._texts]
+        joined = "".join(texts)
+        mark = next(sign for sign in map(chr, range(0xE000, 0x110000)) if sign not in joined)
+        are_urls = [field.name in URL_FIELDS for field in self._fields]
+        places = safe_in_addresses(mark.join(texts), mark, are_urls, html=self._html)
+        return [
+            field
+            if safe is None
+            else Field(
+                field.name,
+                encode(unescape(field.fallback) if self._html else field.fallback, safe),
+                safe,
+            )
+            for field, safe in zip(self._fields, places, strict=True)
+        ]
 
     @property
     def has_fields(self) -> bool:
@@ -100,6 +230,8 @@ class FieldTemplate:
     def write(self, field: Field, values: Mapping[str, str]) -> str:
         """Write a field of the text."""
         value = values.get(field.name, "")
+        if field.safe is not None:
+            return encode(value, field.safe) or field.fallback
         return (escape(value) if self._html else value) or field.fallback
 
     def fill_with(self, write: Callable[[Field], str]) -> str:
@@ -117,31 +249,103 @@ class FieldTemplate:
         for field, text in zip(self._fields, self._texts[1:], strict=True):
             value = values.get(field.name, "")
             column = repeat(value, count) if isinstance(value, str) else value
+            if field.safe is not None:
+                column = [encode(each, field.safe) for each in column]
             parts += ([each or field.fallback for each in column], repeat(text, count))
         return [*map("".join, zip(*parts, strict=True))]
 
 
+def encode(value: str, safe: str) -> str:
+    """Percent-encode a value for its place in an address."""
+    return quote(value, safe, errors="replace")
+
+
 # With the braces of Postmark's own placeholders.
-_ANY_FIELD = re.compile(rf"\{{\{{\{{[^{{}}]*\}}\}}\}}|{FIELD_PATTERN.pattern}")
+_ANY_FIELD = re.compile(
+    f"{FIELD_PATTERN.pattern}|{ESCAPED_BRACES.pattern}|{POSTMARK_FIELD.pattern}"
+)
+# Also braces without a pair, so that those of entities differ from them.
+ANY_BRACES = re.compile(rf"{_ANY_FIELD.pattern}|{_TOUCHING_BRACES.pattern}")
 
 
 class FieldPlaceholders:
-    """Placeholders that protect merge fields from parsers. `restore` undoes them."""
+    """Placeholders that protect merge fields from parsers. `restore` undoes them.
 
-    def __init__(self, text: str) -> None:
+    All braces between them are text once a parser has decoded it. `is_protected` tells which
+    matches of the pattern get one."""
+
+    def __init__(
+        self,
+        text: str,
+        pattern: re.Pattern[str] = _ANY_FIELD,
+        is_protected: Callable[[re.Match[str]], bool] = lambda _: True,
+    ) -> None:
         # A hash of the text, because nobody can write a text that contains its hash. It does not
         # begin like an entity or a hexadecimal number, so the text before it cannot change it.
         self._mark = f"qz{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}n"
-        self._numbers: dict[str, int] = {}
-        self.text = _ANY_FIELD.sub(self._placeholder, text)
-        self._fields = list(self._numbers)
+        self._is_protected = is_protected
+        self.found: list[re.Match[str]] = []
+        self.text = pattern.sub(self._placeholder, text)
         self._placeholders = re.compile(rf"{self._mark}([0-9]+)q")
 
-    def _placeholder(self, field: re.Match[str]) -> str:
-        return f"{self._mark}{self._numbers.setdefault(field[0], len(self._numbers))}q"
+    def _placeholder(self, found: re.Match[str]) -> str:
+        if found[0][0] == "\\" or not self._is_protected(found):
+            return found[0]
+        self.found.append(found)
+        return f"{self._mark}{len(self.found) - 1}q"
 
     def restore(self, text: str, write: Callable[[str], str] = str) -> str:
         """Put the fields back into `text`, each as `write` writes it."""
-        if not self._fields:
+        if not self.found:
             return text
-        return self._placeholders.sub(lambda found: write(self._fields[int(found[1])]), text)
+        return self._placeholders.sub(lambda one: write(self.found[int(one[1])][0]), text)
+
+    def numbers_in(self, text: str) -> Iterator[int]:
+        """Yield the places in `found` of the placeholders in `text`."""
+        return (int(one[1]) for one in self._placeholders.finditer(text))
+
+    def encode_braces(self, html: str) -> str:
+        """Write the braces of the text as entities where they could be read as a field's."""
+        return self._rewrite_text(html, _encode_braces)
+
+    def escape_braces(self, text: str) -> str:
+        """Write the braces of a plain text so that they are not read as a field's."""
+        return self._rewrite_text(text, _escape_braces)
+
+    def drop_braces(self, text: str) -> str:
+        """Leave out the braces of the text that could be read as a field's."""
+        return self._rewrite_text(text, _drop_braces)
+
+    def _rewrite_text(self, text: str, write: Callable[[str, bool, bool], str]) -> str:
+        if "{" not in text and "}" not in text and "\\" not in text:
+            return text
+        parts, end = list[str](), 0
+        for found in self._placeholders.finditer(text):
+            parts += (write(text[end : found.start()], end > 0, True), found[0])
+            end = found.end()
+        return "".join((*parts, write(text[end:], end > 0, False)))
+
+
+def _encode_braces(html: str, after_field: bool, before_field: bool) -> str:
+    html = _TOUCHING_BRACES.sub(lambda run: run[0].translate(AS_ENTITIES), html)
+    if before_field and html.endswith(("{", "}", "\\")):
+        html = html[:-1] + html[-1].translate(AS_ENTITIES)
+    if after_field and html.startswith(("{", "}")):
+        html = html[0].translate(AS_ENTITIES) + html[1:]
+    return html
+
+
+def _escape_braces(text: str, after_field: bool, before_field: bool) -> str:
+    text = escape_braces(text)
+    # Three braces are no field, and only a blank can separate one from the next two.
+    if before_field and text.endswith("{"):
+        text = f"{text} "
+    elif before_field and text.endswith("\\"):
+        text += "\\" * (len(text) - len(text.rstrip("\\")))
+    return f" {text}" if after_field and text.startswith("}") else text
+
+
+def _drop_braces(text: str, after_field: bool, before_field: bool) -> str:
+    text = _TOUCHING_BRACES.sub("", text)
+    text = text.rstrip("{}\\") if before_field else text
+    return text.lstrip("{}") if after_field else text

@@ -162,7 +162,14 @@ class Renderer:
         def fill(template: FieldTemplate, *, in_html: bool) -> str:
             def write(field: Field) -> str:
                 if key := self._own.get(field.name):
-                    return markers.of(key, in_html=in_html, fallback=field.fallback)
+                    # Postmark knows its placeholder only as it is.
+                    is_ours = key is not _Value.LINK or self._has_own_links
+                    return markers.of(
+                        key,
+                        in_html=in_html,
+                        fallback=field.fallback,
+                        safe=field.safe if is_ours else None,
+                    )
                 return template.write(field, self._values)
 
             return template.fill_with(write)

@@ -3,6 +3,7 @@
 An unfinished tag becomes text. Tags nested beyond a bound are left out. Pure."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -45,6 +46,8 @@ _REOPENED = frozenset(
 _FORMATTING = _REOPENED | {"span"}
 # Formatting that begins in one of these elements ends with it.
 _FENCES = _CELLS | {"caption", "object", "marquee", "applet"}
+# Elements whose text is shown as written.
+CODE = frozenset({"code", "kbd", "pre", "samp"})
 _DROPPED_WHOLE = {"script", "title"}
 # Elements whose content is text for us but not for a parser. Only the text is kept.
 _TAGS_DROPPED = {
@@ -105,6 +108,52 @@ def _unescaped(words: str) -> str:
     return "&".join(unescape(part) if "&" in part else part for part in parts)
 
 
+def iter_tags(html: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each tag of any HTML: its name, and where its attributes are.
+
+    The name is `/name` at an end. Tags in conditions for Outlook count, those in other comments, styles and scripts do not."""
+    position, missing = 0, set[str]()
+    while begin := _BEGINNING.search(html, position):
+        start = position = begin.start()
+        is_comment = html.startswith("<!--", start) and not html.startswith("<!--[if", start)
+        if html.startswith(("<!", "<?"), start):
+            ends = "-->" if is_comment else ">"
+            end = -1 if ends in missing else html.find(ends, start + 4 * is_comment)
+            missing |= {ends} if end < 0 else set()
+            position = start + 1 if end < 0 else end + len(ends)
+        elif tag := _match_tag(html, start):
+            ends, name, rest, position = tag
+            yield f"{ends}{name}", rest, position - 1
+            if name in ("style", "script") and not ends and name not in missing:
+                closing = re.compile(rf"</{name}\b", re.IGNORECASE).search(html, position)
+                position = closing.start() if closing else position
+                missing |= set() if closing else {name}
+        else:
+            position = start + 1
+
+
+def iter_attributes(html: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+    """Yield the name of each attribute, and where its value is, without quotes."""
+    for found in _ATTRIBUTE.finditer(html, start, end):
+        if found[2]:
+            quoted = found[2].startswith(tuple(QUOTES))
+            yield found[1].lower(), found.start(2) + quoted, found.end(2) - quoted
+
+
+def texts_in_code(html: str) -> Iterator[tuple[int, int]]:
+    """Yield where the text within code and preformatted text is, without its tags."""
+    open_codes: Counter[str] = Counter()
+    begin = 0
+    for name, rest, end in iter_tags(html):
+        if open_codes.total():
+            yield begin, rest - len(name) - 1
+        begin, code = end + 1, name.removeprefix("/")
+        if code in CODE:
+            open_codes[code] = max(0, open_codes[code] + (-1 if name != code else 1))
+    if open_codes.total():
+        yield begin, len(html)
+
+
 def parse_attributes(rest: str) -> dict[str, str]:
     """Parse a tag's attributes by name; the first counts. Without a value it is empty."""
     return {
@@ -113,6 +162,16 @@ def parse_attributes(rest: str) -> dict[str, str]:
         )
         for name, value in reversed(_ATTRIBUTE.findall(rest))
     }
+
+
+def _match_tag(html: str, start: int) -> tuple[str, str, int, int] | None:
+    """Match the tag at `start`: `/` at an end, name, begin of the attributes, end."""
+    name = _NAME.match(html, start)
+    rest = name and (
+        _REST_WITH_STRAY_QUOTES.match(html, name.end())
+        or _REST_WITH_LESS_THAN.match(html, name.end(), name.end() + _MAX_WITH_LESS_THAN)
+    )
+    return (name[1], name[2].lower(), name.end(), rest.end()) if name and rest else None
 
 
 @dataclass(slots=True, eq=False)
@@ -158,14 +217,11 @@ class _Normaliser:
             elif condition == "[endif]":
                 self._out.append("<!--<![endif]-->")
             return end + 1
-        name = _NAME.match(html, start)
-        rest = name and (
-            _REST_WITH_STRAY_QUOTES.match(html, name.end())
-            or _REST_WITH_LESS_THAN.match(html, name.end(), name.end() + _MAX_WITH_LESS_THAN)
-        )
-        if not name or not rest:
+        tag = _match_tag(html, start)
+        if not tag:
             return self._as_text(start)
-        return self._tag(name[2].lower(), html[name.end() : rest.end() - 1], rest.end(), name[1])
+        ends, name, rest, end = tag
+        return self._tag(name, html[rest : end - 1], end, ends)
 
     def _as_text(self, start: int) -> int:
         self._out.append("&lt;")

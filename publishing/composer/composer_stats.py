@@ -1,14 +1,16 @@
 """The facts that the composer shows next to the letter: reader, size, problems."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from delivery.humanise import digits, kilobytes
-from delivery.mail.merge_fields import BODY_FIELDS, FIELD_PATTERN, TITLE_FIELDS, unknown_fields
+from delivery.mail.merge_fields import BODY_FIELDS, TITLE_FIELDS, find_fields, unknown_fields
 from delivery.reports.merge_field_sentence import unknown_field_sentence
-from publishing.content.draft_content import DraftFields, build_content
+from publishing.content.draft_content import DraftFields, build_content, fields_of
 from publishing.content.edition_content import Content, find_problems
 from publishing.content.render_preview import render_preview
 from publishing.content.word_count import count_words
@@ -19,11 +21,14 @@ from subscribers.fields.reader_fields import load_own_fields
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A problem of a field, with its line and the text to search for, if known."""
+    """A problem of a field, with its line and the text to search for, if known.
+
+    `before` counts the same text before it, such as in code."""
 
     sentence: str
     place: str = ""
     code: str = ""
+    before: int = 0
 
 
 def composer_stats(
@@ -65,23 +70,25 @@ def _hints(draft: DraftFields, content: Content) -> dict[str, list[Hint]]:
         if texts[field].strip():
             has_lines = field in ("letter", "text_content")
             allowed = (*(BODY_FIELDS if has_lines else TITLE_FIELDS), *names)
-            located = _locate_unknown_fields(texts[field], allowed, has_lines=has_lines)
+            found = [*fields_of(draft)] if field == "letter" else [*find_fields(texts[field])]
+            located = _locate_unknown_fields(texts[field], found, allowed, has_lines=has_lines)
             hints[field].append(located.get(problem.sentence) or Hint(problem.sentence))
     return hints
 
 
 def _locate_unknown_fields(
-    text: str, allowed: tuple[str, ...], *, has_lines: bool
+    text: str, fields: Sequence[re.Match[str]], allowed: tuple[str, ...], *, has_lines: bool
 ) -> dict[str, Hint]:
     """Return the first place of each unknown merge field, by the sentence about it."""
-    unknown = unknown_fields(text, allowed)
+    unknown = unknown_fields("".join(field[0] for field in fields), allowed)
     sentences = {field.name: unknown_field_sentence(field) for field in unknown}
     hints: dict[str, Hint] = {}
     line, end = 1, 0
-    for match in FIELD_PATTERN.finditer(text):
+    for match in fields:
         line, end = line + text.count("\n", end, match.start()), match.start()
         sentence = sentences.get(match[1].strip())
         if sentence is not None and sentence not in hints:
             place = _("Line {n}").format(n=digits(line)) if has_lines else ""
-            hints[sentence] = Hint(sentence, place, match[0])
+            before = text.count(match[0], 0, match.start())
+            hints[sentence] = Hint(sentence, place, match[0], before)
     return hints

@@ -1,10 +1,20 @@
 """The fields of a draft, and the content of its previews and mails."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from django.conf import settings
+
+from delivery.mail.merge_fields import (
+    ANY_BRACES,
+    escape_html_braces,
+    find_html_fields,
+    is_field,
+)
 from delivery.models import Edition
 from publishing.content.edition_content import Content
-from publishing.content.markdown import render_markdown
+from publishing.content.markdown import outside_code, render_markdown
 from publishing.content.text_part import html_to_text
 
 MARKDOWN, HTML = "markdown", "html"
@@ -39,5 +49,13 @@ class DraftFields:
 def build_content(draft: DraftFields) -> Content:
     """Build the content of these fields."""
     html = render_markdown(draft.letter) if draft.format == MARKDOWN else draft.letter
-    text = draft.text if draft.text.strip() else html_to_text(html)
+    html = escape_html_braces(html)
+    text = draft.text if draft.text.strip() else html_to_text(html, settings.SITE_URL)
     return Content.from_input(draft.title, html, text, draft.preheader)
+
+
+def fields_of(draft: DraftFields) -> Iterator[re.Match[str]]:
+    """Yield the merge fields of the letter as it is written. There are none in code."""
+    if draft.format == MARKDOWN:
+        return iter([one for one in outside_code(draft.letter, ANY_BRACES) if is_field(one)])
+    return find_html_fields(draft.letter)

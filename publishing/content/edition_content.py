@@ -50,7 +50,9 @@ def remove_invisible(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """Title, HTML, text and preheader of an edition, with LF line ends."""
+    """Title, HTML, text and preheader of an edition, with LF line ends.
+
+    The HTML has braces that are no fields as entities; the others have them after a backslash."""
 
     title: str
     html: str
@@ -61,7 +63,7 @@ class Content:
     def from_input(cls, title: str, html: str, text: str, preheader: str = "") -> Content:
         """Build the content from posted texts or files."""
         title, html, text, preheader = map(remove_invisible, (title, html, text, preheader))
-        return cls(title.strip(), html, text, preheader.strip())
+        return cls(title.strip(), merge_fields.escape_html_braces(html), text, preheader.strip())
 
     @property
     def sha256(self) -> bytes:

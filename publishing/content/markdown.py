@@ -7,22 +7,27 @@ the words of a link to a video are in the newsletter's language.
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_ref
 
-from delivery.mail.merge_fields import FieldPlaceholders, FieldTemplate
+from delivery.mail.merge_fields import ANY_BRACES, FieldPlaceholders, FieldTemplate
 from delivery.mail.pictures import COLUMN_WIDTH
 from publishing.content.videos import find_video, watch_words
 
 _ADDRESSES = ("href", "src")
+_CODE = ("code_inline", "code_block", "fence")
+_BACKTICKS = re.compile("`++")
+_ENDS_BLOCK = re.compile(r"~~~|\n[ \t]*+\n")
+_MAX_LOOK_BACK = 300
 _BUTTON = re.compile(r"\{\.button\}")
 _OF_IMAGE = re.compile(
     r"\{((?: ?(?:width=[1-9][0-9]{0,3}(?:%|px)?|align=(?:left|right|center)))+)\}"
@@ -85,16 +90,49 @@ _MARKDOWN.inline.ruler.push("attributes", _attributes)
 
 def render_markdown(markdown: str) -> str:
     """Return the letter as a fragment of HTML."""
-    placeholders = FieldPlaceholders(markdown)
+    tokens, notes, placeholders = _parse(markdown, ANY_BRACES)
+    _mark_up_videos(tokens)
+    _mark_up_buttons(tokens)
+    _prepare(tokens, placeholders)
+    html = str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, notes))
+    # Other braces are in code, or were escaped.
+    return placeholders.restore(placeholders.encode_braces(html), escapeHtml)
+
+
+def outside_code(markdown: str, pattern: re.Pattern[str]) -> list[re.Match[str]]:
+    """Return the matches of a pattern in braces that are not in code."""
+    tokens, _, placeholders = _parse(markdown, pattern)
+    in_code = {number for code in _codes(tokens) for number in placeholders.numbers_in(code)}
+    return [found for number, found in enumerate(placeholders.found) if number not in in_code]
+
+
+def _parse(
+    markdown: str, pattern: re.Pattern[str]
+) -> tuple[list[Token], dict[str, Any], FieldPlaceholders]:
+    placeholders = FieldPlaceholders(markdown, pattern, _is_whole)
     # Footnotes of several letters may be on one page.
     digest = hashlib.sha256(markdown.encode("utf-8", "surrogatepass")).hexdigest()
     notes: dict[str, Any] = {"docId": digest[:8]}
-    tokens = _MARKDOWN.parse(placeholders.text, notes)
-    _mark_up_videos(tokens)
-    _mark_up_buttons(tokens)
-    # Put the fields back before rendering, because the renderer escapes them for their context.
-    _restore_fields(tokens, placeholders)
-    return str(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, notes))
+    return _MARKDOWN.parse(placeholders.text, notes), notes, placeholders
+
+
+def _is_whole(found: re.Match[str]) -> bool:
+    """Return whether the braces and their text are in the same piece of text or code."""
+    if _ENDS_BLOCK.search(found[0]):
+        return False
+    if "`" not in found[0]:
+        return True
+    before = found.string[max(0, found.start() - _MAX_LOOK_BACK) : found.start()]
+    name, _, fallback = found[0].partition("|")
+    around = (before.rpartition("\n")[2], fallback)
+    return "`" not in name and not any(len(_BACKTICKS.findall(part)) % 2 for part in around)
+
+
+def _codes(tokens: Iterable[Token]) -> Iterator[str]:
+    for token in tokens:
+        if token.type in _CODE:
+            yield token.content
+        yield from _codes(token.children or ())
 
 
 def _mark_up_videos(tokens: Sequence[Token]) -> None:
@@ -123,21 +161,22 @@ def _mark_up_buttons(tokens: Sequence[Token]) -> None:
                 paragraph.attrs["class"] = "button"
 
 
-def _restore_fields(tokens: Iterable[Token], placeholders: FieldPlaceholders) -> None:
+def _prepare(tokens: Iterable[Token], placeholders: FieldPlaceholders) -> None:
     for token in tokens:
-        token.content = placeholders.restore(token.content)
+        if token.type in _CODE:
+            token.content = placeholders.restore(token.content)
         # Mail does not show the language of code, and a class could cut a field in two.
         token.info = ""
         if token.attrs:
             token.attrs = {
-                name: placeholders.restore(value) if isinstance(value, str) else value
+                name: value
                 for name, value in token.attrs.items()
                 if name not in _ADDRESSES or _is_safe_address(placeholders.restore(str(value)))
             }
         if token.type in ("th_open", "td_open"):
             _mark_up_cell(token)
         if token.children:
-            _restore_fields(token.children, placeholders)
+            _prepare(token.children, placeholders)
 
 
 def _is_safe_address(address: str) -> bool:

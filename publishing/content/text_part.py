@@ -6,6 +6,7 @@ from html import unescape
 
 import nh3
 
+from delivery.mail.addresses import is_rooted
 from delivery.mail.merge_fields import FieldPlaceholders
 from delivery.mail.normalise_html import VOID, normalise, parse_attributes, split_tags
 
@@ -43,8 +44,10 @@ _BLANKS = re.compile(r"[ \t\n\r\f]+")
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.IGNORECASE)
 
 
-def html_to_text(html: str) -> str:
-    """Convert a fragment or a complete document of HTML to plain text."""
+def html_to_text(html: str, site_url: str = "") -> str:
+    """Convert a fragment or a complete document of HTML to plain text.
+
+    Rooted links get `site_url`. Braces that are text are escaped, so that they become no fields."""
     placeholders = FieldPlaceholders(html)
     clean = nh3.clean(
         _TAG_OR_COMMENT.sub(_keep_shaping_tag, normalise(placeholders.text)),
@@ -54,10 +57,10 @@ def html_to_text(html: str) -> str:
         url_schemes=_SCHEMES,
         link_rel=None,
     )
-    writer = _Writer(placeholders)
+    writer = _Writer(placeholders, site_url)
     for words, tag, rest in split_tags(clean):
         writer.take(words, tag, rest)
-    return placeholders.restore(writer.text(), _in_text)
+    return placeholders.restore(placeholders.escape_braces(writer.text()), _in_text)
 
 
 def _keep_shaping_tag(tag: re.Match[str]) -> str:
@@ -128,8 +131,9 @@ class _List:
 
 
 class _Writer:
-    def __init__(self, placeholders: FieldPlaceholders) -> None:
+    def __init__(self, placeholders: FieldPlaceholders, site_url: str) -> None:
         self._placeholders = placeholders
+        self._site_url = site_url
         self._pages = [_Page()]
         self._words: list[list[str]] = [[]]
         self._lists: list[_List] = []
@@ -187,6 +191,8 @@ class _Writer:
             case "a":
                 href = attributes.get("href", "")
                 address = "" if href.startswith("#") else href.strip()
+                if is_rooted(address):
+                    address = f"{self._site_url}{address}"
                 self._links.append((address, self._blocks, len(self._words[-1])))
                 self._is_note = href.startswith("#")
             case "sup":
@@ -256,7 +262,9 @@ class _Writer:
             return
         shown, target = map(self._placeholders.restore, (label, address))
         if _strip_scheme(shown) == _strip_scheme(target) or (whole and not label):
-            self._words[-1][mark:] = [address.removeprefix("mailto:")]
+            # A subject is only understood behind the scheme.
+            bare = address if "?" in address else address.removeprefix("mailto:")
+            self._words[-1][mark:] = [bare]
         else:
             self._words[-1].append(f" ({address})")
 

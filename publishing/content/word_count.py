@@ -7,7 +7,6 @@ from delivery.mail import merge_fields
 # Examples of one word: well-known, it’s, 1,000, 10:30, ada@posthouse.example.
 _WORD = re.compile(r"[^\W_]+(?:(?:['’.@_-]|(?<=\d)[,:](?=\d))[^\W_]+)*")
 _ADDRESS = re.compile(r"\b(?:https?://|mailto:|tel:)[^\s<>]+", re.IGNORECASE)
-_POSTMARK_FIELD = re.compile(r"\{\{\{[^{}]*\}\}\}")
 _TAG = re.compile(r"<[^<>]*>")
 _ADDRESSES = frozenset({"unsubscribe_url", "preferences_url", "archive_url"})
 
@@ -15,7 +14,7 @@ _ADDRESSES = frozenset({"unsubscribe_url", "preferences_url", "archive_url"})
 def count_words(text: str) -> int:
     """Count the words of a plain text."""
     # Replace fields first, because URLs may contain fields with spaces.
-    filled = merge_fields.FIELD_PATTERN.sub(_placeholder, _POSTMARK_FIELD.sub("", text))
+    filled = merge_fields.ANY_BRACES.sub(_placeholder, text)
     return len(_WORD.findall(_ADDRESS.sub(" ", filled)))
 
 
@@ -24,5 +23,7 @@ def estimate_word_count(letter: str) -> int:
     return count_words(_TAG.sub(" ", letter))
 
 
-def _placeholder(field: re.Match[str]) -> str:
-    return "" if field[1].strip() in _ADDRESSES else "x"
+def _placeholder(found: re.Match[str]) -> str:
+    if merge_fields.is_field(found):
+        return "" if found[1].strip() in _ADDRESSES else "x"
+    return found[0] if found[0].startswith("\\") else ""

@@ -3,15 +3,23 @@
 Removes subscribe forms, share buttons, polls, tracking pixels and merge tags. The author's own
 buttons, anchors and footnotes stay."""
 
-import io
 import json
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from html import escape
 from urllib.parse import quote, urlsplit
 
-from delivery.mail.normalise_html import VOID, normalise, parse_attributes, split_tags
+from delivery.mail.merge_fields import AS_ENTITIES
+from delivery.mail.normalise_html import (
+    VOID,
+    normalise,
+    parse_attributes,
+    split_tags,
+    texts_in_code,
+)
 from publishing.content.draft_content import LONGEST_MARKDOWN
-from publishing.content.markdown import render_markdown
+from publishing.content.markdown import outside_code, render_markdown
 from publishing.content.public_html import sanitise_html
 from publishing.past_issues.old_buttons import Part, link_words, replace_button
 from publishing.past_issues.past_issue import Product, Skip, SkipIssueError, Take, word_of
@@ -37,7 +45,7 @@ _BLOCKS = frozenset(
 )
 _PAYWALL_CLASS, _PAYWALL_COMMENT = "paywall-jump", "<!--members-only-->"
 _LARGEST_PIXEL = 3
-_LONGEST_TEMPLATE_TAG = 300
+_TEMPLATE_TAG = re.compile(r"\{\{.{0,298}?\}\}|\{%.{0,298}?%\}", re.DOTALL)
 _LONGEST_DATA = 100_000  # characters of JSON in an attribute
 
 
@@ -47,17 +55,18 @@ def clean_letter(product: Product, letter: str, take: Take, slug: str = "") -> t
     Links to the letter's own anchors at its old address, which ends with the slug, lead to the
     anchors here. Raises `SkipIssueError`."""
     if product is Product.BUTTONDOWN:
-        letter, is_html = split_mode(_without_template_tags(letter))
+        letter, is_html = split_mode(letter)
+        if not is_html and len(letter) > LONGEST_MARKDOWN:
+            raise SkipIssueError(Skip.TOO_LONG)
+        letter = _without_template_tags(letter, is_html=is_html)
         if not is_html:
-            if len(letter) > LONGEST_MARKDOWN:
-                raise SkipIssueError(Skip.TOO_LONG)
             letter = render_markdown(letter)
     if _PAYWALL_COMMENT in letter:
         raise SkipIssueError(Skip.NOT_PUBLIC)
     parts = list(split_tags(normalise(letter)))
     html = sanitise_html("".join(_cleaned(product, parts, take, slug)))
     # Braces of the old product must not become fields of ours.
-    return html.replace("{{", "{&#123;"), "<iframe" in letter
+    return html.replace("{{", "{".translate(AS_ENTITIES) * 2), "<iframe" in letter
 
 
 def _cleaned(product: Product, parts: Sequence[Part], take: Take, slug: str) -> Iterator[str]:
@@ -177,16 +186,20 @@ def _data(attributes: dict[str, str]) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _without_template_tags(text: str) -> str:
-    """Remove `{{ … }}` and `{% … %}`. A tag without a near end is text."""
-    for opening, closing in (("{{", "}}"), ("{%", "%}")):
-        kept, begin, at = io.StringIO(), 0, text.find(opening)
-        while at >= 0:
-            end = text.find(closing, at + 2, at + 2 + _LONGEST_TEMPLATE_TAG)
-            if end >= 0:
-                kept.write(text[begin:at])
-                begin = end + 2
-            at = text.find(opening, max(at + 2, begin))
-        kept.write(text[begin:])
-        text = kept.getvalue()
-    return text
+def _without_template_tags(letter: str, *, is_html: bool) -> str:
+    """Remove `{{ … }}` and `{% … %}` outside code. A tag without a near end is text."""
+    if is_html:
+        codes = list(texts_in_code(letter))
+        tags = [tag for tag in _TEMPLATE_TAG.finditer(letter) if not _is_within(codes, tag)]
+    else:
+        tags = outside_code(letter, _TEMPLATE_TAG)
+    kept, end = list[str](), 0
+    for tag in tags:
+        kept.append(letter[end : tag.start()])
+        end = tag.end()
+    return "".join((*kept, letter[end:]))
+
+
+def _is_within(spans: Sequence[tuple[int, int]], found: re.Match[str]) -> bool:
+    at = bisect_right(spans, (found.start(), len(found.string)))
+    return at > 0 and found.start() < spans[at - 1][1]

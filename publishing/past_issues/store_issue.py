@@ -1,12 +1,12 @@
 """Store a past issue in the archive. It is never mailed."""
 
-import re
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models.functions import Now
 from django.urls import reverse
 
+from delivery.mail.merge_fields import escape_braces
 from delivery.models import Edition
 from publishing.content.compose_content import edition_columns
 from publishing.content.edition_content import (
@@ -22,8 +22,6 @@ from publishing.past_issues.past_issue import PastIssue, Product, Skip, SkipIssu
 from publishing.publish.issue_address import save_moved_issue
 
 LONGEST_KEY = 100
-# Braces of another product must not become fields of ours, however many there are.
-_BRACES = re.compile(r"\{(?=\{)")
 
 
 def key_of(product: Product, past: PastIssue) -> str:
@@ -43,7 +41,7 @@ def is_known(product: Product, past: PastIssue) -> bool:
 def content_of(past: PastIssue, html: str) -> Content:
     """Return the content of a cleaned letter. Raises `SkipIssueError`."""
     title = _one_line(past.title, LONGEST_TITLE)
-    text = _BRACES.sub("{ ", html_to_text(html))
+    text = html_to_text(html, settings.SITE_URL)
     subtitle = _one_line(past.subtitle, LONGEST_PREHEADER)
     return check_content(Content.from_input(title or "…", html, text, subtitle))
 
@@ -82,5 +80,6 @@ def store_issue(product: Product, past: PastIssue, content: Content, *, by: UUID
 
 
 def _one_line(text: str, longest: int) -> str:
-    words = " ".join(_BRACES.sub("{ ", text).split())
+    # Braces of another product must not become fields of ours.
+    words = escape_braces(" ".join(text.split()))
     return words if len(words) <= longest else f"{words[: longest - 1]}…"

@@ -1,7 +1,7 @@
 """The context that all checks read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -38,6 +38,8 @@ class CheckContext:
     # Readers without a value, by merge field.
     without_value: Mapping[str, int]
     own_fields: Sequence[ReaderField] = ()
+    # Readers whose value does not match, and readers without one, by merge field and pattern.
+    unfit_values: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
     is_mailed: bool = True
     # Parameters of findings about other issues.

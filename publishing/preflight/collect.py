@@ -36,12 +36,12 @@ from publishing.preflight.finding import Finding, Findings, FixIn, Severity, adv
 from publishing.preflight.finding_sentences import refuse
 from publishing.preflight.images import check_images
 from publishing.preflight.link_address import is_placeholder
-from publishing.preflight.links import check_links, links_to_open
+from publishing.preflight.links import check_links, fields_to_match, links_to_open
 from publishing.preflight.parse_letter import ParsedLetter
 from publishing.preflight.readiness import check_readiness
 from publishing.preflight.sender import check_sender
 from publishing.preflight.words import check_words, fields_to_count
-from subscribers.confirmed_readers import confirmed, count_without_value
+from subscribers.confirmed_readers import confirmed, count_unfit_values, count_without_value
 from subscribers.consent.consent_log import count_acts_since
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.models import Subscriber
@@ -197,6 +197,13 @@ def _context(
             without_tags=tags.without_ids,
         ),
         own_fields=own,
+        unfit_values=count_unfit_values(
+            dict.fromkeys(
+                (one.field, one.part.value) for one in fields_to_match(content, letter, own)
+            ),
+            with_tags=tags.with_ids,
+            without_tags=tags.without_ids,
+        ),
         recent_duplicates=_recent_duplicates(draft, content, sending.now),
         other_issues=_other_issues_sending(draft),
         overlap_warnings=tuple(

@@ -21,6 +21,11 @@ class FindingText(NamedTuple):
 
 
 _NO_WORKER = _("No worker is running")
+_BROKEN_LINK = ngettext_lazy(
+    "{readers} reader gets a broken link because of {field}",
+    "{readers} readers get a broken link because of {field}",
+    "readers",
+)
 _RETURN_PATH = _(
     "SPF then passes only for Postmark's domain, not for yours. Set a return path "
     "at Postmark, usually pm-bounces. Ignore this if your return path has another name. "
@@ -154,6 +159,24 @@ TEXTS = {
     "links_over_http": FindingText(
         ngettext_lazy("{links} link uses http", "{links} links use http", "links"),
         _("Browsers warn before such pages. Most sites also answer under https."),
+    ),
+    "field_begins_address": FindingText(
+        _BROKEN_LINK,
+        _(
+            "Their value or the fallback is no complete address with https://, which the "
+            "beginning of a link must be."
+        ),
+    ),
+    "field_in_host": FindingText(
+        _BROKEN_LINK,
+        _(
+            "Their value or the fallback is no part of a site’s name, which has only letters "
+            "from a to z, digits, hyphens and dots."
+        ),
+    ),
+    "field_is_recipient": FindingText(
+        _BROKEN_LINK,
+        _("Their value or the fallback is no email address, which mailto: needs."),
     ),
     "no_relative_links": FindingText(_("No relative links.")),
     "links_failed": FindingText(

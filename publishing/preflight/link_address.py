@@ -1,7 +1,16 @@
 """Classify the URLs of a letter without opening them. Pure."""
 
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from html import unescape
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urljoin, urlsplit
+
+from delivery.mail.addresses import is_rooted
+from delivery.mail.merge_fields import FIELD_PATTERN, URL_FIELDS, find_fields
+from delivery.reader_fields import ReaderField
 
 _WEB_SCHEMES = frozenset({"http", "https"})
 # Names outside the public DNS (RFC 6761, 6762, 9476, and names of home networks).
@@ -28,8 +37,7 @@ def is_web_url(address: str) -> bool:
 
 def absolute_url(address: str, site_url: str) -> str:
     """Return the URL in the mail: an address with one leading slash is on our site."""
-    is_rooted = address.startswith("/") and not address.startswith("//")
-    return urljoin(f"{site_url}/", address) if is_rooted else address
+    return urljoin(f"{site_url}/", address) if is_rooted(address) else address
 
 
 def is_encrypted(address: str) -> bool:
@@ -56,3 +64,61 @@ def is_placeholder(domain: str) -> bool:
 
 def _is_below(host: str, names: tuple[str, ...]) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in names)
+
+
+class AddressPart(StrEnum):
+    """A part of an address in which a value stays as it is.
+
+    The texts are regular expressions that PostgreSQL and Python read alike. They match the values
+    that keep the address valid."""
+
+    BEGINNING = r"^\s*(https?://[^\s/?#@]+[.][^\s@]+|mailto:[^\s@]+@[^\s@]+|tel:[0-9+-]+)\s*$"
+    HOST = r"^[A-Za-z0-9-]+([.][A-Za-z0-9-]+)*$"
+    RECIPIENT = r"^[^\s@]+@[^\s@]+[.][^\s@]+$"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldInAddress:
+    """A field whose value or fallback may make an address invalid."""
+
+    field: str
+    fallback: str
+    part: AddressPart
+    address: str
+
+    @property
+    def has_valid_fallback(self) -> bool:
+        """Return whether the address is valid for a reader without a value."""
+        return bool(re.search(self.part, self.fallback))
+
+
+_UP_TO_FIELD = {
+    AddressPart.BEGINNING: re.compile(r"\s*"),
+    AddressPart.HOST: re.compile(r"\s*https?://[^/?#]*", re.IGNORECASE),
+    AddressPart.RECIPIENT: re.compile(r"\s*mailto:", re.IGNORECASE),
+}
+_IN_TEXT = re.compile(rf"https?://(?:[^\s<>\"{{]|{FIELD_PATTERN.pattern}|\{{)*+")
+
+
+def addresses_in(text: str) -> Iterator[str]:
+    """Yield the addresses in a plain text."""
+    return (found[0] for found in _IN_TEXT.finditer(text))
+
+
+def fields_in_addresses(
+    addresses: Iterable[str], own: Iterable[ReaderField]
+) -> list[FieldInAddress]:
+    """Return the fields that may make one of these addresses invalid."""
+    fallbacks = {field.name: field.fallback for field in own}
+    known = {*fallbacks, "name", "email"} - {*URL_FIELDS}
+    return [
+        FieldInAddress(name, unescape(found[2] or "").strip() or fallback, part, address)
+        for address in dict.fromkeys(addresses)
+        if "{{" in address
+        for found in find_fields(address)
+        if (name := found[1].strip()) in known
+        for part, before in _UP_TO_FIELD.items()
+        if before.fullmatch(address, 0, found.start())
+        for fallback in [fallbacks.get(name, "")]
+        if not (part is AddressPart.RECIPIENT and name == "email")
+    ]

@@ -5,16 +5,22 @@ Pure.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from urllib.parse import unquote
 
 from django.utils.translation import gettext as _
 
+from delivery.reader_fields import ReaderField
+from publishing.content.edition_content import Content
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.finding import Finding, FixIn, advice, passed, unknown
 from publishing.preflight.link_address import (
+    AddressPart,
+    FieldInAddress,
     absolute_url,
+    addresses_in,
+    fields_in_addresses,
     is_encrypted,
     is_web_url,
     looks_public,
@@ -26,6 +32,12 @@ _IGNORED_SCHEMES = ("tel:", "sms:", "#")
 _MAX_URL_BYTES = 2000
 # One run opens 40 of them, so five runs open all.
 MAX_OPENED = 200
+_MAX_FIELDS = 5
+_FIELD_BREAKS = {
+    AddressPart.BEGINNING: "field_begins_address",
+    AddressPart.HOST: "field_in_host",
+    AddressPart.RECIPIENT: "field_is_recipient",
+}
 _WRITTEN_WRONG = (
     "links_empty",
     "links_relative",
@@ -59,6 +71,27 @@ def check_links(context: CheckContext) -> Iterator[Finding]:
     if links:
         yield from _check_as_written(links, context.site_url)
     yield from _check_results(context)
+    yield from _check_fields(context)
+
+
+def _check_fields(context: CheckContext) -> Iterator[Finding]:
+    for one in fields_to_match(context.content, context.letter, context.own_fields):
+        unfit, empty = context.unfit_values.get((one.field, one.part), (0, 0))
+        if readers := unfit + (0 if one.has_valid_fallback else empty):
+            code, examples = _FIELD_BREAKS[one.part], [one.address]
+            yield advice(code, FixIn.LETTER, examples=examples, field=one.field, readers=readers)
+
+
+def fields_to_match(
+    content: Content, letter: ParsedLetter, own: Iterable[ReaderField]
+) -> list[FieldInAddress]:
+    """Return the first fields whose values may make an address invalid."""
+    if content.html.strip():
+        addresses = [link.address for link in letter.links]
+        addresses += [image.address for image in letter.images]
+    else:
+        addresses = list(addresses_in(content.text))
+    return fields_in_addresses(addresses, own)[:_MAX_FIELDS]
 
 
 def _check_as_written(links: list[Link], site_url: str) -> Iterator[Finding]:
@@ -123,7 +156,7 @@ def _check_results(context: CheckContext) -> Iterator[Finding]:
 
 
 def _is_merge_field(link: Link) -> bool:
-    return link.address.startswith("{{") and link.address.endswith("}}")
+    return link.address.startswith("{{")
 
 
 def _is_mailto(url: str) -> bool:

@@ -7,7 +7,7 @@ Pure, and fails on no input.
 import re
 from dataclasses import dataclass
 
-from delivery.mail.merge_fields import FieldPlaceholders
+from delivery.mail.merge_fields import ANY_BRACES, FieldPlaceholders
 from delivery.mail.normalise_html import normalise, parse_attributes, split_tags
 
 _BLOCKS = {
@@ -67,8 +67,9 @@ class ParsedLetter:
         self.passages: list[Passage] = []
         self.links: list[Link] = []
         self.images: list[Image] = []
-        placeholders = FieldPlaceholders(html)
+        placeholders = FieldPlaceholders(html, ANY_BRACES)
         self._restore = placeholders.restore
+        self._drop_braces = placeholders.drop_braces
         self._paragraphs = 0
         self._kind = ""
         self._words: list[str] = []
@@ -133,4 +134,5 @@ class ParsedLetter:
             self._link = None
 
     def _one_line(self, words: list[str]) -> str:
-        return " ".join(self._restore("".join(words)).split())
+        # Braces from entities are text, and nothing that is said about fields concerns them.
+        return " ".join(self._restore(self._drop_braces("".join(words))).split())

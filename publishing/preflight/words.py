@@ -22,8 +22,6 @@ _FIX_IN = {
 _NOTE = re.compile(r"\b(?:TODO|FIXME|XXX|TBD)\b|[Ll]orem ipsum")
 _FOREIGN_FIELD = re.compile(r"\*\|[A-Z][A-Z0-9_:]*\|\*|%%[a-z_]+%%|\[\[[a-z_]+\]\]")
 _SCRIPT = re.compile(r"<script\b", re.IGNORECASE)
-# Postmark uses three braces.
-_POSTMARK_FIELD = re.compile(r"\{\{\{[^{}]*\}\}\}")
 _MAX_SHOWN = 5
 # Characters of a subject that a phone shows; the narrowest show about 40.
 SHOWN_ON_A_PHONE = 50
@@ -127,10 +125,10 @@ def _unmatched_braces(passages: list[Passage]) -> Iterator[Finding]:
 
 
 def _unmatched_brace(passage: Passage) -> tuple[str, str] | None:
-    rest = _POSTMARK_FIELD.sub("", merge_fields.FIELD_PATTERN.sub("", passage.words))
-    if "{{" in rest:
+    runs = {found[0] for found in merge_fields.ANY_BRACES.finditer(passage.words)}
+    if any(set(run) == {"{"} for run in runs):
         return "{{", "}}"
-    return ("}}", "{{") if "}}" in rest else None
+    return ("}}", "{{") if any(set(run) == {"}"} for run in runs) else None
 
 
 def _notes(passages: list[Passage], pattern: re.Pattern[str], code: str) -> Iterator[Finding]:

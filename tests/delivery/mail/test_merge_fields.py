@@ -1,13 +1,20 @@
 """Merge fields put a reader's own words into a letter, once."""
 
+from html import unescape
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from delivery.mail.merge_fields import (
-    BODY_FIELDS,
     TITLE_FIELDS,
     FieldTemplate,
+    escape_braces,
+    escape_html_braces,
+    find_fields,
+    find_html_fields,
+    iter_fields,
+    plain_to_html,
     unknown_fields,
     uses_field,
 )
@@ -105,9 +112,46 @@ def test_text_without_fields_is_unchanged(text: str) -> None:
     assert not uses_field(text, "name")
 
 
+BRACES = st.text(st.sampled_from("{}\\| nameé") | st.characters(codec="utf-8"), max_size=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "filled", "html"),
+    [
+        (r"\{{ name }}", "{{ name }}", "&#123;&#123; name &#125;&#125;"),
+        (r"\\{{ name }}", r"\Ada", "&#92;Ada"),
+        (r"\\\{{ name }}", r"\{{ name }}", r"\&#123;&#123; name &#125;&#125;"),
+        (r"\{{a}{{ name }}", "{{a}Ada", "&#123;&#123;a}Ada"),
+        (r"\{{{ name }}}", "{{{ name }}}", "&#123;&#123;&#123; name &#125;&#125;&#125;"),
+        (r"C:\ \n {{ name }}", r"C:\ \n Ada", r"C:\ \n Ada"),
+        ("<pre>{{ name }}</pre>", "<pre>Ada</pre>", "<pre>&#123;&#123; name &#125;&#125;</pre>"),
+        ("<code>{{</code>{{ name }}", "<code>{{</code>Ada", "<code>&#123;&#123;</code>Ada"),
+        ('<kbd title="{{ name }}">{{', '<kbd title="Ada">{{', '<kbd title="Ada">&#123;&#123;'),
+    ],
+)
+def test_a_backslash_makes_text_of_braces(text: str, filled: str, html: str) -> None:
+    assert as_text(text) == filled
+    written = escape_html_braces(text)
+    assert as_html(written) == html
+    assert escape_html_braces(written) == written
+    assert [one[0] for one in find_html_fields(text)] == [one[0] for one in find_fields(written)]
+
+
+@given(BRACES, BRACES)
+def test_escaped_braces_are_never_read_as_fields(before: str, after: str) -> None:
+    assert as_text(escape_braces(before)) == before
+    assert [*iter_fields(escape_braces(before))] == []
+    html = plain_to_html(f"{escape_braces(before)} {{{{ name }}}} {escape_braces(after)}")
+    assert unescape(as_html(html)) == f"{before} Ada {after}"
+
+
+def test_an_old_edition_keeps_its_fields_in_code() -> None:
+    assert as_html(r"<code>\{{ name }}</code>") == r"<code>\Ada</code>"
+
+
 @given(st.text(alphabet=st.sampled_from("{}| \nnamexX<&é") | st.characters(), max_size=60))
 def test_a_text_without_fields_is_never_changed(text: str) -> None:
-    if not any(uses_field(text, field) for field in BODY_FIELDS) and not unknown_fields(text):
+    if "\\" not in text and not [*iter_fields(text)]:
         assert as_text(text) == text
         assert as_html(text) == text
 

@@ -219,6 +219,12 @@ def test_postmark_unsubscribes_use_its_placeholder_without_our_header() -> None:
     assert set(headers(made)) == {"Message-ID", "X-PM-KeepID", "List-Id"}
 
 
+def test_postmarks_own_placeholder_is_never_encoded() -> None:
+    text = "https://x.org/?u={{ unsubscribe_url }}&e={{ email }}"
+    sent = message(text=text, handles_unsubscribes=False)["TextBody"]
+    assert sent == f"https://x.org/?u={POSTMARK_UNSUBSCRIBE}&e=Reader%2Bx%40example.net"
+
+
 def test_metadata_keeps_to_postmarks_limits_for_the_largest_numbers() -> None:
     made = message((10**18 - 1, *READER[1:]), version=10**9 - 1)
     for name, value in made["Metadata"].items():
@@ -279,7 +285,9 @@ ODD = st.text(
     max_size=30,
 )
 FIELDS = ["{{ name }}", "{{ name|reader }}", "{{ email }}", "{{ unsubscribe_url }}"]
-LETTERS = st.lists(st.one_of(ODD, st.sampled_from([*FIELDS, "%b", "%%", "%s"])), max_size=8)
+ADDRESSES = ["https://x.org/?n=", "{{ archive_url }}?n=", '<a href="/?n=', "mailto:"]
+PIECES = st.sampled_from([*FIELDS, *ADDRESSES, "%b", "%%", "%s"])
+LETTERS = st.lists(st.one_of(ODD, PIECES), max_size=8)
 
 
 def url_of(recipient: int) -> str:

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.utils import timezone
 
+from delivery.mail.merge_fields import FieldTemplate
 from delivery.models import Batch, Delivery, Edition, Newsletter
 from publishing.content.edition_content import Content
 from publishing.editions.versions import default_goes_to
@@ -92,13 +93,30 @@ def test_a_moved_in_issue_is_never_mailed(author: Any, three_readers: Any) -> No
 
 
 def test_the_letter_loses_everything_of_the_old_product(author: Any) -> None:
-    move(substack(f"{LETTER}{{{{{{{{ city }}}}"), author)
+    move(substack(LETTER), author)
     letter = letter_of("swifts-leave")
-    assert "{{" not in Edition.objects.get(issue__slug="swifts-leave").text_content
     for gone in ("Thanks for reading", "Subscribe", "Share", "Poll", "alert", "eotrx", "{{", "%%"):
         assert gone not in letter
     assert "<em>left</em>" in letter
-    assert "{&#123; name }}" in letter
+    assert "&#123;&#123; name }}" in letter
+
+
+def test_braces_of_the_old_product_show_as_written(
+    author: Any, three_readers: Any, public_window: WindowOf
+) -> None:
+    code = "`{{ a }}{% b %}`\n\n```\n{{ c }}\n```\n\nGone{{ d }}{% e %}: &#123;&#123; name }}"
+    rich = "<!-- buttondown-editor-mode: fancy -->x<pre>{{ f }}</pre>{{ g }}"
+    move(buttondown(("plain", "public", code), ("rich", "public", rich)), author)
+    text = Edition.objects.get(issue__slug="plain").text_content
+    filled = FieldTemplate(text, html=False).fill({"name": "Ada"})
+    assert filled == "{{ a }}{% b %}\n\n    {{ c }}\n\nGone: {{ name }}"
+    page = public_window.get("/archive/plain/").words
+    feed = public_window.get("/archive/feed.xml").source
+    for shown in ("{{ a }}{% b %}", "{{ c }}", "Gone: {{ name }}"):
+        assert shown in page
+        assert shown in feed
+    assert "{{ f }}" in public_window.get("/archive/rich/").words
+    assert "{{ g }}" not in public_window.get("/archive/rich/").words
 
 
 def test_pictures_are_copied_from_the_original(author: Any) -> None:
