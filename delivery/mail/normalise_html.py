@@ -111,7 +111,8 @@ def _unescaped(words: str) -> str:
 def iter_tags(html: str) -> Iterator[tuple[str, int, int]]:
     """Yield each tag of any HTML: its name, and where its attributes are.
 
-    The name is `/name` at an end. Tags in conditions for Outlook count, those in other comments, styles and scripts do not."""
+    The name is `/name` at an end. Tags in conditions for Outlook count, those in other comments,
+    styles and scripts do not."""
     position, missing = 0, set[str]()
     while begin := _BEGINNING.search(html, position):
         start = position = begin.start()

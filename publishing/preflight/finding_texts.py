@@ -162,21 +162,18 @@ TEXTS = {
     ),
     "field_begins_address": FindingText(
         _BROKEN_LINK,
-        _(
-            "Their value or the fallback is no complete address with https://, which the "
-            "beginning of a link must be."
-        ),
+        _("The link begins with it, so its value or fallback must be a complete https:// address."),
     ),
     "field_in_host": FindingText(
         _BROKEN_LINK,
         _(
-            "Their value or the fallback is no part of a site’s name, which has only letters "
-            "from a to z, digits, hyphens and dots."
+            "It is in the name of a site, which can only have letters from a to z, digits, hyphens "
+            "and dots."
         ),
     ),
     "field_is_recipient": FindingText(
         _BROKEN_LINK,
-        _("Their value or the fallback is no email address, which mailto: needs."),
+        _("It follows mailto:, so its value or fallback must be an email address."),
     ),
     "no_relative_links": FindingText(_("No relative links.")),
     "links_failed": FindingText(

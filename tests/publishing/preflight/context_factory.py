@@ -36,9 +36,10 @@ def domain(**otherwise: Any) -> DomainRecords:
 def context(letter: str = LETTER, title: str = "Swifts leave", **otherwise: Any) -> CheckContext:
     text = otherwise.pop("text", "They came, and they have gone.")
     preheader = otherwise.pop("preheader", "Where they are now")
+    content = Content.from_input(title, letter, text, preheader)
     well: dict[str, Any] = {
-        "content": Content.from_input(title, letter, text, preheader),
-        "letter": ParsedLetter(letter),
+        "content": content,
+        "letter": ParsedLetter(content.html),
         "is_markdown": False,
         "has_own_text": False,
         "mail": MailParts(

@@ -1,5 +1,6 @@
 """The checks before publishing, without database or network."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,6 +14,7 @@ from publishing.external_checks.open_link import LinkError, LinkResult
 from publishing.preflight.estimates import readers_change
 from publishing.preflight.finding import FixIn
 from publishing.preflight.finding_sentences import describe, summarise
+from publishing.preflight.link_address import AddressPart
 from publishing.preflight.links import links_to_open
 from publishing.preflight.parse_letter import ParsedLetter
 from tests.publishing.preflight.context_factory import (
@@ -120,6 +122,58 @@ def test_an_own_field_counts_the_readers_who_see_its_fallback():
     bare = replace(CITY, fallback="")
     (sentence,) = advised(letter, own_fields=[bare], without_value={"city": 412})
     assert sentence.startswith("412 readers have no value")
+
+
+@pytest.mark.parametrize(
+    ("letter", "title", "text", "is_advised"),
+    [
+        ("<p>Use <code>{{</code> and <code>}}</code>.</p>", "T", "", False),
+        ("<p>&lcub;{ {{ name|you }} &#125;}</p>", "T", "", False),
+        (r"<p>\{{ x }} \{{ {'a': 1} }}</p>", r"\{{ x }}", r"\{{ x }} \{{", False),
+        ("<p>{{ name|you }</p>", "T", "", True),
+        ("<p>a", "name }}", "", True),
+        ("<p>a", "T", r"\\{{ name", True),
+    ],
+)
+def test_only_unescaped_braces_need_a_pair(letter, title, text, is_advised):
+    braces = [one for one in advised(letter, title, text=text, has_own_text=True) if "match" in one]
+    assert bool(braces) is is_advised
+
+
+SITE = ReaderField("site", "Site", "x", "", autocomplete="off", is_own=True)
+
+
+@pytest.mark.parametrize(
+    ("address", "field", "readers"),
+    [
+        ("{{ site }}?e={{ email }}", "{{ site }}", 5),
+        ("{{ site|https://a.example/ }}/x", "{{ site }}", 2),
+        ("{{ site|a&amp;b }}", "{{ site }}", 5),
+        ("https://{{ site|www }}.example.org/", "{{ site }}", 2),
+        ("https://{{ site|a b }}.example.org/", "{{ site }}", 5),
+        ("mailto:{{ site }}", "{{ site }}", 5),
+        ("{{ email }}", "{{ email }}", 7),
+        ("mailto:{{ email }}", "", 0),
+        ("{{ archive_url }}?{{ site }}", "", 0),
+        ("https://x.org/{{ site }}", "", 0),
+    ],
+)
+def test_a_value_that_breaks_a_link_is_advice(address, field, readers):
+    counts = {("site", part): (2, 3) for part in AddressPart}
+    counts["email", AddressPart.BEGINNING] = (7, 0)
+    otherwise = {"own_fields": [SITE], "without_value": {"site": 0}, "unfit_values": counts}
+    broken = f"{readers} readers get a broken link because of {field}"
+    for letter, text in ((LINKED.format(address), ""), ("", f"See {address} there")):
+        if letter or address.startswith("https:"):
+            advice = advised(letter, text=text, **otherwise)
+            assert [one for one in advice if "link" in one] == ([broken] if field else [])
+
+
+@pytest.mark.parametrize("value", ["https://a.example/", "a b", "www", "ä", "a@b.example", "tel:1"])
+def test_the_patterns_of_addresses_know_valid_ones(value):
+    fits = {part.name for part in AddressPart if re.search(part, value)}
+    known = {"https://a.example/": "BEGINNING", "tel:1": "BEGINNING", "www": "HOST"}
+    assert fits == {known.get(value, "RECIPIENT" if "@" in value else "")} - {""}
 
 
 def test_an_own_field_is_known_in_each_part():
