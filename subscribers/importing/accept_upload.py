@@ -24,6 +24,7 @@ NO_COUNTS: dict[str, Any] = {
     "skipped_because": {},
     "statuses": {},
     "tags_in_file": {},
+    "tag_values": {},
 }
 
 

@@ -326,6 +326,7 @@ def apply_rows(
     are those of the file.
     """
     counted_rows = _count_tags(record.tags_in_file, rows)
+    _count_answers(record.tag_values, counted_rows)
     rejected = [row for row in counted_rows if isinstance(row, RejectedRow)]
     candidates = [row for row in counted_rows if isinstance(row, Candidate)]
     statuses = [row.status.status.value if row.status else None for row in candidates]
@@ -371,6 +372,16 @@ def _count_tags(
             counts[name] = counts.get(name, 0) + 1
         counted.append(row)
     return counted
+
+
+def _count_answers(
+    counts: dict[str, dict[str, int]], rows: Sequence[Candidate | RejectedRow]
+) -> None:
+    """Add what the rows say about each tag to `counts`."""
+    for row in rows:
+        for tag, answer, _ in row.answers if isinstance(row, Candidate) else ():
+            of_tag = counts.setdefault(tag, {})
+            of_tag[answer] = of_tag.get(answer, 0) + 1
 
 
 def _insert_candidates(

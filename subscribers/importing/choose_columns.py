@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from delivery.control_characters import clean_name
 from subscribers.fields.reader_fields import load_fields
+from subscribers.importing import import_sentences as sentences
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import discard, store_for_check
 from subscribers.importing.file_format.columns import (
@@ -20,9 +22,11 @@ from subscribers.importing.file_format.columns import (
     STATUS,
     Mapping,
     read_column_number,
+    read_target,
 )
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import Description, ReaderFile
+from subscribers.importing.file_format.yes_or_no import COMPLIMENTARY, PAID, TAG
 from subscribers.importing.import_sentences import OTHER_COLUMNS
 from subscribers.models import SubscriberImport
 from subscribers.settings.change_fields_and_tags import add_field, can_add_field
@@ -38,6 +42,7 @@ class ColumnChoice(NamedTuple):
     name: str
     samples: Sequence[str]
     options: Sequence[tuple[str, str, bool]]  # value, label, whether it is chosen
+    offer: str = ""  # what else it could be
 
     @property
     def is_read(self) -> bool:
@@ -60,6 +65,7 @@ def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[Colu
     }
     if can_add_field():
         labels[NEW_FIELD] = _("A new field, added to Settings")
+    offers = described.offers if described else {}
     return [
         ColumnChoice(
             number,
@@ -67,11 +73,26 @@ def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[Colu
             samples,
             [
                 (value, label, value == chosen.get(f"column-{number}", read_as))
-                for value, label in labels.items()
+                for value, label in {**labels, **_tag_labels(name, read_as)}.items()
             ],
+            sentences.offer_sentence(tag, record.tag_values.get(tag, {}))
+            if (tag := offers.get(str(number)))
+            else "",
         )
         for number, (name, read_as, samples) in enumerate(described.columns if described else (), 1)
     ]
+
+
+def _tag_labels(name: str, read_as: str) -> dict[str, str]:
+    """Label the tags that a column can say yes or no to; the last has its own name."""
+    tags = [PAID, COMPLIMENTARY, clean_name(name)]
+    values = [*(value for tag in tags if (value := read_target(f"{TAG}{tag}", ()))), read_as]
+    label = _("Tag “{tag}”, where it says yes")
+    return {
+        value: label.format(tag=value.removeprefix(TAG))
+        for value in values
+        if value.startswith(TAG)
+    }
 
 
 def check_again(
@@ -121,7 +142,7 @@ def _mapping_of(
     targets, is_changed = [], False
     for number, (name, read_as, _samples) in enumerate(columns, 1):
         to = posted.get(f"column-{number}", read_as)
-        if to not in known:
+        if to not in known and not (to.startswith(TAG) and read_target(to, ())):
             raise ColumnError(
                 _("Column “{name}” has an unknown choice. Choose one from its list.").format(
                     name=name

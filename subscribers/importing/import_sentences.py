@@ -14,6 +14,7 @@ from delivery.humanise import digits, quoted
 from delivery.reader_fields import NAME
 from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.file_format.status import Status
+from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.refusal_sentences import COLUMN_NUMBER, InputRefusal, sentence_of
 
@@ -58,6 +59,15 @@ OTHER_COLUMNS: Mapping[str, StrPromise] = {
     "left_topics": gettext_lazy("Topics left by the reader"),
     "since": gettext_lazy("Date of sign-up"),
     "consent": gettext_lazy("Note for the consent record"),
+}
+# What the cells of a column for a tag say.
+ANSWERS: Mapping[Answer, StrPromise] = {
+    Answer.YES: gettext_lazy("yes: {n}"),
+    Answer.NO: gettext_lazy("no: {n}"),
+    Answer.EMPTY: gettext_lazy("empty: {n}"),
+    Answer.DATE: gettext_lazy("a date: {n}"),
+    Answer.PAST: gettext_lazy("a date in the past, so no tag: {n}"),
+    Answer.TEXT: gettext_lazy("another text, which counts as yes: {n}"),
 }
 MOST_TAGS_SHOWN = 12
 # The labels for the codes of a stored description.
@@ -133,6 +143,9 @@ def columns_sentence(read_as: Description) -> str:
     if NAME.name not in {name for name, columns in read_as.field_columns.items() if columns}:
         parts.append(_("Name: none"))
     labels = {**read_as.field_labels, NAME.name: NAME.label, **OTHER_COLUMNS}
+    for tag, columns in read_as.tag_columns.items():
+        label = _("Tag “{tag}”").format(tag=tag)
+        parts.append(f"{label}: {', '.join(map(_column, columns))}")
     for name, columns in (*read_as.field_columns.items(), *read_as.other_columns.items()):
         if columns:
             parts.append(f"{labels.get(name, name)}: {', '.join(map(_column, columns))}")
@@ -176,6 +189,57 @@ def tags_sentence(counts: Mapping[str, int]) -> str:
     if more := len(ordered) - len(shown):
         shown.append(_("{n} more").format(n=digits(more)))
     return ", ".join(shown)
+
+
+def answers_sentence(tag: str, counts: Mapping[str, int]) -> str:
+    """Say how many rows get a tag, and what the values of its column are."""
+    number = _with_tag(counts)
+    sentence = ngettext(
+        "{n} row gets the tag “{tag}” ({kinds}).", "{n} rows get the tag “{tag}” ({kinds}).", number
+    )
+    return sentence.format(n=digits(number), tag=tag, kinds=_kinds(counts))
+
+
+def chosen_answers(record: SubscriberImport) -> list[str]:
+    """Say it for each tag that a column was chosen for."""
+    chosen = (record.read_as or {}).get("tag_columns", {})
+    return [
+        answers_sentence(tag, counts) for tag, counts in record.tag_values.items() if tag in chosen
+    ]
+
+
+def offers(record: SubscriberImport) -> list[str]:
+    """Offer the columns that could be tags, each with the option of the command."""
+    read_as = Description.from_json(record.read_as)
+    found = [] if read_as is None else [*read_as.offers.items()]
+    sentence = _("{offer} Read it so with: {option}")
+    return [
+        sentence.format(offer=offer, option=f"--map {number}=tag:{tag}")
+        for number, tag in found
+        if (offer := offer_sentence(tag, record.tag_values.get(tag, {})))
+    ]
+
+
+def offer_sentence(tag: str, counts: Mapping[str, int]) -> str:
+    """Offer a column as a tag; empty if no row would get it."""
+    number = _with_tag(counts)
+    sentence = ngettext(
+        "Can be the tag “{tag}” for {n} row ({kinds}).",
+        "Can be the tag “{tag}” for {n} rows ({kinds}).",
+        number,
+    )
+    words = {"n": digits(number), "tag": tag, "kinds": _kinds(counts)}
+    return sentence.format(**words) if number else ""
+
+
+def _with_tag(counts: Mapping[str, int]) -> int:
+    return sum(count for answer, count in counts.items() if Answer(answer).has_tag)
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    return ", ".join(
+        ANSWERS[answer].format(n=digits(counts[answer])) for answer in Answer if answer in counts
+    )
 
 
 def known_note(record: SubscriberImport) -> str:

@@ -52,6 +52,8 @@ def report_lines(
             yield _("Statuses: {counts}").format(counts=statuses)
         if tags := sentences.tags_sentence(record.tags_in_file):
             yield _("Tags: {tags}").format(tags=tags)
+        yield from sentences.chosen_answers(record)
+        yield from sentences.offers(record)
         yield from filter(None, [read_as["hidden"]])
         for example in read_as["examples"]:
             yield _("For example: {row}").format(row=example)

@@ -4,6 +4,7 @@ The delimiter, and the columns of address, fields, status, tags and date.
 They are found by a manual mapping, by the words of the header, or by the values in sample rows.
 """
 
+import json
 import re
 import unicodedata
 from collections import Counter
@@ -21,6 +22,8 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.records import records as read_records
 from subscribers.importing.file_format.status import SILENT, StatusRule, rule_by_values, rule_of
+from subscribers.importing.file_format.tag_cell import read_tags
+from subscribers.importing.file_format.yes_or_no import TAG, Answer, TagColumn, tag_column
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _STATED = "sep="  # Excel writes this line before the header
@@ -54,6 +57,7 @@ class Layout(NamedTuple):
     status: StatusRule | None = None
     others: tuple[tuple[int, ...], ...] = ()  # of `OTHERS`; empty if the file has none of them
     day_first: bool | None = None  # in dates of sign-up
+    tags: tuple[TagColumn, ...] = ()  # that say yes or no to a tag
 
     def others_in(self, row: Sequence[str]) -> tuple[str, ...]:
         """Return the first cell with a value for each of `OTHERS`; a date in ISO 8601."""
@@ -65,6 +69,10 @@ class Layout(NamedTuple):
             since = status.read_date(cells[_SINCE_AT], day_first=self.day_first)
             cells[_SINCE_AT] = since.isoformat() if since else ""
         return tuple(cells)
+
+    def answers_in(self, row: Sequence[str]) -> tuple[tuple[str, Answer, bool], ...]:
+        """Return each tag, what the row says about it, and whether the author chose it."""
+        return tuple((one.tag, one.read(row), one.is_chosen) for one in self.tags)
 
     def values_in(self, row: Sequence[str]) -> tuple[str, ...]:
         return tuple(
@@ -115,6 +123,16 @@ def targets(fields: Fields) -> tuple[str, ...]:
     return (EMAIL, *(field.name for field in fields), STATUS, *OTHERS)
 
 
+def read_target(field: str, fields: Fields) -> str:
+    """Return what a column is read as; empty if it cannot be read so."""
+    field = field.strip()
+    if field.lower().startswith(TAG):
+        names = read_tags(json.dumps([field[len(TAG) :]]))
+        return f"{TAG}{names[0]}" if isinstance(names, tuple) and names else ""
+    field = field.lower()
+    return field if field in (*targets(fields), IGNORED) else ""
+
+
 def with_other_meaning(names: Iterable[str]) -> set[str]:
     """Return those keys of own fields that mean something else as a column.
 
@@ -129,7 +147,8 @@ def with_other_meaning(names: Iterable[str]) -> set[str]:
 
 def own_fields_in(mapping: Mapping) -> set[str]:
     """Return the keys of the author's own fields in a mapping."""
-    return {to for _, to in mapping} - {EMAIL, NAME.name, STATUS, *OTHERS, IGNORED}
+    read_as = {to for _, to in mapping if not to.startswith(TAG)}
+    return read_as - {EMAIL, NAME.name, STATUS, *OTHERS, IGNORED}
 
 
 def read_column_number(name: str) -> int | None:
@@ -143,9 +162,9 @@ def read_mapping(options: Sequence[str], fields: Fields) -> Mapping:
     mapping: dict[str, str] = {}
     for option in options:
         column, equals, field = option.rpartition("=")
-        field = field.strip().lower()
-        if not equals or field not in (*targets(fields), IGNORED):
-            choices = ", ".join(f"COLUMN={name}" for name in targets(fields))
+        field = read_target(field, fields)
+        if not equals or not field:
+            choices = ", ".join(f"COLUMN={name}" for name in (*targets(fields), f"{TAG}NAME"))
             raise UnreadableFileError("map_not_readable", option=option, fields=choices)
         if mapping.setdefault(column.strip(), field) != field:
             raise UnreadableFileError("map_twice", column=column)
@@ -226,6 +245,13 @@ def layout_of(
         others[other] = by_hand.get(other) or _first_columns(
             words, header_words.OTHERS[other], kept
         )
+    kept = kept.union(*others.values())
+    chosen = [
+        tag_column(column, header, to.removeprefix(TAG))
+        for column, to in mapped
+        if to.startswith(TAG)
+    ]
+    offered = [tag_column(column, words) for column in range(len(words)) if column not in kept]
     return Layout(
         records[at][0] if at is not None else 0,
         header,
@@ -235,6 +261,7 @@ def layout_of(
         rule,
         tuple(tuple(others[other]) for other in OTHERS) if any(others.values()) else (),
         status.is_day_first(value for at in others[SINCE] for value in _values(sample, at)),
+        tuple(one for one in (*chosen, *offered) if one is not None),
     )
 
 

@@ -37,6 +37,7 @@ from subscribers.importing.file_format.not_a_csv import (
 )
 from subscribers.importing.file_format.records import BadRow, excerpt, records
 from subscribers.importing.file_format.status import RowStatus, Status
+from subscribers.importing.file_format.yes_or_no import TAG, Answer
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
@@ -59,6 +60,7 @@ class Row(NamedTuple):
     values: tuple[str, ...]
     status: RowStatus | None = None
     others: tuple[str, ...] = ()  # cells in the order of `OTHERS`
+    answers: tuple[tuple[str, Answer, bool], ...] = ()  # tags, what the row says, if chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,8 @@ class Description:
     status_columns: Sequence[str] = ()
     hidden: str = ""
     other_columns: Map[str, Sequence[str]] = field(default_factory=dict)
+    tag_columns: Map[str, Sequence[str]] = field(default_factory=dict)
+    offers: Map[str, str] = field(default_factory=dict)  # tags by the number of a column
     posts: int = 0  # in the same ZIP file
     doubts: Sequence[str] = ()  # columns of statuses that are not read as statuses
     field_labels: Map[str, str] = field(default_factory=dict)
@@ -190,10 +194,11 @@ class ReaderFile:
                 elif are_single:
                     values = tuple([fields[at] if at < count else "" for at in singles])
                     others = layout.others_in(fields) if has_others else ()
-                    yield Row(line, email, values, row_status, others)
+                    answers = layout.answers_in(fields) if layout.tags else ()
+                    yield Row(line, email, values, row_status, others, answers)
                 else:
-                    others = layout.others_in(fields)
-                    yield Row(line, email, layout.values_in(fields), row_status, others)
+                    others, answers = layout.others_in(fields), layout.answers_in(fields)
+                    yield Row(line, email, layout.values_in(fields), row_status, others, answers)
         if reader.digest() != self.content_hash:
             raise UnreadableFileError("file_changed")
 
@@ -291,6 +296,16 @@ class ReaderFile:
                 for other, columns in zip(OTHERS, layout.others, strict=False)
                 if columns
             },
+            tag_columns={
+                one.tag: [
+                    _column_name(layout, other.column)
+                    for other in layout.tags
+                    if other.is_chosen and other.tag == one.tag
+                ]
+                for one in layout.tags
+                if one.is_chosen
+            },
+            offers={str(one.column + 1): one.tag for one in layout.tags if not one.is_chosen},
             columns=self._columns(layout, below),
             doubts=[
                 _column_name(layout, one.column) for one in (status.left_out if status else ())
@@ -307,6 +322,7 @@ class ReaderFile:
             read_as = {**dict.fromkeys(columns, other), **read_as}
         for one, columns in zip(self.fields, layout.fields, strict=True):
             read_as |= dict.fromkeys(columns, one.name)
+        read_as |= {one.column: f"{TAG}{one.tag}" for one in layout.tags if one.is_chosen}
         read_as[layout.address] = EMAIL
         found: list[tuple[str, str, Sequence[str]]] = []
         for column in range(min(layout.width, MOST_COLUMNS)):
@@ -340,6 +356,7 @@ def _unused_columns(layout: Layout) -> tuple[str, ...]:
     """Name the first unused columns, and count the others if there are more."""
     used = {layout.address, *(layout.status.columns if layout.status else ())}
     used = used.union(*layout.fields, *layout.others)
+    used |= {one.column for one in layout.tags if one.is_chosen}
     unused = [column for column in range(layout.width) if column not in used]
     names = tuple(_column_name(layout, column) for column in unused[:_MAX_UNUSED])
     more = len(unused) - len(names)

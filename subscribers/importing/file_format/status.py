@@ -54,12 +54,12 @@ def _words(**statuses: str) -> dict[str, Verdict]:
     }
 
 
-_YES = ("true", "t", "yes", "y", "1", "wahr", "ja", "vrai", "oui", "verdadero", "vero")
-_NO = ("false", "f", "no", "n", "0", "falsch", "nein", "faux", "non", "falso")
+YES = ("true", "t", "yes", "y", "1", "wahr", "ja", "vrai", "oui", "verdadero", "vero")
+NO = ("false", "f", "no", "n", "0", "falsch", "nein", "faux", "non", "falso")
 
 
 def _flag(yes: Verdict, no: Verdict) -> dict[str, Verdict]:
-    return {**dict.fromkeys(_YES, yes), **dict.fromkeys(_NO, no)}
+    return {**dict.fromkeys(YES, yes), **dict.fromkeys(NO, no)}
 
 
 _KNOWN: Words = _words(

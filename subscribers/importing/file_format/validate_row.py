@@ -13,6 +13,7 @@ from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.records import BadRow, excerpt
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.importing.file_format.tag_cell import read_tags
+from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.models import RejectedRow
 from subscribers.refusal_sentences import InputRefusal, refuse
 
@@ -40,6 +41,7 @@ class Candidate(NamedTuple):
     left_topics: tuple[str, ...] = ()
     since: datetime | None = None
     consent: str = ""
+    answers: tuple[tuple[str, Answer, bool], ...] = ()
 
 
 def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate | RejectedRow:
@@ -66,8 +68,16 @@ def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate
         if isinstance(value, InputRefusal):
             return excluded(row.line, address, value)
         values.append(value)
-    reader = Candidate(row.line, address, tuple(values), row.status)
-    return _with_others(reader, row.others) if row.others else reader
+    reader = Candidate(row.line, address, tuple(values), row.status, answers=row.answers)
+    if row.others:
+        with_others = _with_others(reader, row.others)
+        if isinstance(with_others, RejectedRow):
+            return with_others
+        reader = with_others
+    said = {tag: None for tag, answer, is_chosen in row.answers if is_chosen and answer.has_tag}
+    known = set(map(str.lower, reader.tags))
+    more = tuple(tag for tag in said if tag.lower() not in known)
+    return reader._replace(tags=reader.tags + more) if more else reader
 
 
 def _with_others(reader: Candidate, others: tuple[str, ...]) -> Candidate | RejectedRow:

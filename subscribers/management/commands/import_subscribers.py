@@ -79,7 +79,8 @@ class Command(BaseCommand):
             action="append",
             default=[],
             help=_(
-                "FIELD is {fields}, the key of a field, or - to ignore the column; repeatable"
+                "FIELD is {fields}, the key of a field, tag:NAME for a tag where the column says "
+                "yes, or - to ignore the column; repeatable"
             ).format(fields=", ".join(targets(READER_FIELDS))),
         )
         tag_help = _("put this tag on all valid rows, known readers included; repeatable")

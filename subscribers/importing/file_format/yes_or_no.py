@@ -1,0 +1,71 @@
+"""Columns that say yes or no to a tag, such as “paid”. Pure."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from subscribers.importing.file_format.header_words import key, keys
+from subscribers.importing.file_format.status import NO, YES, read_date
+
+TAG = "tag:"  # before the name of a tag, as what a column is read as
+PAID, COMPLIMENTARY = "paid", "complimentary"
+# The page offers these columns. They are tags only if the author chooses so.
+_OFFERED = {
+    PAID: keys(
+        "active subscription, stripe customer id, stripe plan, tier, paid, is paid, premium"
+    ),
+    COMPLIMENTARY: keys("complimentary plan, complimentary, is complimentary"),
+}
+_NO = frozenset(map(key, NO)) | keys(
+    "free, none, null, never, inactive, unpaid, expired, canceled, cancelled"
+)
+_YES = frozenset(map(key, YES))
+_ENDS = ("expir", "until", "enddate", "endsat")  # parts of a header: the date is an end
+
+
+class Answer(StrEnum):
+    """What a cell says about a tag."""
+
+    YES = "yes"
+    NO = "no"
+    EMPTY = "empty"
+    DATE = "date"  # something began, or ends later
+    PAST = "past"  # something has ended
+    TEXT = "text"  # such as the name of a plan
+
+    @property
+    def has_tag(self) -> bool:
+        return self in (Answer.YES, Answer.DATE, Answer.TEXT)
+
+
+class TagColumn(NamedTuple):
+    """A column, counted from 0, and its tag. It is only offered unless `is_chosen`."""
+
+    column: int
+    tag: str
+    ends: bool = False
+    is_chosen: bool = True
+
+    def read(self, row: Sequence[str]) -> Answer:
+        """Return what a row says about the tag."""
+        value = row[self.column].strip() if self.column < len(row) else ""
+        word = key(value)
+        if not word:
+            return Answer.EMPTY
+        if word in _NO or word in _YES:
+            return Answer.NO if word in _NO else Answer.YES
+        if (date := read_date(value)) is None:
+            return Answer.TEXT
+        return Answer.PAST if self.ends and date < datetime.now(UTC) else Answer.DATE
+
+
+def tag_column(column: int, header: Sequence[str], tag: str = "") -> TagColumn | None:
+    """Describe a column for a tag that the author chose, or else for an offered one."""
+    word = key(header[column]) if column < len(header) else ""
+    ends = any(part in word for part in _ENDS)
+    if tag:
+        return TagColumn(column, tag, ends)
+    offered = (one for one, words in _OFFERED.items() if word in words)
+    found = next(offered, "")
+    return TagColumn(column, found, ends, is_chosen=False) if found else None
