@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 from django.views.decorators.cache import cache_control
 from django.views.generic import RedirectView
 
@@ -13,7 +13,7 @@ from newsletter_site.sign_in.sign_in_view import sign_in, unblock_sign_in
 from newsletter_site.sign_in.two_step_page import two_step_page, two_step_qr_code
 from newsletter_site.tokens.tokens_view import revoke_token, tokens
 from publishing.archive.look_view import serve_look
-from publishing.archive.public_pages import home
+from publishing.archive.public_pages import home, not_there
 from publishing.images.images_view import serve_image
 
 handler400 = "newsletter_site.middleware.error_pages.bad_request"
@@ -42,6 +42,7 @@ urlpatterns = [
     path("pictures/<uuid:image>.<slug:extension>", serve_image, name="image"),
     path("look.css", serve_look, name="look"),
     path("archive/", include("publishing.archive.urls")),
+    re_path(r"^/*(?:archive|ARCHIVE)/+(?P<rest>[\s\S]+)$", not_there),
     path("", include("subscribers.urls")),
     path("", include("delivery.urls")),
     path("favicon.ico", favicon),

@@ -1,6 +1,9 @@
 """The URLs of the readers' pages."""
 
-from django.urls import path
+from collections.abc import Callable
+
+from django.http import HttpResponse
+from django.urls import URLPattern, path, re_path
 
 from subscribers.data_requests import data_request_view
 from subscribers.leaving.preferences_view import preferences
@@ -8,6 +11,12 @@ from subscribers.leaving.unsubscribe_view import unsubscribe
 from subscribers.signup import confirm_view, signup_view
 
 app_name = "subscribers"
+
+
+def _damaged(page: str, view: Callable[..., HttpResponse]) -> URLPattern:
+    """Match other addresses of a page, such as `//record/TOKEN/)` or capitals."""
+    return re_path(rf"^/*(?:{page}|{page.upper()})/+(?P<token>[\s\S]+)$", view)
+
 
 urlpatterns = [
     path("subscriptions/", signup_view.subscriptions, name="sign_up"),
@@ -21,6 +30,10 @@ urlpatterns = [
     path("record/<str:token>/erase/", data_request_view.erase_data, name="erase_data"),
     path("preferences/<str:token>/", preferences, name="preferences"),
     path("unsubscribe/<str:token>/", unsubscribe, name="unsubscribe"),
-    # Without the last slash too: a redirect would turn a one-click POST into a GET (RFC 8058, 3.1).
-    path("unsubscribe/<str:token>", unsubscribe),
+    # Damaged links. Without the last slash too: a redirect would turn a one-click POST into a GET
+    # (RFC 8058, 3.1).
+    _damaged("unsubscribe", unsubscribe),
+    _damaged("preferences", preferences),
+    _damaged("record", data_request_view.show_data),
+    re_path(r"^/*(?:subscriptions/+confirm|SUBSCRIPTIONS/+CONFIRM)/[\s\S]*$", confirm_view.confirm),
 ]

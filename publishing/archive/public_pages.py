@@ -1,12 +1,13 @@
 """The public pages: front page, archive, issues and feed."""
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 from django.conf import settings
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -39,6 +40,9 @@ POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data: https:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'"
 )
+
+# Without the characters that stick to a copied address
+_SLUG = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
 
 View = Callable[..., HttpResponse]
 
@@ -92,7 +96,7 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
     """Show the newest public edition of an issue."""
     edition = published_editions().filter(issue__slug=slug).first()
     if edition is None:
-        return not_there(request)
+        return not_there(request, slug)
     unlisted, earlier = edition.issue.unlisted, None
     if not unlisted:
         before = listed_editions().filter(first_public_at__lt=edition.first_public_at)
@@ -120,11 +124,19 @@ def issue(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @cached_page
-def not_there(request: HttpRequest, rest: str = "") -> HttpResponse:
-    """Return an uncached 404: the issue may appear in a moment."""
-    page = _public_page(
-        request, "archive/not_there.html", {"issues": latest_issues(INSTEAD)}, status=404
-    )
+def not_there(request: HttpRequest, rest: str) -> HttpResponse:
+    """Redirect `/archive/slug/)` to its issue, or answer 404.
+
+    Neither is cached, because the issue may appear in a moment.
+    """
+    page: HttpResponse
+    slug = _SLUG.search(rest)
+    if slug and published_editions().filter(issue__slug=slug[0].lower()).exists():
+        page = HttpResponseRedirect(reverse("archive:issue", args=[slug[0].lower()]))
+    else:
+        page = _public_page(
+            request, "archive/not_there.html", {"issues": latest_issues(INSTEAD)}, status=404
+        )
     add_never_cache_headers(page)
     return page
 

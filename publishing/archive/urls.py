@@ -1,6 +1,6 @@
 """The URLs of the archive, below /archive/."""
 
-from django.urls import path, re_path
+from django.urls import path
 
 from publishing.archive import public_pages
 
@@ -9,5 +9,4 @@ urlpatterns = [
     path("", public_pages.index, name="index"),
     path("feed.xml", public_pages.feed, name="feed"),
     path("<slug:slug>/", public_pages.issue, name="issue"),
-    re_path(r"^(?P<rest>.+)/$", public_pages.not_there),
 ]

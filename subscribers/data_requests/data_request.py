@@ -95,8 +95,11 @@ def _answer(request: DataRequest) -> None:
     ask_for_mail(reader, Edition.Kind.RECORD, Act.RECORD_ASKED, How.FORM, **consent)
 
 
-def load_data_link(token: str) -> tuple[int, bool] | None:
-    """Return the reader of a link and whether it still works; None if it is unknown."""
+def load_data_link(token: str) -> tuple[int, bool, str] | None:
+    """Return the reader of a link, whether it still works, and its intact token.
+
+    Return None if the link is unknown.
+    """
     request = request_token.read(Edition.Kind.RECORD, token)
     if request is None:
         return None
@@ -106,7 +109,7 @@ def load_data_link(token: str) -> tuple[int, bool] | None:
         request=request.number,
         at__gt=Now() - timedelta(days=LINK_DAYS),
     ).exists()
-    return request.recipient, is_fresh
+    return request.recipient, is_fresh, request_token.token_for(Edition.Kind.RECORD, request)
 
 
 def _count_for_the_network(network: str, asked_at: datetime) -> None:

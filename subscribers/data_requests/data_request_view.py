@@ -20,7 +20,7 @@ from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.fields.topics import has_topics
 from subscribers.leaving.leave import leave
 from subscribers.links.see_other import see_other
-from subscribers.links.token_page import protect_token_page, token_page
+from subscribers.links.token_page import damaged_link_page, protect_token_page, token_page
 from subscribers.links.unsubscribe_token import PREFERENCES, token_for
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
@@ -53,8 +53,8 @@ def _with_link(view: Callable[[HttpRequest, str, int], HttpResponse]) -> Any:
     def guarded(request: HttpRequest, token: str) -> HttpResponse:
         link = load_data_link(token)
         if link is None:
-            return token_page(request, "unknown_link", status=404)
-        subscriber_id, is_fresh = link
+            return damaged_link_page(request)
+        subscriber_id, is_fresh, token = link
         if not Subscriber.objects.filter(pk=subscriber_id).exists():
             return token_page(request, "erased", status=410)
         if not is_fresh:

@@ -11,6 +11,7 @@ from subscribers.fields.reader_values import read_value
 from subscribers.fields.topics import load_topics, read_tag_ids
 from subscribers.leaving.choose_topics import choose_topics
 from subscribers.leaving.unsubscribe_view import reader_page
+from subscribers.links.token_page import damaged_link_page
 from subscribers.links.unsubscribe_token import PREFERENCES, read, token_for
 from subscribers.models import Subscriber
 from subscribers.refusal_sentences import InputRefusal, sentence_of
@@ -30,7 +31,7 @@ def preferences(request: HttpRequest, token: str) -> HttpResponse:
     """
     reader_id = read(token, PREFERENCES)
     if reader_id is None:
-        return reader_page(request, "unknown_link", status=404)
+        return damaged_link_page(request)
     if reader_id == TEST_RECIPIENT:
         return reader_page(request, "test_letter_link")
     topics = load_topics()

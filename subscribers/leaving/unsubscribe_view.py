@@ -13,7 +13,7 @@ from subscribers.address import mask_address
 from subscribers.client_network import network_of
 from subscribers.fields.topics import has_topics
 from subscribers.leaving.leave import leave
-from subscribers.links.token_page import token_page
+from subscribers.links.token_page import damaged_link_page, token_page
 from subscribers.links.unsubscribe_token import PREFERENCES, read, token_for
 from subscribers.models import Subscriber
 from subscribers.models.consent_record import How
@@ -44,7 +44,7 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """
     subscriber_id = read(token)
     if subscriber_id is None:
-        return reader_page(request, "unknown_link", status=404)
+        return damaged_link_page(request, leaves=True)
     if subscriber_id == TEST_RECIPIENT:
         return reader_page(request, "test_letter_link")
     leaves = request.method == "POST"

@@ -8,13 +8,14 @@ and every copy of an issue needs a token. Tokens never expire; the page behind t
 import hmac
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
 from django.conf import settings
 
-LEAST_TAG_BYTES = 12  # 96 bits cannot be guessed
+LEAST_TAG_BYTES = 12  # 96 bits cannot be guessed, not even with the few tries of `_tokens_in`
+LONGEST_DAMAGED = 200  # characters of a damaged token that are read
 TOKEN = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -45,19 +46,29 @@ def seal_all(purpose: str, payloads: Sequence[bytes]) -> list[str]:
     return [text[start : start + length] for start in range(0, len(text), length)]
 
 
-def unseal(purpose: str, token: str, payload_bytes: int) -> bytes | None:
-    """Return the payload of a token; None if it is unknown for `purpose`."""
+def unseal(purpose: str, text: str, payload_bytes: int) -> bytes | None:
+    """Return the payload of the token in a text; None if it is unknown for `purpose`.
+
+    Mail programs and people stick characters to links. They prove nothing, and so change nothing.
+    """
     tag_bytes = _tag_bytes(payload_bytes)
-    if len(token) != (tag_bytes + payload_bytes) // 3 * 4 or not TOKEN.fullmatch(token):
-        return None
-    sealed = urlsafe_b64decode(token)
-    tag, covered = sealed[:tag_bytes], sealed[tag_bytes:]
-    for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
-        key = purpose_key(secret, purpose)
-        payload = _covered(key, tag, covered)
-        if hmac.compare_digest(tag, _tag(key, payload)):
-            return payload
+    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    for token in _tokens_in(text, (tag_bytes + payload_bytes) // 3 * 4):
+        sealed = urlsafe_b64decode(token)
+        tag, covered = sealed[:tag_bytes], sealed[tag_bytes:]
+        for key in (purpose_key(secret, purpose) for secret in secrets):
+            payload = _covered(key, tag, covered)
+            if hmac.compare_digest(tag, _tag(key, payload)):
+                return payload
     return None
+
+
+def _tokens_in(text: str, length: int) -> Iterable[str]:
+    """Find what may be the token in `TOK)`, `<TOK`, `TOK&gt;`, `3DTOK` or `TO=K`."""
+    runs = TOKEN.findall(text[:LONGEST_DAMAGED])
+    longest, joined = max(runs, key=len, default=""), "".join(runs)
+    ends = (longest[:length], longest[-length:], joined[:length], joined[-length:])
+    return dict.fromkeys(token for token in ends if len(token) == length)
 
 
 def _tag_bytes(payload_bytes: int) -> int:

@@ -20,6 +20,17 @@ def token_page(
     return protect_token_page(response)
 
 
+def damaged_link_page(request: HttpRequest, *, leaves: bool = False) -> HttpResponse:
+    """
+    Say that a link is damaged, and offer to mail a new one.
+
+    GET is answered 200, because some browsers and proxies replace error pages with their own. POST
+    is answered 404, because a mail program must see that it unsubscribed nobody.
+    """
+    context = {"leaves": leaves, "is_damaged": True}
+    return token_page(request, "data_request", context, 404 if request.method == "POST" else 200)
+
+
 def protect_token_page(response: HttpResponse) -> HttpResponse:
     """
     Hide the page from caches and search engines, and its URL from other sites.

@@ -13,6 +13,8 @@ from subscribers.consent.consent_wording import CONFIRM, CONFIRM_BUTTON, full_wo
 from subscribers.links.page_newsletter import newsletter_of
 from subscribers.links.token_page import token_page
 from subscribers.signup.confirm import open_link
+from subscribers.signup.signup_form import SignUpForm
+from subscribers.signup.signup_view import form_context
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -30,11 +32,14 @@ def link_page(
     """
     Render the page of a link, after confirming with `consent` if it is given.
 
-    An unknown link gets 404. `must_press_again` shows the button once more after a CSRF failure.
+    Instead of a damaged link the form is shown, to sign up again; a POST is answered 404.
+    `must_press_again` shows the button once more after a CSRF failure.
     """
     link = open_link(request.GET.get("subscription_token", ""), **(consent or {}))
     if link is None:
-        return token_page(request, "unknown_link", status=404)
+        status = 404 if request.method == "POST" else 200
+        form = form_context(SignUpForm())
+        return token_page(request, "damaged_confirmation", form, status)
     page, reader = link
     context = {
         "address": mask_address(reader.email) if reader else "",

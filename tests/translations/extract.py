@@ -26,7 +26,11 @@ FOR_READERS = (
     *("templates/500.html", "templates/503.html", "templates/base.html", "templates/error.html"),
     *("templates/home.html", "templates/reader", "templates/solo.html", "templates/archive/"),
     *("templates/mail/", "templates/subscribers/after_", "templates/subscribers/confirm"),
-    *("templates/subscribers/data_", "templates/subscribers/erase"),
+    *(
+        "templates/subscribers/damaged_",
+        "templates/subscribers/data_",
+        "templates/subscribers/erase",
+    ),
     *("templates/subscribers/personal_data", "templates/subscribers/preferences.html"),
     *("templates/subscribers/sign_up", "templates/subscribers/single_page.html"),
     *("templates/subscribers/test_letter_link.html", "templates/subscribers/un"),

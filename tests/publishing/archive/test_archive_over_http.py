@@ -130,6 +130,14 @@ def test_a_letter_has_a_sign_up_form_that_caches_keep(public_window, first, orig
         assert not Subscriber.objects.filter(name="Dora").exists()
 
 
+@pytest.mark.parametrize("damaged", ["swifts/)", "swifts)", "swifts//", "Swifts/>", "swifts&gt;/"])
+def test_a_damaged_address_leads_to_its_letter(client, first, damaged):
+    for start in ("/archive/", "//archive/", "/archive//", "/ARCHIVE/"):
+        answer = client.get("/", PATH_INFO=f"{start}{damaged}", secure=True)
+        assert (answer.status_code, answer.headers["Location"]) == (302, "/archive/swifts/")
+        assert "no-store" in answer.headers["Cache-Control"]
+
+
 @pytest.mark.parametrize("address", ["a.b/", "2026/11/swifts/", "über/"])
 def test_an_unknown_address_gets_a_styled_404(public_window, first, address):
     Newsletter.objects.update(name="The Hedgerow Almanack")

@@ -1,6 +1,7 @@
 """The page of the unsubscribe link, and one-click of mail programs."""
 
 import itertools
+import re
 
 import pytest
 from django.conf import LazySettings
@@ -10,11 +11,29 @@ from delivery.models import SuppressionChange
 from delivery.models.newsletter import Newsletter
 from subscribers.consent.consent_log import record_consent
 from subscribers.links.unsubscribe_token import token_for
-from subscribers.models import ConsentRecord, Subscriber
+from subscribers.models import ConsentRecord, DataRequest, Subscriber
 from tests.subscribers.factories import SOME_DAY, SubscriberFactory
 
 pytestmark = pytest.mark.django_db
 
+FORM = "application/x-www-form-urlencoded"
+# How mail programs and people damage a link whose token stays whole
+AROUND_A_LINK = (
+    *(
+        "/{}/)",
+        "/{}/>",
+        "/{}//",
+        "/{}>",
+        "/{},",
+        "/{}=",
+        "/{}.",
+        "/{}=3D",
+        "/{}/&gt;",
+        "/{} ",
+        "/{}/ ",
+    ),
+    *("//{}/", "///{}", "/{}/\n", "/{}/\u200b", "/{}/%3E/"),
+)
 ONE_CLICK = b"List-Unsubscribe=One-Click"  # the body that RFC 8058 prescribes
 
 
@@ -170,13 +189,49 @@ def test_the_first_time_of_unsubscribing_is_kept(visitor: Client) -> None:
     assert reader.unsubscribed_at == SOME_DAY
 
 
-def test_an_unknown_token_is_not_found(visitor: Client) -> None:
+@pytest.mark.parametrize("around", AROUND_A_LINK)
+def test_characters_stuck_to_a_link_do_not_break_it(visitor: Client, around: str) -> None:
     reader = SubscriberFactory()
-    tokens = (token_for(reader.pk)[:-1], f"{reader.pk}.{'x' * 43}", "x")
-    for ask in (visitor.get, visitor.post):
-        pages = [ask(f"/unsubscribe/{token}/") for token in tokens]
-        assert [page.status_code for page in pages] == [404, 404, 404]
-        assert len({page.content for page in pages}) == 1
+    address = around.format(f"unsubscribe/{token_for(reader.pk)}").encode().decode("latin-1")
+    page = visitor.get("/", PATH_INFO=address)
+    assert page.status_code == 200
+    assert b'<form method="post">' in page.content
+    assert state_of(reader) == "confirmed"
+    answer = visitor.generic("POST", "/", ONE_CLICK, FORM, PATH_INFO=address)
+    assert (answer.status_code, state_of(reader)) == (200, "unsubscribed")
+    assert [how for _, how, _ in lines_of(reader)] == ["one-click"]
+
+
+def test_a_damaged_link_offers_a_new_one(visitor: Client) -> None:
+    reader = SubscriberFactory()
+    token = token_for(reader.pk)
+    cut = [
+        f"unsubscribe/{token[:-1]}/",
+        f"unsubscribe/{token[:9]}",
+        f"UNSUBSCRIBE/{token.upper()}/",
+    ]
+    for ask, status in ((visitor.get, 200), (visitor.post, 404)):
+        pages = [
+            ask("/", PATH_INFO=f"/{one}", secure=True)
+            for one in (*cut, "unsubscribe/>", "unsubscribe/x")
+        ]
+        assert {page.status_code for page in pages} == {status}
+        # Whether a reader exists makes no difference.
+        assert len({re.sub(r'value="\w{64}"', "", page.text) for page in pages}) == 1
+        assert "This link is damaged" in pages[0].text
+        assert "<script" not in pages[0].text
+    form = visitor.get(f"/{cut[0]}", secure=True)
+    assert 'action="/unsubscribe/"' in form.text
+    key = re.search(r'value="(\w{64})"', form.text)
+    assert key
+    typed = {"email": reader.email, "csrfmiddlewaretoken": key[1]}
+    assert "Check your inbox" in visitor.post("/unsubscribe/", typed).text
+    assert DataRequest.objects.get().email_key == reader.email
+    assert state_of(reader) == "confirmed"
+
+
+def test_other_methods_are_refused(visitor: Client) -> None:
+    reader = SubscriberFactory()
     for method in ("put", "patch", "delete", "options", "trace"):
         assert getattr(visitor, method)(link_of(reader)).status_code == 405
     assert state_of(reader) == "confirmed"

@@ -82,8 +82,21 @@ def test_a_token_with_a_changed_character_is_unknown(kind: str) -> None:
         other = "A" if sign != "A" else "B"
         assert read_one(good[:place] + other + good[place + 1 :]) is None
     signs = [sign * len(good) for sign in "A=é"]
-    for made_up in ("", ".", "x", *signs, "x" * 5000, f"{good}=", good[:-1]):
+    for made_up in ("", ".", "x", *signs, "x" * 5000, good[:-1], good[1:], good.swapcase()):
         assert read_one(made_up) is None
+
+
+@given(st.integers(min_value=1, max_value=LARGEST_ID), st.integers(min_value=1, max_value=27))
+def test_characters_stuck_to_a_token_are_ignored(reader: int, place: int) -> None:
+    token = token_for(reader)
+    broken = f"{token[:place]}=\r\n{token[place:]}"
+    stuck = (
+        *("{})", "{}/)", "{}/>", "{}//", "{}>", "{},", "{}=", "{}.", "<{}", "{}=3D", "3D{}", "{}-"),
+        *("{} ", " {}", "{}&gt;", "&lt;{}", "{}%3E", "“{}”", "{}\u200b", "_{}", "({})", broken),
+    )
+    for written in stuck:
+        assert read(written.format(token)) == reader, written
+    assert read(f"{'é' * 200}{token}") is None  # too long to be a link of ours
 
 
 def test_links_in_earlier_letters_still_work() -> None:
