@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.models import Edition
-from delivery.reports.edition_words import ARCHIVE_ONLY, AUDIENCE_WORDS
+from delivery.reports.edition_words import ARCHIVE_ONLY
 from delivery.rules.edition_state import EditionState
 from publishing.editions.audience import REACHED, UNREACHED
 from publishing.editions.listing import archive_sentence
 from publishing.editions.status import load_status
+from publishing.editions.tag_sentences import edition_audience
 from publishing.scheduling.local_time import scheduled_time_of
 
 ACCEPTED = gettext_lazy("The newsletter issue has been accepted - emails will go out shortly.")
@@ -25,6 +26,7 @@ NONE_LEFT = gettext_lazy(
 ALL_REACHED = gettext_lazy(
     "This version goes to nobody: every confirmed reader was already sent an earlier one."
 )
+NO_TAG_MATCHES = gettext_lazy("This issue goes to nobody: no confirmed reader matches the tags.")
 # The tags name the subject of a message, so a replay leads to the same page as the first answer.
 # `until` says which facts outdate the message: one of `EditionProgress.past`, or several by commas.
 UNTIL_LEFT, UNTIL_AT_REST, UNTIL_STARTED = "until:left", "until:at_rest", "until:started"
@@ -53,6 +55,8 @@ def to_nobody(edition: Edition) -> str:
     nobody = {REACHED.value: NONE_LEFT, UNREACHED.value: ALL_REACHED}.get(
         edition.goes_to, TO_NOBODY
     )
+    if edition.with_tags or edition.without_tags:
+        nobody = NO_TAG_MATCHES
     return f"{nobody} {archive_sentence(unlisted=edition.issue.unlisted)}"
 
 
@@ -65,7 +69,7 @@ def in_the_archive(edition: Edition) -> str:
 def there_already(edition: Edition) -> str:
     """Return the message about a second publication of the same version and content."""
     moment, status = scheduled_time_of(edition), load_status(edition.pk)
-    version, whom = edition.version, AUDIENCE_WORDS[edition.goes_to]
+    version, whom = edition.version, edition_audience(edition)
     if moment:
         sentences = [
             _(

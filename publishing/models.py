@@ -27,7 +27,7 @@ class Issue(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     title = models.CharField(max_length=500)
-    slug = models.SlugField(max_length=80)
+    slug = models.SlugField(max_length=80, allow_unicode=True)
     created_at = models.DateTimeField(db_default=Now())
     # The page exists, but no list links to it.
     unlisted = models.BooleanField(default=False, db_default=False)
@@ -99,6 +99,9 @@ class Draft(models.Model):
         db_default="",
         help_text=_("Plain text by the author; if empty, it is made from the letter."),
     )
+
+    # The address in the archive that the author chose; empty for one from the title.
+    address = models.CharField(max_length=80, blank=True, default="", db_default="")
 
     revision = models.PositiveIntegerField(default=1, db_default=1)
     html_form_revision = models.PositiveIntegerField(

@@ -16,6 +16,7 @@ from publishing.past_issues.move_view import move_page
 from publishing.preflight.preflight_view import check_draft, run_external_checks
 from publishing.progress.outcomes_csv import readers_csv
 from publishing.progress.progress_view import progress, progress_json
+from publishing.publish.address_view import change_address
 from publishing.publish.confirm_view import publish_one
 from publishing.publish.html_form_view import publishing_form
 from publishing.publish.welcome_view import welcome_page
@@ -47,6 +48,7 @@ urlpatterns = [
     path("drafts/<uuid:draft>/preview/", draft_preview, name="draft_preview"),
     path("drafts/<uuid:draft>/check/", check_draft, name="check"),
     path("drafts/<uuid:draft>/rehearsal/", rehearsal_page, name="rehearsal"),
+    path("drafts/<uuid:draft>/address/", change_address, name="draft_address"),
     path("drafts/<uuid:draft>/looks/", run_external_checks, name="looks"),
     path("drafts/<uuid:draft>/publish/", publish_one, name="publish_draft"),
     path("preview/", preview, name="preview"),

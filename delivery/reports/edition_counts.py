@@ -1,5 +1,6 @@
 """The counts of editions as sums over their batches, and open editions."""
 
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -91,6 +92,7 @@ def _select(batches: str) -> str:
     """Write the statement up to its WHERE; `batches` selects them, summed by state."""
     return f"""
     SELECT edition.id AS edition, issue_id AS issue, version, title, kind, goes_to,
+           with_tags, without_tags,
            control, control_reason, control_at, unreconciled_since IS NOT NULL AS unreconciled,
            published_at, held_until, scheduled_for, scheduled_local, scheduled_zone,
            deliveries_dropped_at,
@@ -212,6 +214,8 @@ def _counts_from(row: dict[str, Any]) -> EditionCounts:
     row["write_fault"] = READ_ONLY if row.pop("is_read_only") else shared
     for name in ("control_reason", "reason"):
         row[name] = Reason.loads(row[name])
+    for name in ("with_tags", "without_tags"):
+        row[name] = tuple(tag for _, tag in json.loads(row[name]))
     return EditionCounts(**row)
 
 

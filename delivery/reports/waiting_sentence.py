@@ -1,13 +1,12 @@
 """The sentence about what an edition waits for, from its counts."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import clock, digits
+from delivery.reports.edition_words import audience_of
 from delivery.reports.reason_sentences import reason_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, restored, state_of
@@ -19,31 +18,6 @@ NOTHING_IS_STUCK = gettext_lazy("Sending normally.")
 _AWAITS_LATER_MAIL = frozenset(
     {ReasonCode.LOOKUP_LAGS, ReasonCode.NO_LATER_MAIL, ReasonCode.CHECK_MAIL_HIDDEN}
 )
-
-# By `Edition.GoesTo`.
-_GOES_OUT: Mapping[str, Promise] = {
-    "everyone": gettext_lazy("Goes out on {time} to all readers who are confirmed by then."),
-    "reached": gettext_lazy(
-        "Goes out on {time} to readers who were sent an earlier version and are still confirmed."
-    ),
-    "unreached": gettext_lazy(
-        "Goes out on {time} to confirmed readers who were not sent an earlier version by then."
-    ),
-    "nobody": gettext_lazy("Appears in the archive on {time}. It is not mailed."),
-}
-_STARTS_NOW: Mapping[str, Promise] = {
-    "everyone": gettext_lazy(
-        "It was due on {time}. A worker starts it now, to all confirmed readers."
-    ),
-    "reached": gettext_lazy(
-        "It was due on {time}. A worker starts it now, to readers who were sent an earlier version."
-    ),
-    "unreached": gettext_lazy(
-        "It was due on {time}. A worker starts it now, to readers who were not sent an "
-        "earlier version."
-    ),
-    "nobody": gettext_lazy("It was due on {time}. A worker puts it into the archive now."),
-}
 
 
 def waiting_sentence(counts: EditionCounts, zone: tzinfo = UTC) -> str:
@@ -125,10 +99,19 @@ def _paused(counts: EditionCounts) -> str:
 
 def _scheduled(counts: EditionCounts, zone: tzinfo) -> str:
     time = counts.scheduled.words if counts.scheduled else ""
+    is_mailed, audience = counts.goes_to != "nobody", audience_of(counts)
     if not counts.is_due:
-        return str(_GOES_OUT[counts.goes_to]).format(time=time)
+        if is_mailed:
+            sentence = _("Goes out on {time} to {audience}.")
+        else:
+            sentence = _("Appears in the archive on {time}. It is not mailed.")
+        return sentence.format(time=time, audience=audience)
     if counts.worker_is_there:
-        return str(_STARTS_NOW[counts.goes_to]).format(time=time)
+        if is_mailed:
+            sentence = _("It was due on {time}. A worker starts it now, to {audience}.")
+        else:
+            sentence = _("It was due on {time}. A worker puts it into the archive now.")
+        return sentence.format(time=time, audience=audience)
     due = _("It was due on {time}.").format(time=time)
     return f"{due} {_no_worker(counts, zone)}"
 

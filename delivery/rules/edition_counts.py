@@ -24,7 +24,8 @@ class EditionCounts:
     decision. `unreconciled`: the database was restored and is not yet compared with the provider.
     `slowed_to_per_s` is the rate of all workers after a 429. The `audience` of transactional mail
     is everyone who has requested it so far. `scheduled` stays after publication. `goes_to` is a
-    value of `Edition.GoesTo`. After `deliveries_dropped_at` only these counts are kept."""
+    value of `Edition.GoesTo`, and the tags are the names of those that limit the audience. After
+    `deliveries_dropped_at` only these counts are kept."""
 
     edition: int
     issue: UUID
@@ -62,6 +63,8 @@ class EditionCounts:
     complained: int = 0
     scheduled: ScheduledTime | None = None
     goes_to: str = "everyone"
+    with_tags: tuple[str, ...] = ()
+    without_tags: tuple[str, ...] = ()
     deliveries_dropped_at: datetime | None = None
     being_sent: int = 0
     awaiting_decision: int = 0
@@ -114,6 +117,11 @@ class EditionCounts:
         """Whether its scheduled time has come."""
         waits = self.control == "scheduled" and not self.unreconciled
         return waits and self.scheduled is not None and self.scheduled.utc <= self.now
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether it goes to some confirmed readers only."""
+        return bool(self.goes_to in ("reached", "unreached") or self.with_tags or self.without_tags)
 
     @property
     def balanced(self) -> bool:

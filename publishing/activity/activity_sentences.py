@@ -167,8 +167,7 @@ def _published(params: Params) -> ActivitySentence:
     readers, more = params["audience"], _listing_and_approval(params)
     if params["goes_to"] == NOBODY:
         return _said(_("{who} published {thing} in the archive only."), *more)
-    if params["version"] > 1:
-        # A first version always goes to everyone.
+    if params["version"] > 1 or params.get("with_tags") or params.get("without_tags"):
         more = ((_("Audience: {audience}."), _audience(params)), *more)
     text = ngettext(
         "{who} published {thing} to {n} reader.", "{who} published {thing} to {n} readers.", readers
@@ -177,7 +176,7 @@ def _published(params: Params) -> ActivitySentence:
 
 
 def _scheduled(params: Params) -> ActivitySentence:
-    audience: Text = (_("Audience: {audience}."), _audience(params))
+    audience: Text = (_("Audience: {audience}."), _audience(params, is_scheduled=True))
     return _said(
         _("{who} scheduled {thing} for {time}."),
         audience,
@@ -357,17 +356,14 @@ _FUNCTIONS: Mapping[str, Callable[[Params], ActivitySentence]] = {
 }
 
 
-def _audience(params: Params) -> Params:
-    return {"audience": audience_words(params["goes_to"])}
+def _audience(params: Params, *, is_scheduled: bool = False) -> Params:
+    # Entries of earlier releases have no tags.
+    tags = (params.get(name) or () for name in ("with_tags", "without_tags"))
+    return {"audience": audience_words(params["goes_to"], *tags, is_scheduled=is_scheduled)}
 
 
 def _listing_and_approval(params: Params) -> tuple[Text, ...]:
     texts: list[Text] = []
-    # Entries of earlier releases have no tags.
-    if names := params.get("with_tags"):
-        texts.append((_("Tags: {tags}."), {"tags": ", ".join(names)}))
-    if names := params.get("without_tags"):
-        texts.append((_("Without the tags: {excluded}."), {"excluded": ", ".join(names)}))
     if params["unlisted"]:
         texts.append((_("It is unlisted."), {}))
     if params["approved_by"]:

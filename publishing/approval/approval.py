@@ -64,6 +64,8 @@ def approval_hash(
     target = f"{draft.issue_id}\0{draft.goes_to}\0{draft.unlisted}"
     if draft.with_tags or draft.without_tags:
         target += f"\0{draft.with_tags}\0{draft.without_tags}"
+    if draft.address:
+        target += f"\0{draft.address}"
     target += json.dumps(sent)
     return hashlib.sha256(content.sha256 + target.encode()).digest()
 

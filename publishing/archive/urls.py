@@ -1,12 +1,34 @@
 """The URLs of the archive, below /archive/."""
 
-from django.urls import path
+import unicodedata
+
+from django.urls import path, register_converter
 
 from publishing.archive import public_pages
+from publishing.editions.address_words import is_address
+
+
+class AddressConverter:
+    """The address of an issue, in any script."""
+
+    regex = "[^/]{1,80}"
+
+    def to_python(self, value: str) -> str:
+        # Some programs decompose the letters of an address.
+        composed = unicodedata.normalize("NFC", value)
+        if not is_address(composed):
+            raise ValueError("no issue has this address")
+        return composed
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(AddressConverter, "address")
 
 app_name = "archive"
 urlpatterns = [
     path("", public_pages.index, name="index"),
     path("feed.xml", public_pages.feed, name="feed"),
-    path("<slug:slug>/", public_pages.issue, name="issue"),
+    path("<address:slug>/", public_pages.issue, name="issue"),
 ]

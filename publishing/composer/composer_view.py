@@ -52,7 +52,6 @@ from publishing.preflight.preflight_view import get_draft_or_404
 from publishing.script_request import wants_json
 from publishing.snippets.snippets import markup_by_name
 from publishing.test_letters.test_letters import last_test_address
-from subscribers.confirmed_readers import confirmed
 from subscribers.fields.reader_fields import load_fields
 from subscribers.links.see_other import see_other
 
@@ -183,9 +182,8 @@ def composer_page(
     if draft is not None:
         issue = draft.issue_id
         preview = f"{reverse('desk:draft_preview', args=[draft.pk])}?part="
-    plan = plan_version(issue) if issue is not None else None
-    everyone = plan.everyone if plan else confirmed().count()
     tags = choice_of(fields.with_tags, fields.without_tags)
+    plan = plan_version(issue, tags=tags) if issue is not None else None
     shown, is_welcome = request.GET.get("show", ""), has_title_of_welcome_letter(fields.title)
     stats, hints = composer_stats(fields, draft, sees_readers=sees_readers(request))
     return desk_page(
@@ -203,12 +201,12 @@ def composer_page(
             "welcome_url": reverse("desk:welcome") if is_welcome else "",
             "plan": plan,
             "plan_title": plain_title(plan.newest) if plan else "",
-            "readers": readers_now(fields.goes_to, tags, plan, everyone),
+            "readers": readers_now(fields.goes_to, tags, plan),
             "all_tags": tags_by_name(),
             "with_tags": fields.with_tags,
             "without_tags": fields.without_tags,
             "goes_to": fields.goes_to,
-            "choices": audience_choices(plan),
+            "choices": audience_choices(plan, tags),
             "sender": Newsletter.objects.get_current().sender,
             "merge_fields": _offered_fields(),
             "snippets": markup_by_name(fields.format),

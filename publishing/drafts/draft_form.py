@@ -9,12 +9,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from delivery.humanise import digits
-from delivery.reports.edition_words import AUDIENCE_WORDS, audience_words
+from delivery.reports.edition_words import AUDIENCE_WORDS
 from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftFields
 from publishing.content.edition_content import LONGEST_PART, remove_invisible
 from publishing.editions.audience import EVERYONE
 from publishing.editions.posted_tags import TAG_FIELDS, choice_of, join_ids, read_ids
-from publishing.editions.tag_sentences import tags_sentence
+from publishing.editions.tag_sentences import choice_words
 from publishing.editions.versions import versions_of
 
 FIELDS = (
@@ -83,7 +83,6 @@ COMPARED = {
     "letter": gettext_lazy("Letter"),
     "text": gettext_lazy("Plain text"),
     "goes_to": gettext_lazy("Goes to"),
-    "tags": gettext_lazy("Tags"),
     "listing": gettext_lazy("Listing"),
 }
 
@@ -96,8 +95,7 @@ def fields_to_compare(fields: DraftFields) -> dict[str, str]:
         "format": "HTML" if fields.format == HTML else "Markdown",
         "letter": fields.letter,
         "text": fields.text or _("automatic"),
-        "goes_to": audience_words(fields.goes_to),
-        "tags": tags_sentence(choice_of(fields.with_tags, fields.without_tags)),
+        "goes_to": choice_words(fields.goes_to, choice_of(fields.with_tags, fields.without_tags)),
         "listing": _("unlisted") if fields.unlisted else _("listed"),
     }
 

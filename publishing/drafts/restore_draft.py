@@ -41,5 +41,8 @@ def restore_draft(edition: Edition) -> str:
             return str(HAS_A_DRAFT)
         author = newest.author_id if is_there(newest.author_id) else None
         draft = drafts.open_for_issue(author, edition.issue_id)
-        Draft.objects.filter(pk=draft.pk).update(goes_to=newest.goes_to)
+        before = Draft.objects.filter(edition=newest).first()
+        Draft.objects.filter(pk=draft.pk).update(
+            goes_to=newest.goes_to, address=before.address if before else ""
+        )
     return str(IS_A_DRAFT)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from delivery.models import Edition, Newsletter
 from delivery.reports.edition_counts import load_counts, load_counts_of_versions
-from delivery.reports.edition_words import STATE_WORDS, audience_words
+from delivery.reports.edition_words import STATE_WORDS, audience_of
 from delivery.reports.waiting_sentence import waiting_sentence
 from delivery.rules.edition_counts import EditionCounts
 from delivery.rules.edition_state import EditionState, state_of
@@ -55,7 +55,7 @@ class EditionStatus:
     @property
     def whom(self) -> str:
         """The audience in words."""
-        return audience_words(self.counts.goes_to)
+        return audience_of(self.counts)
 
     @property
     def taken_back(self) -> str:

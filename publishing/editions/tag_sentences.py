@@ -1,30 +1,28 @@
 """The tags of an audience in words."""
 
-from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from delivery.humanise import quoted
+from delivery.models import Edition
+from delivery.reports.edition_words import audience_words
 from publishing.editions.audience import TagChoice
 from subscribers.fields.find_tags import UnknownTagError
 
 DELETED_TAG = gettext_lazy("A tag of the audience was deleted. Choose the tags again.")
 
 
-def tags_sentence(tags: TagChoice) -> str:
-    """Say which readers the tags select; empty if they select everyone."""
-    sentences = []
-    if tags.with_tags:
-        sentences.append(_("Only readers with any of these tags: {tags}."))
-    if tags.without_tags:
-        sentences.append(_("No readers with any of these tags: {excluded}."))
-    return " ".join(sentences).format(
-        tags=_names(tags.with_tags), excluded=_names(tags.without_tags)
+def choice_words(goes_to: str, tags: TagChoice, *, is_scheduled: bool = False) -> str:
+    """Name the audience of a choice within a sentence."""
+    names = (
+        [name for _tag, name in chosen if name] for chosen in (tags.with_tags, tags.without_tags)
     )
+    return audience_words(goes_to, *names, is_scheduled=is_scheduled)
 
 
-def _names(tags: tuple[tuple[int, str], ...]) -> str:
-    return get_text_list([quoted(name) for _tag, name in tags], _("and"))
+def edition_audience(edition: Edition) -> str:
+    """Name the audience of an edition within a sentence."""
+    is_scheduled = edition.control == Edition.Control.SCHEDULED
+    return choice_words(edition.goes_to, TagChoice.of(edition), is_scheduled=is_scheduled)
 
 
 def unknown_tag_sentence(error: UnknownTagError) -> str:

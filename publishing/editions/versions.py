@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -24,6 +25,7 @@ from publishing.editions.audience import (
     select_audience,
 )
 from publishing.editions.status import LARGE_COLUMNS, since_when
+from publishing.editions.tag_sentences import choice_words
 from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.confirmed_readers import confirmed
 
@@ -249,17 +251,13 @@ def plan_version(
     )
 
 
-def readers_now(goes_to: str, tags: TagChoice, plan: VersionPlan | None, everyone: int) -> int:
-    """Count the readers of a choice. `plan` and `everyone` count those without tags."""
+def readers_now(goes_to: str, tags: TagChoice, plan: VersionPlan | None) -> int:
+    """Count the readers of a choice now. `plan` is the version's with these tags."""
+    if plan is not None:
+        return plan.readers_of(goes_to)
     if goes_to == NOBODY:
         return 0
-    if tags == EVERY_READER:
-        return plan.readers_of(goes_to) if plan else everyone
-    if plan is None:
-        return confirmed(with_tags=tags.with_ids, without_tags=tags.without_ids).count()
-    if plan.unknown_reached and goes_to != EVERYONE:
-        return 0
-    return select_audience(plan.newest.issue_id, plan.version, goes_to, tags=tags).count()
+    return confirmed(with_tags=tags.with_ids, without_tags=tags.without_ids).count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,17 +269,21 @@ class AudienceChoice:
     hint: str = ""
 
 
-def audience_choices(plan: VersionPlan | None) -> list[AudienceChoice]:
-    """Return the audiences that this version can have.
+def audience_choices(
+    plan: VersionPlan | None, tags: TagChoice = EVERY_READER
+) -> list[AudienceChoice]:
+    """Return the audiences that this version can have with these tags.
 
     Without a plan, those of a new issue.
     """
     to_everyone = AudienceChoice(EVERYONE, _("Everyone"))
+    if tags != EVERY_READER:
+        to_everyone = replace(to_everyone, label=capfirst(choice_words(EVERYONE, tags)))
     if plan is not None:
         counted = ngettext(
-            "Everyone: {n} confirmed reader", "Everyone: {n} confirmed readers", plan.everyone
-        )
-        to_everyone = replace(to_everyone, label=counted.format(n=digits(plan.everyone)))
+            "{audience}: {n} confirmed reader", "{audience}: {n} confirmed readers", plan.everyone
+        ).format(audience=to_everyone.label, n=digits(plan.everyone))
+        to_everyone = replace(to_everyone, label=counted)
     to_nobody = AudienceChoice(
         NOBODY,
         _("Nobody: archive only"),

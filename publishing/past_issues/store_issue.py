@@ -17,9 +17,9 @@ from publishing.content.edition_content import (
 )
 from publishing.content.text_part import html_to_text
 from publishing.editions.audience import NOBODY
+from publishing.editions.issue_address import save_moved_issue
 from publishing.models import Issue, MovedIssue
 from publishing.past_issues.past_issue import PastIssue, Product, Skip, SkipIssueError
-from publishing.publish.issue_address import save_moved_issue
 
 LONGEST_KEY = 100
 

@@ -18,11 +18,12 @@ from publishing.content.edition_content import Content, plain_title
 from publishing.editions import versions
 from publishing.editions.audience import EVERY_READER, EVERYONE, NOBODY, TagChoice
 from publishing.editions.confirmed_then import mailed_issues
+from publishing.editions.issue_address import AddressTakenError, plan_address
 from publishing.editions.listing import archive_sentence
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.sending_time import time_to_send
 from publishing.editions.status import since_when
-from publishing.editions.tag_sentences import DELETED_TAG, tags_sentence
+from publishing.editions.tag_sentences import DELETED_TAG
 from publishing.editions.versions import VersionPlan, plan_version, readers_now
 from publishing.editions.welcome_letter import has_title_of_welcome_letter
 from publishing.external_checks import cached_results
@@ -72,7 +73,12 @@ class PreflightResult:
     gone: int
     duration: str
     is_externally_checked: bool
-    tags_sentence: str
+    tags: TagChoice
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether tags limit the readers."""
+        return self.tags != EVERY_READER
 
     @property
     def not_included(self) -> int:
@@ -80,7 +86,7 @@ class PreflightResult:
 
         If the issue does not go to everyone, only confirmed readers count.
         """
-        if self.draft.goes_to == EVERYONE and not self.tags_sentence:
+        if self.draft.goes_to == EVERYONE and not self.has_tags:
             return self.pending + self.gone
         return self.not_reached
 
@@ -112,10 +118,8 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     content = build_content(draft.fields)
     tags = choice_of(draft.with_tags, draft.without_tags)
     plan = plan_version(draft.issue_id, tags=tags) if draft.issue_id else None
-    everyone = plan.everyone if plan and tags == EVERY_READER else confirmed().count()
-    readers = (
-        plan.readers_of(draft.goes_to) if plan else readers_now(draft.goes_to, tags, None, everyone)
-    )
+    everyone = confirmed().count()
+    readers = readers_now(draft.goes_to, tags, plan)
     letter = ParsedLetter(content.html)
     domain, links = external_targets(letter)
     external = cached_results.load_fresh(domain, links)
@@ -137,7 +141,7 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
         duration=time_to_send(readers),
         is_externally_checked=bool(external.domain or not domain)
         and all(url in external.links for url in links),
-        tags_sentence=tags_sentence(tags),
+        tags=tags,
     )
 
 
@@ -159,6 +163,9 @@ def _rules(
         found.append(stop("version_refused", sentence=str(DELETED_TAG)))
     if has_title_of_welcome_letter(content.title):
         found.append(advice("is_welcome_letter"))
+    address = plan_address(draft, content.plain_title)
+    if address.is_chosen and address.is_taken:
+        found.append(stop("version_refused", sentence=str(AddressTakenError(address.words))))
     if awaits := approval.approval_refusal(draft, publisher, content):
         found.append(stop("needs_approval", sentence=awaits))
     return found

@@ -14,12 +14,13 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from delivery.humanise import kilobytes
-from delivery.reports.edition_words import audience_words
 from publishing.approval.approval_view import approval_context
 from publishing.content.draft_content import build_content
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
 from publishing.editions.edition_name import progress_url
+from publishing.editions.issue_address import LONGEST_OLD_SLUG, plan_address
+from publishing.editions.tag_sentences import choice_words
 from publishing.external_checks.check_letter import check_letter
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
@@ -89,6 +90,9 @@ def check_page(
             "refusal": refusal,
             "may_publish": request.user.has_perm(PUBLISH),
             "rehearsal": current_rehearsal(draft),
+            "address": plan_address(draft, checked.context.content.plain_title),
+            "longest_address": LONGEST_OLD_SLUG,
+            "archive_url": settings.SITE_URL + reverse("archive:index"),
         },
     )
 
@@ -124,14 +128,14 @@ def _describe_hold(is_mailed: bool) -> str:
 def publication_context(checked: PreflightResult) -> dict[str, Any]:
     """Return the context of the mail and its readers."""
     content, context = checked.context.content, checked.context
-    whom, is_mailed = audience_words(checked.draft.goes_to), context.is_mailed
-    if checked.tags_sentence:
-        whom = _("{audience}, limited by their tags").format(audience=whom)
+    is_mailed, choice = context.is_mailed, (checked.draft.goes_to, checked.tags)
+    whom_later = choice_words(*choice, is_scheduled=True)
     return {
         "draft": checked.draft,
         "checked": checked,
-        "whom": whom,
-        "schedule_hint": schedule_hint(whom, is_mailed=is_mailed),
+        "whom": choice_words(*choice),
+        "whom_later": whom_later,
+        "schedule_hint": schedule_hint(whom_later, is_mailed=is_mailed),
         "title": content.plain_title,
         "sender": context.sender,
         "hold": _describe_hold(is_mailed),

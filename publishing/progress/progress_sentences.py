@@ -132,6 +132,8 @@ _WENT_TO_NOBODY = {
 
 
 def _succeeded(counts: EditionCounts) -> str:
+    if not counts.audience and (counts.with_tags or counts.without_tags):
+        return _("This issue went to nobody: no confirmed reader matched the tags.")
     if not counts.audience:
         return str(_WENT_TO_NOBODY[counts.goes_to])
     sentences = [

@@ -15,7 +15,7 @@ from delivery.models import Edition, Newsletter
 from delivery.reports.edition_results import load_results
 from delivery.reports.worker_warnings import load_warnings
 from delivery.rules.edition_results import EditionResults
-from publishing.actions.edition_actions import ACTIONS
+from publishing.actions.edition_actions import ACTIONS, readers_now
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_look
 from publishing.drafts.drafts import open_draft_of_issue
@@ -60,6 +60,8 @@ class _Reading:
 
 _pages = OpenPages(within_s=1.5 * LONGEST_S, limit=5000)
 _readings: SharedReadings[_Reading] = SharedReadings(for_s=1, limit=100)
+# An open page need not count the readers of a scheduled edition at every poll.
+_readers_today: SharedReadings[int] = SharedReadings(for_s=60, limit=100)
 
 
 @may_look
@@ -170,6 +172,7 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         "counts": status.counts,
         "read_at": status.counts.now,
         "progress": shown,
+        "readers_today": _count_today(request, status),
         "results": result_rows(reading.results, status.counts.now),
         "sentence": _moved_words(edition)
         or (str(NEEDS_APPROVAL) if shown.needs_approval else sentence_of(status, reading.zone)),
@@ -196,6 +199,15 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         # The URL has no fragment: with one, a browser would scroll instead of reloading.
         "here": request.get_full_path(),
     }
+
+
+def _count_today(request: HttpRequest, status: EditionStatus) -> int:
+    """Count the readers who would get a scheduled edition now."""
+    if status.counts.control != "scheduled":
+        return 0
+    if poll_from(request) is None:
+        return readers_now(status)
+    return _readers_today.get(status.counts.edition, lambda: readers_now(status))
 
 
 def _counts(status: EditionStatus) -> str:

@@ -28,6 +28,7 @@ from publishing.editions.edition_name import progress_url
 from publishing.editions.listing import archive_sentence
 from publishing.editions.posted_tags import TAG_FIELDS, join_ids
 from publishing.editions.status import load_status
+from publishing.editions.tag_sentences import edition_audience
 from publishing.editions.versions import overlap_warnings
 from publishing.flash_messages import (
     ACCEPTED,
@@ -150,9 +151,9 @@ def add_accepted_messages(request: HttpRequest, edition: Edition) -> None:
                 "The newsletter issue has been accepted. It appears in the archive on {time}."
             )
         else:
-            sentence = _("The newsletter issue has been accepted. It goes out on {time}.")
-        until = f"{tag} {UNTIL_STARTED}"
-        messages.success(request, sentence.format(time=moment.words), extra_tags=until)
+            sentence = _("The newsletter issue has been accepted. It goes out on {time} to {whom}.")
+        sentence = sentence.format(time=moment.words, whom=edition_audience(edition))
+        messages.success(request, sentence, extra_tags=f"{tag} {UNTIL_STARTED}")
         return
     if edition.goes_to == NOBODY:
         messages.success(request, in_the_archive(edition), extra_tags=tag)

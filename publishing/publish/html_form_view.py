@@ -28,6 +28,7 @@ from publishing.editions.audience import EVERYONE, TagChoice
 from publishing.editions.edition_name import parse_issue_id, parse_version, progress_url
 from publishing.editions.posted_tags import TAG_FIELDS, choice_of, join_ids, tags_by_name, words_of
 from publishing.editions.status import EditionStatus, load_status
+from publishing.editions.tag_sentences import choice_words
 from publishing.editions.versions import (
     VersionPlan,
     audience_choices,
@@ -61,7 +62,6 @@ from publishing.publish.publish_draft import (
     publish_draft,
 )
 from publishing.test_letters.test_letters import last_test_address
-from subscribers.confirmed_readers import confirmed
 from subscribers.importing.run import running_import
 from subscribers.links.see_other import see_other
 
@@ -153,9 +153,8 @@ def _form_page(
 
 
 def _form_context(request: HttpRequest, form: HtmlForm, key: str) -> dict[str, Any]:
-    plan = _plan(form)
-    everyone = plan.everyone if plan else confirmed().count()
-    tags = form.tag_ids
+    tags = choice_of(*form.tag_ids)
+    plan = _plan(form, tags)
     goes_to = str(form["goes_to"].value() or EVERYONE)
     return {
         "form": form,
@@ -164,10 +163,11 @@ def _form_context(request: HttpRequest, form: HtmlForm, key: str) -> dict[str, A
         "writer": sign_writer(request.user),
         "plan": plan,
         "plan_title": plain_title(plan.newest) if plan else "",
-        "choices": audience_choices(plan) if plan else [],
-        "readers": readers_now(goes_to, choice_of(*tags), plan, everyone),
+        "choices": audience_choices(plan, tags) if plan else [],
+        "whom": choice_words(EVERYONE, tags),
+        "readers": readers_now(goes_to, tags, plan),
         "all_tags": tags_by_name(),
-        **dict(zip(TAG_FIELDS, tags, strict=True)),
+        **dict(zip(TAG_FIELDS, form.tag_ids, strict=True)),
         "goes_to": goes_to,
         "importing": running_import(),
         "test_address": last_test_address(request.user),
@@ -176,10 +176,10 @@ def _form_context(request: HttpRequest, form: HtmlForm, key: str) -> dict[str, A
     }
 
 
-def _plan(form: HtmlForm) -> VersionPlan | None:
+def _plan(form: HtmlForm, tags: TagChoice) -> VersionPlan | None:
     issue, version = (form[name].value() or "" for name in ("issue", "version"))
     try:
-        return plan_version(parse_issue_id(issue), parse_version(version or None))
+        return plan_version(parse_issue_id(issue), parse_version(version or None), tags)
     except ValueError:
         return None
 

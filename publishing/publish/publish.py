@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 
 from delivery import log_context
 from delivery.models import Edition, Newsletter
-from delivery.reports.edition_words import AUDIENCE_WORDS
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.activity.record_activity import record_publication
 from publishing.approval.approval import second_of
@@ -24,7 +23,8 @@ from publishing.content.edition_content import Content
 from publishing.drafts import drafts
 from publishing.editions.approved_sender import sender_lines
 from publishing.editions.audience import EVERYONE, NOBODY, TagChoice, enqueue_audience
-from publishing.editions.tag_sentences import DELETED_TAG
+from publishing.editions.issue_address import constraint_of, save_new_issue, update_address
+from publishing.editions.tag_sentences import DELETED_TAG, edition_audience
 from publishing.editions.versions import (
     VersionRefusedError,
     default_goes_to,
@@ -33,7 +33,6 @@ from publishing.editions.versions import (
     versions_of,
 )
 from publishing.models import Draft, Issue
-from publishing.publish.issue_address import constraint_of, save_new_issue, update_address
 from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.fields.find_tags import hold_tags
 
@@ -60,6 +59,7 @@ class PublishRequest:
     unlisted: bool = False
     at: ScheduledTime | None = None
     tags: TagChoice | None = None
+    address: str = ""
 
     def is_answered_by(self, edition: Edition) -> bool:
         """Return whether `edition` is what this request asks for."""
@@ -105,7 +105,7 @@ def _describe_edition(edition: Edition) -> list[str]:
     sentence = _("This key was already used to publish “{title}” as version {version}, to {whom}.")
     sentences = [
         sentence.format(
-            title=edition.title, version=edition.version, whom=AUDIENCE_WORDS[edition.goes_to]
+            title=edition.title, version=edition.version, whom=edition_audience(edition)
         )
     ]
     if edition.version == 1 and edition.issue.published_unlisted:
@@ -150,12 +150,14 @@ def publish(
     draft: Draft | None = None,
     columns: Mapping[str, Any] | None = None,
     tags: TagChoice | None = None,
+    address: str = "",
 ) -> PublishResult:
     """
     Publish the next `version` of `issue`, or version 1 of a new issue.
 
     `hold_s` is the number of seconds before sending starts; an edition with `at` has no hold.
     `tags` limit the audience; None keeps those of the issue's newest version.
+    `address` is the one that the author chose; empty for one from the title.
     `columns` are what was composed of the content and approved.
     `draft` is locked. Without it, the author's draft under this key is linked to the edition.
 
@@ -176,7 +178,12 @@ def publish(
             try:
                 with transaction.atomic():
                     edition = _publish_new(
-                        author, key, replace(request, goes_to=audience), hold_s, second, columns
+                        author,
+                        key,
+                        replace(request, goes_to=audience, address=address),
+                        hold_s,
+                        second,
+                        columns,
                     )
                     if closing:
                         drafts.link_to_edition(closing, edition, copy_for=None if draft else author)
@@ -211,10 +218,12 @@ def _publish_new(
 ) -> Edition:
     content = request.content
     if request.issue is None:
-        issue = save_new_issue(content.plain_title, unlisted=request.unlisted)
+        issue = save_new_issue(
+            content.plain_title, unlisted=request.unlisted, chosen=request.address
+        )
     else:
         issue = Issue.objects.get(pk=request.issue)
-        update_address(issue, content.plain_title)
+        update_address(issue, content.plain_title, request.address)
     tags = request.tags if request.tags is not None else tags_of_issue(issue.pk)
     if not hold_tags([*tags.with_ids, *tags.without_ids]):
         raise VersionRefusedError(str(DELETED_TAG))

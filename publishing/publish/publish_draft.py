@@ -117,6 +117,7 @@ def publish_draft(
             approved_by=approver_of(locked, content, columns),
             columns=columns,
             at=confirmed.moment,
+            address=locked.address,
             draft=locked,
         ).edition
     except (NeedsApprovalError, VersionRefusedError) as error:

@@ -23,9 +23,8 @@ from publishing.activity.activity_sentences import plain_sentence_of
 from publishing.content.edition_content import plain_title
 from publishing.content.look_sheet import look_address
 from publishing.display_name import called
-from publishing.editions.audience import TagChoice
 from publishing.editions.status import EditionStatus
-from publishing.editions.tag_sentences import tags_sentence
+from publishing.editions.tag_sentences import edition_audience
 from publishing.outcome_labels import outcome_label
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
 from publishing.scheduling.local_time import scheduled_time_of
@@ -39,6 +38,7 @@ register.filter("alarm_words", alarm_words)
 register.filter("duration", duration)
 register.filter("outcome_label", outcome_label)
 register.filter("plain_title", plain_title)
+register.filter("audience", edition_audience)
 register.filter("look", look_of)
 register.filter("look_address", look_address)
 
@@ -148,9 +148,3 @@ def may(user: object, way: str) -> bool:
     """Return whether a user may “write”, “act” on issues, or “look” at them."""
     has_perm = getattr(user, "has_perm", None)
     return has_perm is not None and any(map(has_perm, _WAYS[way]))
-
-
-@register.filter
-def tags_of(edition: Edition) -> str:
-    """Say which tags limit an edition's audience; empty if none do."""
-    return tags_sentence(TagChoice.of(edition))

@@ -190,7 +190,7 @@ def test_times_near_a_clock_change_are_scheduled_correctly(new_page, author, rea
     dialog.get_by_role("button", name=f"Schedule for {READERS}").dblclick()
     expect(page.get_by_role("status")).to_have_text("Scheduled")
     expect(page.locator(".lede")).to_contain_text(
-        f"{twice:%H:%M} {zone} ({second:%H:%M} UTC) to all readers who are confirmed by then"
+        f"{twice:%H:%M} {zone} ({second:%H:%M} UTC) to everyone confirmed by then"
     )
     stored = edition()
     assert (stored.scheduled_for, stored.scheduled_zone) == (second, zone)

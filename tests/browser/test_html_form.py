@@ -86,7 +86,7 @@ def test_an_issue_goes_to_the_readers_with_a_tag(form, site, provider, readers):
     form.get_by_text("Choose readers by tag").click()
     form.get_by_role("group", name="Only readers").get_by_label("Birds").check()
     check(form)
-    expect(form.get_by_text("Only readers with any of these tags: “Birds”").first).to_be_visible()
+    expect(form.get_by_text("with “Birds”").first).to_be_visible()
     publish_to(form, len(birds))
     assert edition().with_tags == [[tag.pk, "Birds"]]
     assert set(Delivery.objects.values_list("recipient", flat=True)) == {*birds}

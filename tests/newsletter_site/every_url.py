@@ -11,6 +11,7 @@ SOMETHING = {
     "uuidstr": "00000000-0000-0000-0000-000000000007",
     "int": "7",
     "slug": "pause",
+    "address": "something",
     "str": "something",
     "path": "7",
 }

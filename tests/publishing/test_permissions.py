@@ -43,7 +43,7 @@ OPEN_TO = {
     **_each(
         "desk",
         "write audience when drafts draft draft_delete draft_to_markdown draft_preview preview "
-        "next_version_preview images check looks test test_letter "
+        "next_version_preview images check looks draft_address test test_letter "
         "prepare_video snippets add_snippet edit_snippet delete_snippet",
         WRITING,
     ),

@@ -22,7 +22,7 @@ from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import LONGEST_PART, Content, find_problems
 from publishing.editions.audience import EVERYONE, NOBODY, TagChoice
 from publishing.editions.edition_name import parse_issue_id, parse_version
-from publishing.editions.tag_sentences import tags_sentence, unknown_tag_sentence
+from publishing.editions.tag_sentences import edition_audience, unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, overlap_warnings
 from publishing.flash_messages import to_nobody
 from publishing.management.edition_command import VersionedCommand
@@ -181,19 +181,18 @@ def _remarks(
                 "sent and nothing was changed."
             ).format(version=edition.version, title=edition.title)
         )
-    if not published.created and edition.goes_to != (goes_to or EVERYONE):
-        if edition.control == Edition.Control.SCHEDULED:
+    has_tags = bool(edition.with_tags or edition.without_tags)
+    if has_tags or not (published.created or edition.goes_to == (goes_to or EVERYONE)):
+        if published.created or edition.control == Edition.Control.SCHEDULED:
             sentence = _("Version {version} goes to {whom}.")
         else:
             sentence = _("Version {version} went to {whom}.")
-        whom = AUDIENCE_WORDS[edition.goes_to]
+        whom = edition_audience(edition)
         sentences.append(sentence.format(version=edition.version, whom=whom))
     if not published.created and unlisted and not edition.issue.unlisted:
         sentences.append(
             _("“{title}” is listed in the archive and stays listed.").format(title=edition.title)
         )
-    if tags := tags_sentence(TagChoice.of(edition)):
-        sentences.append(tags)
     if edition.control == Edition.Control.SCHEDULED:
         sentences.append(_scheduled_sentence(edition))
     elif not edition.audience:
@@ -314,5 +313,5 @@ def _scheduled_sentence(edition: Edition) -> str:
             time=time
         )
     return _("Scheduled for {time}, to {whom}. You can call it back until then.").format(
-        time=time, whom=AUDIENCE_WORDS[edition.goes_to]
+        time=time, whom=edition_audience(edition)
     )

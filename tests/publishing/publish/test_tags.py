@@ -1,6 +1,7 @@
 """An issue that goes to readers with some tags."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -143,7 +144,7 @@ def test_command_and_program_name_tags(
     call_command("publish", *given, "--tag", "BIRDS", "--without-tag", "fish")
     printed = capsys.readouterr()
     assert json.loads(printed.out)["audience"] == 1
-    assert "Only readers with any of these tags: “Birds”." in printed.err
+    assert "goes to all confirmed readers with “Birds”, without “Fish”." in printed.err
     with pytest.raises(CommandError, match="Did you mean “Birds”"):
         call_command("publish", *given, "--tag", "Bird")
     program = Program(root)
@@ -184,9 +185,9 @@ def test_each_tag_option_works_without_the_other(
 def test_pages_and_log_state_the_tags(window: WindowOf, author: Any, tags: tuple[Tag, Tag]) -> None:
     edition = publish(author.pk, "k", letter(), hold_s=0, tags=choice((tags[0],))).edition
     page = window.get(f"/admin/newsletters/{edition.issue_id}/").words
-    assert "Only readers with any of these tags: “Birds”." in page
+    assert "Audience: all confirmed readers with “Birds”." in page
     (entry,) = LogEntry.objects.filter(object_id=str(edition.issue_id))
-    assert plain_sentence_of(entry).endswith("Tags: Birds.")
+    assert plain_sentence_of(entry).endswith("Audience: all confirmed readers with “Birds”.")
 
 
 def test_a_draft_goes_to_the_chosen_tags(window: WindowOf, tags: tuple[Tag, Tag]) -> None:
@@ -201,17 +202,14 @@ def test_a_draft_goes_to_the_chosen_tags(window: WindowOf, tags: tuple[Tag, Tag]
 
     place = f"/admin/newsletters/drafts/{draft.pk}/"
     assert "1 confirmed reader would get this" in window.get(place).words
-    sentence = (
-        "Only readers with any of these tags: “Birds” and “Fish”. "
-        "No readers with any of these tags: “Fish”."
-    )
+    tags_in_words = "with “Birds” or “Fish”, without “Fish”"
     sheet = window.get(f"{place}check/").words
-    assert sentence in sheet
-    assert "At that time it goes to all confirmed readers, limited by their tags." in sheet
+    assert f"1 all confirmed readers {tags_in_words}" in sheet
+    assert f"At that time it goes to everyone confirmed by then {tags_in_words}." in sheet
     assert "Not included 2 confirmed, but not chosen by their tags" in sheet
     question = window.get(f"{place}publish/")
     assert "Publish to 1 reader?" in question.words
-    assert sentence in question.words
+    assert f"All confirmed readers {tags_in_words}" in question.words
     confirmed = question.form_with("revision")
     assert window.post(confirmed.action, **confirmed.fields).status == 303
     assert recipients(Edition.objects.get()) == {"ada"}
@@ -262,11 +260,41 @@ def test_other_tags_need_another_approval(author: Any, tags: tuple[Tag, Tag]) ->
     assert approval_hash(draft) != before
 
 
-def test_a_scheduled_issue_counts_the_readers_of_its_tags(
+def test_a_scheduled_issue_shows_its_readers_today(
     window: WindowOf, author: Any, tags: tuple[Tag, Tag]
 ) -> None:
-    publish(author.pk, "k", letter(), hold_s=0, at=tomorrow(), tags=choice((), (tags[0],)))
-    assert "1 reader as of now" in window.get("/admin/newsletters/issues/").words
+    chosen = choice((), (tags[0],))
+    edition = publish(author.pk, "k", letter(), hold_s=0, at=tomorrow(), tags=chosen).edition
+    whom = "to everyone confirmed by then without “Birds”"
+    assert f"1 today, {whom}" in window.get("/admin/newsletters/issues/").words
+    address = f"/admin/newsletters/{edition.issue_id}/"
+    page = window.get(address)
+    assert f"{whom}." in page.words
+    assert "1 today The number of readers who would get it today." in page.words
+    # No zeros, which look as if the issue were lost.
+    assert not re.search(r">\s*0\s*<", page.html.partition('id="reader-tabs"')[0])
+    assert "1 today" in " ".join(
+        strip_tags(
+            window.client.get(address, secure=True, headers={"HX-Request": "true"}).text
+        ).split()
+    )
+
+
+def test_no_choice_says_everyone_beside_ticked_tags(
+    window: WindowOf, author: Any, tags: tuple[Tag, Tag]
+) -> None:
+    first = publish(author.pk, "1", letter(), hold_s=0).edition
+    Edition.objects.update(control="closed")
+    fields = {"title": "Swifts", "letter": "Gone.", "goes_to": "everyone"}
+    for issue in (None, first.issue_id):
+        draft = Draft.objects.create(
+            issue_id=issue, with_tags=[tags[0].pk], created_by=author, saved_by=author, **fields
+        )
+        page = window.get(f"/admin/newsletters/drafts/{draft.pk}/").words
+        choices = page.partition("Who gets it")[2].partition("Choose readers by tag")[0]
+        assert "All confirmed readers with “Birds”" in choices
+        assert "Everyone" not in choices
+    assert "All confirmed readers with “Birds”: 2 confirmed readers" in choices
 
 
 def test_the_count_follows_the_choice(window: WindowOf, author: Any, tags: tuple[Tag, Tag]) -> None:
@@ -279,7 +307,8 @@ def test_the_count_follows_the_choice(window: WindowOf, author: Any, tags: tuple
     assert count("").startswith("3 confirmed readers would get this")
     assert count(f"with_tags={birds}&with_tags={fish}&without_tags={fish}").startswith("1 conf")
     assert count("with_tags=999999").startswith("This would go to nobody:")
-    assert count(f"goes_to=nobody&with_tags={birds}") == "Not mailed: archive only."
+    unmailed = count(f"goes_to=nobody&with_tags={birds}")
+    assert unmailed.startswith("Not mailed: archive only. All confirmed readers with “Birds”")
     first = publish(author.pk, "k", letter(), hold_s=0).edition
     sent(first)
     assert count(f"issue={first.issue_id}&goes_to=reached&with_tags={birds}").startswith("2 conf")

@@ -616,5 +616,5 @@ def test_questions_and_desk_show_the_current_reader_count(
             assert readers in question(action.name, found, readers_now(found))
     progress_page(newsroom, correction)  # gives its author permission to see the desk
     desk = WindowOf(newsroom.author).get("/admin/newsletters/issues/").words
-    assert "2 readers as of now" in desk
-    assert "5 readers as of now" in desk
+    assert "2 today, to everyone confirmed by then who was sent" in desk
+    assert "5 today, to everyone confirmed by then" in desk

@@ -1,0 +1,77 @@
+"""The words of an address, from a title in any script. Pure.
+
+They hold lower-case letters with their marks, digits, hyphens and underscores, never a sign that
+nobody sees. Latin letters become ASCII; other scripts stay as they are, because browsers show them
+and no table can spell them for all languages."""
+
+import re
+import unicodedata
+from urllib.parse import quote
+
+LONGEST_SLUG = 60
+# Each letter of another script takes up to nine characters in a mail, where it is percent-encoded.
+_LONGEST_ENCODED = 300
+# Latin letters that have no ASCII letter under a mark.
+_SPELLED = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ð": "d", "ł": "l", "þ": "th", "ı": "i"}
+)
+_GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+# Letters and marks without a shape: the fillers of Hangul and Khmer, and variation selectors.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_APOSTROPHES = re.compile("['\"’‘ʼ´`]")
+_NAMES_USED = 3
+
+
+def address_words(title: str, language: str = "en", *, longest: int = LONGEST_SLUG) -> str:
+    """Return the address of a title; empty if the title has no words.
+
+    German spells its umlauts. A title of symbols alone gets the names of the first ones."""
+    text = unicodedata.normalize("NFKC", title).lower()
+    if language.partition("-")[0] == "de":
+        text = text.translate(_GERMAN)
+    return _cut(_words(text) or _words(_names(title)), longest)
+
+
+def is_address(text: str) -> bool:
+    """Return whether an address has only signs that `address_words` keeps."""
+    return bool(text) and not _UNSEEN.search(text) and all(map(_is_kept, text))
+
+
+def _words(text: str) -> str:
+    kept: list[str] = []
+    is_latin = True  # A mark stays with a letter of another script only.
+    text = unicodedata.normalize("NFD", _UNSEEN.sub("", _APOSTROPHES.sub("", text)))
+    for sign in text.translate(_SPELLED):
+        kind = unicodedata.category(sign)
+        if kind[0] == "M" and not is_latin:
+            kept.append(sign)
+        elif kind[0] == "L":
+            is_latin = unicodedata.name(sign, "").startswith("LATIN")
+            kept.append(sign)
+        elif kind == "Nd" or sign == "_":
+            is_latin = True
+            kept.append(sign)
+        elif kind[0] not in "MC":
+            is_latin = True
+            kept.append("-")
+    words = unicodedata.normalize("NFC", "".join(kept))
+    return re.sub("-+", "-", words).strip("-_")
+
+
+def _names(title: str) -> str:
+    """Return the names of the first symbols: “party popper” for an emoji."""
+    symbols = [sign for sign in title if unicodedata.category(sign) == "So"]
+    return " ".join(unicodedata.name(sign, "").lower() for sign in symbols[:_NAMES_USED])
+
+
+def _cut(words: str, longest: int) -> str:
+    words = words[:longest]
+    while len(quote(words)) > _LONGEST_ENCODED:
+        words = words[:-1]
+    return words.rstrip("-_")
+
+
+def _is_kept(sign: str) -> bool:
+    return sign in "-_" or unicodedata.category(sign)[0] in "LM" or sign.isdecimal()

@@ -1,0 +1,154 @@
+"""
+The public address of an issue.
+
+It is fixed once copies or pages may contain it. The database function `the_address_is_fixed`
+decides that.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import unquote
+from uuid import UUID
+
+from django.db import IntegrityError, connection, transaction
+from django.utils.translation import gettext as _
+
+from delivery.models import Newsletter
+from publishing.editions.address_words import LONGEST_SLUG, address_words
+from publishing.editions.versions import VersionRefusedError
+from publishing.models import Draft, Issue
+
+ONE_PER_ADDRESS = "one_issue_per_archive_address"
+LONGEST_OLD_SLUG = 80
+
+
+class AddressTakenError(VersionRefusedError):
+    """Another issue has the address that the author chose."""
+
+    def __init__(self, address: str) -> None:
+        sentence = _(
+            "The address “{address}” belongs to another issue. Choose another one on the check "
+            "sheet."
+        )
+        super().__init__(sentence.format(address=address))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedAddress:
+    """The address that a draft gets. If it `is_taken`, a chosen one is refused."""
+
+    words: str
+    is_chosen: bool
+    is_fixed: bool
+    is_taken: bool
+
+
+def plan_address(draft: Draft, title: str) -> PlannedAddress:
+    """Return the address that a draft with this title gets when it is published."""
+    issue = draft.issue
+    if issue is not None and _is_address_fixed(issue):
+        return PlannedAddress(issue.slug, is_chosen=False, is_fixed=True, is_taken=False)
+    words = draft.address or _words(title)
+    is_taken = _is_taken(words, draft)
+    return PlannedAddress(words, bool(draft.address), is_fixed=False, is_taken=is_taken)
+
+
+def choose_address(draft: Draft, text: str) -> str:
+    """Store the address that an author chose, and return it; empty for the title's.
+
+    Raises `ValueError` with one sentence."""
+    longest = _("An address has at most {n} characters. This one has {length}.")
+    if len(text) > LONGEST_OLD_SLUG:
+        raise ValueError(longest.format(n=LONGEST_OLD_SLUG, length=len(text)))
+    chosen = address_words(text, Newsletter.objects.get_current().language)
+    if text.strip() and not chosen:
+        raise ValueError(_("An address needs letters or digits. Nothing was changed."))
+    if chosen and _is_taken(chosen, draft):
+        raise AddressTakenError(chosen)
+    if draft.issue is not None and _is_address_fixed(draft.issue):
+        raise ValueError(_("Copies of this issue lead to its address, so it stays."))
+    if not Draft.objects.filter(pk=draft.pk, edition=None).update(address=chosen):
+        raise ValueError(_("The draft was published or deleted. Its address stays."))
+    return chosen
+
+
+def save_new_issue(title: str, *, unlisted: bool, chosen: str = "") -> Issue:
+    """Create an issue at the address that its author chose, or at one from its title.
+
+    Raises `AddressTakenError`."""
+    issue = Issue(title=title, unlisted=unlisted, published_unlisted=unlisted)
+    _save_at_free_address(issue, _addresses(issue, title, chosen))
+    return issue
+
+
+def save_moved_issue(
+    title: str, slug: str, moved_from: str, own_id: UUID | None, *, unlisted: bool
+) -> Issue:
+    """Create a moved-in issue at its old address, or near it if that is taken."""
+    issue = Issue(
+        title=title, moved_from=moved_from, unlisted=unlisted, published_unlisted=unlisted
+    )
+    issue.pk = own_id or issue.pk
+    words = address_words(unquote(slug), longest=LONGEST_OLD_SLUG)
+    near = words[:LONGEST_SLUG] or _words(title)
+    # Ids of another Homing may begin alike.
+    last = f"{near[: LONGEST_OLD_SLUG - 33]}-{issue.pk.hex}"
+    old = (words or near, f"{near}-{issue.pk.hex[:8]}", last)
+    _save_at_free_address(issue, old)
+    return issue
+
+
+def update_address(issue: Issue, title: str, chosen: str = "") -> None:
+    """Give an issue its new address, if the address can still change.
+
+    Raises `AddressTakenError`."""
+    addresses = _addresses(issue, title, chosen)
+    if issue.slug not in addresses and not _is_address_fixed(issue):
+        _save_at_free_address(issue, addresses)
+
+
+def _is_address_fixed(issue: Issue) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT the_address_is_fixed(%s)", [issue.pk])
+        return bool(cursor.fetchone()[0])
+
+
+def _is_taken(words: str, draft: Draft) -> bool:
+    return any(
+        issue != draft.issue_id
+        for issue in Issue.objects.filter(slug=words).values_list("pk", flat=True)
+    )
+
+
+def _words(title: str) -> str:
+    return address_words(title, Newsletter.objects.get_current().language) or "issue"
+
+
+def _addresses(issue: Issue, title: str, chosen: str) -> tuple[str, ...]:
+    """Return the chosen address, or the title's, also with a part of the id."""
+    if chosen:
+        return (chosen,)
+    words = _words(title)
+    return words, f"{words}-{issue.pk.hex[:8]}"
+
+
+def _save_at_free_address(issue: Issue, addresses: tuple[str, ...]) -> None:
+    is_new = issue._state.adding
+    for slug in addresses:
+        if Issue.objects.filter(slug=slug).exists():
+            continue
+        issue.slug = slug
+        try:
+            with transaction.atomic():
+                issue.save(force_insert=is_new, update_fields=None if is_new else ["slug"])
+        except IntegrityError as error:
+            # A concurrent issue of the same title took the short address.
+            if constraint_of(error) == ONE_PER_ADDRESS:
+                continue
+            raise
+        return
+    raise AddressTakenError(addresses[-1])
+
+
+def constraint_of(error: IntegrityError) -> str | None:
+    """Return the name of the violated constraint."""
+    return getattr(getattr(error.__cause__, "diag", None), "constraint_name", None)

@@ -1,0 +1,155 @@
+"""The address of an issue: from a title in any script, or chosen by its author."""
+
+import unicodedata
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from delivery.models import Edition, Newsletter
+from publishing.actions.edition_actions import perform
+from publishing.approval.approval import approval_hash
+from publishing.editions.address_words import address_words, is_address
+from publishing.editions.issue_address import save_moved_issue
+from publishing.editions.versions import VersionRefusedError
+from publishing.models import Draft, Issue
+from publishing.publish.publish import publish
+from tests.publishing.author_browser import FORM, WindowOf
+from tests.publishing.content_factory import letter
+from tests.publishing.schedule_issue import status
+
+
+@pytest.mark.parametrize(
+    ("title", "language", "address"),
+    [
+        ("Grüße aus Köln", "de", "gruesse-aus-koeln"),
+        ("Grüße aus Köln", "fr", "grusse-aus-koln"),
+        ("Łódź & Ærø: don’t/stop", "en", "lodz-aero-dont-stop"),
+        ("Привет, мир! Ёлка", "en", "привет-мир-ёлка"),
+        ("ΟΙ ΛΟΓΟΙ ΤΟΥΣ", "en", "οι-λογοι-τους"),
+        ("שלום עולם", "he", "שלום-עולם"),
+        ("مرحبا بالعالم", "ar", "مرحبا-بالعالم"),
+        ("你好，世界", "en", "你好-世界"),
+        ("東京の夜。カフェ", "en", "東京の夜-カフェ"),
+        ("हिन्दी समाचार", "en", "हिन्दी-समाचार"),
+        ("🎉🎂", "en", "party-popper-birthday-cake"),
+        ("\u202ea\u200bb\u2066\ufeffc\u00ad\u3164", "en", "abc"),
+        ("شكرا\ufe0f\u061c", "ar", "شكرا"),
+        ("feed.xml", "en", "feed-xml"),
+        ("../..", "en", ""),
+        ("a" * 70, "en", "a" * 60),
+        ("漢" * 70, "en", "漢" * 33),
+    ],
+)
+def test_a_title_in_any_script_gives_a_readable_address(title, language, address):
+    found = address_words(title, language)
+    assert found == address
+    assert found == address_words(found, language)
+    assert is_address(found) == bool(found)
+    assert len(quote(found)) <= 300
+
+
+@pytest.mark.parametrize("text", ["a b", "a.b", "a\u202eb", "a\u3164", "a\x00", "%", "a/b", ""])
+def test_other_signs_are_no_address(text):
+    assert not is_address(text)
+
+
+def test_readers_and_feeds_open_an_address_in_another_script(author, window, client):
+    Newsletter.objects.update(language="ar")
+    edition = publish(author.pk, "k", letter("مرحبا بالعالم"), hold_s=0, goes_to="nobody").edition
+    slug = "مرحبا-بالعالم"
+    assert edition.issue.slug == slug
+    assert edition.archive_url.endswith(f"/archive/{quote(slug)}/")
+    assert edition.archive_url.isascii()
+    page = client.get(f"/archive/{quote(slug)}/", secure=True)
+    assert page.status_code == 200
+    assert (
+        client.get(
+            f"/archive/{quote(slug)}/", secure=True, headers={"If-None-Match": page["ETag"]}
+        ).status_code
+        == 304
+    )
+    assert edition.archive_url in client.get("/archive/feed.xml", secure=True).text
+    assert quote(slug) in client.get("/archive/", secure=True).text
+    cafe = publish(author.pk, "k2", letter("Й"), hold_s=0, goes_to="nobody").edition
+    decomposed = quote(unicodedata.normalize("NFD", cafe.issue.slug))
+    assert client.get(f"/archive/{decomposed}/", secure=True).status_code == 200
+    for hostile in ("a%00", "%E2%80%AEa", "a.b", "%FF"):
+        assert client.get(f"/archive/{hostile}/", secure=True).status_code == 404
+
+
+@pytest.fixture
+def draft(author):
+    return Draft.objects.create(
+        title="Swifts", letter="Gone.", goes_to="nobody", created_by=author, saved_by=author
+    )
+
+
+def choose(window: WindowOf, draft: Draft, address: str) -> str:
+    place = f"{FORM}drafts/{draft.pk}/"
+    window.client.post(f"{place}address/", {"address": address}, secure=True)
+    draft.refresh_from_db()
+    return window.get(f"{place}check/").words
+
+
+def publish_by_page(window: WindowOf, draft: Draft) -> Any:
+    form = window.get(f"{FORM}drafts/{draft.pk}/publish/").form_with("revision")
+    return window.post(form.action, **form.fields)
+
+
+def test_an_author_chooses_the_address_before_publication(author, window, draft):
+    assert "/archive/ swifts /" in window.get(f"{FORM}drafts/{draft.pk}/check/").words
+    before = approval_hash(draft)
+    assert "The address is now “welcome-back”." in choose(window, draft, "Welcome back!")
+    assert (draft.address, draft.revision) == ("welcome-back", 1)
+    assert approval_hash(draft) != before
+    assert "needs letters or digits" in choose(window, draft, "…")
+    assert "at most 80 characters" in choose(window, draft, "a" * 81)
+    assert draft.address == "welcome-back"
+
+    assert publish_by_page(window, draft).status == 303
+    edition = Edition.objects.get()
+    assert edition.issue.slug == "welcome-back"
+    assert edition.archive_url.endswith("/archive/welcome-back/")
+    # Copies lead to it now, so the next version keeps it.
+    later = Draft.objects.create(
+        title="Martins", letter="Gone.", issue=edition.issue, created_by=author, saved_by=author
+    )
+    assert "fixed, because copies lead to it" in choose(window, later, "other")
+    assert later.address == ""
+
+
+def test_a_taken_address_is_refused_with_a_sentence(author, window, draft):
+    publish(author.pk, "k", letter("Swallows"), hold_s=0, goes_to="nobody")
+    sentence = "The address “swallows” belongs to another issue."
+    assert sentence in choose(window, draft, "swallows")
+    assert draft.address == ""
+    # Another issue took the address after it was chosen.
+    Draft.objects.update(address="swallows")
+    draft.refresh_from_db()
+    assert sentence in window.get(f"{FORM}drafts/{draft.pk}/publish/").words
+    with pytest.raises(VersionRefusedError, match=sentence):
+        publish(author.pk, draft.key, letter(), hold_s=0, draft=draft, address="swallows")
+    assert not Issue.objects.filter(title__startswith="Swifts").exists()
+
+
+def test_a_called_back_issue_keeps_a_chosen_address(author, window, draft, three_readers, settings):
+    settings.PUBLISH_HOLD_S = 60
+    Draft.objects.update(goes_to="everyone")
+    choose(window, draft, "mine")
+    publish_by_page(window, draft)
+    edition = Edition.objects.get()
+    perform("call-back", edition, status(edition), record=lambda _: None)
+    again = Draft.objects.get(edition=None)
+    assert again.address == "mine"
+    assert "The address follows the title again." in choose(window, again, "")
+    Draft.objects.filter(pk=again.pk).update(title="Renamed", revision=2)
+    publish_by_page(window, again)
+    edition.issue.refresh_from_db()
+    assert edition.issue.slug == "renamed"
+
+
+@pytest.mark.django_db
+def test_a_moved_in_issue_keeps_its_old_address():
+    for old, kept in (("my_Old-post", "my_old-post"), (quote("привет"), "привет")):
+        assert save_moved_issue("Title", old, "ghost", None, unlisted=False).slug == kept
