@@ -28,8 +28,12 @@ class Audience(QuerySet[Subscriber]):
 
 def values_of(keys: Sequence[str]) -> Func:
     """Select the reader's values of the author's fields `keys` as an array of texts."""
-    values = (Coalesce(KeyTextTransform(key, "fields"), Value("")) for key in keys)
+    values = map(_value_of, keys)
     return Func(*values, template="ARRAY[%(expressions)s]", output_field=ArrayField(TextField()))
+
+
+def _value_of(key: str) -> Coalesce:
+    return Coalesce(KeyTextTransform(key, "fields"), Value(""), output_field=TextField())
 
 
 def confirmed(
@@ -78,7 +82,7 @@ def count_unfit_values(
     counts = {}
     for number, (name, pattern) in enumerate(wanted):
         is_column = name in (*FIELD_NAMES, "email")
-        value = F(name) if is_column else Coalesce(KeyTextTransform(name, "fields"), Value(""))
+        value = F(name) if is_column else _value_of(name)
         readers = readers.alias(**{f"value_{number}": value})
         is_empty = Q(**{f"value_{number}": ""})
         fits = Q(**{f"value_{number}__regex": pattern})

@@ -35,6 +35,7 @@ _BACKSLASHES = re.compile(r"(?<!\\)\\++(?=\{\{)")
 _BACKSLASHES_OR_LAST = re.compile(r"(?<!\\)\\++(?=\{\{|\Z)")
 _LITERAL_BRACES = re.compile(r"(?<!\\)(\\*+)(?=\{\{)(\{++)")
 _TOUCHING_BRACES = re.compile(r"\{{2,}+|\}{2,}+")
+_ENTITY_IN_NAME = re.compile("&#12[35];")
 AS_ENTITIES = str.maketrans({"{": "&#123;", "}": "&#125;", "\\": "&#92;"})
 MAX_SHOWN_LENGTH = 40
 # A text with more unknown fields is probably meant for another program.
@@ -155,7 +156,14 @@ def escape_html_braces(html: str) -> str:
             _TOUCHING_BRACES.sub(lambda run: run[0].translate(AS_ENTITIES), html[start:stop]),
         )
         end = stop
-    return "".join((*parts, _escape_in_html(html[end:])))
+    written = "".join((*parts, _escape_in_html(html[end:])))
+    # Unpaired braces around such text are still no pair.
+    return FIELD_PATTERN.sub(
+        lambda found: (
+            found[0].translate(AS_ENTITIES) if _ENTITY_IN_NAME.search(found[1]) else found[0]
+        ),
+        written,
+    )
 
 
 def _escape_in_html(html: str) -> str:

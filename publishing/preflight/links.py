@@ -113,7 +113,7 @@ def _written_wrong(url: str) -> str:
     if url in ("", "#"):
         return "links_empty"
     if lower.startswith("mailto:"):
-        return "" if _is_mailto(url) else "links_unsupported"
+        return "" if "{{" in url or _is_mailto(url) else "links_unsupported"
     if lower.startswith(_IGNORED_SCHEMES):
         return ""
     if not is_web_url(url):

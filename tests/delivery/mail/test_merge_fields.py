@@ -137,6 +137,12 @@ def test_a_backslash_makes_text_of_braces(text: str, filled: str, html: str) -> 
     assert [one[0] for one in find_html_fields(text)] == [one[0] for one in find_fields(written)]
 
 
+def test_unpaired_braces_around_code_are_no_pair() -> None:
+    html = escape_html_braces("{{ <pre>{{ name }}</pre> }}")
+    assert as_html(html) == html == escape_html_braces(html)
+    assert unescape(html) == "{{ <pre>{{ name }}</pre> }}"
+
+
 @given(BRACES, BRACES)
 def test_escaped_braces_are_never_read_as_fields(before: str, after: str) -> None:
     assert as_text(escape_braces(before)) == before

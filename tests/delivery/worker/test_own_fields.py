@@ -21,7 +21,8 @@ def readers(newsroom: Newsroom) -> None:
 
 @pytest.mark.usefixtures("readers")
 def test_a_copy_keeps_only_the_fields_that_its_letter_uses(newsroom: Newsroom) -> None:
-    edition = newsroom.publish(title="For {{ city }}", html="<p>{{ city }}, {{ city|here }}</p>")
+    letter = '<p>{{ city }}, {{ city|here }}</p><a href="https://x.org/?c={{ city }}">x</a>'
+    edition = newsroom.publish(title="For {{ city }}", html=letter)
     # A published edition keeps the values, even if the readers and the field change.
     Subscriber.objects.update(fields={})
     ReaderFieldDefinition.objects.all().delete()
@@ -33,6 +34,8 @@ def test_a_copy_keeps_only_the_fields_that_its_letter_uses(newsroom: Newsroom) -
     assert "Łódź &amp; Co, Łódź &amp; Co" in ada["HtmlBody"]
     assert bob["Subject"] == "For a <town>"
     assert "a &lt;town&gt;, here" in bob["HtmlBody"]
+    assert "https://x.org/?c=%C5%81%C3%B3d%C5%BA%20%26%20Co" in ada["HtmlBody"]
+    assert "https://x.org/?c=a%20%3Ctown%3E" in bob["HtmlBody"]
 
 
 @pytest.mark.usefixtures("readers")

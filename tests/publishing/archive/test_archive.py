@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from html import unescape
 from xml.etree import ElementTree
 
 import pytest
@@ -78,6 +79,18 @@ def test_merge_fields_are_filled_for_nobody_in_particular(public_window, print_l
     assert "Email me the link" in public_window.get("/unsubscribe/").words
     assert f'href="https://letter.example.org{address}"' in page.html
     assert "{{" not in page.html
+
+
+def test_links_and_braces_arrive_in_archive_and_feed(public_window, print_letter):
+    address = print_letter(
+        html='<p><a href="https://x.org/?e={{ email }}&amp;n={{ name|a friänd &amp; co }}">x</a>'
+        r"<pre>${{ secrets.X }} src='/a.js'</pre> \{{ y }} &#123;&#123; z &#125;&#125;"
+    )
+    for page in (public_window.get(address), public_window.get("/archive/feed.xml")):
+        shown = unescape(unescape(page.source))
+        for words in ("?e=&n=a%20fri%C3%A4nd%20%26%20co", "${{ secrets.X }}", "{{ y }} {{ z }}"):
+            assert words in shown
+        assert "src='/a.js'" in shown
 
 
 ATTACKS = [

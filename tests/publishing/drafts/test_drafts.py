@@ -436,7 +436,7 @@ class TestThePages:
 
 
 def test_an_unknown_field_is_named_with_its_line(window):
-    letter = "Dear {{ name }},\n\nfar from {{ city }}.\n{{ nmae|you }} and {{ city }}\n"
+    letter = "Dear {{ name }}, `{{ city }}`\n\nfrom {{ city }}.\n{{ nmae|you }} and {{ city }}\n"
     fields = {"title": "For {{ who }}", "letter": letter, "idempotency_key": "k"}
     saved = window.client.post(
         "/admin/newsletters/drafts/", fields, secure=True, headers={"Accept": "application/json"}
@@ -449,6 +449,7 @@ def test_an_unknown_field_is_named_with_its_line(window):
         ("Line 4", ""),
         ("", "{{ nmae|you }}"),
     ]
+    assert 'data-find="{{ city }}" data-before="1"' in saved["hints"]["letter"]
     assert places.findall(saved["hints"]["title"]) == [("", "{{ who }}")]
     page = window.get(saved["address"])
     assert "Line 3: There is no merge field “{{ city }}”" in page.words

@@ -19,7 +19,7 @@ def test_the_check_sheet_counts_readers_of_a_broken_link(
     for reader, site in zip(three_readers, ["https://ada.example/", "none", ""], strict=True):
         Subscriber.objects.filter(pk=reader.pk).update(fields={"site": site} if site else {})
     draft = Draft.objects.create(
-        author_id=author.pk, title="T", letter="[you]({{ site }}?e={{ email }})", format="markdown"
+        title="T", letter="[you]({{ site }}?e={{ email }})", format="markdown"
     )
     page = window.get(reverse("desk:check", args=[draft.pk]))
     assert "2 readers get a broken link because of {{ site }}" in page.words
