@@ -266,5 +266,6 @@ def _import_fields(record: SubscriberImport) -> dict[str, Any]:
         "tags": record.tags_in_file,
         "percent": record.percent,
         "read_as": "{format}; {columns}".format_map(read_as) if read_as else "",
+        "notes": read_as["notes"] if read_as else [],
         "said": status_sentence(record),
     }

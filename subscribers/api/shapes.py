@@ -192,6 +192,7 @@ class Import(ResponseBody):
     tags: dict[str, int] = Field(examples=[{}], description="The rows of the file by tag.")
     percent: int = Field(ge=0, le=100, description="The part of the file or undo that is done.")
     read_as: str = Field(description="How the file was read. Check this before you import.")
+    notes: list[str] = Field(description="Columns and values that are not used, with the reason.")
     said: str = Field(description="The status in a sentence or two.")
 
 

@@ -48,8 +48,8 @@ def _remove_from_imports(key: str) -> None:
         cursor.execute(
             """
             UPDATE subscriber_import
-               SET read_as = read_as || '{"examples": []}'
-             WHERE strpos(lower(read_as ->> 'examples'), %s) > 0
+               SET read_as = read_as || '{"examples": [], "lost": []}'
+             WHERE strpos(lower(concat(read_as ->> 'examples', read_as ->> 'lost')), %s) > 0
             """,
             [key],
         )

@@ -27,7 +27,12 @@ from subscribers.importing.file_format.columns import Fields
 from subscribers.importing.file_format.read_file import Row
 from subscribers.importing.file_format.records import BadRow
 from subscribers.importing.file_format.validate_row import Candidate, excluded, validate_row
-from subscribers.importing.import_sentences import consent_detail, list_detail, sign_up_detail
+from subscribers.importing.import_sentences import (
+    consent_detail,
+    list_detail,
+    lost_date_detail,
+    sign_up_detail,
+)
 from subscribers.models import RejectedRow, SubscriberImport
 from subscribers.models.subscriber_import import ADDED_PENDING, ADDED_UNSTATED, State
 from subscribers.refusal_sentences import refuse
@@ -40,6 +45,7 @@ CREATE_CANDIDATES = """
         status varchar,
         left_at timestamptz,
         since timestamptz,
+        lost_date varchar NOT NULL,
         name varchar NOT NULL,
         fields jsonb NOT NULL,
         tags integer[] NOT NULL,
@@ -65,11 +71,14 @@ CREATE_CANDIDATES = """
 INSERT_CANDIDATES = """
     INSERT INTO import_candidate
     SELECT line, email, status, left_at,
-           CASE WHEN since <= statement_timestamp() THEN since END, name, fields::jsonb,
+           -- A date without a zone may be some hours ahead.
+           CASE WHEN since IS NOT NULL THEN least(since, statement_timestamp()) END, lost_date,
+           name, fields::jsonb,
            tags::integer[], left_topics::integer[], consent
       FROM unnest(%s::integer[], %s::text[], %s::text[], %s::timestamptz[], %s::timestamptz[],
-                  %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
-           AS given (line, email, status, left_at, since, name, fields, tags, left_topics, consent)
+                  %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+           AS given (line, email, status, left_at, since, lost_date, name, fields, tags,
+                     left_topics, consent)
 """
 
 # PostgreSQL finds a temporary table before the permanent one with the same name.
@@ -249,6 +258,8 @@ ADD = """
                               THEN %(list_detail)s END,
                          replace(%(signed_up)s, '{date}',
                                  to_char(since AT TIME ZONE 'UTC', 'YYYY-MM-DD')),
+                         CASE WHEN lost_date <> '' THEN replace(%(date_lost)s, '{date}', lost_date)
+                         END,
                          nullif(consent, ''))
           FROM added JOIN import_candidate USING (email_key)
          ORDER BY id
@@ -411,6 +422,7 @@ def _insert_candidates(
                 [row.status.status.value if row.status else None for row in some],
                 [row.status.left_at if row.status else None for row in some],
                 [row.since for row in some],
+                [row.lost_date for row in some],
                 [row.values[0] for row in some],
                 [values(row) for row in some],
                 [numbers(row.tags) for row in some],
@@ -425,7 +437,7 @@ def _of_bounded_size(rows: Sequence[Candidate]) -> Iterator[list[Candidate]]:
     some: list[Candidate] = []
     characters = 0
     for row in rows:
-        texts = (row.email, *row.values, row.consent)
+        texts = (row.email, *row.values, row.lost_date, row.consent)
         characters += sum(map(len, texts)) + 8 * len(row.tags)
         if some and characters > LONGEST_STATEMENT_TEXT:
             yield some
@@ -484,6 +496,7 @@ def _add(cursor: CursorWrapper, record: SubscriberImport) -> tuple[int, int, int
             "detail": consent_detail(record),
             "list_detail": list_detail(),
             "signed_up": sign_up_detail(),
+            "date_lost": lost_date_detail(),
             "tags": tags,
             "welcome": record.welcome,
         },

@@ -27,7 +27,7 @@ from subscribers.importing.file_format.columns import (
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import Description, ReaderFile
 from subscribers.importing.file_format.yes_or_no import COMPLIMENTARY, PAID, TAG
-from subscribers.importing.import_sentences import OTHER_COLUMNS
+from subscribers.importing.import_sentences import OTHER_COLUMNS, change_sentence
 from subscribers.models import SubscriberImport
 from subscribers.settings.change_fields_and_tags import add_field, can_add_field
 from subscribers.settings.field_and_tag_forms import FieldForm
@@ -43,10 +43,16 @@ class ColumnChoice(NamedTuple):
     samples: Sequence[str]
     options: Sequence[tuple[str, str, bool]]  # value, label, whether it is chosen
     offer: str = ""  # what else it could be
+    notes: Sequence[str] = ()
 
     @property
     def is_read(self) -> bool:
         return any(value and is_chosen for value, _, is_chosen in self.options)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the page shows it among the columns that are read."""
+        return self.is_read or bool(self.notes or self.offer)
 
 
 class ColumnError(Exception):
@@ -78,6 +84,11 @@ def column_choices(record: SubscriberImport, chosen: Map[str, str]) -> list[Colu
             sentences.offer_sentence(tag, record.tag_values.get(tag, {}))
             if (tag := offers.get(str(number)))
             else "",
+            [
+                change_sentence(change, described)
+                for change in (described.changes if described else ())
+                if described and change["number"] == number
+            ],
         )
         for number, (name, read_as, samples) in enumerate(described.columns if described else (), 1)
     ]
@@ -139,7 +150,7 @@ def _mapping_of(
     """Return the mapping with the changed columns; None if nothing was changed."""
     known = {"", EMAIL, STATUS, *OTHERS, NEW_FIELD, *(field.name for field in load_fields())}
     mapping: dict[str, str] = dict(record.mapping)
-    targets, is_changed = [], False
+    targets, changed_to = [], set()
     for number, (name, read_as, _samples) in enumerate(columns, 1):
         to = posted.get(f"column-{number}", read_as)
         if to not in known and not (to.startswith(TAG) and read_target(to, ())):
@@ -151,7 +162,7 @@ def _mapping_of(
         targets.append(to)
         if to == read_as:
             continue
-        is_changed = True
+        changed_to.add(to)
         mapping = {
             column: earlier
             for column, earlier in mapping.items()
@@ -161,7 +172,13 @@ def _mapping_of(
         mapping[f"column {number}"] = to or IGNORED
     if targets.count(EMAIL) != 1:
         raise UnreadableFileError("map_two_addresses" if EMAIL in targets else "map_no_address")
-    return tuple(sorted(mapping.items(), key=lambda pair: pair[1])) if is_changed else None
+    if not changed_to:
+        return None
+    # The author sees all columns, so one that keeps a use is joined with those that get it.
+    for number, (_name, read_as, _samples) in enumerate(columns, 1):
+        if read_as == targets[number - 1] and read_as in changed_to and read_as:
+            mapping.setdefault(f"column {number}", read_as)
+    return tuple(sorted(mapping.items(), key=lambda pair: pair[1]))
 
 
 def _new_field(label: str, by: uuid.UUID) -> str:

@@ -138,6 +138,7 @@ def _dry_run(
             reset_queries()  # in debug Django keeps them
             record.bytes_read = file.bytes_read
             on_progress(record)
+    record.read_as = {**asdict(file.description), "lost": file.lost.as_json()}
     return ImportReport(record)
 
 

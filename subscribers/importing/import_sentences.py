@@ -12,6 +12,14 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.humanise import digits, quoted
 from delivery.reader_fields import NAME
+from subscribers.importing.file_format.changed_columns import (
+    NOT_ADDRESS,
+    ONLY_IF_EMPTY,
+    REPLACED,
+    SECOND,
+    TAKEN_UP,
+)
+from subscribers.importing.file_format.columns import EMAIL, SINCE, STATUS
 from subscribers.importing.file_format.read_file import Description
 from subscribers.importing.file_format.status import Status
 from subscribers.importing.file_format.yes_or_no import Answer
@@ -69,6 +77,41 @@ ANSWERS: Mapping[Answer, StrPromise] = {
     Answer.PAST: gettext_lazy("a date in the past, so no tag: {n}"),
     Answer.TEXT: gettext_lazy("another text, which counts as yes: {n}"),
 }
+_MAIN_COLUMNS: Mapping[str, object] = {
+    EMAIL: gettext_lazy("Email address"),
+    NAME.name: NAME.label,
+    STATUS: gettext_lazy("Status"),
+}
+_CHANGED = gettext_lazy("{column} is not read as {field}.")
+CHANGES: Mapping[str, StrPromise] = {
+    NOT_ADDRESS: gettext_lazy(
+        "{column} is ignored: only one column can be the email address, and {instead} is."
+    ),
+    SECOND: gettext_lazy(
+        "{column} is ignored, because {instead} is read as {field}. To join them, map both to it."
+    ),
+    REPLACED: gettext_lazy("{column} is not read as {field} any more, because {instead} is."),
+    TAKEN_UP: gettext_lazy("{column} is read as {field} now."),
+    ONLY_IF_EMPTY: gettext_lazy("The date in {column} counts only if {instead} has none."),
+}
+LOST: Mapping[str, StrPromise] = {
+    "narrow": gettext_lazy(
+        "{column}: lost dates: {n}. The spreadsheet replaced them with #, because the column was "
+        "too narrow. Widen it and save the file again. {examples}"
+    ),
+    "ambiguous": gettext_lazy(
+        "{column}: lost dates: {n}. The column does not show whether the day or the month comes "
+        "first. {examples}"
+    ),
+    "out_of_range": gettext_lazy(
+        "{column}: lost dates: {n}. They are before 1990 or in the future. {examples}"
+    ),
+    "unreadable": gettext_lazy("{column}: lost dates: {n}. They cannot be read. {examples}"),
+    "left": gettext_lazy(
+        "{column}: lost dates: {n}. They cannot be read, but these readers have left. The day of "
+        "the import counts. {examples}"
+    ),
+}
 MOST_TAGS_SHOWN = 12
 # The labels for the codes of a stored description.
 _FORMAT_WORDS: Mapping[str, StrPromise] = {
@@ -93,7 +136,12 @@ def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
         "examples": read_as.examples,
         "posts": posts_sentence(read_as.posts),
         "encoding_warning": str(ENCODING_WARNINGS.get(read_as.encoding_warning, "")),
-        "hidden": " ".join(filter(None, (str(HIDDEN.get(read_as.hidden, "")), _doubts(read_as)))),
+        "hidden": str(HIDDEN.get(read_as.hidden, "")),
+        "notes": [
+            *(change_sentence(change, read_as) for change in read_as.changes),
+            *filter(None, [_doubts(read_as)]),
+            *map(_lost_sentence, read_as.lost),
+        ],
     }
 
 
@@ -115,6 +163,37 @@ def lists_sentence(lists: Sequence[str]) -> str:
         return ""
     sentence = _("The ZIP file also has readers: {names}.")
     return sentence.format(names=get_text_list(list(lists), _("and")))
+
+
+def change_sentence(change: Mapping[str, Any], read_as: Description) -> str:
+    """Say why a column is not read as it was mapped, or as Homing proposed."""
+    labels: dict[str, object] = {**read_as.field_labels, **OTHER_COLUMNS, **_MAIN_COLUMNS}
+    sentence = CHANGES.get(change["code"], _CHANGED)
+    return sentence.format(
+        column=_column(change["column"]),
+        field=quoted(str(labels.get(change["field"], change["field"]))),
+        instead=get_text_list([_column(one) for one in change["instead"]], _("and")),
+    )
+
+
+def _lost_sentence(lost: Mapping[str, Any]) -> str:
+    """Count the lost values of a column, with examples."""
+    shown = [
+        _("line {line}: {value}").format(line=digits(line), value=quoted(value))
+        for line, value in lost["examples"]
+    ]
+    sentence = LOST.get(lost["reason"], LOST["unreadable"])
+    return sentence.format(
+        column=_column(lost["column"]) if lost["column"] else _("Other columns"),
+        n=digits(lost["count"]),
+        examples=_("For example: {row}").format(row="; ".join(shown)),
+    )
+
+
+def count_lost(record: SubscriberImport) -> int:
+    """Count the values that are lost although their rows are imported."""
+    read_as = Description.from_json(record.read_as)
+    return sum(one["count"] for one in read_as.lost) if read_as else 0
 
 
 def _doubts(read_as: Description) -> str:
@@ -148,7 +227,9 @@ def columns_sentence(read_as: Description) -> str:
         parts.append(f"{label}: {', '.join(map(_column, columns))}")
     for name, columns in (*read_as.field_columns.items(), *read_as.other_columns.items()):
         if columns:
-            parts.append(f"{labels.get(name, name)}: {', '.join(map(_column, columns))}")
+            # The date of a later column counts only if the earlier ones are empty.
+            between = _(", else ") if name == SINCE else ", "
+            parts.append(f"{labels.get(name, name)}: {between.join(map(_column, columns))}")
     if read_as.status_columns:
         columns_of_status = ", ".join(map(_column, read_as.status_columns))
         parts.append(_("Status: {columns}").format(columns=columns_of_status))
@@ -290,6 +371,11 @@ def list_detail() -> str:
 def sign_up_detail() -> str:
     """Return the part of a detail for a row with a date, with a place for `{date}`."""
     return _("Signed up there on {date}, according to the file")
+
+
+def lost_date_detail() -> str:
+    """Return the part of a detail for a lost date, with a place for `{date}`."""
+    return _("Signed up there on an unknown date: the file has “{date}”")
 
 
 def importer_name(record: SubscriberImport) -> str:

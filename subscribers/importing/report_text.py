@@ -48,6 +48,8 @@ def report_lines(
     if read_as := sentences.describe_file(record):
         yield _("Format: {format}").format(format=read_as["format"])
         yield "; ".join(filter(None, (read_as["columns"], read_as["unused"])))
+        for note in read_as["notes"]:
+            yield _("Note: {sentence}").format(sentence=note)
         if statuses := sentences.statuses_sentence(record.statuses):
             yield _("Statuses: {counts}").format(counts=statuses)
         if tags := sentences.tags_sentence(record.tags_in_file):

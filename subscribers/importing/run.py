@@ -4,6 +4,7 @@ Imports under a lease, one chunk at a time.
 The counts are the checkpoint: the next process reads the file again and skips the counted rows.
 """
 
+import json
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
@@ -51,6 +52,7 @@ MOST_CHARACTERS_IN_CHUNK = 2_000_000
 
 # Two imports with the same addresses in a different order would deadlock.
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('homing: one import at a time', 0))"
+STORE_LOST = "UPDATE subscriber_import SET read_as = read_as || %s::jsonb WHERE id = %s"
 
 
 def run(
@@ -139,7 +141,7 @@ def _run(
             if is_stopping():
                 release(lease)
                 return
-    _finish(lease)
+    _finish(lease, file.lost.as_json())
     if not lease.is_check:
         # Update the planner's statistics. SKIP_LOCKED avoids waiting for other processes.
         with connection.cursor() as cursor:
@@ -164,7 +166,10 @@ def chunks(rows: Iterable[Row | BadRow]) -> Iterator[list[Row | BadRow]]:
     for row in rows:
         chunk.append(row)
         if isinstance(row, Row):
-            characters += len(row.email) + sum(map(len, row.values)) + sum(map(len, row.others))
+            characters += len(row.email) + sum(map(len, row.values))
+            if row.others:
+                characters += sum(map(len, row.others.tags + row.others.left_topics))
+                characters += sum(map(len, row.others.consent))
         if len(chunk) == CHUNK or characters > MOST_CHARACTERS_IN_CHUNK:
             yield chunk
             chunk, characters = [], 0
@@ -204,9 +209,10 @@ def _apply_chunk(
     reset_queries()  # Django keeps them in debug mode, and a chunk has long ones
 
 
-def _finish(lease: Lease) -> None:
+def _finish(lease: Lease, lost: list[dict[str, Any]]) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)
+        cursor.execute(STORE_LOST, [json.dumps({"lost": lost}), lease.import_id])
         ImportSeenAddress.objects.filter(subscriber_import=lease.import_id).delete()
         end: dict[str, Any] = {"state": State.CHECKED, "checked_at": Now()}
         if not lease.is_check:

@@ -8,7 +8,7 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -17,6 +17,14 @@ from typing import NamedTuple
 from delivery.control_characters import strip_invisible
 from delivery.reader_fields import NAME, READER_FIELDS, ReaderField
 from subscribers.importing.file_format import header_words, status
+from subscribers.importing.file_format.changed_columns import (
+    NOT_ADDRESS,
+    Change,
+    Uses,
+    changes_of_mapping,
+    dates_by_hand,
+    second_columns,
+)
 from subscribers.importing.file_format.header_words import key, keys
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.records import BadRow
@@ -43,7 +51,6 @@ Mapping = tuple[tuple[str, str], ...]
 Fields = Sequence[ReaderField]  # the name first, then the author's own
 EMAIL, STATUS, IGNORED = "email", "status", "-"
 TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "consent")
-_SINCE_AT = OTHERS.index(SINCE)
 
 
 class Layout(NamedTuple):
@@ -56,19 +63,30 @@ class Layout(NamedTuple):
     fields: tuple[tuple[int, ...], ...]
     status: StatusRule | None = None
     others: tuple[tuple[int, ...], ...] = ()  # of `OTHERS`; empty if the file has none of them
-    day_first: bool | None = None  # in dates of sign-up
     tags: tuple[TagColumn, ...] = ()  # that say yes or no to a tag
+    names: tuple[str, ...] = ()  # of the fields
+    changes: tuple[Change, ...] = ()
 
-    def others_in(self, row: Sequence[str]) -> tuple[str, ...]:
-        """Return the first cell with a value for each of `OTHERS`; a date in ISO 8601."""
-        cells = [
-            next((row[at] for at in columns if at < len(row) and row[at].strip()), "")
-            for columns in self.others
-        ]
-        if cells and cells[_SINCE_AT]:
-            since = status.read_date(cells[_SINCE_AT], day_first=self.day_first)
-            cells[_SINCE_AT] = since.isoformat() if since else ""
-        return tuple(cells)
+    @property
+    def uses(self) -> dict[int, list[str]]:
+        """What each column is read as; a column of `OTHERS` may be a status too."""
+        found: dict[int, list[str]] = {self.address: [EMAIL]}
+        for use, columns in self.columns_of.items():
+            for column in columns:
+                if use not in found.setdefault(column, []):
+                    found[column].append(use)
+        return found
+
+    @property
+    def columns_of(self) -> dict[str, tuple[int, ...]]:
+        """The columns that are read as each of these."""
+        return {
+            EMAIL: (self.address,),
+            **dict(zip(self.names, self.fields, strict=True)),
+            STATUS: self.status.columns if self.status else (),
+            **dict(zip(OTHERS, self.others, strict=False)),
+            **{f"{TAG}{one.tag}": (one.column,) for one in self.tags if one.is_chosen},
+        }
 
     def answers_in(self, row: Sequence[str]) -> tuple[tuple[str, Answer, bool], ...]:
         """Return each tag, what the row says about it, and whether the author chose it."""
@@ -209,7 +227,9 @@ def layout_of(
     names = _name_columns(words, address, sample) if header else ()
     if not header:
         names = _column_of_words(width, sample, taken | status_like | {address})
-    names = tuple(by_hand.get(NAME.name, names))
+    if NAME.name in by_hand:
+        in_order = [*_name_columns(header, address, sample), *by_hand[NAME.name]]
+        names = tuple(sorted(by_hand[NAME.name], key=in_order.index))
     statuses = by_hand.get(STATUS, [])
     not_status = (taken - set(statuses)).union({address}, names)
     values = partial(_values, sample)
@@ -231,7 +251,13 @@ def layout_of(
         rule = replace(rule, left_out=tuple(left_out))
     # A date of sign-up may be a status too. Other columns of statuses are nothing else.
     kept = taken.union({address}, names)
-    others = {SINCE: by_hand.get(SINCE) or _first_columns(words, header_words.SINCE, kept)}
+    dated = _first_columns(words, header_words.SINCE, kept)
+    # The most certain date comes first, also among columns that are mapped by hand.
+    certain = _first_columns(header, header_words.SINCE, set())
+    by_hand[SINCE] = sorted(
+        by_hand.get(SINCE, ()), key=lambda at: certain.index(at) if at in certain else -1
+    )
+    others: dict[str, Sequence[int]] = {SINCE: by_hand[SINCE] or dated}
     kept = kept.union(others[SINCE], rule.columns if rule else ())
     found = {NAME.name: names}
     for field in fields:
@@ -242,9 +268,9 @@ def layout_of(
             found[field.name] = tuple(by_hand.get(field.name, named))
             kept = kept.union(found[field.name])
     for other in (TAGS, LEFT_TOPICS, CONSENT):
-        others[other] = by_hand.get(other) or _first_columns(
-            words, header_words.OTHERS[other], kept
-        )
+        named = _first_columns(words, header_words.OTHERS[other], kept)
+        # Tags are joined, also those of a column by hand with those of a named one.
+        others[other] = (*by_hand.get(other, ()), *named)
     kept = kept.union(*others.values())
     chosen = [
         tag_column(column, header, to.removeprefix(TAG))
@@ -252,7 +278,7 @@ def layout_of(
         if to.startswith(TAG)
     ]
     offered = [tag_column(column, words) for column in range(len(words)) if column not in kept]
-    return Layout(
+    layout = Layout(
         records[at][0] if at is not None else 0,
         header,
         width,
@@ -260,9 +286,47 @@ def layout_of(
         tuple(found[field.name] for field in fields),
         rule,
         tuple(tuple(others[other]) for other in OTHERS) if any(others.values()) else (),
-        status.is_day_first(value for at in others[SINCE] for value in _values(sample, at)),
         tuple(one for one in (*chosen, *offered) if one is not None),
+        tuple(field.name for field in fields),
     )
+    before = layout_of(records, (), filename, fields) if mapping else None
+    changes = _changes(layout, before.uses if before else layout.uses, mapped, fields, sample)
+    return layout._replace(changes=tuple(changes))
+
+
+def _changes(
+    layout: Layout,
+    before: Uses,
+    mapped: Sequence[tuple[int, str]],
+    fields: Fields,
+    sample: Rows,
+) -> Iterator[Change]:
+    uses, columns_of = layout.uses, layout.columns_of
+    taken = {column for column, _ in mapped}
+    words = {at: key(word) for at, word in enumerate(layout.header) if at not in taken}
+    rows = sum(1 for row in sample if layout.address < len(row))
+    also_addresses = {
+        at
+        for at in range(layout.width)
+        if (at, EMAIL) in mapped
+        or words.get(at) in header_words.ADDRESS
+        or (at not in taken and not uses.get(at) and 2 * _addresses(sample, at) > rows)
+    }
+    for at in sorted(also_addresses - {layout.address}):
+        if EMAIL not in uses.get(at, ()):
+            yield Change(at, NOT_ADDRESS, EMAIL, (layout.address,))
+    replaced = list(changes_of_mapping(before, uses, taken, columns_of))
+    noted = also_addresses.union(change.column for change in replaced)
+    yield from (change for change in replaced if change.column not in also_addresses)
+    by_hand = [at for at in columns_of.get(SINCE, ()) if (at, SINCE) in mapped]
+    yield from dates_by_hand(by_hand, SINCE)
+    names = header_words.FULL_NAME | header_words.NAME
+    names |= header_words.GIVEN_NAME | header_words.FAMILY_NAME
+    named = {at: NAME.name for at, word in words.items() if word in names and at not in noted}
+    for field in fields:
+        own = keys(f"fields.{field.name}") | keys(field.headers)
+        named |= {at: field.name for at, word in words.items() if word in own and at not in noted}
+    yield from second_columns(named, uses, columns_of)
 
 
 def _first_columns(

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Map
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -17,9 +18,8 @@ from typing import Any, BinaryIO, NamedTuple
 from delivery.reader_fields import READER_FIELDS
 from subscribers.importing.file_format.columns import (
     DELIMITERS,
-    EMAIL,
     OTHERS,
-    STATUS,
+    SINCE,
     Fields,
     Layout,
     Mapping,
@@ -27,17 +27,24 @@ from subscribers.importing.file_format.columns import (
     layout_of,
     stated_delimiter,
 )
+from subscribers.importing.file_format.date_cell import DateForm, FormOfColumn
 from subscribers.importing.file_format.encoding import WINDOWS_1252, EncodingDetector
 from subscribers.importing.file_format.header_words import key
 from subscribers.importing.file_format.lines import HashingReader, line_end, lines_of
+from subscribers.importing.file_format.lost_values import LostValues
 from subscribers.importing.file_format.not_a_csv import (
     UnreadableFileError,
     refuse_other_formats,
     without_addresses,
 )
 from subscribers.importing.file_format.records import BadRow, excerpt, records
-from subscribers.importing.file_format.status import RowStatus, Status
-from subscribers.importing.file_format.yes_or_no import TAG, Answer
+from subscribers.importing.file_format.status import (
+    UNREADABLE_DATE,
+    RowStatus,
+    Status,
+    is_word,
+)
+from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.refusal_sentences import InputRefusal, refuse
 
 _PIECE = 1024 * 1024  # bytes read at once for the content hash
@@ -52,6 +59,16 @@ MOST_COLUMNS = 100  # columns that an author can map on the page
 _SAMPLES, _LONGEST_SAMPLE = 3, 80
 
 
+class Others(NamedTuple):
+    """What else a row has: cells with tags, the date of sign-up, notes on consent."""
+
+    tags: tuple[str, ...]
+    left_topics: tuple[str, ...]
+    since: datetime | None
+    lost_date: str  # the text of a date that cannot be read
+    consent: tuple[str, ...]
+
+
 class Row(NamedTuple):
     """One reader's row, not validated yet. `line` counts from 1."""
 
@@ -59,7 +76,7 @@ class Row(NamedTuple):
     email: str
     values: tuple[str, ...]
     status: RowStatus | None = None
-    others: tuple[str, ...] = ()  # cells in the order of `OTHERS`
+    others: Others | None = None
     answers: tuple[tuple[str, Answer, bool], ...] = ()  # tags, what the row says, if chosen
 
 
@@ -87,6 +104,8 @@ class Description:
     field_labels: Map[str, str] = field(default_factory=dict)
     # The first columns: the name, what it is read as (empty for nothing), and some of its values.
     columns: Sequence[tuple[str, str, Sequence[str]]] = ()
+    changes: Sequence[Map[str, Any]] = ()  # of the use of columns
+    lost: Sequence[Map[str, Any]] = ()  # values, counted when the rows are read
 
     @classmethod
     def from_json(cls, stored: Map[str, Any] | None) -> Description | None:
@@ -113,7 +132,9 @@ class ReaderFile:
         self.fields = fields
         self.size = 0  # bytes
         self.content_hash = b""
+        self.lost = LostValues()
         self._reading: HashingReader | None = None
+        self._forms: Map[int, DateForm] | None = None
         self._stack = ExitStack()
 
     def __enter__(self) -> ReaderFile:
@@ -160,8 +181,11 @@ class ReaderFile:
 
     def rows(self) -> Iterator[Row | BadRow]:
         """Yield the rows. Raises `UnreadableFileError` at the end if the file changed."""
+        if self._forms is None:
+            self._forms = self._find_forms()
+        self.lost = LostValues()
         reader = self._reading = HashingReader(self.content)
-        layout, top = self._layout, max(self._layout.header_line, self._separator_line)
+        layout, top = self._layout, self._top
         width, address, status = layout.width, layout.address, layout.status
         delimiter = DELIMITERS[self._delimiter].removesuffix("s")
         # A fast path: a field is rarely in two columns, and a file may have millions of rows.
@@ -182,6 +206,7 @@ class ReaderFile:
             if count > width and any(map(str.strip, fields[width:])):
                 row_status = status.of(fields) if status else None
                 if isinstance(row_status, RowStatus) and row_status.status.is_gone:
+                    self._note_lost_date_of_leaving(line, fields, row_status)
                     yield Row(line, email, layout.values_in(()), row_status)
                 else:
                     numbers = {"columns": count, "expected": width}
@@ -191,16 +216,71 @@ class ReaderFile:
                 row_status = status.of(fields) if status else None
                 if isinstance(row_status, InputRefusal):
                     yield BadRow(line, excerpt(email), row_status)
-                elif are_single:
-                    values = tuple([fields[at] if at < count else "" for at in singles])
-                    others = layout.others_in(fields) if has_others else ()
-                    answers = layout.answers_in(fields) if layout.tags else ()
-                    yield Row(line, email, values, row_status, others, answers)
-                else:
-                    others, answers = layout.others_in(fields), layout.answers_in(fields)
-                    yield Row(line, email, layout.values_in(fields), row_status, others, answers)
+                    continue
+                others = None
+                if row_status is not None and row_status.status.is_gone:
+                    self._note_lost_date_of_leaving(line, fields, row_status)
+                elif has_others:
+                    others = self._others_in(line, fields)
+                values = (
+                    tuple([fields[at] if at < count else "" for at in singles])
+                    if are_single
+                    else layout.values_in(fields)
+                )
+                answers = layout.answers_in(fields) if layout.tags else ()
+                yield Row(line, email, values, row_status, others, answers)
         if reader.digest() != self.content_hash:
             raise UnreadableFileError("file_changed")
+
+    @property
+    def _top(self) -> int:
+        return max(self._layout.header_line, self._separator_line)
+
+    def _find_forms(self) -> dict[int, DateForm]:
+        """Read the columns of dates in all rows, because each may prove the form."""
+        now = datetime.now(UTC)
+        columns = self._layout.columns_of.get(SINCE, ())
+        found = [(at, FormOfColumn(now)) for at in columns]
+        if found:
+            lines = lines_of(HashingReader(self.content), self._encoding)
+            for record in records(lines, self._delimiter):
+                if not isinstance(record, BadRow) and record[0] > self._top:
+                    cells = record[1]
+                    for at, form in found:
+                        if at < len(cells):
+                            form.see(cells[at])
+        return {at: form.form() for at, form in found}
+
+    def _others_in(self, line: int, fields: list[str]) -> Others:
+        layout, count = self._layout, len(fields)
+        tags, left_topics, dated, consent = (
+            [(at, fields[at]) for at in columns if at < count and fields[at].strip()]
+            for columns in layout.others
+        )
+        since, lost = None, ""
+        for at, cell in dated:
+            if layout.status and at in layout.status.columns and is_word(cell):
+                continue
+            found = self._forms[at].read(cell) if self._forms else None
+            if isinstance(found, datetime):
+                since, lost = found, ""
+                break
+            if found is not None:
+                self.lost.add(_column_name(layout, at), found, line, cell.strip())
+                lost = lost or excerpt(cell)[:_LONGEST_SAMPLE]
+        return Others(
+            tuple([cell for _, cell in tags]),
+            tuple([cell for _, cell in left_topics]),
+            since,
+            lost,
+            tuple([cell for _, cell in consent]),
+        )
+
+    def _note_lost_date_of_leaving(self, line: int, fields: list[str], status: RowStatus) -> None:
+        if status.left_at != UNREADABLE_DATE or self._layout.status is None:
+            return
+        for at, cell in self._layout.status.unreadable_dates(fields):
+            self.lost.add(_column_name(self._layout, at), "left", line, cell)
 
     def _read_once(self) -> None:
         digest, detector, size = hashlib.sha256(), EncodingDetector(), 0
@@ -311,25 +391,30 @@ class ReaderFile:
                 _column_name(layout, one.column) for one in (status.left_out if status else ())
             ],
             field_labels={one.name: str(one.label) for one in self.fields},
+            changes=[
+                {
+                    "number": one.column + 1,
+                    "column": _column_name(layout, one.column),
+                    "code": one.code,
+                    "field": one.field,
+                    "instead": [_column_name(layout, at) for at in one.instead],
+                }
+                for one in layout.changes[:MOST_COLUMNS]
+            ],
         )
 
     def _columns(
         self, layout: Layout, below: list[list[str]]
     ) -> list[tuple[str, str, Sequence[str]]]:
         """Describe each column: its name, what it is read as, and different values."""
-        read_as = dict.fromkeys(layout.status.columns if layout.status else (), STATUS)
-        for other, columns in zip(OTHERS, layout.others, strict=False):
-            read_as = {**dict.fromkeys(columns, other), **read_as}
-        for one, columns in zip(self.fields, layout.fields, strict=True):
-            read_as |= dict.fromkeys(columns, one.name)
-        read_as |= {one.column: f"{TAG}{one.tag}" for one in layout.tags if one.is_chosen}
-        read_as[layout.address] = EMAIL
+        uses = layout.uses
         found: list[tuple[str, str, Sequence[str]]] = []
         for column in range(min(layout.width, MOST_COLUMNS)):
             cells = (row[column].strip() for row in below if column < len(row))
             samples = dict.fromkeys(excerpt(cell)[:_LONGEST_SAMPLE] for cell in cells if cell)
             name = layout.header[column].strip() if column < len(layout.header) else ""
-            shown = (excerpt(name)[:_SHOWN], read_as.get(column, ""), list(samples)[:_SAMPLES])
+            use = next(iter(uses.get(column, ())), "")
+            shown = (excerpt(name)[:_SHOWN], use, list(samples)[:_SAMPLES])
             found.append(shown)
         return found
 

@@ -5,7 +5,7 @@ The gravest status counts. A row without a status is unconfirmed, because silenc
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -13,6 +13,11 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext_noop
 
+from subscribers.importing.file_format.date_cell import (
+    is_no_date,
+    latest_date,
+    looks_like_date,
+)
 from subscribers.importing.file_format.header_words import key, keys
 from subscribers.refusal_sentences import InputRefusal, refuse
 
@@ -176,47 +181,47 @@ _FLAGS: Mapping[str, Words] = {
 _DATES: Mapping[str, tuple[Words, Status]] = {
     **dict.fromkeys(
         keys("""
-            unsubscribed, is unsubscribed, unsubscribed at, unsubscribed on, unsubscribe date
-            unsubscription date, unsubscribe time, unsub time, date unsubscribed, opted out
-            opt out, opt out time, opt out date, email disabled, do not email, deleted at
+            unsubscribed at, unsubscribed on, unsubscribe date, unsubscription date
+            unsubscribe time, unsub time, date unsubscribed, opt out time, opt out date, deleted at
         """),
         (_HAS_LEFT, Status.UNSUBSCRIBED),
     ),
+    **dict.fromkeys(keys("bounced at, clean time"), (_HAS_BOUNCED, Status.BOUNCED)),
+    **dict.fromkeys(keys("complained at"), (_HAS_COMPLAINED, Status.COMPLAINED)),
+}
+_FLAGS_OR_DATES: Mapping[str, tuple[Words, Status]] = {
     **dict.fromkeys(
-        keys("bounced, bounced at, hard bounced, clean time"), (_HAS_BOUNCED, Status.BOUNCED)
+        keys("""
+            unsubscribed, is unsubscribed, opted out, opt out, email disabled, do not email
+        """),
+        (_HAS_LEFT, Status.UNSUBSCRIBED),
     ),
+    **dict.fromkeys(keys("bounced, hard bounced"), (_HAS_BOUNCED, Status.BOUNCED)),
     **dict.fromkeys(
-        keys("complained, complained at, spam complaint, marked as spam"),
-        (_HAS_COMPLAINED, Status.COMPLAINED),
+        keys("complained, spam complaint, marked as spam"), (_HAS_COMPLAINED, Status.COMPLAINED)
     ),
 }
 _CANCELLED = {"cancelledat": "unsubscribedat", "canceledat": "unsubscribedat"}  # in Kit alone
 # Next to one of these, “state” means a part of a country.
 _PLACES = keys("city, town, zip, zip code, postal code, postcode, country, region, street")
-_DATE = re.compile(
-    r"(?:(\d{4})[-/.](\d\d?)[-/.](\d\d?)|(\d\d?)([-/.])(\d\d?)[-/.](\d{4}|\d\d))(?!\d)"
-)
-_TIME = re.compile(
-    r"(?:[T ,]+(\d\d?):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*(?:([AP])M)?)?"
-    # Go, and so listmonk, repeats the offset as a number or the name of the zone.
-    r"\s*(?:([+-]\d\d):?(\d\d)?\s*(?:[A-Z]{1,5}|[+-]\d{2,4})?|Z|UTC|GMT)?",
-    re.IGNORECASE,
-)
-_UNREADABLE_DATE = datetime(9999, 12, 31, tzinfo=UTC)
-_NO_DATE = re.compile(r"000[01]-.*|-|null|none", re.I)
-MONTHS = 12
+UNREADABLE_DATE = datetime(9999, 12, 31, tzinfo=UTC)
 _SHOWN = 60  # characters of an unknown value
 
 
 @dataclass(frozen=True, slots=True)
 class _StatusColumn:
-    """A column of statuses. `dated` is the status of a row with a date in it."""
+    """
+    A column of statuses. `dated` is the status of a row with a date in it.
+
+    In a column that `is_date`, any text means a date: a reader with one has left.
+    """
 
     column: int
     name: str
     words: Words
     dated: Status | None = None
     may_be_empty: bool = False
+    is_date: bool = False
 
     def read(self, value: str) -> Verdict:
         value = value.strip()
@@ -226,12 +231,24 @@ class _StatusColumn:
         if word in self.words:
             return self.words[word]
         if self.dated is not None:
-            if _NO_DATE.fullmatch(value):
+            if is_no_date(value):
                 return None
-            if _DATE.match(value):
+            if self.is_date or self._has_date(value):
                 return self.dated
         shown = "".join(filter(str.isprintable, value[:_SHOWN]))
         return refuse("status_unknown", status=shown, column=self.name)
+
+    def left_at(self, value: str) -> datetime | None:
+        """Return the date in a value, the latest if it is unclear; None for a word."""
+        value = value.strip()
+        if self.dated is None or key(value.removesuffix(".0")) in self.words:
+            return None
+        return latest_date(value) or UNREADABLE_DATE
+
+    def _has_date(self, value: str) -> bool:
+        # A date that cannot be read is no consent.
+        is_readable = self.dated is not Status.SUBSCRIBED or latest_date(value) is not None
+        return is_readable and looks_like_date(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,20 +280,29 @@ class StatusRule:
         found = []
         for one in self.status_columns:
             value = fields[one.column] if one.column < len(fields) else ""
-            found.append((one.read(value), value))
-        statuses = [verdict for verdict, _ in found if isinstance(verdict, Status)]
+            found.append((one.read(value), one, value))
+        statuses = [verdict for verdict, _, _ in found if isinstance(verdict, Status)]
         if isinstance(self.silence, Status) and self.silence.is_gone:
             statuses.append(self.silence)  # as the name of the file says
         gravest = max(statuses, key=_GRAVITY.__getitem__, default=None)
         if gravest is not None and gravest.is_gone:
             return RowStatus(gravest, _left_at(gravest, found))
-        refusals = (verdict for verdict, _ in found if isinstance(verdict, InputRefusal))
+        refusals = (verdict for verdict, _, _ in found if isinstance(verdict, InputRefusal))
         is_refused = isinstance(self.silence, InputRefusal)
         verdict = next(refusals, self.silence if is_refused else gravest or self.silence)
         is_stated_elsewhere = verdict is Status.UNSTATED and self.product not in _MAY_BE_UNSTATED
         if verdict in _UNDOUBTED and (is_stated_elsewhere or self._is_doubted(fields)):
             verdict = Status.UNCONFIRMED
         return verdict if isinstance(verdict, InputRefusal) else RowStatus(verdict)
+
+    def unreadable_dates(self, fields: Sequence[str]) -> list[tuple[int, str]]:
+        """Return the columns and cells with a date of leaving that cannot be read."""
+        cells = [(one, fields[one.column].strip()) for one in self._filled(fields)]
+        return [(one.column, cell) for one, cell in cells if one.left_at(cell) == UNREADABLE_DATE]
+
+    def _filled(self, fields: Sequence[str]) -> list[_StatusColumn]:
+        at_hand = (one for one in self.status_columns if one.column < len(fields))
+        return [one for one in at_hand if not is_no_date(fields[one.column].strip())]
 
     def _is_doubted(self, fields: Sequence[str]) -> bool:
         cells = [(one, fields[one.column]) for one in self.left_out if one.column < len(fields)]
@@ -291,74 +317,17 @@ _UNDOUBTED = (Status.UNSTATED, Status.SUBSCRIBED)
 SILENT = StatusRule("", (), Status.UNCONFIRMED)
 
 
-def _left_at(gravest: Status, found: Sequence[tuple[Verdict, str]]) -> datetime | None:
+def _left_at(
+    gravest: Status, found: Sequence[tuple[Verdict, _StatusColumn, str]]
+) -> datetime | None:
     """Return the latest date of the gravest status, else of any that means “left”."""
     dates = [
-        (status is gravest, at)
-        for status, value in found
-        if isinstance(status, Status) and status.is_gone and (at := _date_in(value)) is not None
+        (verdict is gravest, at)
+        for verdict, column, value in found
+        if isinstance(verdict, Status) and verdict.is_gone
+        if (at := column.left_at(value)) is not None
     ]
     return max(dates)[1] if dates else None
-
-
-def read_date(value: str, *, day_first: bool | None = None) -> datetime | None:
-    """
-    Return the one date that a cell can mean, in UTC; None if there is not one.
-
-    `day_first` tells 3/4 from 4/3. A reader's date of sign-up must not be a guess.
-    """
-    if _NO_DATE.fullmatch(value.strip()):
-        return None
-    found = set(_dates_in(value, day_first))
-    return found.pop() if len(found) == 1 else None
-
-
-def is_day_first(values: Iterable[str]) -> bool | None:
-    """Whether dates such as 13/4/2023 have the day first; None if no value shows it."""
-    for value in values:
-        date = _DATE.match(value.strip())
-        if date is not None and not date[1] and date[5] != ".":
-            first, second = int(date[4]), int(date[6])
-            if (first > MONTHS) != (second > MONTHS):
-                return first > MONTHS
-    return None
-
-
-def _date_in(value: str) -> datetime | None:
-    """Return the latest date that a value can mean; None if it begins with no date."""
-    if _DATE.match(value.strip()) is None:
-        return None
-    return max(_dates_in(value), default=_UNREADABLE_DATE)
-
-
-def _dates_in(value: str, day_first: bool | None = None) -> list[datetime]:
-    """Return what the date at the start of a value can mean, in UTC by default."""
-    value = value.strip()
-    date = _DATE.match(value)
-    time = _TIME.fullmatch(value, date.end()) if date else None
-    if date is None or time is None:
-        return []
-    year, month, day, first, separator, second, short_year = date.groups()
-    readings = [(year, month, day)]
-    if not year:
-        year = f"20{short_year}" if len(short_year) == 2 else short_year
-        by_order = {True: (year, second, first), False: (year, first, second)}
-        readings = [by_order[order] for order in (True, False) if day_first in (order, None)]
-        if separator == ".":
-            readings = [by_order[True]]
-    return [at for reading in readings if (at := _moment(reading, time)) is not None]
-
-
-def _moment(date: tuple[str, str, str], time: re.Match[str]) -> datetime | None:
-    hour, minute, second, half, zone_hours, zone_minutes = time.groups("00")
-    hours = int(hour) if half == "00" else int(hour) % 12 + (12 if half in "Pp" else 0)
-    zone = f"{zone_hours}:{zone_minutes}" if zone_hours != "00" else "+00:00"
-    year, month, day = date
-    try:
-        at = f"{year}-{month:0>2}-{day:0>2}T{hours:02}:{minute}:{second}{zone}"
-        return datetime.fromisoformat(at).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 def column_name(header: Sequence[str], column: int) -> str:
@@ -368,7 +337,13 @@ def column_name(header: Sequence[str], column: int) -> str:
 
 def is_known(word: str) -> bool:
     """Whether this key names a column of statuses or identifies a product."""
-    return word in _STATUS or word in _FLAGS or word in _DATES or word in _MARKS
+    flags = (_FLAGS, _DATES, _FLAGS_OR_DATES)
+    return word in _STATUS or word in _MARKS or any(word in words for words in flags)
+
+
+def is_word(value: str) -> bool:
+    """Whether a value is the word for a status, as “yes” is."""
+    return key(value) in _IS_SUBSCRIBED
 
 
 def are_statuses(values: Collection[str]) -> bool:
@@ -469,8 +444,10 @@ def _status_column(
         return _StatusColumn(column, name, product.words, may_be_empty=is_place and not found)
     if word in _FLAGS:
         # “Subscribed” may contain a date. Then an empty field has no meaning.
-        has_dates = any(map(_DATE.match, values(column)))
+        has_dates = any(map(looks_like_date, values(column)))
         return _StatusColumn(column, name, _FLAGS[word], Status.SUBSCRIBED, may_be_empty=has_dates)
     if word in _DATES:
-        return _StatusColumn(column, name, *_DATES[word], may_be_empty=True)
+        return _StatusColumn(column, name, *_DATES[word], may_be_empty=True, is_date=True)
+    if word in _FLAGS_OR_DATES:
+        return _StatusColumn(column, name, *_FLAGS_OR_DATES[word], may_be_empty=True)
     return None

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from itertools import chain
 
 from delivery.control_characters import CONTROL_CHARACTERS, clean_name
 from subscribers.models.fields_and_tags import LONGEST_TAG
@@ -15,18 +16,18 @@ _LINE_BREAKS = re.compile("[\r\n]+")
 _SURROGATES = re.compile("[\ud800-\udfff]")  # a list in JSON can have half of a pair
 
 
-def read_tags(cell: str) -> tuple[str, ...] | InputRefusal:
+def read_tags(*cells: str) -> tuple[str, ...] | InputRefusal:
     """
     Return the names of tags in their order, or the reason for a refusal.
 
-    A cell is a list in JSON, as listmonk and Homing write it, a line of CSV, as Mailchimp does, or
-    has commas, semicolons, vertical bars or line breaks between the names.
+    Several cells are joined. A cell is a list in JSON, as listmonk and Homing write it, a line of
+    CSV, as Mailchimp does, or has commas, semicolons, vertical bars or line breaks between the
+    names.
     """
-    cell = cell.strip()
-    if len(cell) > _LONGEST_CELL:
+    if sum(map(len, cells)) > _LONGEST_CELL:
         return refuse("tags_too_long", most=MOST_TAGS_OF_A_ROW, longest=LONGEST_TAG)
     found: dict[str, str] = {}
-    for text in _names_in(cell):
+    for text in chain.from_iterable(_names_in(cell.strip()) for cell in cells):
         name = clean_name(text)
         if len(name) > LONGEST_TAG:
             return refuse("tag_too_long", length=len(name), longest=LONGEST_TAG)

@@ -9,7 +9,7 @@ from delivery.reader_fields import READER_FIELDS
 from subscribers.address import read_address
 from subscribers.fields.reader_values import read_value
 from subscribers.importing.file_format.columns import Fields
-from subscribers.importing.file_format.read_file import Row
+from subscribers.importing.file_format.read_file import Others, Row
 from subscribers.importing.file_format.records import BadRow, excerpt
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.importing.file_format.tag_cell import read_tags
@@ -40,6 +40,7 @@ class Candidate(NamedTuple):
     tags: tuple[str, ...] = ()
     left_topics: tuple[str, ...] = ()
     since: datetime | None = None
+    lost_date: str = ""
     consent: str = ""
     answers: tuple[tuple[str, Answer, bool], ...] = ()
 
@@ -80,20 +81,21 @@ def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate
     return reader._replace(tags=reader.tags + more) if more else reader
 
 
-def _with_others(reader: Candidate, others: tuple[str, ...]) -> Candidate | RejectedRow:
-    tags_cell, left_cell, since, consent = others
-    tags = read_tags(_unguarded(tags_cell))
+def _with_others(reader: Candidate, others: Others) -> Candidate | RejectedRow:
+    tags = read_tags(*map(_unguarded, others.tags))
     if isinstance(tags, InputRefusal):
         return excluded(reader.line, reader.email, tags)
-    left = read_tags(_unguarded(left_cell))
+    left = read_tags(*map(_unguarded, others.left_topics))
     if isinstance(left, InputRefusal):
         return excluded(reader.line, reader.email, left)
-    consent = CONTROL_CHARACTERS.sub(" ", _unguarded(consent)).strip()[:LONGEST_CONSENT]
+    notes = [CONTROL_CHARACTERS.sub(" ", _unguarded(note)) for note in others.consent]
+    consent = "; ".join(" ".join(note.split()) for note in notes)
     return reader._replace(
         tags=tags,
         left_topics=left,
-        since=datetime.fromisoformat(since) if since else None,
-        consent=" ".join(consent.split()),
+        since=others.since,
+        lost_date=others.lost_date,
+        consent=consent[:LONGEST_CONSENT].strip(),
     )
 
 

@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from subscribers.importing.file_format.date_cell import latest_date
 from subscribers.importing.file_format.header_words import key, keys
-from subscribers.importing.file_format.status import NO, YES, read_date
+from subscribers.importing.file_format.status import NO, YES
 
 TAG = "tag:"  # before the name of a tag, as what a column is read as
 PAID, COMPLIMENTARY = "paid", "complimentary"
@@ -55,7 +56,7 @@ class TagColumn(NamedTuple):
             return Answer.EMPTY
         if word in _NO or word in _YES:
             return Answer.NO if word in _NO else Answer.YES
-        if (date := read_date(value)) is None:
+        if (date := latest_date(value)) is None:
             return Answer.TEXT
         return Answer.PAST if self.ends and date < datetime.now(UTC) else Answer.DATE
 

@@ -30,7 +30,7 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile, open_regular_file
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_file import file_name, import_file
-from subscribers.importing.import_sentences import posts_sentence
+from subscribers.importing.import_sentences import count_lost, posts_sentence
 from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
 from subscribers.importing.rejects_file import HEADER, reject_line
 from subscribers.importing.report_text import rejected_lines, report_lines
@@ -180,7 +180,13 @@ class Command(BaseCommand):
             for line in rejected_lines(rows, getattr(report.record, result), result):
                 self.stdout.write(line)
         # Scripts rely on these keys; the last five add up to `rows`.
-        answer = {"import": report.record.pk, "created": report.created, **report.record.counts}
+        lost = count_lost(report.record)
+        answer = {
+            "import": report.record.pk,
+            "created": report.created,
+            **({"lost_values": lost} if lost else {}),
+            **report.record.counts,
+        }
         self.stdout.write(json.dumps(answer))
 
     def _take_rejected_row(self, row: RejectedRow) -> None:

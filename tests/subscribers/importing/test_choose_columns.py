@@ -70,6 +70,29 @@ def test_an_ignored_column_stays_ignored_in_the_next_change(window: WindowOf) ->
     assert SubscriberImport.objects.get().mapping == [["column 2", "-"], ["column 4", "tags"]]
 
 
+def test_columns_with_the_same_use_are_joined(window: WindowOf) -> None:
+    address = uploaded(
+        window,
+        b"email,last name,first name,nick,tiers,labels\na@x.org,W,Ada,A,x,y\n",
+    )
+    columns = window.get(address).form_with("column-1").fields
+    answer = window.post(
+        f"{address}columns/", **{**columns, "column-4": "name", "column-5": "tags"}
+    )
+    run_workers()
+    page = window.get(str(answer.answer.headers["Location"]))
+    assert "Name: “first name”, “last name”, “nick”; Tags: “tiers”, “labels”" in page.words
+    assert "For example a@x.org, Ada W A" in page.words
+
+
+def test_a_column_that_is_not_read_says_why_in_red(window: WindowOf) -> None:
+    address = uploaded(window, b"email,name,work email,joined\na@x.org,Ada,b@y.org,01/02/2023\n")
+    page = window.get(address).answer.content.decode()
+    reason = "“work email” is ignored: only one column can be the email address, and “email” is."
+    assert page.count(f'<p class="error">{reason}</p>') == 2
+    assert '<p class="error">“joined”: lost dates: 1.' in page
+
+
 def test_columns_posted_twice_at_once_are_changed_once(window: WindowOf) -> None:
     address = uploaded(window, FILE)
     columns = {**window.get(address).form_with("column-1").fields, "column-3": "new"}

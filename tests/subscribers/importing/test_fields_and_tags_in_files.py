@@ -182,6 +182,18 @@ class TestTags:
         import_rows("ada@x.org,Walks", header="email,tags")
         assert groups()["ada@x.org"] == ({}, ["Blog"])
 
+    @pytest.mark.parametrize(
+        "options", [["tiers=tags"], ["tiers=tags", "labels=tags"]], ids=["one", "both"]
+    )
+    def test_several_columns_of_tags_are_joined(
+        self, import_rows: ImportRows, options: list[str]
+    ) -> None:
+        mapped = [word for option in options for word in ("--map", option)]
+        rows = ['ada@x.org,"Gold, old","[""Blog"", ""a, b""]"', "bob@x.org,,Blog|blog"]
+        import_rows(*rows, header="email,tiers,labels", options=tuple(mapped))
+        tags = {address: names for address, (_, names) in groups().items()}
+        assert tags == {"ada@x.org": ["Blog", "Gold", "a, b", "old"], "bob@x.org": ["Blog"]}
+
     def test_a_dry_run_adds_no_tags(self, import_rows: ImportRows) -> None:
         printed = import_rows("ada@x.org,Blog", header="email,tags", options=("--dry-run",))
         assert "Tags: Blog (1)" in printed.text
@@ -257,14 +269,125 @@ class TestSignUpDates:
         rows = [f"reader{row}@x.org,{date}" for row, date in enumerate(others)]
         import_rows("ada@x.org,10/01/2023", *rows, header="email,joined", options=CONFIRMED)
         record = ConsentRecord.objects.get(subscriber_id=Subscriber.objects.get(email="ada@x.org"))
-        assert ("Signed up there on" in record.detail) is (since is not None)
-        assert since is None or since in record.detail
+        said = since or "an unknown date: the file has “10/01/2023”"
+        assert f"Signed up there on {said}" in record.detail
+
+    def test_the_whole_column_shows_its_form(self, import_rows: ImportRows) -> None:
+        rows = [f"reader{row}@x.org,01/02/2023" for row in range(400)]
+        import_rows(*rows, "last@x.org,01/31/2023", header="email,joined", options=CONFIRMED)
+        january = datetime(2023, 1, 2, tzinfo=UTC)
+        assert Subscriber.objects.filter(confirmed_at=january).count() == 400
+
+    @pytest.mark.parametrize("dry_run", [True, False])
+    def test_lost_dates_are_counted_with_examples(
+        self, import_rows: ImportRows, dry_run: bool
+    ) -> None:
+        printed = import_rows(
+            "ada@x.org,#####,",
+            "bob@x.org,2199-01-01,2020-01-01",
+            "cy@x.org,soon,",
+            "dee@x.org,,2021-01-01",
+            header="email,confirm_time,optin_time",
+            options=(*CONFIRMED, *(["--dry-run"] if dry_run else [])),
+        )
+        assert printed.summary["lost_values"] == 3
+        for sentence in (
+            "Date of sign-up: “confirm_time”, else “optin_time”",
+            "“confirm_time”: lost dates: 1. The spreadsheet replaced them with #, ",
+            "Widen it and save the file again. For example: line 2: “#####”",
+            "lost dates: 1. They are before 1990 or in the future. For example: line 3: “2199-",
+            "lost dates: 1. They cannot be read. For example: line 4: “soon”",
+        ):
+            assert sentence in printed.text
+        details = "\n".join(ConsentRecord.objects.order_by("id").values_list("detail", flat=True))
+        assert dry_run or "Signed up there on an unknown date: the file has “soon”" in details
+        assert dry_run or "Signed up there on 2020-01-01" in details
+
+    def test_a_word_for_a_status_is_no_lost_date(self, import_rows: ImportRows) -> None:
+        printed = import_rows("ada@x.org,yes", "bob@x.org,2023-01-02", header="email,subscribed")
+        assert "lost" not in printed.text
 
     def test_a_note_on_consent_is_on_record(self, import_rows: ImportRows) -> None:
         import_rows(
             "ada@x.org,Fair  2019", header="email,paper", options=("--map", "paper=consent")
         )
         assert ConsentRecord.objects.get().detail == "Fair 2019"
+
+
+class TestChangedColumns:
+    """No column is dropped silently."""
+
+    @pytest.mark.parametrize(
+        ("header", "options", "sentence"),
+        [
+            (
+                "email,work email",
+                (),
+                "“work email” is ignored: only one column can be the email address, and “email” is",
+            ),
+            (
+                "by,by,x",
+                ("--map", "by=email"),
+                "“by” is ignored: only one column can be the email address, and “by” is.",
+            ),
+            (
+                "email,name,nickname",
+                ("--map", "nickname=name"),
+                "“name” is not read as “Name” any more, because “nickname” is.",
+            ),
+            ("email,full name,name", (), "“name” is ignored, because “full name” is read as “Name"),
+            (
+                "email,full name,first name",
+                ("--map", "full name=-"),
+                "“first name” is read as “Name” now.",
+            ),
+            ("email,city,home town", (), "“home town” is ignored, because “city” is read as “Home"),
+            (
+                "email,town,city",
+                ("--map", "town=city"),
+                "“city” is not read as “Home town” any more, because “town” is.",
+            ),
+            (
+                "email,a,b",
+                ("--map", "a=since", "--map", "b=since"),
+                "The date in “b” counts only if “a” has none.",
+            ),
+            ("email,status,b", ("--map", "status=-"), "“status” has statuses that are not read."),
+        ],
+    )
+    def test_a_changed_use_is_reported(
+        self,
+        import_rows: ImportRows,
+        city: ReaderFieldDefinition,
+        header: str,
+        options: tuple[str, ...],
+        sentence: str,
+    ) -> None:
+        values = {"email,work email": "ada@y.org", "by,by,x": "ada@y.org"}
+        second = values.get(header, "active" if "status" in header else "York")
+        printed = import_rows(
+            f"ada@x.org,{second},x", header=header, options=("--dry-run", *options)
+        )
+        assert f"Note: {sentence}" in printed.text
+
+    @pytest.mark.parametrize(
+        ("header", "options"),
+        [
+            ("email,first name,last name,town", ()),
+            ("email,name,town", ("--map", "town=city", "--map", "name=-")),
+            ("email,tags,labels", ("--map", "labels=-")),
+            ("email,confirm time,optin time", ()),
+        ],
+    )
+    def test_a_use_as_asked_needs_no_note(
+        self,
+        import_rows: ImportRows,
+        city: ReaderFieldDefinition,
+        header: str,
+        options: tuple[str, ...],
+    ) -> None:
+        printed = import_rows("ada@x.org,,", header=header, options=("--dry-run", *options))
+        assert "Note:" not in printed.text
 
 
 class TestWelcome:

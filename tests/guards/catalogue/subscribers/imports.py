@@ -223,8 +223,11 @@ a row with too many columns still counts as unsubscribed
     ReaderFile.rows: if «isinstance(row_status, RowStatus) and row_status.status.is_gone → False»:
     test_a_row_with_a_gone_status_needs_only_an_address
 an unreadable date does not keep a reader subscribed
-    _date_in: return max(_dates_in(value), default=«_UNREADABLE_DATE → None»)
+    _StatusColumn.left_at: return latest_date(value) or «UNREADABLE_DATE → None»
     test_a_date_is_read_in_many_forms
+any text in a column of dates says that the reader left
+    _StatusColumn.read: if «self.is_date → False» or self._has_date(value):
+    test_an_unreadable_date_of_leaving_is_counted
 a renamed Mailchimp file is no consent
     _product_of: silence=_RENAMED if is_dated else Status.«UNCONFIRMED → SUBSCRIBED»
     test_a_renamed_mailchimp_file_is_not_consent
@@ -235,11 +238,23 @@ a Mailchimp reader who reported spam has complained
     _status_column: if «product.name == _MAILCHIMP and word.startswith("unsubreason") → False»:
     test_all_readers_arrive_with_status_tags_and_date[mailchimp]
 an empty date of sign-up is not the year 1
-    read_date: if «_NO_DATE.fullmatch(value.strip()) → False»:
-    test_a_date_is_on_record
+    DateForm.read: if «is_no_date(cell) → False»:
+    test_a_date_is_read_if_it_has_one_meaning
 a date of sign-up with two readings is left out
-    read_date: return found.pop() if «len(found) == 1 → found» else None
+    DateForm.read: if «len(found) > 1 → False»:
     test_day_and_month_are_read_alike_in_all_rows
+a column with numbers of other kinds has no dates of Excel
+    FormOfColumn.see: self._numbers.add(«kind if EARLIEST <= at <= self._latest else "" → kind»)
+    test_a_column_proves_its_form
+dates before 1990 and in the future are no dates of sign-up
+    DateForm._in_range: return at if «EARLIEST <= at <= self.latest → True»
+    test_a_date_is_read_if_it_has_one_meaning
+a lost date is counted
+    ReaderFile._others_in: «self.lost.add(_column_name(layout, at), found, line, cell.strip())»
+    test_lost_dates_are_counted_with_examples
+a column keeps its use when another gets the same on the page
+    _mapping_of: «mapping.setdefault(f"column {number}", read_as)»
+    test_columns_with_the_same_use_are_joined
 a reader unconfirmed in the file is asked, whatever is stated
     ADD: %(confirmed)s «AND status IS DISTINCT FROM 'unconfirmed'») AS _
     test_only_unconfirmed_readers_are_asked

@@ -170,10 +170,34 @@ class TestWhenTheyLeft:
             ("2030/01/02", "2030-01-02T00:00"),
             ("2023-02-30", "9999-12-31T00:00"),  # unreadable: counts as later than any
             ("2023-02-01 later", "9999-12-31T00:00"),
+            ("#####", "9999-12-31T00:00"),
+            ("last week", "9999-12-31T00:00"),
+            ("45029", "2023-04-13T00:00"),
+            ("1681380000", "2023-04-13T10:00"),
+            ("Apr 13 2023", "2023-04-13T00:00"),
         ],
     )
     def test_a_date_is_read_in_many_forms(self, value: str, left_at: str) -> None:
         assert left(f"a@x.org,{value}") == left_at
+
+    @pytest.mark.parametrize("value", ["45029", "Apr 13, 2023", "#####", "1681380000", "gone"])
+    def test_an_unreadable_date_of_leaving_is_counted(
+        self, import_rows: ImportRows, value: str
+    ) -> None:
+        printed = import_rows(
+            f'{ADA},active,"{value}"', header="email,status,unsubscribed_at", options=CONFIRMED
+        )
+        assert printed.counts == {"skipped": 1}
+        is_lost = value in ("#####", "gone")
+        assert ("they cannot be read, but these readers" in printed.text.lower()) is is_lost
+        assert printed.summary.get("lost_values", 0) == is_lost
+        assert Suppression.objects.get().reason == "unsubscribe"
+
+    @pytest.mark.parametrize("value", ["maybe", "2nd list"])
+    def test_an_unknown_word_in_a_flag_rejects_its_row(
+        self, import_rows: ImportRows, value: str
+    ) -> None:
+        assert import_rows(f"{ADA},{value}", header="email,unsubscribed").counts == {"rejected": 1}
 
     def test_the_decisive_status_gives_the_date(self) -> None:
         header = "email,bounced_at,unsubscribed_at"

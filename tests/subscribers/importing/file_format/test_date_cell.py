@@ -1,0 +1,90 @@
+"""Dates in the forms of programs and authors, and what a column proves about them."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from subscribers.importing.file_format.date_cell import FormOfColumn, Lost
+
+NOW = datetime(2026, 11, 29, 12, tzinfo=UTC)
+APRIL = "2023-04-13"
+
+
+def read(*cells: str) -> list[str | None]:
+    """Read a column; show dates without midnight, and codes of lost ones."""
+    column = FormOfColumn(NOW)
+    for cell in cells:
+        column.see(cell)
+    form = column.form()
+    found = [form.read(cell) for cell in cells]
+    return [
+        one.isoformat().removesuffix("T00:00:00+00:00") if isinstance(one, datetime) else one
+        for one in found
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cell", "date"),
+    [
+        ("45029", APRIL),  # Excel
+        ("45029.5", "2023-04-13T12:00:00+00:00"),
+        ("1681380000", "2023-04-13T10:00:00+00:00"),
+        ("1681380000123", "2023-04-13T10:00:00+00:00"),
+        ("20230413", APRIL),
+        ("Apr 13, 2023", APRIL),
+        ("April 13th, 2023 at 10:00 PM", "2023-04-13T22:00:00+00:00"),
+        ("13 April 2023", APRIL),
+        ("13-Apr-23", APRIL),
+        ("13. März 2023", "2023-03-13"),
+        ("13 de abril de 2023", APRIL),
+        ("Thu, 13 Apr 2023 10:00:00 +0200", "2023-04-13T08:00:00+00:00"),
+        (
+            "Thu Apr 13 2023 10:00:00 GMT+0200 (Central European Summer Time)",
+            "2023-04-13T08:00:00+00:00",
+        ),
+        ("2023年4月13日", APRIL),
+        ("13.04.2023", APRIL),
+        ("13. 4. 2023", APRIL),
+        ("2023. 04. 13.", APRIL),
+        ("2023/4/13", APRIL),
+        ("2023-04-13 10:00:00 UTC", "2023-04-13T10:00:00+00:00"),
+        ("2023-04-13 10:00:00 +0200 CEST", "2023-04-13T08:00:00+00:00"),
+        ("04/13/2023", APRIL),
+        ("4/13/23, 10:05 PM", "2023-04-13T22:05:00+00:00"),
+        ("04/04/2023", "2023-04-04"),
+        *dict.fromkeys(("0", "0001-01-01 00:00:00 +0000 UTC", "N/A", "-", "")).items(),
+        ("#####", Lost.NARROW),
+        ("03/04/2023", Lost.AMBIGUOUS),
+        ("13/4/12", Lost.AMBIGUOUS),  # 2012, or 12 April 2013
+        ("2199-01-01", Lost.OUT_OF_RANGE),
+        ("1970-01-01", Lost.OUT_OF_RANGE),
+        ("31/31/2023", Lost.UNREADABLE),
+        ("12345", Lost.UNREADABLE),
+        ("9" * 10, Lost.UNREADABLE),
+        ("March 3", Lost.UNREADABLE),
+        ("13 Jui 2023", Lost.UNREADABLE),  # “juin” or “juillet”
+        ("a" * 60_000, Lost.UNREADABLE),
+        ("1" * 60_000, Lost.UNREADABLE),
+    ],
+)
+def test_a_date_is_read_if_it_has_one_meaning(cell: str, date: str | None) -> None:
+    assert read(cell) == [date]
+
+
+@pytest.mark.parametrize(
+    ("cells", "dates"),
+    [
+        (["03/04/2023", "04/13/2023"], ["2023-03-04", APRIL]),
+        (["03/04/2023", "13/04/2023"], ["2023-04-03", APRIL]),
+        # Both orders: only dates with one meaning are read.
+        (["03/04/2023", "13/04/2023", "04/13/2023"], [Lost.AMBIGUOUS, APRIL, APRIL]),
+        (["13/4/12", "31/12/22"], ["2012-04-13", "2022-12-31"]),
+        (["03/04/2023", APRIL, "13.04.2023"], [Lost.AMBIGUOUS, APRIL, APRIL]),
+        # Numbers of a shop, not days of Excel
+        (["45029", "17"], [Lost.UNREADABLE, Lost.UNREADABLE]),
+        (["45029", "1681380000"], [Lost.UNREADABLE, Lost.UNREADABLE]),
+        (["45029", "0", APRIL], [APRIL, None, APRIL]),
+    ],
+)
+def test_a_column_proves_its_form(cells: list[str], dates: list[str | None]) -> None:
+    assert read(*cells) == dates
