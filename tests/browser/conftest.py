@@ -132,10 +132,10 @@ def author(transactional_db: None) -> Any:
     return create_author()
 
 
-def create_author() -> Any:
+def create_author(name: str = "edith") -> Any:
     """Create Edith Marlow, who has all permissions."""
     return get_user_model().objects.create_superuser(
-        "edith", password="a long password", first_name="Edith", last_name="Marlow"
+        name, password="a long password", first_name="Edith", last_name="Marlow"
     )
 
 

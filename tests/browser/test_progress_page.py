@@ -391,7 +391,7 @@ def test_finished_issue_is_polled_only_when_its_page_is_shown(desk, going):
     with desk.expect_response(re.compile("seen=")) as answer:
         look_now(desk)
 
-    assert 'hx-trigger="look"' in answer.value.text()
+    assert 'data-hx-trigger="look"' in answer.value.text()
     assert len(asked) == 1
     assert desk.locator("meta[http-equiv=refresh]").count() == 0
 
@@ -429,7 +429,7 @@ def test_open_import_page_follows_to_the_end_and_keeps_focus(desk):
     expect(desk.get_by_role("heading", level=1)).to_be_focused()
     imports.update(state="finished", finished_at=Now())
     expect(desk.get_by_role("heading", name="What happened")).to_be_visible()
-    assert desk.locator("[hx-get]").count() == 0
+    assert desk.locator("[data-hx-get]").count() == 0
 
 
 def test_letter_is_written_saved_and_previewed_without_layout_shifts(windows: list[Page]) -> None:

@@ -248,7 +248,7 @@ def settings_and_export(author: Any) -> Pages:
             page.get_by_label("Sender’s address").fill(address)
             page.get_by_label("Send the test letter to").fill("ada@tides.org")
             page.get_by_role("button", name="Send a test letter").click()
-            expect(page.locator(".error, #poll[hx-get]").first).to_be_visible()
+            expect(page.locator(".error, #poll[data-hx-get]").first).to_be_visible()
 
         return fill
 

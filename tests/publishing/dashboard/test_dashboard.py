@@ -268,7 +268,7 @@ def contents(html: str) -> str:
     return quote(re.search(r'id="listed" value="([^"]*)"', html)[1])
 
 
-IS_OLD = re.compile(r'id="news" hx-swap-oob="morph"\s*>')
+IS_OLD = re.compile(r'id="news" data-hx-swap-oob="morph"\s*>')
 
 
 def test_a_poll_returns_the_list_only_if_it_changed(

@@ -30,7 +30,7 @@ class Answer:
             headers={"HX-Request": "true"},
         )
         self.text = self.response.content.decode()
-        poll = re.search(r'hx-get="\?([^"]*)" hx-trigger="([^"]*)"', self.text)
+        poll = re.search(r'data-hx-get="\?([^"]*)" data-hx-trigger="([^"]*)"', self.text)
         following = parse_qs(html.unescape(poll[1])) if poll else {}
         self.seen = following.get("seen", [""])[0]
         self.same = following.get("same", [""])[0]
@@ -71,7 +71,7 @@ def test_a_notice_disappears_when_it_is_no_longer_true(window, author, edition):
 
     after = Answer(window, edition, f"&seen={before.seen}")
 
-    assert re.search(r'id="notices" hx-swap-oob="morph"\s*hidden', after.text)
+    assert re.search(r'id="notices" data-hx-swap-oob="morph"\s*hidden', after.text)
     assert notice not in after.text
 
 
@@ -160,7 +160,7 @@ def test_the_last_poll_returns_the_final_list(window, edition):
 
 def test_an_outdated_list_is_marked_and_not_reread(window, edition):
     listed = re.search(r'name="listed" id="listed" value="([^"]*)"', page_of(window, edition))[1]
-    older = re.compile(r'id="older" hx-swap-oob="morph"\s*(hidden)?')
+    older = re.compile(r'id="older" data-hx-swap-oob="morph"\s*(hidden)?')
     assert older.search(Answer(window, edition, f"&listed={listed}").text)[1]
     sent(edition, "Ada")
     after = Answer(window, edition, f"&listed={listed}")

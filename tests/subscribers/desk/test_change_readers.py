@@ -223,7 +223,7 @@ def test_the_page_shows_progress(window: WindowOf, author: Any) -> None:
     run_chunk()
     page = window.get(reverse("readers:changing", args=[change.pk]))
     assert "1 of 3 readers are done." in page.words
-    assert 'hx-trigger="every 1500ms, look"' in page.html
+    assert 'data-hx-trigger="every 1500ms, look"' in page.html
     assert window.get(f"{READERS}changes/{change.pk + 1}/").status == 404
 
 
