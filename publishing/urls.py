@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from publishing.actions.action_views import action, listing, reschedule
+from publishing.actions.action_views import action, listing, reschedule, send_to_remaining
 from publishing.approval.approval_view import approve_draft
 from publishing.composer.audience_view import count_audience
 from publishing.composer.composer_view import begin, delete, edit, to_markdown, write
@@ -81,6 +81,7 @@ urlpatterns = [
     path("<uuid:issue>/receipt/receipt.json", receipt_json, name="receipt_json"),
     path("receipts/", check_receipt, name="check_receipt"),
     path("<uuid:issue>/listing/", listing, name="listing"),
+    path("<uuid:issue>/remaining/", send_to_remaining, name="send_to_remaining"),
     path("<uuid:issue>/reschedule/", reschedule, name="reschedule"),
     path("<uuid:issue>/<slug:name>/", action, name="action"),
 ]

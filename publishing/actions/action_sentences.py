@@ -357,7 +357,8 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
                 "Called back. {n} copies were withdrawn and none was sent.",
                 withdrawn,
             )
-            return [_counted(f"{text} {_('Its text is kept.')}", withdrawn)]
+            kept = _("Its text is kept.")
+            return [_counted(f"{text} {kept}", withdrawn)]
         case "call-back":
             return [Done(_("Called back. It was sent to nobody. Its text is kept."))]
         case "cancel" if "withdrawn" in numbers:
@@ -374,8 +375,9 @@ def _done(action: str, numbers: Mapping[str, Any]) -> list[Done]:
         case "cancel":
             return [Done(_("Cancelled. It was sent to nobody. Its text is kept."))]
         case "close":
-            missed, unknown = _missed(numbers["missed"]), _stay_unconfirmed(numbers["unknown"])
-            return [Done(f"{_('Closed.')} {missed}".strip()), Done(unknown, UNTIL_CONFIRMED)]
+            text, missed = _("Closed."), _missed(numbers["missed"])
+            unknown = Done(_stay_unconfirmed(numbers["unknown"]), UNTIL_CONFIRMED)
+            return [Done(f"{text} {missed}".strip()), unknown]
         case "send-to-missed":
             return [_queued_again(copies)]
         case "ask-again":

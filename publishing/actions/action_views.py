@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from delivery.models import Edition
 from publishing.actions.action_sentences import ActionRefusal, button, question, refusal_sentence
@@ -25,10 +25,11 @@ from publishing.actions.edition_actions import reschedule as give_time
 from publishing.activity import record_activity
 from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_operate, may_publish, user_id_of
+from publishing.drafts.drafts import open_for_issue
 from publishing.editions.edition_name import edition_from_url, progress_url
 from publishing.editions.listing import set_unlisted
 from publishing.editions.status import load_status
-from publishing.editions.versions import versions_of
+from publishing.editions.versions import may_send_to_remaining, versions_of
 from publishing.flash_messages import UNTIL_STARTED
 from publishing.permissions import PUBLISH
 from publishing.preflight.preflight_view import schedule_hint
@@ -149,6 +150,20 @@ def _before(posted: str) -> datetime | None:
         return parse_datetime(posted)
     except ValueError:
         return None
+
+
+@may_publish
+@require_POST
+def send_to_remaining(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
+    """Lead to the check sheet of the same letter for the readers who were not sent it."""
+    newest = versions_of(issue).first()
+    if newest is None:
+        raise Http404(_("There is no issue {issue}.").format(issue=issue))
+    if not may_send_to_remaining(newest, load_status(newest.pk).counts):
+        messages.warning(request, _("There are no remaining readers to send this issue to."))
+        return see_other(reverse("desk:progress", args=[issue]))
+    draft = open_for_issue(user_id_of(request), issue)
+    return see_other(reverse("desk:check", args=[draft.pk]))
 
 
 @may_publish

@@ -1,5 +1,6 @@
 """The page of all issues, with things to do and the health of sending."""
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,7 +17,7 @@ from delivery.models import Edition, Newsletter
 from delivery.monitoring.alarms import mark_seen
 from publishing.activity import record_activity
 from publishing.dashboard.dashboard import Viewer, desk_context, read_sending
-from publishing.dashboard.issue_pages import IssueSearch, Tab
+from publishing.dashboard.issue_pages import IssueSearch, Sort, Tab
 from publishing.desk_access import desk_page, may_operate, may_see_the_desk, user_id_of
 from publishing.flash_messages import notes_of
 from publishing.progress.live_page import Poll, next_poll, poll_from
@@ -31,6 +32,11 @@ _TAB_LABELS = {
     Tab.GOING_OUT: gettext_lazy("In progress"),
     Tab.ENDED: gettext_lazy("Ended"),
 }
+_SORT_LABELS = {
+    Sort.NEWEST: gettext_lazy("Newest first"),
+    Sort.OLDEST: gettext_lazy("Oldest first"),
+    Sort.TITLE: gettext_lazy("Title"),
+}
 
 
 @may_see_the_desk
@@ -43,7 +49,8 @@ def issues(request: HttpRequest) -> HttpResponse:
         return _update(request, poll)
     given = request.GET
     search = IssueSearch.from_query(
-        given.get("show", ""), given.get("q", ""), given.get("before", "")
+        *(given.get("show", ""), given.get("q", "")),
+        *(given.get("before", ""), given.get("sort", "")),
     )
     context = desk_context(viewer, search)
     return desk_page(
@@ -53,6 +60,11 @@ def issues(request: HttpRequest) -> HttpResponse:
             **context,
             "poll": next_poll(request, ask_desk_again_s(is_sending=bool(context["sending"]))),
             "search": search,
+            "sort": search.sort,
+            "sorts": [
+                (sort, str(words), _address(replace(search, sort=sort)))
+                for sort, words in _SORT_LABELS.items()
+            ],
             "tabs": _tabs(search, sees_drafts=viewer.writes),
             "older": _address(search, before=older) if (older := context["next_page"]) else "",
             "newest": _address(search),
@@ -98,7 +110,7 @@ def _number(text: str) -> int:
 def _tabs(search: IssueSearch, *, sees_drafts: bool) -> list[tuple[Tab, str, str]]:
     """Return each tab with its label and its address."""
     return [
-        (tab, str(_TAB_LABELS[tab]), _address(IssueSearch(tab, search.text)))
+        (tab, str(_TAB_LABELS[tab]), _address(replace(search, tab=tab)))
         for tab in Tab
         if sees_drafts or tab is not Tab.DRAFTS
     ]
@@ -106,6 +118,7 @@ def _tabs(search: IssueSearch, *, sees_drafts: bool) -> list[tuple[Tab, str, str
 
 def _address(search: IssueSearch, *, before: str = "") -> str:
     show = "" if search.tab is Tab.ALL else search.tab.value
-    parts = {"show": show, "q": search.text, "before": before}
+    sort = "" if search.sort is Sort.NEWEST else search.sort.value
+    parts = {"show": show, "q": search.text, "sort": sort, "before": before}
     query = urlencode({name: value for name, value in parts.items() if value})
     return f"{reverse('desk:issues')}{'?' if query else ''}{query}#issues"

@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import TypeVar
+from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Lower
 
-from delivery.models import Edition
+from delivery.models import Batch, Edition
 from publishing.activity.activity_log import parse_id
 from publishing.editions.status import LARGE_COLUMNS
 from publishing.models import Draft
-from publishing.progress.issue_list import newest_editions, older_than
+from publishing.progress.issue_list import newest_editions
 
 Titled = TypeVar("Titled", Draft, Edition)
 
@@ -33,6 +35,14 @@ _SHOWN_COLUMNS = (
 )
 
 
+class Sort(StrEnum):
+    """The orders of drafts, of scheduled and of published issues."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    TITLE = "title"
+
+
 class Tab(StrEnum):
     """The tabs of the list of issues."""
 
@@ -45,17 +55,19 @@ class Tab(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IssueSearch:
-    """A tab, a part of a title, and the id after which the page begins."""
+    """A tab, a part of a title, the id after which the page begins, and the order."""
 
     tab: Tab = Tab.ALL
     text: str = ""
     before: str = ""
+    sort: Sort = Sort.NEWEST
 
     @classmethod
-    def from_query(cls, show: str, text: str, before: str) -> IssueSearch:
+    def from_query(cls, show: str, text: str, before: str, sort: str) -> IssueSearch:
         """Return the search in a query, without NULs, which PostgreSQL does not accept."""
         tab = Tab(show) if show in set(Tab) else Tab.ALL
-        return cls(tab, text.replace("\0", "").strip()[:LONGEST_SEARCH], before[:40])
+        order = Sort(sort) if sort in set(Sort) else Sort.NEWEST
+        return cls(tab, text.replace("\0", "").strip()[:LONGEST_SEARCH], before[:40], order)
 
 
 @dataclass(slots=True)
@@ -89,10 +101,15 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
         page.drafts, page.more_drafts = found[:DRAFTS_BESIDE], len(found) > DRAFTS_BESIDE
     if tab is Tab.SCHEDULED or (tab is Tab.ALL and is_first):
         page.scheduled = page.all_scheduled
-        if search.text:
-            page.scheduled = list(_titled(_scheduled(), search.text))
+        if search.text or search.sort is not Sort.NEWEST:
+            found = _titled(_scheduled(), search.text)
+            # The next first; with the oldest first, the one that was scheduled first.
+            is_by_time = search.sort is Sort.NEWEST
+            found = found if is_by_time else _in_order(found, search.sort, "published_at", None)
+            page.scheduled = list(found)
     if tab in (Tab.ALL, Tab.GOING_OUT, Tab.ENDED):
-        published = list(_published(search, open_editions)[: PAGE + 1])
+        published = _published(search, open_editions, sees_drafts=sees_drafts)
+        published = list(published[: PAGE + 1])
         page.editions, page.next = published[:PAGE], _after(published)
     return page
 
@@ -124,13 +141,28 @@ def _after(found: Sequence[Draft | Edition]) -> str:
 
 
 def _drafts(search: IssueSearch) -> QuerySet[Draft]:
-    drafts = _titled(open_drafts(), search.text)
-    last = parse_id(search.before)
-    if last is None:
-        return drafts
+    stopped = _reopened().filter(issue=OuterRef("issue"))
+    last_stopped = stopped.order_by("-version").values("version")[:1]
+    drafts = open_drafts().annotate(stopped_version=Subquery(last_stopped))
+    if search.text:
+        is_titled = Q(title__icontains=search.text)
+        drafts = drafts.filter(is_titled | Exists(stopped.filter(is_titled)))
     # If the last draft was saved again meanwhile, the page starts after its new position.
-    at = Draft.objects.filter(pk=last).values("saved_at")[:1]
-    return drafts.filter(Q(saved_at__lt=at) | Q(saved_at=at, pk__lt=last))
+    return _in_order(drafts, search.sort, "saved_at", parse_id(search.before))
+
+
+def _reopened() -> QuerySet[Edition]:
+    """Select the versions that reached nobody and are a draft again."""
+    cancelled = Edition.Control.CANCELLED
+    reached = Q(sent__gt=0) | Q(unknown__gt=0) | Q(waiting__gt=0)
+    later = Edition.objects.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))
+    return Edition.objects.filter(
+        ~Exists(Batch.objects.filter(reached, edition=OuterRef("pk"))),
+        ~Exists(later.exclude(control=cancelled)),
+        Exists(Draft.objects.filter(issue=OuterRef("issue"), edition=None)),
+        kind=Edition.Kind.NEWSLETTER,
+        control=cancelled,
+    )
 
 
 def _scheduled() -> QuerySet[Edition]:
@@ -141,8 +173,11 @@ def _scheduled() -> QuerySet[Edition]:
     return editions.defer(*LARGE_COLUMNS).order_by("scheduled_for", "pk")
 
 
-def _published(search: IssueSearch, open_editions: Sequence[int]) -> QuerySet[Edition]:
-    editions = newest_editions().only(*_SHOWN_COLUMNS).exclude(control=Edition.Control.SCHEDULED)
+def _published(
+    search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: bool
+) -> QuerySet[Edition]:
+    found = newest_editions(without=_reopened() if sees_drafts else None)
+    editions = found.only(*_SHOWN_COLUMNS).exclude(control=Edition.Control.SCHEDULED)
     if search.tab is Tab.GOING_OUT:
         editions = editions.filter(pk__in=open_editions)
     elif search.tab is Tab.ENDED:
@@ -150,7 +185,21 @@ def _published(search: IssueSearch, open_editions: Sequence[int]) -> QuerySet[Ed
     editions = _titled(editions, search.text)
     before = search.before
     is_id = before.isdecimal() and len(before) < 19
-    return older_than(int(before), editions) if is_id else editions
+    return _in_order(editions, search.sort, "published_at", int(before) if is_id else None)
+
+
+def _in_order(
+    found: QuerySet[Titled], sort: Sort, time: str, last: int | UUID | None
+) -> QuerySet[Titled]:
+    """Sort by the column `time` or by title; begin after the row with the id `last`."""
+    key: F | Lower = Lower("title") if sort is Sort.TITLE else F(time)
+    minus, then = ("-", "lt") if sort is Sort.NEWEST else ("", "gt")
+    found = found.alias(sort_key=key)
+    if last is not None:
+        of_last = Subquery(found.model._base_manager.filter(pk=last).values_list(key)[:1])
+        follows = Q(**{f"sort_key__{then}": of_last})
+        found = found.filter(follows | Q(sort_key=of_last, **{f"pk__{then}": last}))
+    return found.order_by(f"{minus}sort_key", f"{minus}pk")
 
 
 def _titled(found: QuerySet[Titled], text: str) -> QuerySet[Titled]:

@@ -29,6 +29,9 @@ from publishing.editions.tag_sentences import choice_words
 from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.confirmed_readers import confirmed
 
+# Counting more takes too long for a page that many watch.
+MOST_COUNTED = 100_000
+
 
 class VersionRefusedError(Exception):
     """The version does not exist and is not the next, or has invalid recipients."""
@@ -171,6 +174,28 @@ def reached_refusal(issue: uuid.UUID, version: int) -> str:
         "The copies of version {version} were deleted on {date}, so its readers are not known. "
         "Publish to everyone."
     ).format(version=number, date=since_when(at))
+
+
+def may_send_to_remaining(newest: Edition, counts: EditionCounts) -> bool:
+    """Return whether the newest version was cancelled half-way, with all copies settled.
+
+    The draft of the next version then goes to those who were not sent this one."""
+    is_halfway = counts.control == "cancelled" and counts.sent > 0 and not counts.waiting
+    if not is_halfway or default_goes_to(newest.issue_id) != UNREACHED:
+        return False
+    draft = newest.issue.drafts.filter(edition=None).order_by("-saved_at", "-pk").first()
+    if draft is not None and draft.goes_to != UNREACHED:
+        return False
+    following = newest.issue_id, newest.version + 1
+    return not (reached_refusal(*following) or unreached_refusal(*following))
+
+
+def count_remaining(newest: Edition) -> int | None:
+    """Count the readers who were not sent this version; None for a large audience."""
+    if newest.audience > MOST_COUNTED:
+        return None
+    tags = TagChoice.of(newest)
+    return select_audience(newest.issue_id, newest.version + 1, UNREACHED, tags=tags).count()
 
 
 def reached_someone(issue: uuid.UUID) -> bool:

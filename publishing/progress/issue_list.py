@@ -26,9 +26,13 @@ class IssueRow:
     how_far: str
 
 
-def newest_editions() -> QuerySet[Edition]:
-    """Return the newest edition of each newsletter issue, newest first."""
+def newest_editions(*, without: QuerySet[Edition] | None = None) -> QuerySet[Edition]:
+    """Return the newest edition of each newsletter issue, newest first.
+
+    Those of `without` are left out, and an earlier version takes their place."""
     editions = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
+    if without is not None:
+        editions = editions.exclude(pk__in=without.values("pk"))
     newer = editions.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))
     return (
         editions.filter(~Exists(newer))

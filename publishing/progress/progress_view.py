@@ -21,7 +21,12 @@ from publishing.desk_access import desk_page, may_look
 from publishing.drafts.drafts import open_draft_of_issue
 from publishing.editions.edition_name import edition_from_url, statuses_from_url
 from publishing.editions.status import EditionStatus
-from publishing.editions.versions import is_correction, versions_of
+from publishing.editions.versions import (
+    count_remaining,
+    is_correction,
+    may_send_to_remaining,
+    versions_of,
+)
 from publishing.flash_messages import notes_of
 from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_WRITE, PUBLISH
@@ -165,6 +170,8 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
     draft = reading.draft if any(map(may, MAY_WRITE)) else None
     is_called_back = status.counts.is_called_back
     newest = max((one.version for one in reading.versions), default=edition.version)
+    is_newest = edition.version == newest
+    offers_remaining = is_newest and may(PUBLISH) and may_send_to_remaining(edition, status.counts)
     return {
         "edition": edition,
         "title": plain_title(edition),
@@ -188,6 +195,8 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
             for one in reading.statuses
             if one.counts.edition != edition.pk
         ),
+        "offers_remaining": offers_remaining,
+        "remaining": count_remaining(edition) if offers_remaining else None,
         "has_reached": any(one.counts.sent for one in reading.statuses),
         "reopened": draft if is_called_back else None,
         "draft": None if is_called_back else draft,

@@ -43,20 +43,29 @@ SOURCES: Mapping[str, StrPromise] = {
     Subscriber.Source.API: gettext_lazy("API"),
     Subscriber.Source.IMPORT: gettext_lazy("Any import"),
 }
+SORT_WORDS: Mapping[str, StrPromise] = {
+    reader_list.NEWEST: gettext_lazy("Last added"),
+    "oldest": gettext_lazy("First added"),
+    "address": gettext_lazy("Address, A to Z"),
+    "address-down": gettext_lazy("Address, Z to A"),
+}
 TABS = ("confirmed", "pending", "unsubscribed", "bounced", "complained")
 
 
 @may_manage_readers
 @require_safe
 def readers(request: HttpRequest) -> HttpResponse:
-    """Show a page of matching readers, newest first."""
+    """Show a page of matching readers, by default the last added first."""
     chosen = read_filter(request.GET.dict())
     counts = counts_by_state()
-    before = request.GET.get("before", "")
+    before, sort = request.GET.get("before", ""), request.GET.get("sort", "")
+    sort = sort if sort in reader_list.SORTS else reader_list.NEWEST
+    in_order = {"sort": sort} if sort else {}
     took_too_long = False
     suppression = reader_list.find_suppression(chosen) if "@" in chosen.text else None
     try:
-        found, next_before = reader_list.load_page(chosen, read_number(before, 10**18))
+        last = read_number(before, 10**18)
+        found, next_before = reader_list.load_page(chosen, last, sort=sort)
         sources = _sources()
     except SearchTookTooLongError:
         found, next_before, sources, took_too_long = [], None, [*SOURCES.items()], True
@@ -82,7 +91,7 @@ def readers(request: HttpRequest) -> HttpResponse:
             "field_labels": [field.label for field in READER_FIELDS],
             "counts": counts,
             "total": sum(counts.values()),
-            "tabs": _tabs(chosen, counts),
+            "tabs": _tabs(chosen, counts, in_order),
             "chosen": chosen,
             "found": count,
             "tags": tags,
@@ -94,8 +103,14 @@ def readers(request: HttpRequest) -> HttpResponse:
             "took_too_long": took_too_long,
             "search_s": reader_list.SEARCH_S,
             "is_first": not before,
-            "next": chosen.query(before=next_before) if next_before else "",
+            "next": chosen.query(**in_order, before=next_before) if next_before else "",
             "query": chosen.query(),
+            "start": chosen.query(**in_order),
+            "sort": sort,
+            "sorts": [
+                (name, words, chosen.query(**({"sort": name} if name else {})))
+                for name, words in SORT_WORDS.items()
+            ],
         },
         status=503 if took_too_long else 200,
     )
@@ -158,14 +173,16 @@ def _sources() -> list[tuple[str, StrPromise | str]]:
     return sources
 
 
-def _tabs(chosen: ReaderFilter, counts: Mapping[str, int]) -> list[dict[str, object]]:
+def _tabs(
+    chosen: ReaderFilter, counts: Mapping[str, int], in_order: Mapping[str, str]
+) -> list[dict[str, object]]:
     tabs = [(STATES[state].short, state, counts[state]) for state in TABS]
     return [
         {
             "words": words,
             "count": count,
             "is_here": chosen.state == state,
-            "query": chosen._replace(state=state).query(),
+            "query": chosen._replace(state=state).query(**in_order),
         }
         for words, state, count in [*tabs, (_("All"), "", sum(counts.values()))]
     ]

@@ -81,7 +81,7 @@ def parked(edition):
 
 
 def being_sent(edition):
-    """Mark the first batch as sent and start a call of the second; the third is queued."""
+    """Mark the first batch as sent and start a call of the second; one is queued."""
     sent(edition)
     return Call()
 
@@ -304,6 +304,31 @@ def test_the_command_prints_the_state_and_records_the_superuser(publish_letter, 
         "Edith Marlow paused On the patience of herons. This was done on the command line."
     )
     assert entry.user == author
+
+
+def test_the_rest_of_a_cancelled_issue_goes_through_the_check_sheet(publish_letter, window):
+    edition = publish_letter()
+    sent(edition)
+    button = 'id="do-remaining"'
+    assert button not in window.get(address(edition)).html
+    window.post(address(edition, "cancel/"))
+    page = window.get(address(edition))
+    assert button in page.html
+    assert "Send to the remaining 4 readers…" in page.words
+
+    answer = window.post(address(edition, "remaining/"))
+
+    (draft,) = Draft.objects.all()
+    assert (draft.goes_to, draft.issue_id, draft.edition) == ("unreached", edition.issue_id, None)
+    assert answer.answer["Location"] == f"/admin/newsletters/drafts/{draft.pk}/check/"
+    assert "to 4…" in window.get(answer.answer["Location"]).words
+    assert window.post(address(edition, "remaining/")).answer["Location"].endswith("/check/")
+    assert Draft.objects.count() == 1
+    # A draft for other readers is the author's own work.
+    Draft.objects.update(goes_to="everyone")
+    assert button not in window.get(address(edition)).html
+    refused = window.post(address(edition, "remaining/"))
+    assert refused.answer["Location"] == address(edition).partition("?")[0]
 
 
 class _PowerCutError(Exception):

@@ -26,7 +26,7 @@ from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber, Tag
 from tests.delivery.because import because
-from tests.publishing.author_browser import Page, WindowOf
+from tests.publishing.author_browser import Page, WindowOf, address
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, in_doubt, sent
 from tests.publishing.preflight.context_factory import domain, records
@@ -362,6 +362,61 @@ def test_issues_are_found_by_a_part_of_their_title(
     assert titles(window.get(f"{DESK}?q=SWIFTS")) == ["More swifts", "Swifts leave"]
     assert titles(window.get(f"{DESK}?q=%25")) == ["100 % rain"]
     assert "<b>moths" not in window.get(f"{DESK}?q=%3Cb%3Emoths%00").html
+
+
+def test_a_called_back_issue_is_one_row_with_its_draft(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    edition = publish_one("Swifts leave", hold_s=600)
+    window.post(address(edition, "call-back/"))
+    Draft.objects.update(title="Swifts return")
+
+    page = window.get(DESK)
+    assert titles(page) == ["Swifts return"]
+    assert f'href="/admin/newsletters/{edition.issue_id}/?version=1"' in page.html
+    assert "Version 1 was stopped and sent to nobody." in page.words
+    assert titles(window.get(f"{DESK}?q=leave")) == ["Swifts return"]
+    assert titles(window.get(f"{DESK}?show=ended")) == []
+    Draft.objects.all().delete()
+    assert titles(window.get(DESK)) == ["Swifts leave"]
+
+
+def test_a_called_back_correction_leaves_the_sent_version(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    first = publish_one("Swifts leave")
+    sent(first)
+    second = publish_one("Swifts stay", issue=first.issue_id, version=2, hold_s=600)
+    window.post(address(second, "call-back/"))
+
+    page = window.get(DESK)
+    assert titles(page) == ["Swifts stay", "Swifts leave"]
+    assert "Version 2 was stopped and sent to nobody." in page.words
+
+
+def test_the_list_of_issues_can_be_sorted(
+    window: WindowOf, publish_one: Callable[..., Edition]
+) -> None:
+    names = [f"Letter {number}" for number in range(14)]
+    for name in names:
+        publish_one(name)
+    for name in ("Zinnias", "Asters"):
+        Draft.objects.create(title=name)
+
+    def all_pages(query: str) -> list[str]:
+        found, page = [], window.get(f"{DESK}?{query}")
+        while True:
+            found += titles(page)
+            following = re.search(r'href="([^"#]*)#issues" rel="next"', page.html)
+            if following is None:
+                return found
+            page = window.get(following[1].replace("&amp;", "&"))
+
+    assert all_pages("sort=oldest") == ["Zinnias", "Asters", *names]
+    assert all_pages("sort=title") == ["Asters", "Zinnias", *sorted(names)]
+    newest = ["Asters", "Zinnias", *reversed(names)]
+    assert all_pages("") == all_pages("sort=published_at") == newest
+    assert 'sort=title#issues" aria-current="true">Title' in window.get(f"{DESK}?sort=title").html
 
 
 def test_a_new_issue_does_not_shift_the_next_page(
