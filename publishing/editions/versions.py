@@ -177,7 +177,7 @@ def reached_refusal(issue: uuid.UUID, version: int) -> str:
 
 
 def may_send_to_remaining(newest: Edition, counts: EditionCounts) -> bool:
-    """Return whether the newest version was cancelled half-way, with all copies settled.
+    """Return whether the newest version was cancelled half-way and is settled.
 
     The draft of the next version then goes to those who were not sent this one."""
     is_halfway = counts.control == "cancelled" and counts.sent > 0 and not counts.waiting

@@ -306,7 +306,7 @@ def test_the_command_prints_the_state_and_records_the_superuser(publish_letter, 
     assert entry.user == author
 
 
-def test_the_rest_of_a_cancelled_issue_goes_through_the_check_sheet(publish_letter, window):
+def test_the_rest_of_a_cancelled_issue_needs_the_check_sheet(publish_letter, window):
     edition = publish_letter()
     sent(edition)
     button = 'id="do-remaining"'
