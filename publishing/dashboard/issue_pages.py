@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeVar
-from uuid import UUID
+from typing import Any, TypeVar
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Lower
@@ -102,14 +101,14 @@ def page_of(search: IssueSearch, open_editions: Sequence[int], *, sees_drafts: b
     if tab is Tab.SCHEDULED or (tab is Tab.ALL and is_first):
         page.scheduled = page.all_scheduled
         if search.text or search.sort is not Sort.NEWEST:
-            found = _titled(_scheduled(), search.text)
-            # The next first; with the oldest first, the one that was scheduled first.
-            is_by_time = search.sort is Sort.NEWEST
-            found = found if is_by_time else _in_order(found, search.sort, "published_at", None)
-            page.scheduled = list(found)
+            coming = _titled(_scheduled(), search.text)
+            # By default the next first; with the oldest first, the one that was scheduled first.
+            if search.sort is not Sort.NEWEST:
+                coming = _in_order(coming, search.sort, "published_at", None)
+            page.scheduled = list(coming)
     if tab in (Tab.ALL, Tab.GOING_OUT, Tab.ENDED):
-        published = _published(search, open_editions, sees_drafts=sees_drafts)
-        published = list(published[: PAGE + 1])
+        rows = _published(search, open_editions, sees_drafts=sees_drafts)
+        published = list(rows[: PAGE + 1])
         page.editions, page.next = published[:PAGE], _after(published)
     return page
 
@@ -188,9 +187,7 @@ def _published(
     return _in_order(editions, search.sort, "published_at", int(before) if is_id else None)
 
 
-def _in_order(
-    found: QuerySet[Titled], sort: Sort, time: str, last: int | UUID | None
-) -> QuerySet[Titled]:
+def _in_order(found: QuerySet[Titled], sort: Sort, time: str, last: Any) -> QuerySet[Titled]:
     """Sort by the column `time` or by title; begin after the row with the id `last`."""
     key: F | Lower = Lower("title") if sort is Sort.TITLE else F(time)
     minus, then = ("-", "lt") if sort is Sort.NEWEST else ("", "gt")

@@ -274,7 +274,7 @@ TEXTS = {
     # The sender's domain.
     "placeholder_domain": FindingText(
         _("{domain} is a placeholder. Set your own sender"),
-        _("No provider sends from this domain. Choose your own sender under Settings."),
+        _("No provider sends from this domain. Your sender needs an address of your own domain."),
     ),
     "domain_unchecked": FindingText(_("The records of {domain} have not been looked up yet")),
     "no_such_domain": FindingText(

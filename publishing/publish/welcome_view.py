@@ -64,7 +64,8 @@ def welcome_page(request: HttpRequest) -> HttpResponse:
 
 def _turn_off(request: HttpRequest) -> str:
     turn_off(user_id_of(request))
-    messages.success(request, _("The welcome letter is off."))
+    off = _("The welcome letter is off. Copies that were already queued are still sent.")
+    messages.success(request, off)
     return ""
 
 

@@ -74,7 +74,7 @@ def send_from(name: str, address: str, to: str, author: uuid.UUID) -> int:
     # Braces would become merge fields.
     shown = mailbox.replace("{", "(").replace("}", ")")
     sentence = _("Postmark accepted this letter from {sender}.").format(sender=shown)
-    then = _("Open Settings and press “Use this sender” to send your letters from it.")
+    then = _("To send your letters from it, open Settings, Sender, and press “Use this sender”.")
     content = Content(
         _("A test of your sender"),
         format_html("<p>{}</p>\n<p>{}</p>", sentence, then),

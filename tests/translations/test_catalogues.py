@@ -1,5 +1,7 @@
 """The catalogues are complete and compiled, and faults of a translation are named."""
 
+import re
+
 import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.catalog import Message as Entry
@@ -44,6 +46,15 @@ def test_fault_of_a_translation_is_named(source: str, translation: str, fault: s
 
     assert len(found) == 1
     assert found[0].startswith(fault)
+
+
+def test_german_durations_need_no_dative() -> None:
+    # A duration is inserted as “2 Tage”, and these prepositions need “2 Tagen”.
+    wrong = re.compile(r"\b(in|binnen|nach|seit|vor|von) (\{(time|late|wait)\}|%\((left|wait)\)s)")
+    takes_a_duration = re.compile(r"\b(within|in|for|after|about) (\{|%\()(time|late|wait|left)\b")
+    entries = [entry for entry in load("de") if takes_a_duration.search(str(entry.id))]
+    assert len(entries) > 5
+    assert [entry.string for entry in entries if wrong.search(str(entry.string))] == []
 
 
 def test_french_spaces_do_not_break() -> None:
