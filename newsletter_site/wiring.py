@@ -64,6 +64,7 @@ def register_hooks() -> None:
         register_separate_task(separate)
     sent_before_restore.register(start_sent_before_restore)
     change_fields_and_tags.register_drafts(drafts.title_with_tag)
+    change_fields_and_tags.register_field_in_drafts(drafts.may_name_field)
     bearer.register_token_lookup(find_caller)
     form_posted.connect(site_metrics.count_form, dispatch_uid="posted forms are counted")
 

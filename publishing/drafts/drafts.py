@@ -78,6 +78,12 @@ def title_with_tag(tag: int) -> str:
     return str(draft) if draft else ""
 
 
+def may_name_field(key: str) -> bool:
+    """Whether an open draft has the key of a field anywhere in its words."""
+    words = Q(letter__contains=key) | Q(text__contains=key) | Q(title__contains=key)
+    return Draft.objects.filter(words | Q(preheader__contains=key), edition=None).exists()
+
+
 def create(
     author: uuid.UUID, key: str, fields: DraftFields, *, issue: uuid.UUID | None = None
 ) -> SaveResult:

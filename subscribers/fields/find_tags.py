@@ -14,6 +14,7 @@ _ADD = """
      WHERE NOT EXISTS (SELECT FROM tag WHERE lower(tag.name) = lower(given.name))
      ORDER BY place
     ON CONFLICT (lower(name)) DO NOTHING
+    RETURNING id
 """
 _HOLD = """
     SELECT given, tag.id FROM unnest(%s::text[]) AS given JOIN tag ON lower(tag.name) = lower(given)
@@ -45,16 +46,19 @@ def find_tags(names: Iterable[str]) -> tuple[TagName, ...]:
     return tuple(sorted(found.items()))
 
 
-def find_or_add_tags(names: Iterable[str]) -> dict[str, int]:
+def find_or_add_tags(names: Iterable[str], made: set[int] | None = None) -> dict[str, int]:
     """
     Return the id of each tag by the name as it is given; missing tags are added.
 
-    The tags are kept until the transaction ends.
+    The tags are kept until the transaction ends. The ids of added ones are added to `made`.
     """
     # In the order of the names, so that two transactions cannot wait for each other.
     wanted = sorted(set(names), key=str.lower)
     with connection.cursor() as cursor:
         cursor.execute(_ADD, [wanted])
+        added = {tag for (tag,) in cursor.fetchall()}
+        if made is not None:
+            made |= added
         cursor.execute(_HOLD, [wanted])
         return dict(cursor.fetchall())
 

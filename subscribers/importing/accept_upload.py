@@ -40,12 +40,15 @@ def statement(
     """Return the columns for the importer, their statement and their choices.
 
     Missing tags are added, so this must be called in the transaction that writes the columns."""
+    made: set[int] = set()
+    ids = sorted(set(find_or_add_tags(tags, made).values())) if tags else []
     return {
+        **({"made": {"tags": sorted(made)}} if made else {}),
         "confirmed": confirmed,
         "statement": CONTROL_CHARACTERS.sub(" ", where).strip() if confirmed else "",
         "list_is_confirmed": list_is_confirmed and confirmed,
         "imported_by": importer,
-        "tags": sorted(set(find_or_add_tags(tags).values())) if tags else [],
+        "tags": ids,
         "welcome": welcome and confirmed,
     }
 
@@ -92,10 +95,12 @@ def start_import(
     import_id: int, stated: dict[str, Any], *, from_states: tuple[str, ...] = (State.CHECKED,)
 ) -> bool:
     """Start an import from zero; False if its state is not in `from_states`."""
+    imports = SubscriberImport.objects.filter(pk=import_id, state__in=from_states)
+    if "made" in stated:  # beside the fields that its check made
+        earlier = imports.values_list("made", flat=True).first() or {}
+        stated = {**stated, "made": {**earlier, **stated["made"]}}
     return bool(
-        SubscriberImport.objects.filter(pk=import_id, state__in=from_states).update(
-            **NO_COUNTS, **NO_LEASE, **stated, state=State.WAITING, started_at=Now()
-        )
+        imports.update(**NO_COUNTS, **NO_LEASE, **stated, state=State.WAITING, started_at=Now())
     )
 
 

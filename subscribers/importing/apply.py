@@ -403,7 +403,10 @@ def _insert_candidates(
     own = [(at, name) for at, name in own if name in kept]
     names = {name for row in rows for name in (*row.tags, *row.left_topics)}
     # A check adds no tags.
-    ids = find_or_add_tags(names) if names and record.state != State.CHECKING else {}
+    made: set[int] = set()
+    ids = find_or_add_tags(names, made) if names and record.state != State.CHECKING else {}
+    if made:
+        record.made = {**record.made, "tags": sorted(made.union(record.made.get("tags", ())))}
 
     def numbers(tags: Sequence[str]) -> str:
         found = sorted({ids[name] for name in tags if name in ids})

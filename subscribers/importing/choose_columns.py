@@ -123,7 +123,8 @@ def check_again(
             raise too_late
         described = Description.from_json(record.read_as)
         columns = described.columns if described else ()
-        mapping = _mapping_of(record, columns, posted, by.pk)
+        made = list[str](record.made.get("fields", ()))
+        mapping = _mapping_of(record, columns, posted, by.pk, made)
         if mapping is None:
             return None
         with (
@@ -133,7 +134,9 @@ def check_again(
             again, is_new = store_for_check(
                 readers, file, record.filename, by, described.posts if described else 0
             )
-            SubscriberImport.objects.filter(pk=again.pk).update(upload=record.upload)
+            SubscriberImport.objects.filter(pk=again.pk).update(
+                upload=record.upload, made={"fields": made} if made else {}
+            )
         if again.pk == record.pk:
             return None
         if not discard(record.pk):
@@ -146,8 +149,13 @@ def _mapping_of(
     columns: Sequence[tuple[str, str, Sequence[str]]],
     posted: Map[str, str],
     by: uuid.UUID,
+    made: list[str],
 ) -> Mapping | None:
-    """Return the mapping with the changed columns; None if nothing was changed."""
+    """
+    Return the mapping with the changed columns; None if nothing was changed.
+
+    The keys of new fields are added to `made`.
+    """
     known = {"", EMAIL, STATUS, *OTHERS, NEW_FIELD, *(field.name for field in load_fields())}
     mapping: dict[str, str] = dict(record.mapping)
     targets, changed_to = [], set()
@@ -168,7 +176,9 @@ def _mapping_of(
             for column, earlier in mapping.items()
             if column != name and read_column_number(column) != number
         }
-        to = _new_field(name or _("column {n}").format(n=number), by) if to == NEW_FIELD else to
+        if to == NEW_FIELD:
+            to = _new_field(name or _("column {n}").format(n=number), by)
+            made.append(to)
         mapping[f"column {number}"] = to or IGNORED
     if targets.count(EMAIL) != 1:
         raise UnreadableFileError("map_two_addresses" if EMAIL in targets else "map_no_address")

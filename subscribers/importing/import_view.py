@@ -37,6 +37,7 @@ from subscribers.importing.import_page import (
 )
 from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
 from subscribers.importing.rejects_file import reject_lines
+from subscribers.importing.undo.made_things import find_made
 from subscribers.importing.undo.undo_import import count_unchanged, start_undo
 from subscribers.importing.undo.undo_sentences import undo_lines, why_not_undone
 from subscribers.links.see_other import see_other
@@ -201,9 +202,11 @@ def undo_import(request: HttpRequest, import_id: int) -> HttpResponse:
     if request.method != "POST":
         context = {"record": record, "why_not": why_not_undone(record)}
         context["most"] = count_unchanged(import_id) if record.can_be_undone else 0
+        context["made"] = find_made(record) if record.can_be_undone else None
         return desk_page(request, "subscribers/undo_import.html", context)
     with transaction.atomic():
-        if starts := start_undo(import_id):
+        made_too = bool(request.POST.get("made_too"))
+        if starts := start_undo(import_id, made_too=made_too, by=user_id_of(request)):
             record_import_activity("undo", user_id_of(request), record)
     if not starts:
         messages.warning(request, why_not_undone(_import_or_404(import_id)))

@@ -205,7 +205,7 @@ def _apply_chunk(
         cursor.execute(ONE_AT_A_TIME)
         store_rejected_rows(record.pk, apply_rows(record, validated, file.fields))
         record.bytes_read, record.stalled_claims = file.bytes_read, 0
-        record.save(update_fields=[*NO_COUNTS, "stalled_claims"])
+        record.save(update_fields=[*NO_COUNTS, "stalled_claims", "made"])
     reset_queries()  # Django keeps them in debug mode, and a chunk has long ones
 
 

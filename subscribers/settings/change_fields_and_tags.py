@@ -43,6 +43,7 @@ _COUNT_READERS = """
 """
 
 _find_draft: list[Callable[[int], str]] = []
+_field_in_draft: list[Callable[[str], bool]] = []
 
 
 class TagInUseError(Exception):
@@ -56,6 +57,16 @@ class TagInUseError(Exception):
 def register_drafts(find: Callable[[int], str]) -> None:
     """Register the function that returns the title of an open draft that uses a tag."""
     _find_draft[:] = [find]
+
+
+def register_field_in_drafts(find: Callable[[str], bool]) -> None:
+    """Register the function that says whether an open draft may name a field."""
+    _field_in_draft[:] = [find]
+
+
+def draft_uses(*, tag: int | None = None, field: str = "") -> bool:
+    """Whether an open draft uses a tag, or may use a field."""
+    return bool(_find_draft[0](tag) if tag is not None else _field_in_draft[0](field))
 
 
 def can_add_field() -> bool:
@@ -116,8 +127,10 @@ def count_readers_with_tag(tag: int) -> int:
 
 
 @transaction.atomic
-def delete_field(key: str, by: uuid.UUID) -> bool:
-    """Delete a field. Workers remove the values from the readers."""
+def delete_field(key: str, by: uuid.UUID | None) -> bool:
+    """Delete a field. Workers remove the values from the readers.
+
+    `by` None is not logged."""
     with connection.cursor() as cursor:
         cursor.execute(_FIELDS)
     if not ReaderFieldDefinition.objects.filter(key=key).delete()[0]:
@@ -125,13 +138,14 @@ def delete_field(key: str, by: uuid.UUID) -> bool:
     _number(list(ReaderFieldDefinition.objects.order_by("position").values_list("key", flat=True)))
     DeletedFieldOrTag.objects.create(kind=DeletedFieldOrTag.Kind.FIELD, key=key)
     name = f"field {key}"
-    record_activity("delete", by, ReaderFieldDefinition, name=name, flag=DELETION)
+    if by is not None:
+        record_activity("delete", by, ReaderFieldDefinition, name=name, flag=DELETION)
     return True
 
 
 @transaction.atomic
-def delete_tag(tag: int, by: uuid.UUID) -> bool:
-    """Delete a tag. Workers remove it from the readers.
+def delete_tag(tag: int, by: uuid.UUID | None) -> bool:
+    """Delete a tag. Workers remove it from the readers. `by` None is not logged.
 
     Raises `TagInUseError`: no issue or draft must lose a tag that it excludes."""
     # A draft that is being saved holds its tags, as an issue does, so this waits and sees it.
@@ -145,7 +159,8 @@ def delete_tag(tag: int, by: uuid.UUID) -> bool:
         raise TagInUseError(title, is_draft=True)
     found.delete()
     DeletedFieldOrTag.objects.create(kind=DeletedFieldOrTag.Kind.TAG, key=str(tag))
-    record_activity("delete", by, Tag, name=f"tag {found.name}", flag=DELETION)
+    if by is not None:
+        record_activity("delete", by, Tag, name=f"tag {found.name}", flag=DELETION)
     return True
 
 

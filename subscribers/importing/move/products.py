@@ -79,7 +79,8 @@ PRODUCTS: Sequence[Product] = (
             ("email_disabled", "true", Status.UNSUBSCRIBED),
         ),
         _(
-            "The date of sign-up, and who pays, as a tag if you choose so. The file has no names or tags."
+            "The date of sign-up, and who pays, as a tag if you choose so. The file has no names "
+            "or tags."
         ),
         _("Most readers who unsubscribed."),
         has_past_issues=True,
@@ -94,8 +95,8 @@ PRODUCTS: Sequence[Product] = (
             ("subscribed_to_emails", "false", Status.UNSUBSCRIBED),
         ),
         _(
-            "Names, labels as tags, the date of sign-up, and who pays or has a complimentary plan, as "
-            "a tag if you choose so."
+            "Names, labels as tags, the date of sign-up, and who pays or has a complimentary plan, "
+            "as a tag if you choose so."
         ),
         _("Which members bounced or complained. Homing mails bounced addresses once more."),
         has_past_issues=True,

@@ -4,6 +4,7 @@ Undo of an import: remove added readers who were neither mailed nor changed.
 It runs under the lease of imports, one range of ids at a time. Each chunk writes its checkpoint.
 """
 
+import uuid
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
@@ -18,6 +19,7 @@ from delivery.retention.anonymise import anonymise_unconfirmed
 from delivery.retention.mailed_recipients import Mailed, load_mailed
 from subscribers.importing.accept_upload import NO_LEASE
 from subscribers.importing.lease import Lease, guard, release
+from subscribers.importing.undo.made_things import delete_made
 from subscribers.models import Subscriber, SubscriberImport
 from subscribers.models.subscriber_import import KEPT
 
@@ -64,11 +66,21 @@ class AddedReader(NamedTuple):
     is_changed: bool
 
 
-def start_undo(import_id: int) -> bool:
-    """Let a worker undo an import that added its readers; False if nothing changes."""
+def start_undo(import_id: int, *, made_too: bool = False, by: uuid.UUID | None = None) -> bool:
+    """
+    Let a worker undo an import that added its readers; False if nothing changes.
+
+    With `made_too` it also deletes the tags and fields that the import made and nothing uses.
+    """
     has_ended = Q(state=State.FINISHED) | Q(state=State.REFUSED, rows__gt=0)
     imports = SubscriberImport.objects.filter(has_ended, pk=import_id)
-    return bool(imports.update(**NO_LEASE, state=State.UNDOING))
+    return bool(
+        imports.update(
+            **NO_LEASE,
+            state=State.UNDOING,
+            unmade={"by": str(by) if by else ""} if made_too else None,
+        )
+    )
 
 
 def count_unchanged(import_id: int) -> int:
@@ -90,8 +102,12 @@ def run_undo(
             return
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)
+        if record.unmade is not None:
+            by = record.unmade.get("by")
+            made = delete_made(record, uuid.UUID(by) if by else None)
+            record.unmade = {"deleted": made.free, "kept": made.used}
         imports = SubscriberImport.objects.filter(pk=record.pk)
-        imports.update(**NO_LEASE, state=State.UNDONE, undone_at=Now())
+        imports.update(**NO_LEASE, state=State.UNDONE, undone_at=Now(), unmade=record.unmade)
     with connection.cursor() as cursor:  # as after an import
         cursor.execute("ANALYZE (SKIP_LOCKED) subscriber, consent_record")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -50,7 +51,18 @@ def undo_sentence(record: SubscriberImport) -> str:
     kept = ngettext("{n} stays on the list.", "{n} stay on the list.", record.kept)
     again = _("The same file can be imported again.")
     stays = [kept.format(n=digits(record.kept))] if record.kept else []
-    return " ".join([undone, *stays, again])
+    return " ".join([undone, *stays, *_made_sentences(record), again])
+
+
+def _made_sentences(record: SubscriberImport) -> Iterator[str]:
+    """Name the tags and fields that an undo deleted, and those that it kept."""
+    unmade = record.unmade or {}
+    for name, sentence in (
+        ("deleted", _("Tags and fields that it made were deleted: {names}.")),
+        ("kept", _("These are in use and stay: {names}.")),
+    ):
+        if names := unmade.get(name):
+            yield sentence.format(names=get_text_list(names, _("and")))
 
 
 def why_not_undone(record: SubscriberImport) -> str:

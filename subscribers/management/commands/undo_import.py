@@ -33,11 +33,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("id", metavar="ID", type=int, help=_("the number of the import"))
 
+        made_help = _("also delete the tags and fields that it made, if nothing else uses them")
+        parser.add_argument("--tags-and-fields", action="store_true", help=made_help)
+
     def handle(self, *args: Any, **options: Any) -> None:
         self.seen_at_last_line = 0
         continues = _("A worker or the same command continues an undo that had begun.")
         try:
-            record = self._undo(options["id"])
+            record = self._undo(options["id"], made_too=options["tags_and_fields"])
         except (OperationalError, InterfaceError) as error:
             sentence = _("The connection to the database was lost.")
             raise CommandError(f"{sentence} {continues}") from error
@@ -54,8 +57,8 @@ class Command(BaseCommand):
         answer = {"import": record.pk, "added": record.added, **record.undo_counts}
         self.stdout.write(json.dumps(answer))
 
-    def _undo(self, import_id: int) -> SubscriberImport:
-        start_undo(import_id)
+    def _undo(self, import_id: int, *, made_too: bool) -> SubscriberImport:
+        start_undo(import_id, made_too=made_too)
         record = SubscriberImport.objects.filter(pk=import_id).first()
         if record is None:
             raise CommandError(_("There is no import {number}.").format(number=import_id))

@@ -14,18 +14,29 @@ from django.db.utils import IntegrityError
 
 from delivery.models import Batch, Delivery, Edition
 from delivery.reports.audit import find_violations
+from publishing.models import Draft
 from subscribers.data_requests.erase import erase
 from subscribers.importing.run import run, run_next_import
 from subscribers.importing.undo import undo_import
+from subscribers.importing.undo.made_things import find_made
 from subscribers.importing.undo.undo_import import run_undo, start_undo
 from subscribers.leaving.leave import leave
-from subscribers.models import ConsentRecord, Subscriber, SubscriberImport, Suppression
+from subscribers.models import (
+    ConsentRecord,
+    ReaderFieldDefinition,
+    Subscriber,
+    SubscriberImport,
+    Suppression,
+    Tag,
+)
 from subscribers.models.consent_record import OF_FORMS
 from tests.delivery.conftest import newsroom, provider
 from tests.delivery.edition_factory import Newsroom
+from tests.publishing.author_browser import WindowOf
 from tests.publishing.second_connection import PATIENCE_S, beside, wait_until_somebody_waits
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
 from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
+from tests.subscribers.importing.import_browser import someone, uploaded
 from tests.subscribers.importing.test_interrupted_imports import claim_lease, expire_lease
 from tests.subscribers.search_all_tables import tables_that_hold
 from tests.subscribers.signup_browser import get_current, press, sign_up
@@ -309,3 +320,77 @@ def test_the_database_keeps_changed_readers_from_an_undo(import_rows: ImportRows
         with pytest.raises(IntegrityError, match="nobody is deleted but by erasure"):
             cursor.execute("DELETE FROM subscriber WHERE id = %s", [bob.pk])
     connection.close()
+
+
+def undo_with_tags_and_fields(number: int) -> SubscriberImport:
+    call_command("undo_import", str(number), "--tags-and-fields", stdout=io.StringIO())
+    return SubscriberImport.objects.get(pk=number)
+
+
+def test_an_undo_deletes_unused_tags_that_the_import_made(
+    newsroom: Newsroom, import_rows: ImportRows, tmp_path: Path
+) -> None:
+    Tag.objects.create(name="Old")
+    SubscriberFactory(email="known@example.org")
+    rows = ("ada@example.org,Free;Old;Topic;Mailed", "known@example.org,Kept")
+    printed = import_rows(*rows, header="email,tags", options=("--tag", "All"))
+    Tag.objects.filter(name="Topic").update(is_topic=True)
+    letter = tmp_path / "letter.html"
+    letter.write_text("Hello")
+    call_command(
+        *("publish", "--title", "T", "--tag", "Mailed", "--author", newsroom.author.username),
+        *("--html-file", str(letter), "--text-file", str(letter)),
+        stdout=io.StringIO(),
+    )
+    Tag.objects.filter(name="Mailed").update(name="Renamed")
+    record = SubscriberImport.objects.get()
+    assert (find_made(record).free, "Old" in find_made(record).used) == (["Free"], False)
+
+    record = undo_with_tags_and_fields(record.pk)
+
+    assert record.unmade["deleted"] == ["Free"]
+    assert sorted(record.unmade["kept"]) == ["All", "Kept", "Renamed", "Topic"]
+    assert sorted(Tag.objects.values_list("name", flat=True)) == [
+        "All", "Kept", "Old", "Renamed", "Topic"
+    ]  # fmt: skip
+    assert printed.summary["added"] == record.undone == 1
+
+
+def test_tags_stay_unless_their_deletion_is_chosen(import_rows: ImportRows) -> None:
+    printed = import_rows("ada@example.org,Fair", header="email,tags")
+    undo(printed)
+    assert Tag.objects.get().name == "Fair"
+
+
+def test_a_reader_who_stays_keeps_the_tag(import_rows: ImportRows) -> None:
+    printed = import_rows("ada@example.org,Fair", header="email,tags")
+    Subscriber.objects.update(name="Changed")
+    record = undo_with_tags_and_fields(printed.summary["import"])
+    assert record.unmade == {"deleted": [], "kept": ["Fair"]}
+
+
+@pytest.mark.parametrize("draft", ["", "Hello {{ user.town }}"])
+def test_the_page_offers_to_delete_fields_of_the_import(draft: str) -> None:
+    window = WindowOf(someone("edith", "manage_readers"))
+    address = uploaded(window, b"email,Town\nada@example.org,Wick\n")
+    again = window.post(f"{address}columns/", **{"column-2": "new"})
+    address = str(again.answer.headers["Location"])
+    while run_next_import(lambda: False):
+        pass
+    window.post(f"{address}import/", consent="ask", tags="Fair")
+    while run_next_import(lambda: False):
+        pass
+    if draft:
+        Draft.objects.create(letter=draft, created_by=window.author, saved_by=window.author)
+    page = window.get(f"{address}undo/")
+    offered = "the import made: Fair" if draft else "the import made: Fair, Town"
+    assert offered in page.words
+
+    window.post(f"{address}undo/", made_too="yes")
+    while run_next_import(lambda: False):
+        pass
+
+    deleted = "Fair." if draft else "Fair and Town."
+    assert f"were deleted: {deleted}" in window.get(address).words
+    assert ReaderFieldDefinition.objects.exists() == bool(draft)
+    assert not Tag.objects.exists()
