@@ -1,32 +1,28 @@
 """
-Searches for part of an address, in either spelling of an international domain.
+Searches for addresses, in either spelling of an international domain.
 
-Addresses are stored with domains in ASCII. The database decodes those that a search may mean.
+Addresses are stored with domains in ASCII. A part of a domain between two dots is found by its
+complete Unicode spelling.
 """
 
-import unicodedata
-from itertools import takewhile
+from django.db.models import QuerySet
 
-from django.db.models import F, Func, QuerySet, TextField
-
+from subscribers.address import read_address
 from subscribers.models import Subscriber
 
-ENCODED = "xn--"  # the start of a label of an international domain
-UNICODE_ADDRESS = Func(F("email_key"), function="unicode_address", output_field=TextField())
 
-
-def as_domain(text: str) -> str:
-    """Write letters as in a domain (IDNA 2008): composed and in lower case."""
-    return unicodedata.normalize("NFKC", text).lower()
+def in_ascii(text: str) -> str:
+    """Write the domain, or all of a text without `@`, as addresses are stored."""
+    local_part, at_sign, domain = text.rpartition("@")
+    labels = [label if label.isascii() else _label_in_ascii(label) for label in domain.split(".")]
+    return f"{local_part}{at_sign}{'.'.join(labels)}".lower()
 
 
 def starting_with(readers: QuerySet[Subscriber], text: str) -> QuerySet[Subscriber]:
     """Select the readers whose address starts with `text`, with its index."""
-    if text.isascii():
-        return readers.filter(email_key__startswith=text.lower())
-    wanted = as_domain(text)
-    local_part, _, domain = wanted.partition("@")
-    plain = [f"{label}." for label in takewhile(str.isascii, domain.split("."))]
-    indexed = f"{local_part}@{''.join(plain)}{ENCODED}"
-    found = readers.filter(email_key__startswith=indexed).alias(unicode=UNICODE_ADDRESS)
-    return found.filter(unicode__startswith=wanted)
+    return readers.filter(email_key__startswith=in_ascii(text))
+
+
+def _label_in_ascii(label: str) -> str:
+    address = read_address(f"x@{label}.org")
+    return address[len("x@") : -len(".org")] if isinstance(address, str) else label

@@ -33,7 +33,7 @@ from psycopg.errors import QueryCanceled
 from delivery.models import Newsletter, ProviderSuppression
 from delivery.reader_fields import FIELD_NAMES
 from subscribers.address import read_address
-from subscribers.desk.address_search import ENCODED, UNICODE_ADDRESS, as_domain, starting_with
+from subscribers.desk.address_search import in_ascii, starting_with
 from subscribers.desk.reader_filter import ReaderFilter
 from subscribers.models import Subscriber, Suppression
 from subscribers.reader_totals import counts_by_state
@@ -204,12 +204,10 @@ def matching_readers(chosen: ReaderFilter) -> QuerySet[Subscriber]:
         at_start = starting_with(found, chosen.text)
         if chosen.is_prefix or ("@" in chosen.text[1:] and at_start.exists()):
             return at_start
-        found = found.alias(searched=_SEARCHED, unicode=UNICODE_ADDRESS)
+        found = found.alias(searched=_SEARCHED)
         anywhere = Q(searched__contains=Lower(Value(chosen.text)))
         if not chosen.text.isascii():
-            # Both conditions on `searched` use its index; the function reads the few that are left.
-            domain = Q(searched__contains=ENCODED, unicode__contains=as_domain(chosen.text))
-            anywhere |= domain
+            anywhere |= Q(searched__contains=in_ascii(chosen.text))
         found = found.filter(anywhere)
     return found
 

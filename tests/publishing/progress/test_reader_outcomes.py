@@ -180,7 +180,7 @@ def test_a_reader_outside_the_audience_is_found_and_marked(window, edition):
 def test_a_reader_is_found_by_either_spelling_of_the_domain(window, edition):
     SubscriberFactory(email="dora@xn--mller-kva.example")
 
-    for text in ("dora@mü", "Dora@Müller.example\u200b", "dora@xn--mller-kva.example"):
+    for text in ("dora@müller", "Dora@Müller.example\u200b", "dora@xn--mller-kva.example"):
         assert list(listed(window.get(address(edition, f"?q={quote(text)}")))), text
     assert not listed(window.get(address(edition, f"?q={quote('dora@mä')}")))
 

@@ -115,12 +115,9 @@ def test_a_search_finds_addresses_and_names(operator: Client, text: str, found: 
         ("ada@müller.例え.example", True),
         ("\u202aADA@MU\u0308LLER.例え.example\u202c", True),
         ("ada@xn--mller-kva.xn--r8jz45g.example", True),
-        ("ada@mül", True),
-        ("ada@müller.xn--r8jz45g", False),  # not a spelling of anyone
         ("müller", True),
-        ("da@müller.例", True),
-        ("üller.例え.exam", True),
-        ("ada@mäl", False),
+        ("da@müller.例え.ex", True),
+        ("ada@müller.ex", False),
         ("müllerei", False),
         ("ü@müller.例え.example", False),
     ],
@@ -131,25 +128,6 @@ def test_a_search_finds_either_spelling_of_a_domain(
     SubscriberFactory(email="ada@xn--mller-kva.xn--r8jz45g.example", name="Mälzer")
     SubscriberFactory(email="ada@xn--mllers-3ya.example", name="")
     assert (">ada@xn--mller-kva.xn--r8jz45g" in shown(operator.get(READERS, {"q": text}))) is finds
-
-
-@pytest.mark.parametrize(
-    ("label", "seen"),
-    [
-        ("xn--strae-oqa", "straße"),
-        ("xn--mgba3gch31f", "نامهای"),
-        ("xn--r8jz45g", "例え"),
-        ("xn--i-7iq", "i❤"),
-        ("xn--ls8h", "💩"),
-        ("xn--a-b_c", "xn--a-b_c"),  # not valid, so it stays
-        ("xn--99999999999999999999", "xn--99999999999999999999"),
-        ("plain-label", "plain-label"),
-    ],
-)
-def test_the_database_decodes_domains(label: str, seen: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT unicode_address(%s)", [f"ada@{label}.example.org"])
-        assert cursor.fetchone() == (f"ada@{seen}.example.org",)
 
 
 @pytest.mark.parametrize(
