@@ -23,7 +23,8 @@ forms and widgets of another product are removed
     _instead: if «tag in _REMOVED_TAGS or classes & _REMOVED_CLASSES[product] → False»:
     test_the_letter_loses_everything_of_the_old_product
 braces of another product are no merge fields
-    clean_letter: return «html.replace("{{", "{&#123;") → html», "<iframe" in letter
+    clean_letter: return «html.replace("{{", "{".translate(AS_ENTITIES) * 2) → html», "<iframe" in
+        letter
     test_the_letter_loses_everything_of_the_old_product
 pictures are fetched only from the product's hosts
     ImageCopier._fetch: if «urlsplit(address).netloc.lower() not in self.export.hosts → False»:
