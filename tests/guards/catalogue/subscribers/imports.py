@@ -43,9 +43,9 @@ the checkpoint is in the transaction of its piece
 a continued import skips finished rows
     _run: «_skip_to_checkpoint(rows, record.rows, lease, is_stopping)»
     test_a_stopping_worker_releases_the_import_after_a_chunk
-two lists in one upload are refused
-    _imports: if «len(files) > 1 → False»: return _history(
-    test_two_files_in_one_upload_are_refused
+an upload has at most 20 files
+    _imports: if «len(files) > MOST_FILES → False»:
+    test_a_bad_file_among_several_keeps_all_out
 an upload may be read for longer than other work may be silent
     upload_import: «allow_silence(LONGEST_READING) → pass»
     test_a_file_that_takes_long_to_read_is_stored
@@ -256,8 +256,11 @@ a column keeps its use when another gets the same on the page
     _mapping_of: «mapping.setdefault(f"column {number}", read_as)»
     test_columns_with_the_same_use_are_joined
 a reader unconfirmed in the file is asked, whatever is stated
-    ADD: %(confirmed)s «AND status IS DISTINCT FROM 'unconfirmed'») AS _
+    ADD: %(confirmed)s «AND status IS DISTINCT FROM 'unconfirmed'»
     test_only_unconfirmed_readers_are_asked
+an unstated subscription is confirmed by the second statement alone
+    ADD: «AND (status IS DISTINCT FROM 'unstated' OR %(list_is_confirmed)s)»
+    test_without_the_statement_about_the_list_readers_are_asked
 a reader unsubscribed in the file is not added
     SKIP_GONE: AND «candidate.has_left → false» RETURNING
     test_each_row_is_imported_by_its_status[members.2026-10-01.csv]
