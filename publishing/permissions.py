@@ -3,6 +3,7 @@
 import uuid
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.base_user import AbstractBaseUser
 
 from subscribers.permissions import MANAGE
 
@@ -15,7 +16,14 @@ LOOK = "publishing.view_issue"
 MAY_WRITE = (WRITE, PUBLISH)
 MAY_ACT = (PUBLISH, OPERATE)
 MAY_LOOK = (WRITE, PUBLISH, OPERATE, LOOK)
+_BACKEND = "django.contrib.auth.backends.ModelBackend"
 TAKE_READERS_AWAY = (PUBLISH, MANAGE, OPERATE)
+
+
+def load_publishers() -> list[AbstractBaseUser]:
+    """Load the users who may sign in and publish, by name."""
+    users = get_user_model().objects.with_perm(PUBLISH, backend=_BACKEND)
+    return list(users.filter(is_staff=True).order_by("username"))
 
 
 def may(user: uuid.UUID, permission: str) -> bool:

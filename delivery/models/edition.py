@@ -83,6 +83,11 @@ class Edition(models.Model):
         settings.AUTH_USER_MODEL, null=True, related_name="+", **UNCONSTRAINED
     )
 
+    # Who saved the text last, if the approver published it.
+    written_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, related_name="+", **UNCONSTRAINED
+    )
+
     # A first version goes to everyone or to nobody.
     goes_to = models.CharField(
         max_length=10, choices=GoesTo, default=GoesTo.EVERYONE, db_default=GoesTo.EVERYONE
@@ -167,8 +172,10 @@ class Edition(models.Model):
                 condition=~Q(control="scheduled") | Q(audience=0),
             ),
             models.CheckConstraint(
-                name="nobody_approves_what_they_publish",
-                condition=Q(approved_by__isnull=True) | ~Q(approved_by=F("author")),
+                name="two_people_stand_behind_an_approved_edition",
+                condition=Q(approved_by__isnull=True)
+                | ~Q(approved_by=F("author"))
+                | Q(written_by__isnull=False) & ~Q(written_by=F("approved_by")),
             ),
             models.CheckConstraint(
                 name="deliveries_are_dropped_only_of_ended_editions",

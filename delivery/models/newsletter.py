@@ -125,6 +125,8 @@ class Newsletter(models.Model):
         ),
     )
 
+    approver_may_publish = models.BooleanField(default=False, db_default=False)
+
     # Empty: `FROM_EMAIL` is the sender.
     sender_name = models.CharField(
         max_length=100, blank=True, default="", db_default="", validators=[one_line]

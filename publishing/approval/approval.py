@@ -6,24 +6,31 @@ the look or the sender invalidates it."""
 import hashlib
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
+from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from delivery.models import Newsletter
 from publishing.activity import record_activity
+from publishing.approval.approval_rules import (
+    FEWEST_PUBLISHERS,
+    ApprovalRule,
+    Verdict,
+    judge,
+)
 from publishing.content.compose_content import edition_columns
 from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
-from publishing.display_name import named
+from publishing.display_name import called, named
 from publishing.editions.approved_sender import sender_lines
 from publishing.editions.status import load_status
 from publishing.models import Draft
-from publishing.permissions import PUBLISH, may
+from publishing.permissions import PUBLISH, load_publishers, may
 
 NEEDS_TWO = gettext_lazy(
     "This newsletter requires a second person's approval. Save the issue as a draft, and ask "
@@ -39,9 +46,15 @@ class CannotApproveError(Exception):
     """The draft cannot be approved; the message is the reason."""
 
 
+def current_rule() -> ApprovalRule:
+    """Return the rule of approval now."""
+    newsletter = Newsletter.objects.get_current()
+    return ApprovalRule(newsletter.second_person, newsletter.approver_may_publish)
+
+
 def needs_approval() -> bool:
     """Return whether publishing requires approval now."""
-    return Newsletter.objects.get_current().second_person
+    return current_rule().is_required
 
 
 # The columns of an edition that reach readers, besides those that do not depend on the draft.
@@ -126,50 +139,90 @@ def _is_current(
 
 def approval_refusal(draft: Draft, publisher: uuid.UUID, content: Content | None = None) -> str:
     """Return why `publisher` needs a second person for this draft; empty if not."""
-    if not needs_approval():
+    rule = current_rule()
+    if not rule.is_required:
         return ""
     approver = approver_of(draft, content)
-    if approver not in (None, publisher):
-        return ""
-    if approver is not None:
+    verdict = judge(rule, publisher=publisher, approver=approver, writer=draft.saved_by_id)
+    others = [one for one in load_publishers() if one.pk != publisher]
+    match verdict:
+        case Verdict.ALLOWED:
+            return ""
+        case Verdict.APPROVER_PUBLISHES:
+            sentence = _(
+                "You approved this version, so another author must publish it. This newsletter "
+                "requires a second person's approval."
+            )
+        case Verdict.OWN_WORDS:
+            sentence = _(
+                "You approved this version and saved it last, so another author must publish or "
+                "approve it. This newsletter requires a second person's approval."
+            )
+        case _ if draft.approved_by_id is not None and draft.approved_hash is not None:
+            sentence = _(
+                "The approval by {name} is no longer valid: the draft, a fallback, the sender, "
+                "the footer or the look was changed, or {name} may no longer publish. Another "
+                "author who may publish must approve it again."
+            ).format(name=named(draft.approved_by_id))
+        case _:
+            sentence = _(
+                "This newsletter requires a second person's approval. Another author who may "
+                "publish must approve this draft first."
+            )
+    return f"{sentence} {_who_can(others)}"
+
+
+def _who_can(others: Sequence[object]) -> str:
+    if not others:
         return _(
-            "You approved this version, so another author must publish it. This newsletter "
-            "requires a second person's approval."
+            "No other account may publish. Ask your administrator for one, or an operator to "
+            "change the rule under Settings."
         )
-    if draft.approved_by_id is not None and draft.approved_hash is not None:
-        return _(
-            "The approval by {name} is no longer valid: the draft, a fallback, the sender, the "
-            "footer or the look was changed, or {name} may no longer publish. Another author who "
-            "may publish must approve it again."
-        ).format(name=named(draft.approved_by_id))
-    return _(
-        "This newsletter requires a second person's approval. Another author who may publish must "
-        "approve this draft first."
-    )
+    names = get_text_list([called(one) for one in others], _("or"))
+    return _("Ask {names}.").format(names=names)
 
 
-def second_of(publisher: uuid.UUID, approved_by: uuid.UUID | None) -> uuid.UUID | None:
+def switch_on_refusal() -> str:
+    """Return why approval cannot be required now; empty if it can."""
+    names = [called(one) for one in load_publishers()]
+    if len(names) >= FEWEST_PUBLISHERS:
+        return ""
+    return ngettext(
+        "{n} person may publish now: {names}. Approval needs two. Add an account to the group "
+        "Publishers first, or nothing could be published.",
+        "{n} people may publish now. Approval needs two. Add accounts to the group Publishers "
+        "first, or nothing could be published.",
+        len(names),
+    ).format(n=len(names), names="".join(names))
+
+
+def second_of(
+    publisher: uuid.UUID, approved_by: uuid.UUID | None, writer: uuid.UUID | None = None
+) -> uuid.UUID | None:
     """
-    Return the valid second approver of an edition, if any, and lock the setting.
+    Return the valid approver of an edition, if any, and lock the setting.
+
+    It is the publisher if the approver may publish what `writer` saved last.
 
     Raises `NeedsApprovalError` if an approver is required and missing.
     """
-    needs_second = hold_newsletter()
-    second = approved_by if approved_by != publisher else None
+    rule = hold_newsletter()
+    second = approved_by
     if second is not None and not may(second, PUBLISH):
         second = None
-    if needs_second and second is None:
+    verdict = judge(rule, publisher=publisher, approver=second, writer=writer)
+    if verdict is not Verdict.ALLOWED:
         raise NeedsApprovalError(str(NEEDS_TWO))
-    return second
+    return None if second == publisher and not rule.is_required else second
 
 
-def hold_newsletter() -> bool:
-    """Lock the settings for this transaction; return whether approval is required."""
+def hold_newsletter() -> ApprovalRule:
+    """Lock the settings for this transaction, and return the rule of approval."""
     newsletter = Newsletter.objects.get_current()
     with connection.cursor() as cursor:
         # If another transaction is changing the setting, this waits for it and reads the new value.
         cursor.execute(
-            "SELECT second_person FROM newsletter WHERE id = %s FOR SHARE", [newsletter.pk]
+            "SELECT second_person, approver_may_publish FROM newsletter WHERE id = %s FOR SHARE",
+            [newsletter.pk],
         )
-        (needs_second,) = cursor.fetchone()
-    return bool(needs_second)
+        return ApprovalRule(*cursor.fetchone())

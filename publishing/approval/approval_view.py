@@ -15,8 +15,10 @@ from publishing.approval.approval import (
     approval_refusal,
     approve,
     approver_of,
+    current_rule,
     needs_approval,
 )
+from publishing.approval.approval_rules import Verdict, judge
 from publishing.content.edition_content import Content
 from publishing.desk_access import may_publish, user_id_of
 from publishing.drafts.draft_form import parse_hash
@@ -53,5 +55,13 @@ def approve_draft(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         except CannotApproveError as error:
             messages.warning(request, str(error))
         else:
-            messages.success(request, _("Approved. Another author may publish this version."))
+            messages.success(request, _approved_sentence(draft, user_id_of(request)))
     return see_other(reverse("desk:check", args=[draft]))
+
+
+def _approved_sentence(draft: uuid.UUID, approver: uuid.UUID) -> str:
+    writer = Draft.objects.values_list("saved_by", flat=True).get(pk=draft)
+    verdict = judge(current_rule(), publisher=approver, approver=approver, writer=writer)
+    if verdict is not Verdict.ALLOWED:
+        return _("Approved. Another author may publish this version.")
+    return _("Approved. You or another author may publish this version.")

@@ -42,7 +42,7 @@ def restore_draft(edition: Edition) -> str:
         author = newest.author_id if is_there(newest.author_id) else None
         draft = drafts.open_for_issue(author, edition.issue_id)
         before = Draft.objects.filter(edition=newest).first()
-        Draft.objects.filter(pk=draft.pk).update(
-            goes_to=newest.goes_to, address=before.address if before else ""
-        )
+        # Who published it need not be who wrote it.
+        kept = {"address": before.address, "saved_by": before.saved_by_id} if before else {}
+        Draft.objects.filter(pk=draft.pk).update(goes_to=newest.goes_to, **kept)
     return str(IS_A_DRAFT)

@@ -174,7 +174,8 @@ def publish(
         if earlier is None:
             if refusal:
                 raise VersionRefusedError(refusal)
-            second = second_of(author, approved_by)
+            writer = draft.saved_by_id if draft else None
+            second = second_of(author, approved_by, writer)
             try:
                 with transaction.atomic():
                     edition = _publish_new(
@@ -183,6 +184,7 @@ def publish(
                         replace(request, goes_to=audience, address=address),
                         hold_s,
                         second,
+                        writer if second == author else None,
                         columns,
                     )
                     if closing:
@@ -214,6 +216,7 @@ def _publish_new(
     request: PublishRequest,
     hold_s: float,
     second: uuid.UUID | None,
+    writer: uuid.UUID | None,
     columns: Mapping[str, Any] | None,
 ) -> Edition:
     content = request.content
@@ -234,6 +237,7 @@ def _publish_new(
         kind=Edition.Kind.NEWSLETTER,
         author_id=author,
         approved_by_id=second,
+        written_by_id=writer,
         idempotency_key=key,
         archive_url=settings.SITE_URL + reverse("archive:issue", args=[issue.slug]),
         approved_sender=sender_lines(Newsletter.objects.get_current()) if second else "",

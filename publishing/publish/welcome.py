@@ -24,6 +24,7 @@ def turn_on(
     content: Content,
     *,
     approved_by: uuid.UUID | None = None,
+    written_by: uuid.UUID | None = None,
     columns: Mapping[str, Any] | None = None,
 ) -> Edition:
     """Send this letter to each reader who opts in from now on, instead of any other.
@@ -35,7 +36,7 @@ def turn_on(
         letter = welcome_letter()
         if letter is not None and bytes(letter.content_hash) == content.sha256:
             return letter
-        second = second_of(author, approved_by)
+        second = second_of(author, approved_by, written_by)
         number = uuid.uuid4()
         # Its address has no page, because the archive has newsletters only.
         issue = Issue.objects.create(
@@ -55,6 +56,7 @@ def turn_on(
             kind=Edition.Kind.WELCOME,
             author_id=author,
             approved_by_id=second,
+            written_by_id=written_by if second == author else None,
             archive_url=settings.SITE_URL + reverse("archive:index"),
             **columns,
         )

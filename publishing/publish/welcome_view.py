@@ -88,7 +88,13 @@ def _turn_on(request: HttpRequest) -> str:
     try:
         columns = edition_columns(content)
         second = approver_of(draft, content, columns)
-        turn_on(user_id_of(request), content, approved_by=second, columns=columns)
+        turn_on(
+            user_id_of(request),
+            content,
+            approved_by=second,
+            written_by=draft.saved_by_id,
+            columns=columns,
+        )
     except NeedsApprovalError as error:
         return str(error)
     messages.success(request, _("The welcome letter is on."))

@@ -69,6 +69,7 @@ FIELDS = {
     "ended_at": gettext_lazy("Ended at"),
     "published_by": gettext_lazy("Published by"),
     "approved_by": gettext_lazy("Approved by"),
+    "written_by": gettext_lazy("Written by"),
 }
 TIMES = ("published_at", "first_copy_at", "last_copy_at", "ended_at")
 

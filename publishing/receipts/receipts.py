@@ -136,6 +136,7 @@ def _receipt_fields(
         "ended_at": _time(_ended_at(edition, recount)),
         "published_by": named(edition.author_id),
         "approved_by": named(edition.approved_by_id) if edition.approved_by_id else None,
+        **({"written_by": named(edition.written_by_id)} if edition.written_by_id else {}),
         **_tags(edition),
     }
 

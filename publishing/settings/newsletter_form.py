@@ -43,6 +43,7 @@ class NewsletterForm(_ModelForm):
             "sign_up_text",
             "own_sites",
             "second_person",
+            "approver_may_publish",
         )
         labels = LABELS
         help_texts = {
@@ -60,6 +61,9 @@ class NewsletterForm(_ModelForm):
                 "sites whose pages you control."
             ),
         }
+        help_texts["approver_may_publish"] = gettext_lazy(
+            "You may publish what you approved alone, if somebody else saved it last."
+        )
         widgets = {name: forms.Textarea(attrs={"rows": 3}) for name in _WITH_LINES}
 
     def __init__(self, data: Any = None, instance: Newsletter | None = None) -> None:

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_http_methods
 
 from delivery.models import Newsletter
 from publishing.desk_access import desk_page, may_change_newsletter, user_id_of
-from publishing.settings.change_settings import change_settings
+from publishing.settings.change_settings import SettingRefusedError, change_settings
 from publishing.settings.newsletter_form import NewsletterForm
 from subscribers.links.see_other import see_other
 
@@ -20,9 +20,12 @@ def newsletter_page(request: HttpRequest) -> HttpResponse:
     newsletter = Newsletter.objects.get_current()
     form = NewsletterForm(request.POST if request.method == "POST" else None, newsletter)
     if form.is_bound and form.is_valid():
-        if change_settings(form.cleaned_data, user_id_of(request)):
-            messages.success(request, _("Saved."))
-        return see_other(reverse("readers:settings"))
+        try:
+            if change_settings(form.cleaned_data, user_id_of(request)):
+                messages.success(request, _("Saved."))
+            return see_other(reverse("readers:settings"))
+        except SettingRefusedError as error:
+            form.add_error("second_person", str(error))
     context = {
         "form": form,
         "heading": _("Newsletter"),

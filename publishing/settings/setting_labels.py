@@ -16,6 +16,7 @@ LABELS: Mapping[str, Promise] = {
     "sign_up_text": gettext_lazy("Text above the sign-up form"),
     "own_sites": gettext_lazy("Your own sites"),
     "second_person": gettext_lazy("Require a second person’s approval"),
+    "approver_may_publish": gettext_lazy("The person who approves may also publish"),
     "sender_name": gettext_lazy("Sender’s name"),
     "sender_address": gettext_lazy("Sender’s address"),
     "accent": gettext_lazy("Accent colour"),

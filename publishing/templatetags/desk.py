@@ -26,11 +26,12 @@ from publishing.display_name import called
 from publishing.editions.status import EditionStatus
 from publishing.editions.tag_sentences import edition_audience
 from publishing.outcome_labels import outcome_label
-from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE
+from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, load_publishers
 from publishing.scheduling.local_time import scheduled_time_of
 
 register = template.Library()
 register.simple_tag(lambda: settings.RELEASE, name="release")
+register.simple_tag(lambda: [called(one) for one in load_publishers()], name="publishers")
 register.filter("called", called)
 register.filter("activity_sentence", plain_sentence_of)
 register.filter("reason_sentence", reason_sentence)

@@ -6,6 +6,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
+from django.urls import reverse
 
 from delivery.models import Delivery, Edition, Newsletter
 from idempotency.models import PostedForm
@@ -25,7 +26,7 @@ from publishing.editions.start_scheduled import start_due
 from publishing.models import Draft
 from publishing.publish.publish import publish
 from publishing.publish.publish_draft import Confirmation, DraftChangedError, publish_draft
-from publishing.settings.change_settings import change_settings
+from publishing.settings.change_settings import SettingRefusedError, change_settings
 from subscribers.models import ReaderFieldDefinition, Tag
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.publishing.content_factory import letter
@@ -73,7 +74,7 @@ def test_without_the_setting_one_person_can_publish(author, basil, three_readers
     assert edition.approved_by_id is None
     assert Delivery.objects.count() == 3
     with (
-        pytest.raises(IntegrityError, match="nobody_approves_what_they_publish"),
+        pytest.raises(IntegrityError, match="two_people_stand_behind_an_approved_edition"),
         transaction.atomic(),
     ):
         Edition.objects.filter(pk=edition.pk).update(approved_by=author.pk)
@@ -443,3 +444,66 @@ def test_a_stopped_issue_may_get_another_sender(held, author):
     change_settings({"reply_to": "another@example.org"}, author.pk)
     act("resume", held)
     assert status(held).state == "held"
+
+
+def test_a_writer_and_the_approver_publish_by_setting(two, new_author, author, three_readers):
+    willa = new_author("willa", "write_draft")
+    draft = Draft.objects.create(
+        title="Swifts", letter="Gone.", created_by=willa, saved_by=willa, goes_to="everyone"
+    )
+    approved(draft, author)
+    confirmed = Confirmation(draft.revision, build_content(draft.fields).sha256, 1, None)
+    assert "another author must publish it" in approval_refusal(draft, author.pk)
+    assert "No other account may publish." in approval_refusal(draft, author.pk)
+    with pytest.raises(DraftChangedError, match=TAKES_TWO), transaction.atomic():
+        publish_draft(author.pk, draft.pk, confirmed)
+
+    Newsletter.objects.update(approver_may_publish=True)
+    assert approval_refusal(draft, author.pk) == ""
+    Draft.objects.update(saved_by=author)  # Own words still need somebody else.
+    draft.refresh_from_db()
+    assert "saved it last" in approval_refusal(draft, author.pk)
+    with pytest.raises(DraftChangedError, match=TAKES_TWO), transaction.atomic():
+        publish_draft(author.pk, draft.pk, confirmed)
+    Draft.objects.update(saved_by=willa)
+    with transaction.atomic():
+        edition = publish_draft(author.pk, draft.pk, confirmed)
+    people = (edition.author_id, edition.approved_by_id, edition.written_by_id)
+    assert people == (author.pk, author.pk, willa.pk)
+    with (
+        pytest.raises(IntegrityError, match="two_people_stand_behind_an_approved_edition"),
+        transaction.atomic(),
+    ):
+        Edition.objects.filter(pk=edition.pk).update(written_by=author.pk)
+
+
+@pytest.mark.parametrize("account", ["none", "writer", "disabled", "no_staff"])
+def test_approval_cannot_be_required_with_one_publisher(author, new_author, window, account):
+    if account == "writer":
+        new_author("willa", "write_draft")
+    elif account != "none":
+        new_author("cora")
+        facts = {"is_active": False} if account == "disabled" else {"is_staff": False}
+        get_user_model().objects.filter(username="cora").update(**facts)
+    with pytest.raises(SettingRefusedError, match="1 person may publish now: Edith Marlow"):
+        change_settings({"second_person": True}, author.pk)
+    assert not needs_approval()
+    new_author("basil")
+    assert change_settings({"second_person": True}, author.pk) == ["second_person"]
+    # Other settings can be changed, and the rule lifted, when fewer are left.
+    get_user_model().objects.filter(username="basil").delete()
+    assert change_settings({"tagline": "Weekly"}, author.pk) == ["tagline"]
+    assert change_settings({"second_person": False}, author.pk) == ["second_person"]
+
+
+def test_pages_say_who_approves_and_why_not(author, new_author):
+    olaf = new_author("olaf", "change_newsletter")
+    window = WindowOf(olaf)
+    form = window.get(f"{FORM}settings/newsletter/").form_with("tagline").fields
+    page = window.post(f"{FORM}settings/newsletter/", **form | {"second_person": "on"})
+    assert page.status == 200
+    assert "1 person may publish now: Edith Marlow." in page.words
+    Newsletter.objects.update(second_person=True)
+    settings = window.get(reverse("readers:settings")).words
+    assert "May approve and publish Edith Marlow" in settings
+    assert "Fewer than two people may publish" in settings

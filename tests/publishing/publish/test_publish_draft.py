@@ -101,7 +101,7 @@ def test_unreached_readers_get_the_next_version_after_cancel(window, author, thr
     window.post(f"{FORM}drafts/", **fields, then="check")
     draft = Draft.objects.get()
     check = window.get(at(draft, "check")).words
-    assert "Readers 2 confirmed readers who were not sent an earlier version" in check
+    assert "Readers 2 readers who were not sent an earlier version" in check
     assert "Earlier versions sent to confirmed readers: 1; not sent to: 2" in check
     window.post(FORM, **sheet(window, draft))
     second = Delivery.objects.filter(version=2)
@@ -232,7 +232,10 @@ def test_the_sheet_shows_the_change_of_readers_since_last_issue(window, author, 
         at(begun(author, DraftFields("Martins", "", "markdown", "They too.", "")), "check")
     )
 
-    assert "Readers 4 1 more than the last issue" in page.words
+    assert (
+        "Readers 4 all confirmed readers; 1 more confirmed reader than at the last issue on"
+        in page.words
+    )
 
 
 def test_sheet_shows_known_and_missing_external_results(window, author, three_readers):

@@ -4,11 +4,11 @@ from tests.guards.notation import guards
 
 GUARDS = guards(r"""
 with required approval nothing is published without a second person
-    second_of: if «needs_second and second is None → False»:
+    second_of: if «verdict is not Verdict.ALLOWED → False»:
     test_required_approval_stops_publication_without_it
 authors cannot approve their own draft
-    second_of: second = approved_by «if approved_by != publisher else None»
-    test_author_cannot_approve_own_publication
+    judge: if «not rule.approver_may_publish → False»:
+    test_two_people_stand_behind_every_publication
 a publication that waits while approval becomes required is refused
     hold_newsletter: «FOR SHARE»
     test_publication_waits_for_the_approval_setting_and_is_refused
