@@ -45,11 +45,10 @@ ALLOWED = {
 }
 # Routes that need an object and have no page of their own, each with its reason.
 NO_PAGES = {
-    "admin/(?P<url>.*)$": "says that nothing is there",
-    "archive/^(?P<rest>.+)/$": "says that nothing is there",
+    "admin/r/<path:content_type_id>/<path:object_id>/": "leads elsewhere",
+    "admin/newsletters/drafts/<uuid:draft>/address/": "leads to the check sheet",
     "admin/newsletters/drafts/<uuid:draft>/approve/": "takes a form only",
     "admin/newsletters/<uuid:issue>/listing/": "takes a form only",
-    "unsubscribe/<str:token>": "the page of the same address with a slash",
 }
 FILES = (".json", ".csv", ".svg", ".<slug:extension>")
 # Fields that a form has once for each choice.
@@ -165,7 +164,7 @@ def test_every_page_is_valid_html(
     checker: list[str], new_page: Callable[..., Page], transactional_db: None, tmp_path: Path
 ) -> None:
     documents = Documents(tmp_path)
-    groups = {"readers": reader_pages, **SAME_WITHOUT_SCRIPTS, **WITH_SCRIPTS}
+    groups = {"public": reader_pages, **SAME_WITHOUT_SCRIPTS, **WITH_SCRIPTS}
     for group, pages in groups.items():
         call_command("flush", interactive=False, verbosity=0)
         author = create_author()
@@ -183,8 +182,8 @@ def test_every_page_is_valid_html(
     _error_pages(documents)
     _two_step_pages(documents)
     _sandbox_pages(documents, new_page())
-    assert _forgotten(documents) == []
-    assert documents.faults(checker) == []
+    forgotten = _forgotten(documents)
+    assert (forgotten, documents.faults(checker)) == ([], [])
 
 
 def _forgotten(documents: Documents) -> list[str]:
@@ -200,7 +199,9 @@ def _forgotten(documents: Documents) -> list[str]:
             continue
         documents.request(visitor, address.path)
         status = documents.request(signed_in, address.path)
-        if status == 404 and address.route not in visited | NO_PAGES.keys():
+        # Routes that are regular expressions match addresses with faults.
+        is_known = address.route in visited | NO_PAGES.keys() or "(?" in address.route
+        if status == 404 and not is_known:
             missing.append(address.route)
     return missing
 
