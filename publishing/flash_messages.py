@@ -57,12 +57,12 @@ def to_nobody(edition: Edition) -> str:
     )
     if edition.with_tags or edition.without_tags:
         nobody = NO_TAG_MATCHES
-    return f"{nobody} {archive_sentence(unlisted=edition.issue.unlisted)}"
+    return f"{nobody} {archive_sentence(edition.issue.visibility)}"
 
 
 def in_the_archive(edition: Edition) -> str:
     """Return the message about an edition that is not mailed."""
-    sentence = archive_sentence(unlisted=edition.issue.unlisted)
+    sentence = archive_sentence(edition.issue.visibility)
     return " ".join((_("The newsletter issue has been accepted."), str(ARCHIVE_ONLY), sentence))
 
 

@@ -22,6 +22,14 @@ LONGEST_SNIPPET_NAME = 60
 models.BinaryField.register_lookup(Length)
 
 
+class Visibility(models.TextChoices):
+    """Where readers find an issue on the web."""
+
+    PUBLIC = "public", _("Public in the archive")
+    UNLISTED = "unlisted", _("Unlisted")
+    NONE = "none", _("Not in the archive")
+
+
 class Issue(models.Model):
     """An issue: its title and the address of its archive page."""
 
@@ -31,8 +39,11 @@ class Issue(models.Model):
     created_at = models.DateTimeField(db_default=Now())
     # The page exists, but no list links to it.
     unlisted = models.BooleanField(default=False, db_default=False)
+    # Only an unlisted issue is without a page; the previous release shows the page unlisted.
+    has_page = models.BooleanField(default=True, db_default=True)
     # The choice at publication, for comparing repeated posts.
     published_unlisted = models.BooleanField(default=False, db_default=False)
+    published_with_page = models.BooleanField(default=True, db_default=True)
     # The product that sent it; empty for an issue of our own.
     moved_from = models.CharField(max_length=12, blank=True, default="", db_default="")
 
@@ -51,12 +62,28 @@ class Issue(models.Model):
         return self.title
 
     @property
+    def visibility(self) -> Visibility:
+        """Where readers find it now."""
+        return _visibility(unlisted=self.unlisted, has_page=self.has_page)
+
+    @property
+    def published_visibility(self) -> Visibility:
+        """Where readers found its first version."""
+        return _visibility(unlisted=self.published_unlisted, has_page=self.published_with_page)
+
+    @property
     def moved_words(self) -> str:
         """Where a moved-in issue comes from; empty for an issue of our own."""
         if not self.moved_from:
             return ""
         sentence = gettext("Moved in from {product}; not sent from here.")
         return sentence.format(product=self.moved_from.title())
+
+
+def _visibility(*, unlisted: bool, has_page: bool) -> Visibility:
+    if not unlisted:
+        return Visibility.PUBLIC
+    return Visibility.UNLISTED if has_page else Visibility.NONE
 
 
 class Draft(models.Model):
@@ -83,7 +110,12 @@ class Draft(models.Model):
         default=Edition.GoesTo.EVERYONE,
         db_default=Edition.GoesTo.EVERYONE,
     )
+    # A value of `Visibility`; empty if the author has not chosen one.
+    archive = models.CharField(max_length=8, blank=True, default="", db_default="")
+    # As the previous release writes and reads it.
     unlisted = models.BooleanField(default=False, db_default=False)
+    # Readers see no note about this correction.
+    without_note = models.BooleanField(default=False, db_default=False)
     # Sorted ids of tags: its readers have any of the first and none of the second.
     with_tags = ArrayField(models.IntegerField(), default=list, db_default=[])
     without_tags = ArrayField(models.IntegerField(), default=list, db_default=[])
@@ -142,6 +174,10 @@ class Draft(models.Model):
                 name="draft_goes_to_is_known",
                 condition=Q(goes_to__in=["everyone", "reached", "unreached", "nobody"]),
             ),
+            models.CheckConstraint(
+                name="draft_archive_is_known",
+                condition=Q(archive__in=["", "public", "unlisted", "none"]),
+            ),
             models.CheckConstraint(name="revisions_count_from_one", condition=Q(revision__gte=1)),
             models.CheckConstraint(
                 name="an_approval_says_what_was_approved",
@@ -164,6 +200,9 @@ class Draft(models.Model):
         """The fields of a save."""
         values = {field.name: getattr(self, field.name) for field in fields(DraftFields)}
         tags = {name: tuple(values[name]) for name in ("with_tags", "without_tags")}
+        if self.unlisted and self.archive in ("", Visibility.PUBLIC):
+            # The previous release saved it.
+            values["archive"] = Visibility.UNLISTED.value
         return DraftFields(**(values | tags))
 
 

@@ -13,7 +13,7 @@ from publishing.exporting.export_view import download_export, export_page
 from publishing.images.images_view import upload_image
 from publishing.images.video_view import prepare_video
 from publishing.past_issues.move_view import move_page
-from publishing.preflight.preflight_view import check_draft, run_external_checks
+from publishing.preflight.preflight_view import check_draft, choose_archive, run_external_checks
 from publishing.progress.outcomes_csv import readers_csv
 from publishing.progress.progress_view import progress, progress_json
 from publishing.publish.address_view import change_address
@@ -49,6 +49,7 @@ urlpatterns = [
     path("drafts/<uuid:draft>/check/", check_draft, name="check"),
     path("drafts/<uuid:draft>/rehearsal/", rehearsal_page, name="rehearsal"),
     path("drafts/<uuid:draft>/address/", change_address, name="draft_address"),
+    path("drafts/<uuid:draft>/archive/", choose_archive, name="draft_archive"),
     path("drafts/<uuid:draft>/looks/", run_external_checks, name="looks"),
     path("drafts/<uuid:draft>/publish/", publish_one, name="publish_draft"),
     path("preview/", preview, name="preview"),

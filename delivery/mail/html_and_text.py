@@ -53,15 +53,18 @@ def compose(
     site_url: str,
     preheader: str = "",
     has_topics: bool = False,
+    has_page: bool = True,
 ) -> MailParts:
-    """Compose the mail of an edition.
+    """Compose the mail of an edition, with a link to its page in the archive if it `has_page`.
 
     A whole document is kept, and a fragment gets frame and styles. A part without `{{
     unsubscribe_url }}` gets a footer; `has_topics`: with the link to choose topics. Rooted URLs
     get `site_url`."""
     html, look = "", look_of(newsletter)
     if _WHOLE_DOCUMENT.search(html_content):
-        html = _with_footer(html_content, newsletter, look, has_topics=has_topics)
+        html = _with_footer(
+            html_content, newsletter, look, has_topics=has_topics, has_page=has_page
+        )
     elif html_content.strip():
         letter, picture = inline_styles(html_content, look), None
         if look.layout == Layout.PICTURE:
@@ -78,10 +81,11 @@ def compose(
             needs_title=not _begins_with(title, letter),
             needs_footer=not merge_fields.uses_field(letter, "unsubscribe_url"),
             has_topics=has_topics and not merge_fields.uses_field(letter, "preferences_url"),
+            has_page=has_page,
         )
     text = ""
     if text_content.strip():
-        text = _compose_text(text_content, newsletter, has_topics=has_topics)
+        text = _compose_text(text_content, newsletter, has_topics=has_topics, has_page=has_page)
     return MailParts(complete_rooted(html, site_url), text)
 
 
@@ -135,7 +139,9 @@ def _begins_with(title: str, letter: str) -> bool:
     return unescape(_TAG.sub("", heading)).casefold().split() == words.casefold().split()
 
 
-def _with_footer(document: str, newsletter: Newsletter, look: Look, *, has_topics: bool) -> str:
+def _with_footer(
+    document: str, newsletter: Newsletter, look: Look, *, has_topics: bool, has_page: bool
+) -> str:
     if merge_fields.uses_field(document, "unsubscribe_url"):
         return document
     context = {
@@ -143,6 +149,7 @@ def _with_footer(document: str, newsletter: Newsletter, look: Look, *, has_topic
         "look": look,
         "needs_footer": True,
         "has_topics": has_topics,
+        "has_page": has_page,
     }
     footer = render_to_string("mail/footer.html", context)
     ends = [match.start() for match in _END_OF_BODY.finditer(document)]
@@ -150,9 +157,9 @@ def _with_footer(document: str, newsletter: Newsletter, look: Look, *, has_topic
     return document[:end] + footer + document[end:]
 
 
-def _compose_text(content: str, newsletter: Newsletter, *, has_topics: bool) -> str:
+def _compose_text(content: str, newsletter: Newsletter, *, has_topics: bool, has_page: bool) -> str:
     body = content.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
     if merge_fields.uses_field(body, "unsubscribe_url"):
         return f"{body}\n"
-    context = {"newsletter": newsletter, "has_topics": has_topics}
+    context = {"newsletter": newsletter, "has_topics": has_topics, "has_page": has_page}
     return f"{body}\n\n{render_to_string('mail/footer.txt', context).strip()}\n"

@@ -192,6 +192,10 @@ class Edition(models.Model):
                 condition=Q(sender="") | Q(kind="test"),
             ),
             models.CheckConstraint(
+                name="only_a_correction_of_the_page_has_no_note",
+                condition=Q(without_note=False) | Q(goes_to="nobody"),
+            ),
+            models.CheckConstraint(
                 name="a_stopped_edition_says_why",
                 condition=~Q(control="stopped") | ~Q(control_reason=""),
             ),

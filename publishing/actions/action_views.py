@@ -27,10 +27,11 @@ from publishing.content.edition_content import plain_title
 from publishing.desk_access import desk_page, may_operate, may_publish, user_id_of
 from publishing.drafts.drafts import open_for_issue
 from publishing.editions.edition_name import edition_from_url, progress_url
-from publishing.editions.listing import set_unlisted
+from publishing.editions.listing import set_visibility
 from publishing.editions.status import load_status
 from publishing.editions.versions import may_send_to_remaining, versions_of
 from publishing.flash_messages import UNTIL_STARTED
+from publishing.models import Visibility
 from publishing.permissions import PUBLISH
 from publishing.preflight.preflight_view import schedule_hint
 from publishing.scheduling.schedule_form import RescheduleForm
@@ -43,7 +44,7 @@ NOW_UNLISTED = gettext_lazy(
 NOW_LISTED = gettext_lazy(
     "The issue is now listed in the archive, in the feed and for search engines."
 )
-CHOICES = {"unlist": True, "list": False}
+CHOICES = {"unlist": Visibility.UNLISTED, "list": Visibility.PUBLIC}
 
 
 @may_operate
@@ -63,7 +64,7 @@ def action(request: HttpRequest, issue: uuid.UUID, name: str) -> HttpResponse:
         def record(code: str) -> None:
             record_activity.record_action(user_id_of(request), edition, code)
             if unlists:
-                set_unlisted(user_id_of(request), edition.issue_id, unlisted=True)
+                set_visibility(user_id_of(request), edition.issue_id, Visibility.UNLISTED)
 
         try:
             done = perform(name, edition, status, record=record)
@@ -173,12 +174,13 @@ def listing(request: HttpRequest, issue: uuid.UUID) -> HttpResponse:
     if not versions_of(issue).exists():
         raise Http404(_("There is no issue {issue}.").format(issue=issue))
     if request.method == "POST":
-        unlisted = CHOICES.get(request.POST.get("choice", ""))
-        if unlisted is None:
+        visibility = CHOICES.get(request.POST.get("choice", ""))
+        if visibility is None:
             messages.warning(
                 request, _("Nothing was changed: choose whether the issue is listed or unlisted.")
             )
         else:
-            set_unlisted(user_id_of(request), issue, unlisted=unlisted)
-            messages.success(request, NOW_UNLISTED if unlisted else NOW_LISTED)
+            set_visibility(user_id_of(request), issue, visibility)
+            is_listed = visibility is Visibility.PUBLIC
+            messages.success(request, NOW_LISTED if is_listed else NOW_UNLISTED)
     return see_other(reverse("desk:progress", args=[issue]))

@@ -364,7 +364,9 @@ def _audience(params: Params, *, is_scheduled: bool = False) -> Params:
 
 def _listing_and_approval(params: Params) -> tuple[Text, ...]:
     texts: list[Text] = []
-    if params["unlisted"]:
+    if params.get("archive") == "none":
+        texts.append((_("It is not in the archive."), {}))
+    elif params["unlisted"]:
         texts.append((_("It is unlisted."), {}))
     if params["approved_by"]:
         texts.append((_("{approver} approved it."), {"approver": params["approved_by"]}))

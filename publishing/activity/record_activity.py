@@ -12,7 +12,7 @@ from delivery import log_context
 from delivery.models import Edition
 from delivery.rules.scheduled_time import ScheduledTime
 from publishing.display_name import called, is_there
-from publishing.models import Draft, Export, Issue, IssueMove
+from publishing.models import Draft, Export, Issue, IssueMove, Visibility
 from subscribers.record_activity import record_activity
 
 logger = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ _DRAFT_FLAGS = {"begin_draft": ADDITION, "delete_draft": DELETION}
 
 
 def record_publication(
-    author: uuid.UUID, edition: Edition, at: ScheduledTime | None, *, unlisted: bool
+    author: uuid.UUID, edition: Edition, at: ScheduledTime | None, visibility: Visibility
 ) -> None:
     """Record that an edition was published or scheduled, in the same transaction."""
     _record(
@@ -30,7 +30,8 @@ def record_publication(
         edition,
         flag=ADDITION,
         goes_to=edition.goes_to,
-        unlisted=unlisted,
+        unlisted=visibility is not Visibility.PUBLIC,
+        archive=visibility.value,
         with_tags=[name for tag, name in edition.with_tags],
         without_tags=[name for tag, name in edition.without_tags],
         approved_by=called(edition.approved_by) if edition.approved_by_id else "",

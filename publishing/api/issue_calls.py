@@ -74,7 +74,12 @@ def list_issues(
     editions, following = newest_before(before, limit=limit)
     return IssuePageBody(
         issues=[
-            Listed(**row.status.as_json(), title=row.title, published_at=row.edition.published_at)
+            Listed(
+                **row.status.as_json(),
+                title=row.title,
+                published_at=row.status.counts.published_at,
+                page_corrected_at=row.page_corrected_at,
+            )
             for row in rows_of(editions)
         ],
         next=following,

@@ -1,6 +1,7 @@
 """API calls that publish a new issue or the next version of one, or reschedule it."""
 
 import uuid
+from dataclasses import replace
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -39,6 +40,7 @@ from publishing.editions.audience import TagChoice
 from publishing.editions.status import load_status
 from publishing.editions.tag_sentences import unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
+from publishing.models import Visibility
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
     PublishRequest,
@@ -135,7 +137,9 @@ def _publish(
     author, goes_to = get_caller(request).user.pk, words.goes_to
     version = words.version if isinstance(words, NewVersion) else None
     content = Content.from_input(words.title, words.html, words.text, words.preheader)
-    tags = _tags(words)
+    tags, archive = _tags(words), _archive(words)
+    content = replace(content, has_page=archive != Visibility.NONE)
+    without_note = isinstance(words, NewVersion) and not words.note
     hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
 
     def check(key: str) -> None:
@@ -155,7 +159,9 @@ def _publish(
 
     def work(key: str) -> HttpResponse:
         at = _moment(words, is_known=True)
-        asked = PublishRequest(content, issue, version, goes_to, words.unlisted, at, tags)
+        asked = PublishRequest(
+            content, issue, version, goes_to, archive, at, tags, without_note=without_note
+        )
         try:
             published = publish(
                 author,
@@ -165,7 +171,8 @@ def _publish(
                 issue=issue,
                 version=version,
                 goes_to=goes_to,
-                unlisted=words.unlisted,
+                archive=archive,
+                without_note=without_note,
                 tags=tags,
                 at=at,
             )
@@ -192,6 +199,14 @@ def _publish(
         return json_response(answer, status, url=address_of(edition), created=created)
 
     return run_call(request, words, work, check=check)
+
+
+def _archive(words: Words) -> str:
+    """Return where readers find the issue; empty if the call does not say."""
+    named = {None: "", True: Visibility.UNLISTED, False: Visibility.PUBLIC}[words.unlisted]
+    if named and words.archive and named != words.archive:
+        raise field_problem("archive", "“archive” and “unlisted” differ. Send only “archive”.")
+    return words.archive or named
 
 
 def _tags(words: Words) -> TagChoice | None:

@@ -89,8 +89,18 @@ class Words(Clock):
         description="No readers with any of these tags; null: as before, or no limit.",
         examples=[None],
     )
-    unlisted: bool = Field(
-        default=False, description="True: hidden from archive, feed and search engines."
+    unlisted: bool | None = Field(
+        default=None,
+        description="True: hidden from archive, feed and search engines. False: in the archive. "
+        "Null: as `archive` says.",
+        examples=[None],
+    )
+    archive: Literal["public", "unlisted", "none"] | None = Field(
+        default=None,
+        description="public: in the archive and the feed. unlisted: only who has the link can read "
+        "it. none: no page on the web. Null: unlisted if tags limit the readers, else public; a "
+        "correction keeps it.",
+        examples=[None],
     )
     hold_s: float | None = Field(
         default=None,
@@ -126,6 +136,10 @@ class NewVersion(Words):
         "earlier version. unreached: only those who got no version. nobody: only the archive "
         "changes. Null: everyone, or unreached after a cancelled version.",
         examples=["everyone"],
+    )
+    note: bool = Field(
+        default=True,
+        description="False, with goes_to nobody: readers see no “Corrected on …”.",
     )
 
 
@@ -164,10 +178,13 @@ class ActionDone(IssueStatus):
 
 
 class Listed(IssueStatus):
-    """The newest edition of an issue in the list, with its title."""
+    """The last mailed edition of an issue in the list, or its newest one, with its title."""
 
     title: str = Field(examples=["Tide tables for October"])
     published_at: datetime = Field(description="When it was published, or will be sent.")
+    page_corrected_at: datetime | None = Field(
+        description="When a newer version corrected only the page; else null."
+    )
 
 
 class IssuePageBody(ResponseBody):

@@ -28,8 +28,9 @@ from publishing.content.draft_content import build_content
 from publishing.content.edition_content import Content
 from publishing.display_name import called, named
 from publishing.editions.approved_sender import sender_lines
+from publishing.editions.listing import visibility_of_draft
 from publishing.editions.status import load_status
-from publishing.models import Draft
+from publishing.models import Draft, Visibility
 from publishing.permissions import PUBLISH, load_publishers, may
 
 NEEDS_TWO = gettext_lazy(
@@ -74,7 +75,10 @@ def approval_hash(
     columns = columns or edition_columns(content)
     newsletter = Newsletter.objects.get_current()
     sent = [*(columns[name] for name in _SENT), sender_lines(newsletter)]
-    target = f"{draft.issue_id}\0{draft.goes_to}\0{draft.unlisted}"
+    visibility = visibility_of_draft(draft)
+    target = f"{draft.issue_id}\0{draft.goes_to}\0{visibility is not Visibility.PUBLIC}"
+    if draft.without_note:
+        target += "\0without a note"
     if draft.with_tags or draft.without_tags:
         target += f"\0{draft.with_tags}\0{draft.without_tags}"
     if draft.address:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery, Value
-from django.db.models.functions import Greatest, Left, Lower, StrIndex, Substr
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, Greatest, Left, Lower, StrIndex, Substr
 
 from publishing.content.edition_content import plain_title
 from publishing.content.summary import summarise
@@ -33,7 +33,7 @@ def listed_issues_of(editions: QuerySet[Any], start: int, stop: int) -> list[dic
             "slug": edition.issue.slug,
             # A correction keeps the date of the first version.
             "published_at": edition.first_public_at,
-            "corrected_at": edition.published_at if edition.is_correction else None,
+            "corrected_at": edition.corrected_at,
         }
         for edition in found[start:stop]
     ]
@@ -45,13 +45,23 @@ def listed_editions() -> QuerySet[Any]:
 
 
 def published_editions() -> QuerySet[Any]:
-    """Return each issue's newest public edition with its `first_public_at`."""
+    """Return each issue's newest public edition, if the issue has a page.
+
+    `first_public_at` is the time of its first version, `corrected_at` that of the last correction
+    that readers see a note about, and `updated_at` the later of both."""
     public = public_editions()
     same_issue = public.filter(issue=OuterRef("issue"))
     first = same_issue.order_by("version").values("published_at")[:1]
+    noted = same_issue.filter(is_correction(), without_note=False).order_by("-version")
+    updated = same_issue.filter(without_note=False).order_by("-version")
     return (
         public.filter(~Exists(same_issue.filter(version__gt=OuterRef("version"))))
-        .annotate(first_public_at=Subquery(first), is_correction=is_correction())
+        .filter(Q(issue__has_page=True) | Q(issue__unlisted=False))
+        .annotate(
+            first_public_at=Subquery(first),
+            corrected_at=Subquery(noted.values("published_at")[:1]),
+            updated_at=Coalesce(Subquery(updated.values("published_at")[:1]), "published_at"),
+        )
         .select_related("issue", "author")
         .order_by("-first_public_at", "-pk")
     )

@@ -66,8 +66,8 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
         return {"letters_language": newsletter.language}
 
     def items(self, newsletter: Newsletter) -> Any:
-        # Ordered by the latest version: a correction of an old issue is news.
-        return list(listed_editions().order_by("-published_at", "-pk")[:IN_FEED])
+        # A correction of an old issue is news, unless readers see no note about it.
+        return list(listed_editions().order_by("-updated_at", "-pk")[:IN_FEED])
 
     def item_title(self, item: Edition) -> str:
         return plain_title(item)
@@ -79,9 +79,12 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
         summary = summarise(item.html_content, item.text_content, item.preheader)
         # Many readers of feeds ignore `xml:base`.
         body = absolute_addresses(str(self._render(item)), item.archive_url)
-        if item.is_correction:
+        if item.corrected_at:
             with timezone.override(Newsletter.objects.get_current().zone):
-                body = render_to_string("archive/corrected.html", {"edition": item}) + body
+                body = (
+                    render_to_string("archive/corrected.html", {"corrected_at": item.corrected_at})
+                    + body
+                )
         return {"summary": only_xml_characters(summary), "letter": body}
 
     def item_author_name(self, item: Edition) -> str | None:
@@ -96,5 +99,5 @@ class IssueFeed(Feed):  # type: ignore[type-arg]  # it takes no types at run tim
     def item_pubdate(self, item: Any) -> Any:
         return item.first_public_at
 
-    def item_updateddate(self, item: Edition) -> Any:
-        return item.published_at
+    def item_updateddate(self, item: Any) -> Any:
+        return item.updated_at

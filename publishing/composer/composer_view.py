@@ -41,6 +41,7 @@ from publishing.drafts.keep_signed_out import (
     sign_writer,
 )
 from publishing.editions.edition_name import parse_issue_id, progress_url
+from publishing.editions.listing import POSTED_AS, has_been_public
 from publishing.editions.posted_tags import choice_of, tags_by_name, words_of
 from publishing.editions.status import load_status
 from publishing.editions.versions import audience_choices, plan_version, readers_now
@@ -207,6 +208,8 @@ def composer_page(
             "without_tags": fields.without_tags,
             "goes_to": fields.goes_to,
             "choices": audience_choices(plan, tags),
+            "is_public": has_been_public(issue),
+            "posted_archive": POSTED_AS[fields.archive],
             "sender": Newsletter.objects.get_current().sender,
             "merge_fields": _offered_fields(),
             "snippets": markup_by_name(fields.format),

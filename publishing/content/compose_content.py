@@ -26,6 +26,7 @@ def compose_content(content: Content, newsletter: Newsletter | None = None) -> M
             site_url=settings.SITE_URL,
             preheader=content.preheader,
             has_topics=has_topics(),
+            has_page=content.has_page,
         )
 
 

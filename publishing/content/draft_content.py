@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from django.conf import settings
 
@@ -36,9 +37,14 @@ class DraftFields:
     letter: str
     text: str
     goes_to: str = Edition.GoesTo.EVERYONE.value
-    unlisted: bool = False
+    archive: str = ""  # a value of `Visibility`; empty if the author has not chosen one
+    without_note: bool = False  # of a correction that is not mailed
     with_tags: tuple[int, ...] = ()  # sorted ids, as of an edition
     without_tags: tuple[int, ...] = ()
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of a draft. The previous release knows only `unlisted`."""
+        return {**asdict(self), "unlisted": self.archive in ("unlisted", "none")}
 
     @property
     def is_empty(self) -> bool:
@@ -51,7 +57,8 @@ def build_content(draft: DraftFields) -> Content:
     html = render_markdown(draft.letter) if draft.format == MARKDOWN else draft.letter
     html = escape_html_braces(html)
     text = draft.text if draft.text.strip() else html_to_text(html, settings.SITE_URL)
-    return Content.from_input(draft.title, html, text, draft.preheader)
+    content = Content.from_input(draft.title, html, text, draft.preheader)
+    return replace(content, has_page=draft.archive != "none")
 
 
 def fields_of(draft: DraftFields) -> Iterator[re.Match[str]]:

@@ -10,10 +10,11 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.humanise import digits
@@ -31,6 +32,11 @@ LONGEST_PART = 1_000_000
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Line breaks and page breaks of word processors. Removing them would join two words.
 _BREAKS = re.compile("[\x0b\x0c]")
+
+NO_PAGE = gettext_lazy(
+    "The letter links to its archive page with {{ archive_url }}, but this issue is not in the "
+    "archive. Remove the link, or make the issue unlisted."
+)
 
 
 def only_xml_characters(text: str) -> str:
@@ -52,12 +58,15 @@ def remove_invisible(text: str) -> str:
 class Content:
     """Title, HTML, text and preheader of an edition, with LF line ends.
 
-    The HTML has braces that are no fields as entities; the others have them after a backslash."""
+    The HTML has braces that are no fields as entities; the others have them after a backslash.
+    Without `has_page` the archive has no page of it, so the mail has no link to one. The hash does
+    not depend on it."""
 
     title: str
     html: str
     text: str
     preheader: str = ""
+    has_page: bool = True
 
     @classmethod
     def from_input(cls, title: str, html: str, text: str, preheader: str = "") -> Content:
@@ -83,7 +92,8 @@ def write_fallbacks(content: Content, fields: Sequence[ReaderField]) -> Content:
     """Write each field's own fallback where the letter names none."""
     fallbacks = {field.name: field.fallback for field in fields if field.fallback}
     escaped = {name: escape(fallback) for name, fallback in fallbacks.items()}
-    return Content(
+    return replace(
+        content,
         title=merge_fields.with_fallbacks(content.title, fallbacks),
         html=merge_fields.with_fallbacks(content.html, escaped),
         text=merge_fields.with_fallbacks(content.text, fallbacks),
@@ -122,6 +132,12 @@ def find_problems(content: Content, own: Sequence[ReaderField] = ()) -> list[Con
         for unknown in merge_fields.unknown_fields(text, allowed)
     ]
     found = []
+    if not content.has_page:
+        found += [
+            (field, str(NO_PAGE))
+            for field, text in parts
+            if merge_fields.uses_field(text, "archive_url")
+        ]
     if not content.title:
         found.append(("title", _("The title is empty. Write one; it becomes the mail's subject.")))
     if CONTROL_CHARACTERS.search(content.title):

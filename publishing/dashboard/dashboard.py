@@ -59,7 +59,7 @@ from publishing.editions.audience import EVERY_READER, EVERYONE, TagChoice, sele
 from publishing.editions.status import EditionStatus, status_from_counts
 from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_LOOK, MAY_WRITE, PUBLISH
-from publishing.progress.issue_list import rows_of
+from publishing.progress.issue_list import rows_of, shown_in
 from publishing.templatetags.desk import scheduled_for
 from subscribers.importing.import_page import status_sentence
 from subscribers.models import Subscriber, SubscriberImport
@@ -111,7 +111,7 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
         page = page_of(search, open_ones, sees_drafts=viewer.writes)
     mailed = reader_counts.newest_mailed()
     ended = reader_counts.ended_among(mailed, open_ones)
-    read = {*open_ones, *(one.pk for one in (*page.editions, *page.scheduled, *ended))}
+    read = {*open_ones, *shown_in([*page.editions, *page.scheduled, *ended])}
     counts = {one.edition: one for one in load_all_counts(sorted(read))} if read else {}
     now = max((one.now for one in counts.values()), default=None) or database_time()
     statuses = [status_from_counts(counts[edition]) for edition in open_ones]

@@ -29,6 +29,7 @@ LONGEST_SEARCH = 200
 # The columns that a row shows. Each column costs time, even if it is short.
 _SHOWN_COLUMNS = (
     *("version", "title", "goes_to", "published_at", "issue__unlisted"),
+    "issue__has_page",
     "issue__moved_from",
     *("author__username", "author__first_name", "author__last_name"),
 )

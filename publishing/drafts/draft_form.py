@@ -13,9 +13,11 @@ from delivery.reports.edition_words import AUDIENCE_WORDS
 from publishing.content.draft_content import HTML, LONGEST_MARKDOWN, MARKDOWN, DraftFields
 from publishing.content.edition_content import LONGEST_PART, remove_invisible
 from publishing.editions.audience import EVERYONE
+from publishing.editions.listing import POSTED_AS, read_archive
 from publishing.editions.posted_tags import TAG_FIELDS, choice_of, join_ids, read_ids
 from publishing.editions.tag_sentences import choice_words
 from publishing.editions.versions import versions_of
+from publishing.models import Visibility
 
 FIELDS = (
     "title",
@@ -25,6 +27,7 @@ FIELDS = (
     "text_content",
     "goes_to",
     "unlisted",
+    "without_note",
     *TAG_FIELDS,
 )
 _TOO_LONG = {
@@ -63,7 +66,8 @@ def parse_draft_fields(posted: Mapping[str, str]) -> DraftFields:
         words(letter),
         words("text_content"),
         goes_to if goes_to in AUDIENCE_WORDS else EVERYONE.value,
-        unlisted=posted.get("unlisted", "") == "on",
+        archive=read_archive(posted.get("unlisted", "")) or "",
+        without_note=posted.get("without_note", "") == "on",
         **{name: read_ids(posted.get(name, "")) for name in TAG_FIELDS},
     )
 
@@ -71,7 +75,8 @@ def parse_draft_fields(posted: Mapping[str, str]) -> DraftFields:
 def form_values(fields: DraftFields) -> dict[str, str]:
     """Return the values by the names of the composer's fields."""
     tags = (join_ids(getattr(fields, name)) for name in TAG_FIELDS)
-    values = (*astuple(fields)[:-3], "on" if fields.unlisted else "", *tags)
+    archive, note = POSTED_AS[fields.archive], "on" if fields.without_note else ""
+    values = (*astuple(fields)[:-4], archive, note, *tags)
     return dict(zip(FIELDS, values, strict=True))
 
 
@@ -96,7 +101,7 @@ def fields_to_compare(fields: DraftFields) -> dict[str, str]:
         "letter": fields.letter,
         "text": fields.text or _("automatic"),
         "goes_to": choice_words(fields.goes_to, choice_of(fields.with_tags, fields.without_tags)),
-        "listing": _("unlisted") if fields.unlisted else _("listed"),
+        "listing": str(Visibility(fields.archive).label) if fields.archive else _("automatic"),
     }
 
 

@@ -1,7 +1,7 @@
 """Create, save, copy and delete drafts. Each save names its base revision."""
 
 import uuid
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from django.contrib.auth import get_user_model
@@ -16,8 +16,9 @@ from idempotency.key import fresh_key
 from publishing.activity.record_activity import record_draft_activity
 from publishing.content.draft_content import HTML, MARKDOWN, DraftFields, build_content
 from publishing.editions.audience import TagChoice
+from publishing.editions.listing import visibility_after
 from publishing.editions.versions import default_goes_to, versions_of
-from publishing.models import Draft, Issue
+from publishing.models import Draft, Issue, Visibility
 from subscribers.fields.find_tags import hold_tags
 
 # How many never-edited drafts an author may have before `keep_signed_out` creates no more.
@@ -133,7 +134,7 @@ def copy(
             created_by_id=author,
             saved_by_id=author,
             edition=made,
-            **asdict(_fields_behind(made, fields) if made else fields),
+            **(_fields_behind(made, fields) if made else fields).columns(),
         )
         # A concurrent save under the same key waits here for the first.
         Draft.objects.bulk_create([fresh], ignore_conflicts=True)
@@ -160,7 +161,7 @@ def keep_signed_out(
         get_user_model().objects.select_for_update(no_key=True).get(pk=author)
         still_open = Draft.objects.filter(edition=None)
         of_author = Q(created_by=author) | Q(pk=shown)
-        found = still_open.filter(of_author, issue=issue, **asdict(fields)).first()
+        found = still_open.filter(of_author, issue=issue, **fields.columns()).first()
         if found is not None:
             return found
         if still_open.filter(created_by=author, revision=1).count() >= MOST_UNTOUCHED:
@@ -188,8 +189,8 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
         before = Draft.objects.filter(pk=draft).values_list("saved_by_id", flat=True).first()
         changed = (
             Draft.objects.filter(pk=draft, revision=from_revision, edition=None)
-            .exclude(**asdict(fields))
-            .update(revision=F("revision") + 1, saved_by=by, saved_at=Now(), **asdict(fields))
+            .exclude(**fields.columns())
+            .update(revision=F("revision") + 1, saved_by=by, saved_at=Now(), **fields.columns())
         )
         # The update locks the row until the end, so this reads the written values.
         present = load_draft(pk=draft)
@@ -200,6 +201,17 @@ def save(draft: uuid.UUID, from_revision: int, fields: DraftFields, *, by: uuid.
         if before != by:
             record_draft_activity("continue_draft", by, present)
         return SaveResult(present, is_saved=True, changed=True)
+
+
+def save_choice(draft: Draft, from_revision: int, fields: DraftFields, *, by: uuid.UUID) -> bool:
+    """Save a choice of the check sheet; False if the draft was changed meanwhile."""
+    with transaction.atomic():
+        result = save(draft.pk, from_revision, fields, by=by)
+        if result.draft and result.is_saved and draft.html_form_revision == from_revision:
+            # The form for finished HTML may still replace it.
+            saved = Draft.objects.filter(pk=draft.pk)
+            saved.update(html_form_revision=result.draft.revision)
+        return result.is_saved
 
 
 def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
@@ -217,7 +229,7 @@ def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
             issue=locked,
             created_by_id=author,
             saved_by_id=author,
-            **asdict(fields_for_next_version(issue)),
+            **fields_for_next_version(issue).columns(),
         )
         draft.refresh_from_db(fields=["created_at", "saved_at"])
         if author is not None:
@@ -227,10 +239,16 @@ def open_for_issue(author: uuid.UUID | None, issue: uuid.UUID) -> Draft:
 
 def fields_for_next_version(issue: uuid.UUID) -> DraftFields:
     """Return the fields of an issue's newest version. Raises `Issue.DoesNotExist`."""
-    newest = versions_of(issue).defer(None).select_related("draft").first()
+    newest = versions_of(issue).defer(None).select_related("draft", "issue").first()
     if newest is None:
         raise Issue.DoesNotExist(_("There is no issue {issue}.").format(issue=issue))
-    words = replace(_words_behind(newest), goes_to=default_goes_to(issue), unlisted=False)
+    words = replace(
+        _words_behind(newest),
+        goes_to=default_goes_to(issue),
+        # Without a page the letter may not link to one.
+        archive="" if newest.issue.has_page else Visibility.NONE.value,
+        without_note=False,
+    )
     return _with_tags_of(newest, words)
 
 
@@ -250,9 +268,18 @@ def _fields_behind(edition: Edition, posted: DraftFields) -> DraftFields:
     words = replace(
         posted if _makes(posted, edition) else _words_behind(edition),
         goes_to=edition.goes_to,
-        unlisted=edition.version == 1 and edition.issue.published_unlisted,
+        archive=_archive_behind(edition, posted.archive),
+        without_note=edition.without_note,
     )
     return _with_tags_of(edition, words)
+
+
+def _archive_behind(edition: Edition, posted: str) -> str:
+    """Return the posted choice if it led to this edition, else what its issue became."""
+    published = edition.issue.published_visibility
+    default = visibility_after("", TagChoice.of(edition), None, is_public=False)
+    is_same = edition.version > 1 or (posted or default) == published
+    return posted if is_same else published.value
 
 
 def _with_tags_of(edition: Edition, fields: DraftFields) -> DraftFields:

@@ -8,12 +8,23 @@ from django.db.models.functions import Coalesce
 from delivery.models import Batch, Edition
 
 
+def mailed_editions() -> QuerySet[Edition]:
+    """Return the editions that were mailed, unless they were cancelled before the first copy."""
+    reached = Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)
+    return (
+        Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
+        .exclude(goes_to=Edition.GoesTo.NOBODY)
+        .exclude(control=Edition.Control.SCHEDULED)
+        .filter(~Q(control=Edition.Control.CANCELLED) | Exists(reached))
+    )
+
+
 def mailed_issues() -> QuerySet[Any]:
     """Return the first mailed version of each issue with its `confirmed_then`, newest first.
 
     A version that was cancelled before its first copy does not count. `confirmed_then` counts all
     confirmed readers, whoever got the issue; it is None if nobody counted them."""
-    mailed = _mailed()
+    mailed = mailed_editions()
     earlier = mailed.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
     # Releases before this column counted only the audience.
     is_everyone = Q(goes_to=Edition.GoesTo.EVERYONE, with_tags=[], without_tags=[])
@@ -22,14 +33,4 @@ def mailed_issues() -> QuerySet[Any]:
         mailed.filter(~Exists(earlier))
         .annotate(confirmed_then=counted)
         .order_by("-published_at", "-pk")
-    )
-
-
-def _mailed() -> QuerySet[Edition]:
-    reached = Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)
-    return (
-        Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
-        .exclude(goes_to=Edition.GoesTo.NOBODY)
-        .exclude(control=Edition.Control.SCHEDULED)
-        .filter(~Q(control=Edition.Control.CANCELLED) | Exists(reached))
     )

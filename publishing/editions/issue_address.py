@@ -14,8 +14,9 @@ from django.utils.translation import gettext as _
 
 from delivery.models import Newsletter
 from publishing.editions.address_words import LONGEST_SLUG, address_words
+from publishing.editions.listing import columns_of
 from publishing.editions.versions import VersionRefusedError
-from publishing.models import Draft, Issue
+from publishing.models import Draft, Issue, Visibility
 
 ONE_PER_ADDRESS = "one_issue_per_archive_address"
 LONGEST_OLD_SLUG = 80
@@ -71,22 +72,20 @@ def choose_address(draft: Draft, text: str) -> str:
     return chosen
 
 
-def save_new_issue(title: str, *, unlisted: bool, chosen: str = "") -> Issue:
+def save_new_issue(title: str, visibility: Visibility, *, chosen: str = "") -> Issue:
     """Create an issue at the address that its author chose, or at one from its title.
 
     Raises `AddressTakenError`."""
-    issue = Issue(title=title, unlisted=unlisted, published_unlisted=unlisted)
+    issue = Issue(title=title, **_columns_of(visibility))
     _save_at_free_address(issue, _addresses(issue, title, chosen))
     return issue
 
 
 def save_moved_issue(
-    title: str, slug: str, moved_from: str, own_id: UUID | None, *, unlisted: bool
+    title: str, slug: str, moved_from: str, own_id: UUID | None, visibility: Visibility
 ) -> Issue:
     """Create a moved-in issue at its old address, or near it if that is taken."""
-    issue = Issue(
-        title=title, moved_from=moved_from, unlisted=unlisted, published_unlisted=unlisted
-    )
+    issue = Issue(title=title, moved_from=moved_from, **_columns_of(visibility))
     issue.pk = own_id or issue.pk
     words = address_words(unquote(slug), longest=LONGEST_OLD_SLUG)
     near = words[:LONGEST_SLUG] or _words(title)
@@ -95,6 +94,15 @@ def save_moved_issue(
     old = (words or near, f"{near}-{issue.pk.hex[:8]}", last)
     _save_at_free_address(issue, old)
     return issue
+
+
+def _columns_of(visibility: Visibility) -> dict[str, bool]:
+    columns = columns_of(visibility)
+    published = {
+        "published_unlisted": columns["unlisted"],
+        "published_with_page": columns["has_page"],
+    }
+    return columns | published
 
 
 def update_address(issue: Issue, title: str, chosen: str = "") -> None:

@@ -1,7 +1,4 @@
-"""List or unlist issues in the archive.
-
-An unlisted one keeps its page: mails link to it.
-"""
+"""Where readers find an issue: in the archive, at its unlisted page, or only in their mail."""
 
 import uuid
 
@@ -9,35 +6,103 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from publishing.activity.record_activity import record_listing
-from publishing.models import Issue
+from publishing.editions.audience import EVERY_READER, NOBODY, TagChoice
+from publishing.editions.posted_tags import choice_of
+from publishing.editions.versions import public_editions
+from publishing.models import Draft, Issue, Visibility
 
-_YES = {"on", "true", "yes", "1"}
-_NO = {"", "off", "false", "no", "0"}
+# The values of the form's field `unlisted`, which was a tick once.
+POSTED_AS = {"": "", Visibility.PUBLIC: "off", Visibility.UNLISTED: "on", Visibility.NONE: "none"}
+_READ = {
+    "": "",
+    **dict.fromkeys(("on", "true", "yes", "1"), Visibility.UNLISTED),
+    **dict.fromkeys(("off", "false", "no", "0"), Visibility.PUBLIC),
+    "none": Visibility.NONE,
+}
+# An issue becomes stricter on its own, never more public.
+_STRICTNESS = (Visibility.PUBLIC, Visibility.UNLISTED, Visibility.NONE)
 
 
-def parse_unlisted(posted: str) -> bool:
+def read_archive(posted: str) -> str | None:
+    """Return the value of `Visibility` that a form posts, or an empty text; None if unknown."""
+    return _READ.get(posted.strip().lower())
+
+
+def parse_archive(posted: str) -> str:
     """Parse the posted choice. Raises `ValueError`: no typo may make an issue public."""
-    word = posted.strip().lower()
-    if word in _YES | _NO:
-        return word in _YES
-    raise ValueError(
-        _("“{posted}” does not say whether the issue is unlisted. Post “on” or nothing.").format(
-            posted=posted[:40]
+    archive = read_archive(posted)
+    if archive is None:
+        raise ValueError(
+            _(
+                "“{posted}” does not say whether the issue is unlisted. Post “on”, “off”, “none” "
+                "or nothing."
+            ).format(posted=posted[:40])
         )
-    )
+    return archive
 
 
-def archive_sentence(*, unlisted: bool) -> str:
-    """Write where readers find an issue that is not mailed."""
-    if unlisted:
-        return _("Anyone with the link can read it in the archive.")
-    return _("Everyone can read it in the archive.")
+def has_been_public(issue: uuid.UUID | None) -> bool:
+    """Return whether readers may know the page of an issue."""
+    return issue is not None and public_editions().filter(issue=issue).exists()
 
 
-def set_unlisted(author: uuid.UUID, issue: uuid.UUID, *, unlisted: bool) -> bool:
-    """List or unlist an issue and record it; return whether that changed anything."""
+def visibility_after(
+    chosen: str, tags: TagChoice, issue: Issue | None, *, is_public: bool
+) -> Visibility:
+    """Return where readers find an issue after its next version is published.
+
+    `chosen` is empty if the author chose nothing. A letter for some readers is unlisted then.
+    `is_public`: an earlier version is public, so this one can only make the issue unlisted."""
+    present = issue.visibility if issue else Visibility.PUBLIC
+    if is_public:
+        is_stricter = (present, chosen) == (Visibility.PUBLIC, Visibility.UNLISTED)
+        return Visibility.UNLISTED if is_stricter else present
+    if chosen:
+        return Visibility(chosen)
+    default = Visibility.PUBLIC if tags == EVERY_READER else Visibility.UNLISTED
+    return max(present, default, key=_STRICTNESS.index)
+
+
+def visibility_of_draft(draft: Draft) -> Visibility:
+    """Return where readers find the issue of a draft after its publication."""
+    fields = draft.fields
+    tags = choice_of(fields.with_tags, fields.without_tags)
+    is_public = has_been_public(draft.issue_id)
+    return visibility_after(fields.archive, tags, draft.issue, is_public=is_public)
+
+
+def page_refusal(visibility: Visibility, goes_to: str) -> str:
+    """Return why an issue cannot be left out of the archive; empty if it can."""
+    if visibility is Visibility.NONE and goes_to == NOBODY:
+        return _(
+            "An issue that goes to nobody has only its page. Make it public or unlisted, or choose "
+            "who gets it."
+        )
+    return ""
+
+
+def archive_sentence(visibility: Visibility) -> str:
+    """Write where readers find an issue on the web."""
+    match visibility:
+        case Visibility.PUBLIC:
+            return _("Everyone can read it in the archive.")
+        case Visibility.UNLISTED:
+            return _("Anyone with the link can read it in the archive.")
+        case Visibility.NONE:
+            return _("It has no page on the web.")
+
+
+def columns_of(visibility: Visibility) -> dict[str, bool]:
+    """Return the columns of an issue with this visibility."""
+    is_public, has_page = visibility is Visibility.PUBLIC, visibility is not Visibility.NONE
+    return {"unlisted": not is_public, "has_page": has_page}
+
+
+def set_visibility(author: uuid.UUID, issue: uuid.UUID, visibility: Visibility) -> bool:
+    """Change where readers find an issue and record it; return whether that changed anything."""
+    columns = columns_of(visibility)
     with transaction.atomic():
-        changed = Issue.objects.filter(pk=issue, unlisted=not unlisted).update(unlisted=unlisted)
+        changed = Issue.objects.filter(pk=issue).exclude(**columns).update(**columns)
         if changed:
-            record_listing(author, issue, unlisted=unlisted)
+            record_listing(author, issue, unlisted=visibility is Visibility.UNLISTED)
     return bool(changed)

@@ -46,6 +46,7 @@ DRAFT_COLUMNS = ("title", "preheader", "format", "letter", "text", "saved_at")
 EDITION_COLUMNS = (
     *("version", "title", "preheader", "scheduled_for", "audience", "goes_to"),
     *("merge_fields", "with_tags", "without_tags", "archive_url", "control"),
+    *("confirmed_readers", "without_note"),
 )
 
 
@@ -190,6 +191,7 @@ def _issue(
                 "issue": str(issue.pk),
                 "slug": issue.slug,
                 "unlisted": issue.unlisted,
+                "archive": issue.visibility.value,
                 "moved_from": issue.moved_from,
                 "moved_as": moved_as,
                 "public": public_editions().filter(pk=number).exists(),

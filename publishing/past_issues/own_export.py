@@ -8,7 +8,7 @@ from typing import Any
 
 from publishing.content.edition_content import LONGEST_PART, LONGEST_TITLE, Content
 from publishing.exporting.export_files import FORMAT
-from publishing.models import LONGEST_MOVED_KEY
+from publishing.models import LONGEST_MOVED_KEY, Visibility
 from publishing.past_issues.past_issue import (
     LONGEST_LETTER,
     MOST_ISSUES,
@@ -70,9 +70,16 @@ def _version(row: dict[str, Any], folder: str, *, is_public: bool) -> PastIssue:
         parse_date(word_of(row, "published_at")),
         skip if is_uuid(key) else Skip.UNREADABLE,
         folder,
-        is_unlisted=row.get("unlisted") is not False,
+        visibility=_visibility(row),
         moved_as=word_of(row, "moved_as")[:LONGEST_MOVED_KEY],
     )
+
+
+def _visibility(row: dict[str, Any]) -> Visibility:
+    """Return where the issue was found. What cannot be read does not make it public."""
+    if row.get("archive") == Visibility.NONE:
+        return Visibility.NONE
+    return Visibility.PUBLIC if row.get("unlisted") is False else Visibility.UNLISTED
 
 
 def own_content(entries: ZipEntries, past: PastIssue, take: Take) -> Content:

@@ -8,6 +8,8 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
+from publishing.models import Visibility
+
 # Bytes of a letter in an export, and its characters. Homing's own limit applies after cleaning.
 LONGEST_LETTER = 5 * 1024**2
 MOST_CHARACTERS = 1_500_000
@@ -77,7 +79,7 @@ class PastIssue:
     published_at: datetime | None = None
     skip: Skip | None = None
     source: str = field(default="", repr=False)
-    is_unlisted: bool = False
+    visibility: Visibility = Visibility.PUBLIC
     moved_as: str = ""  # the key of an earlier move, such as “substack 101”
 
     def refusal(self, now: datetime) -> Skip | None:

@@ -59,9 +59,7 @@ def store_issue(product: Product, past: PastIssue, content: Content, *, by: UUID
     """Create an issue at its old date, in the caller's transaction."""
     at = past.published_at or Now()
     own_id = UUID(past.key) if product is Product.HOMING else None
-    issue = save_moved_issue(
-        content.plain_title, past.slug, product.value, own_id, unlisted=past.is_unlisted
-    )
+    issue = save_moved_issue(content.plain_title, past.slug, product.value, own_id, past.visibility)
     if key := key_of(product, past):
         MovedIssue.objects.create(key=key, issue=issue)
     Edition.objects.create(

@@ -1,12 +1,13 @@
 """Collect the context of a draft, and run all checks on it."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db.models import Count
+from django.utils.translation import gettext as _
 
 from delivery.models import Delivery, Edition, Newsletter
 from delivery.reports.edition_counts import load_all_counts, load_open_newsletters
@@ -19,7 +20,12 @@ from publishing.editions import versions
 from publishing.editions.audience import EVERY_READER, EVERYONE, NOBODY, TagChoice
 from publishing.editions.confirmed_then import mailed_issues
 from publishing.editions.issue_address import AddressTakenError, plan_address
-from publishing.editions.listing import archive_sentence
+from publishing.editions.listing import (
+    archive_sentence,
+    has_been_public,
+    page_refusal,
+    visibility_of_draft,
+)
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.sending_time import time_to_send
 from publishing.editions.status import since_when
@@ -29,7 +35,7 @@ from publishing.editions.welcome_letter import has_title_of_welcome_letter
 from publishing.external_checks import cached_results
 from publishing.external_checks.cached_results import CachedResults
 from publishing.external_checks.domain_records import domain_of
-from publishing.models import Draft
+from publishing.models import Draft, Visibility
 from publishing.preflight.check_context import CheckContext
 from publishing.preflight.composed_mail import check_composed_mail
 from publishing.preflight.estimates import readers_change
@@ -67,6 +73,8 @@ class PreflightResult:
     findings: Findings
     plan: VersionPlan | None
     version: int
+    visibility: Visibility
+    is_public: bool  # an earlier version is
     not_reached: int
     change: str
     pending: int
@@ -91,6 +99,20 @@ class PreflightResult:
         return self.not_reached
 
     @property
+    def is_page_correction(self) -> bool:
+        """Whether only the page of an issue that readers got is corrected."""
+        is_correction = self.plan is not None and self.plan.is_correction
+        return is_correction and self.draft.goes_to == NOBODY
+
+    @property
+    def archive_reason(self) -> str:
+        """Why the issue is unlisted although the author did not choose it; empty otherwise."""
+        is_default = not self.draft.fields.archive and self.visibility is Visibility.UNLISTED
+        if not (is_default and self.has_tags) or self.is_public:
+            return ""
+        return _("It is unlisted because tags limit its readers.")
+
+    @property
     def is_welcome_letter(self) -> bool:
         """Whether the welcome letter that is on has this title."""
         return any(one.code == "is_welcome_letter" for one in self.findings[Severity.ADVICE])
@@ -108,14 +130,10 @@ def external_targets(letter: ParsedLetter) -> tuple[str, list[str]]:
     return ("" if is_placeholder(domain) else domain), links
 
 
-def is_to_be_unlisted(draft: Draft, plan: VersionPlan | None) -> bool:
-    """Return whether the draft or an earlier version makes the issue unlisted."""
-    return draft.unlisted or (plan is not None and plan.newest.issue.unlisted)
-
-
 def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     """Check a draft for this publisher. Reads only."""
-    content = build_content(draft.fields)
+    visibility = visibility_of_draft(draft)
+    content = replace(build_content(draft.fields), has_page=visibility is not Visibility.NONE)
     tags = choice_of(draft.with_tags, draft.without_tags)
     plan = plan_version(draft.issue_id, tags=tags) if draft.issue_id else None
     everyone = confirmed().count()
@@ -123,15 +141,17 @@ def check(draft: Draft, publisher: uuid.UUID) -> PreflightResult:
     letter = ParsedLetter(content.html)
     domain, links = external_targets(letter)
     external = cached_results.load_fresh(domain, links)
-    context = _context(draft, content, letter, plan, readers, external, tags)
+    context = _context(draft, content, letter, plan, readers, external, tags, visibility)
     states = dict(Subscriber.objects.order_by().values_list("state").annotate(Count("id")))
     pending = states.get(Subscriber.State.PENDING, 0)
     return PreflightResult(
         draft=draft,
         context=context,
-        findings=run_checks(context, *_rules(draft, content, plan, publisher, tags)),
+        findings=run_checks(context, *_rules(draft, content, plan, publisher, tags, visibility)),
         plan=plan,
         version=plan.version if plan else 1,
+        visibility=visibility,
+        is_public=has_been_public(draft.issue_id),
         not_reached=everyone - readers,
         change=_readers_change(states.get(Subscriber.State.CONFIRMED, 0))
         if readers == everyone
@@ -152,7 +172,12 @@ def run_checks(context: CheckContext, *more: Finding) -> Findings:
 
 
 def _rules(
-    draft: Draft, content: Content, plan: VersionPlan | None, publisher: uuid.UUID, tags: TagChoice
+    draft: Draft,
+    content: Content,
+    plan: VersionPlan | None,
+    publisher: uuid.UUID,
+    tags: TagChoice,
+    visibility: Visibility,
 ) -> list[Finding]:
     found = []
     version = plan.version if plan else None
@@ -161,6 +186,8 @@ def _rules(
         found.append(stop("version_refused", fix_in, sentence=refusal))
     if tags.has_deleted:
         found.append(stop("version_refused", sentence=str(DELETED_TAG)))
+    if refusal := page_refusal(visibility, draft.goes_to):
+        found.append(stop("version_refused", sentence=refusal))
     if has_title_of_welcome_letter(content.title):
         found.append(advice("is_welcome_letter"))
     address = plan_address(draft, content.plain_title)
@@ -179,6 +206,7 @@ def _context(
     readers: int,
     external: CachedResults,
     tags: TagChoice,
+    visibility: Visibility,
 ) -> CheckContext:
     sending = read_health()
     own = load_own_fields()
@@ -197,7 +225,7 @@ def _context(
         adds_unsubscribe_link=settings.UNSUBSCRIBE_HANDLING == "own",
         readers=readers,
         is_mailed=draft.goes_to != NOBODY,
-        archive_note=archive_sentence(unlisted=is_to_be_unlisted(draft, plan)),
+        archive_note=archive_sentence(visibility),
         without_value=count_without_value(
             [field.name for field in fields],
             with_tags=tags.with_ids,

@@ -2,6 +2,7 @@
 
 import math
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -18,12 +19,14 @@ from publishing.approval.approval_view import approval_context
 from publishing.content.draft_content import build_content
 from publishing.desk_access import desk_page, may_write, user_id_of
 from publishing.drafts import drafts
+from publishing.drafts.draft_form import parse_revision
 from publishing.editions.edition_name import progress_url
 from publishing.editions.issue_address import LONGEST_OLD_SLUG, plan_address
+from publishing.editions.listing import archive_sentence
 from publishing.editions.tag_sentences import choice_words
 from publishing.external_checks.check_letter import check_letter
 from publishing.flash_messages import notes_of
-from publishing.models import Draft
+from publishing.models import Draft, Visibility
 from publishing.permissions import PUBLISH
 from publishing.preflight.collect import PreflightResult, check, external_targets
 from publishing.preflight.finding import Finding, FixIn
@@ -34,9 +37,18 @@ from publishing.scheduling.schedule_form import ScheduleForm
 from subscribers.links.see_other import see_other
 from subscribers.permissions import CHANGE_NEWSLETTER, MANAGE
 
+# A page that readers may know can only become unlisted.
+_BUTTONS = {
+    Visibility.PUBLIC: gettext_lazy("Make it public"),
+    Visibility.UNLISTED: gettext_lazy("Make it unlisted"),
+    Visibility.NONE: gettext_lazy("Leave it out of the archive"),
+}
 # Further examples of a finding are only counted.
 MAX_EXAMPLES = 5
 
+CHANGED_MEANWHILE = gettext_lazy(
+    "The draft was changed after you opened this page. Your choice was not saved. Choose again."
+)
 _FIX_IN_DRAFT: dict[FixIn, tuple[str, Promise]] = {
     FixIn.TITLE: ("#id_title", gettext_lazy("Fix in the title")),
     FixIn.PREHEADER: ("#id_preheader", gettext_lazy("Write the preview text")),
@@ -66,6 +78,27 @@ def run_external_checks(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
     html = build_content(found.fields).html
     check_letter(*external_targets(ParsedLetter(html)))
     return see_other(f"{reverse('desk:check', args=[found.pk])}#findings")
+
+
+@may_write
+@require_POST
+def choose_archive(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
+    """Change what the draft says about the archive, and show the sheet again."""
+    found, choice = get_draft_or_404(draft), request.POST.get("choice", "")
+    if found.edition is not None:
+        return see_other(progress_url(found.edition))
+    if choice in Visibility.values:
+        fields = replace(found.fields, archive=choice)
+    elif choice in ("note", "no-note"):
+        fields = replace(found.fields, without_note=choice == "no-note")
+    else:
+        fields = found.fields
+    if fields == found.fields:
+        return see_other(f"{reverse('desk:check', args=[found.pk])}#archive")
+    revision = parse_revision(request.POST.get("revision"))
+    if not drafts.save_choice(found, revision, fields, by=user_id_of(request)):
+        return check_page(request, get_draft_or_404(draft), refusal=str(CHANGED_MEANWHILE))
+    return see_other(f"{reverse('desk:check', args=[found.pk])}#archive")
 
 
 def check_page(
@@ -141,6 +174,12 @@ def publication_context(checked: PreflightResult) -> dict[str, Any]:
         "hold": _describe_hold(is_mailed),
         "kilobytes": kilobytes(context.mail.size),
         "digest": content.sha256.hex(),
+        "archived": archive_sentence(checked.visibility),
+        "visibilities": [
+            (one, words)
+            for one, words in _BUTTONS.items()
+            if one != checked.visibility and (one is Visibility.UNLISTED or not checked.is_public)
+        ],
     }
 
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from delivery.models import Edition
 from delivery.reports.edition_counts import load_all_counts
 from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
+from publishing.editions.confirmed_then import mailed_editions
 from publishing.editions.status import LARGE_COLUMNS, EditionStatus, status_from_counts
 from publishing.editions.versions import is_correction
 from publishing.progress.edition_progress import EditionProgress
@@ -17,13 +19,29 @@ from publishing.progress.progress_sentences import how_far
 
 @dataclass(frozen=True, slots=True)
 class IssueRow:
-    """An issue, or a version of it, in a list."""
+    """An issue, or a version of it, in a list.
+
+    `edition` is the newest one. If it was sent to nobody because it corrects only the page or was
+    called back, the `status` is that of the last mailed version."""
 
     edition: Edition
     title: str
     status: EditionStatus
     progress: EditionProgress
     how_far: str
+    newest: EditionStatus
+
+    @property
+    def is_of_earlier(self) -> bool:
+        """Whether the numbers are those of an earlier version than the newest."""
+        return self.status.counts.version != self.newest.counts.version
+
+    @property
+    def page_corrected_at(self) -> datetime | None:
+        """When the newest version corrected only the page; None if it did not."""
+        counts = self.newest.counts
+        is_page = self.is_of_earlier and counts.goes_to == "nobody" and counts.has_started
+        return counts.published_at if is_page else None
 
 
 def newest_editions(*, without: QuerySet[Edition] | None = None) -> QuerySet[Edition]:
@@ -33,10 +51,14 @@ def newest_editions(*, without: QuerySet[Edition] | None = None) -> QuerySet[Edi
     editions = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
     if without is not None:
         editions = editions.exclude(pk__in=without.values("pk"))
+    earlier = mailed_editions().filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
     newer = editions.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))
     return (
         editions.filter(~Exists(newer))
-        .annotate(is_correction=is_correction())
+        .annotate(
+            is_correction=is_correction(),
+            mailed_before=Subquery(earlier.order_by("-version").values("pk")[:1]),
+        )
         .select_related("author", "issue")
         .defer(*LARGE_COLUMNS)
         .order_by("-published_at", "-pk")
@@ -67,9 +89,29 @@ def rows_of(
     """
     wanted = list(editions)
     if counts is None:
-        counts = {read.edition: read for read in load_all_counts([one.pk for one in wanted])}
-    statuses = [status_from_counts(counts[one.pk]) for one in wanted]
-    return [
-        IssueRow(one, plain_title(one), status, EditionProgress(status), how_far(status))
-        for one, status in zip(wanted, statuses, strict=True)
-    ]
+        counts = {read.edition: read for read in load_all_counts(shown_in(wanted))}
+    return [_row(one, counts) for one in wanted]
+
+
+def shown_in(editions: Iterable[Edition]) -> list[int]:
+    """Return the editions whose counts the rows of these editions need."""
+    return [pk for one in editions for pk in (one.pk, _mailed_before(one)) if pk is not None]
+
+
+def hides_a_send(counts: EditionCounts) -> bool:
+    """Whether a version was sent to nobody, so that an earlier one has the numbers."""
+    return counts.control != "scheduled" and (counts.goes_to == "nobody" or counts.is_called_back)
+
+
+def _mailed_before(edition: Edition) -> int | None:
+    """Return the last mailed version before the newest; None for an edition in no list."""
+    return getattr(edition, "mailed_before", None)
+
+
+def _row(edition: Edition, counts: Mapping[int, EditionCounts]) -> IssueRow:
+    newest = status = status_from_counts(counts[edition.pk])
+    mailed = _mailed_before(edition)
+    if mailed is not None and hides_a_send(newest.counts):
+        status = status_from_counts(counts[mailed])
+    progress = EditionProgress(status)
+    return IssueRow(edition, plain_title(edition), status, progress, how_far(status), newest)

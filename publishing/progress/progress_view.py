@@ -32,7 +32,7 @@ from publishing.models import Draft
 from publishing.permissions import MAY_ACT, MAY_WRITE, PUBLISH
 from publishing.progress.edition_history import history_of
 from publishing.progress.edition_progress import EditionProgress, is_at_rest
-from publishing.progress.issue_list import rows_of
+from publishing.progress.issue_list import hides_a_send, rows_of
 from publishing.progress.live_page import Poll, next_poll, poll_from, tag_of
 from publishing.progress.open_pages import OpenPages, SharedReadings
 from publishing.progress.poll_interval import LONGEST_S, ask_again_s, reload_s
@@ -158,6 +158,15 @@ def _read(request: HttpRequest, issue: uuid.UUID) -> _Reading:
     )
 
 
+def _mailed_before(reading: _Reading) -> EditionStatus | None:
+    """Return the last mailed version before one that was sent to nobody."""
+    shown = reading.status.counts
+    if not hides_a_send(shown):
+        return None
+    earlier = (one for one in reading.statuses if one.counts.version < shown.version)
+    return next((one for one in earlier if one.counts.audience and not one.taken_back), None)
+
+
 def _moved_words(edition: Edition) -> str:
     return edition.issue.moved_words if edition.version == 1 else ""
 
@@ -197,6 +206,7 @@ def _live_context(request: HttpRequest, reading: _Reading) -> dict[str, Any]:
         ),
         "offers_remaining": offers_remaining,
         "remaining": count_remaining(edition) if offers_remaining else None,
+        "mailed": _mailed_before(reading),
         "has_reached": any(one.counts.sent for one in reading.statuses),
         "reopened": draft if is_called_back else None,
         "draft": None if is_called_back else draft,

@@ -25,7 +25,7 @@ from publishing.desk_access import desk_page, may_publish, user_id_of
 from publishing.drafts.draft_form import parse_hash, parse_revision
 from publishing.editions.audience import NOBODY
 from publishing.editions.edition_name import progress_url
-from publishing.editions.listing import archive_sentence
+from publishing.editions.listing import POSTED_AS
 from publishing.editions.posted_tags import TAG_FIELDS, join_ids
 from publishing.editions.status import load_status
 from publishing.editions.tag_sentences import edition_audience
@@ -40,7 +40,7 @@ from publishing.flash_messages import (
     to_nobody,
 )
 from publishing.models import Draft
-from publishing.preflight.collect import PreflightResult, check, is_to_be_unlisted
+from publishing.preflight.collect import PreflightResult, check
 from publishing.preflight.preflight_view import check_page, get_draft_or_404, publication_context
 from publishing.publish.publish_draft import (
     CHANGED,
@@ -181,7 +181,6 @@ def _confirm_page(
             # Finished HTML is posted to the URL of its form, and that form has no field for a time.
             "is_html_form": checked.draft.format == Draft.Format.HTML and when.moment is None,
             "html_form_fields": _html_form_fields(checked),
-            "archived": archive_sentence(unlisted=is_to_be_unlisted(checked.draft, checked.plan)),
         },
     )
 
@@ -199,8 +198,7 @@ def _html_form_fields(checked: PreflightResult) -> dict[str, str]:
         "html_content": content.html,
         "text_content": content.text,
     }
-    if draft.unlisted:
-        fields["unlisted"] = "on"
+    fields["unlisted"] = POSTED_AS[draft.fields.archive]
     if draft.issue_id:
         fields |= {"issue": str(draft.issue_id), "version": str(checked.version)}
     if draft.issue_id or draft.goes_to == NOBODY:

@@ -14,9 +14,10 @@ from delivery.reports.edition_words import AUDIENCE_WORDS
 from publishing.content.edition_content import Content, find_problems
 from publishing.editions.audience import EVERYONE, NOBODY
 from publishing.editions.edition_name import parse_issue_id, parse_version
-from publishing.editions.listing import parse_unlisted
+from publishing.editions.listing import parse_archive
 from publishing.editions.posted_tags import TAG_FIELDS, choice_of, posted_ids, read_ids
 from publishing.editions.versions import version_refusal
+from publishing.models import Visibility
 from publishing.publish.publish import PublishRequest
 from subscribers.fields.reader_fields import load_own_fields
 
@@ -105,7 +106,7 @@ class HtmlForm(forms.Form):
         issue: uuid.UUID | None = None
         version: int | None = None
         goes_to: str | None = EVERYONE.value
-        unlisted = False
+        archive = ""
         try:
             if posted["issue"]:
                 issue = parse_issue_id(posted["issue"])
@@ -119,13 +120,13 @@ class HtmlForm(forms.Form):
         except ValueError as error:
             self.add_error(None, str(error))
         try:
-            unlisted = parse_unlisted(posted["unlisted"])
+            archive = parse_archive(posted["unlisted"])
         except ValueError as error:
             self.add_error(None, str(error))
         tags = None
         if any(name in self.data for name in TAG_FIELDS):
             tags = choice_of(*self.tag_ids)
-        self.publish_request = PublishRequest(content, issue, version, goes_to, unlisted, tags=tags)
+        self.publish_request = PublishRequest(content, issue, version, goes_to, archive, tags=tags)
         return self.cleaned_data
 
     @property
@@ -134,12 +135,12 @@ class HtmlForm(forms.Form):
         return [read_ids(str(self[name].value() or "")) for name in TAG_FIELDS]
 
     @property
-    def unlisted_is_ticked(self) -> bool:
-        """True if the box is ticked when the form is shown."""
+    def archive(self) -> str:
+        """The choice that the form shows."""
         try:
-            return parse_unlisted(str(self["unlisted"].value() or ""))
+            return parse_archive(str(self["unlisted"].value() or ""))
         except ValueError:
-            return True  # an unreadable value must not make the issue public
+            return Visibility.UNLISTED  # an unreadable value must not make the issue public
 
 
 def _parse_goes_to(text: str) -> str | None:

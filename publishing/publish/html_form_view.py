@@ -291,7 +291,7 @@ def _post(request: HttpRequest, form: HtmlForm, key: str) -> HttpResponse:
             issue=asked.issue,
             version=asked.version,
             goes_to=asked.goes_to,
-            unlisted=asked.unlisted,
+            archive=asked.archive,
             tags=asked.tags,
         ).edition
     except KeyUsedForOtherContentError:

@@ -19,11 +19,23 @@ from delivery.rules.scheduled_time import ScheduledTime
 from publishing.activity.record_activity import record_publication
 from publishing.approval.approval import second_of
 from publishing.content.compose_content import edition_columns
-from publishing.content.edition_content import Content
+from publishing.content.edition_content import Content, find_problems
 from publishing.drafts import drafts
 from publishing.editions.approved_sender import sender_lines
-from publishing.editions.audience import EVERYONE, NOBODY, TagChoice, enqueue_audience
+from publishing.editions.audience import (
+    EVERY_READER,
+    EVERYONE,
+    NOBODY,
+    TagChoice,
+    enqueue_audience,
+)
 from publishing.editions.issue_address import constraint_of, save_new_issue, update_address
+from publishing.editions.listing import (
+    columns_of,
+    has_been_public,
+    page_refusal,
+    visibility_after,
+)
 from publishing.editions.tag_sentences import DELETED_TAG, edition_audience
 from publishing.editions.versions import (
     VersionRefusedError,
@@ -32,9 +44,10 @@ from publishing.editions.versions import (
     version_refusal,
     versions_of,
 )
-from publishing.models import Draft, Issue
+from publishing.models import Draft, Issue, Visibility
 from publishing.scheduling.local_time import scheduled_time_of
 from subscribers.fields.find_tags import hold_tags
+from subscribers.fields.reader_fields import load_own_fields
 
 logger = logging.getLogger(__name__)
 
@@ -49,22 +62,23 @@ class PublishRequest:
     The content and target of a publication.
 
     None means a new `issue`, the default `goes_to`, now for `at`, and for `tags` those of the
-    issue's newest version.
+    issue's newest version. `archive` is a value of `Visibility`, or empty for the default.
     """
 
     content: Content
     issue: uuid.UUID | None = None
     version: int | None = None
     goes_to: str | None = None
-    unlisted: bool = False
+    archive: str = ""
     at: ScheduledTime | None = None
     tags: TagChoice | None = None
     address: str = ""
+    without_note: bool = False
 
     def is_answered_by(self, edition: Edition) -> bool:
         """Return whether `edition` is what this request asks for."""
         same_version = (
-            edition.version == 1 and edition.issue.published_unlisted == self.unlisted
+            edition.version == 1 and self._has_visibility_of(edition)
             if self.issue is None
             else (edition.issue_id, edition.version) == (self.issue, self.version)
         )
@@ -74,6 +88,14 @@ class PublishRequest:
             and (self.tags is None or self.tags.is_same_as(TagChoice.of(edition)))
             and is_scheduled_for(edition, self.at)
             and has_content(edition, self.content)
+        )
+
+    def _has_visibility_of(self, edition: Edition) -> bool:
+        published = edition.issue.published_visibility
+        default = visibility_after("", TagChoice.of(edition), None, is_public=False)
+        # Earlier releases published a letter to some readers in the archive.
+        return published == (self.archive or default) or (
+            not self.archive and published is Visibility.PUBLIC
         )
 
 
@@ -108,8 +130,12 @@ def _describe_edition(edition: Edition) -> list[str]:
             title=edition.title, version=edition.version, whom=edition_audience(edition)
         )
     ]
-    if edition.version == 1 and edition.issue.published_unlisted:
-        sentences.append(_("It was published unlisted."))
+    if edition.version == 1:
+        match edition.issue.published_visibility:
+            case Visibility.UNLISTED:
+                sentences.append(_("It was published unlisted."))
+            case Visibility.NONE:
+                sentences.append(_("It was published without a page in the archive."))
     if moment := scheduled_time_of(edition):
         sentences.append(_("It is scheduled for {moment}.").format(moment=moment.words))
     return sentences
@@ -144,7 +170,8 @@ def publish(
     issue: uuid.UUID | None = None,
     version: int | None = None,
     goes_to: str | None = None,
-    unlisted: bool = False,
+    archive: str = "",
+    without_note: bool = False,
     approved_by: uuid.UUID | None = None,
     at: ScheduledTime | None = None,
     draft: Draft | None = None,
@@ -156,7 +183,8 @@ def publish(
     Publish the next `version` of `issue`, or version 1 of a new issue.
 
     `hold_s` is the number of seconds before sending starts; an edition with `at` has no hold.
-    `tags` limit the audience; None keeps those of the issue's newest version.
+    `tags` limit the audience; None keeps those of the issue's newest version. `archive` is where
+    readers find it (`visibility_after`). A correction of the page alone may be `without_note`.
     `address` is the one that the author chose; empty for one from the title.
     `columns` are what was composed of the content and approved.
     `draft` is locked. Without it, the author's draft under this key is linked to the edition.
@@ -165,7 +193,7 @@ def publish(
     Raises `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
     """
     goes_to = goes_to and Edition.GoesTo(goes_to).value
-    request = PublishRequest(content, issue, version, goes_to, unlisted, at, tags)
+    request = PublishRequest(content, issue, version, goes_to, archive, at, tags, without_note)
     with transaction.atomic():
         closing = draft or drafts.lock_by_key(author, key)
         audience = goes_to or default_goes_to(issue)
@@ -220,14 +248,17 @@ def _publish_new(
     columns: Mapping[str, Any] | None,
 ) -> Edition:
     content = request.content
-    if request.issue is None:
-        issue = save_new_issue(
-            content.plain_title, unlisted=request.unlisted, chosen=request.address
-        )
-    else:
-        issue = Issue.objects.get(pk=request.issue)
+    tags = request.tags
+    if tags is None:
+        tags = tags_of_issue(request.issue) if request.issue else EVERY_READER
+    known = Issue.objects.get(pk=request.issue) if request.issue else None
+    visibility = visibility_after(
+        request.archive, tags, known, is_public=has_been_public(request.issue)
+    )
+    content = content_for(content, visibility, request.goes_to or EVERYONE)
+    issue = known or save_new_issue(content.plain_title, visibility, chosen=request.address)
+    if known:
         update_address(issue, content.plain_title, request.address)
-    tags = request.tags if request.tags is not None else tags_of_issue(issue.pk)
     if not hold_tags([*tags.with_ids, *tags.without_ids]):
         raise VersionRefusedError(str(DELETED_TAG))
     edition = Edition.objects.create(
@@ -240,23 +271,37 @@ def _publish_new(
         written_by_id=writer,
         idempotency_key=key,
         archive_url=settings.SITE_URL + reverse("archive:issue", args=[issue.slug]),
+        without_note=request.without_note and issue is known and request.goes_to == NOBODY,
         approved_sender=sender_lines(Newsletter.objects.get_current()) if second else "",
         **(columns or edition_columns(content)),
         **tags.columns(),
         **_times(request.at, 0 if request.goes_to == NOBODY else hold_s),
     )
     # Do this after creating the edition, which waits for concurrent calls for the same version.
-    if edition.version > 1 and request.unlisted:
-        Issue.objects.filter(pk=issue.pk).update(unlisted=True)
-        issue.unlisted = True
+    if issue.visibility != visibility:
+        Issue.objects.filter(pk=issue.pk).update(**columns_of(visibility))
+        issue.refresh_from_db(fields=["unlisted", "has_page"])
     if request.at is None:
         edition.refresh_from_db(fields=["published_at", "held_until"])
         enqueue_audience(edition)
         if edition.version > 1:
             Issue.objects.filter(pk=issue.pk).update(title=content.plain_title)
-    record_publication(author, edition, request.at, unlisted=request.unlisted)
+    record_publication(author, edition, request.at, visibility)
     _log_on_commit(edition)
     return edition
+
+
+def content_for(content: Content, visibility: Visibility, goes_to: str) -> Content:
+    """Return the content for an issue that readers find there.
+
+    Raises `VersionRefusedError` if the issue cannot be left out of the archive."""
+    content = replace(content, has_page=visibility is not Visibility.NONE)
+    refusal = page_refusal(visibility, goes_to)
+    if not refusal and not content.has_page:
+        refusal = next((one.sentence for one in find_problems(content, load_own_fields())), "")
+    if refusal:
+        raise VersionRefusedError(refusal)
+    return content
 
 
 def _log_on_commit(edition: Edition) -> None:

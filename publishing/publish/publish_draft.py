@@ -16,6 +16,7 @@ from publishing.content.draft_content import HTML, DraftFields, build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
 from publishing.editions.audience import EVERY_READER
+from publishing.editions.listing import visibility_of_draft
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.status import load_status
 from publishing.editions.versions import VersionRefusedError, default_goes_to, tags_of_issue
@@ -23,6 +24,7 @@ from publishing.models import Draft
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
     PublishRequest,
+    content_for,
     is_scheduled_for,
     publish,
 )
@@ -71,7 +73,7 @@ def matching_content(draft: Draft, asked: PublishRequest) -> Content | None:
     """Return the draft's content if the HTML form posts exactly this draft."""
     fields, posted = draft.fields, asked.content
     goes_to = asked.goes_to or default_goes_to(asked.issue)
-    if (draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue, goes_to, asked.unlisted):
+    if (draft.issue_id, fields.goes_to, fields.archive) != (asked.issue, goes_to, asked.archive):
         return None
     tags = asked.tags or (tags_of_issue(asked.issue) if asked.issue else EVERY_READER)
     if not tags.is_same_as(choice_of(fields.with_tags, fields.without_tags)):
@@ -102,6 +104,10 @@ def publish_draft(
         raise DraftChangedError(str(CHANGED))
     hold_newsletter()
     # Composed once: what the second person approved is what the edition keeps.
+    try:
+        content = content_for(content, visibility_of_draft(locked), locked.goes_to)
+    except VersionRefusedError as error:
+        raise DraftChangedError(str(error)) from None
     columns = edition_columns(content)
     try:
         edition = publish(
@@ -112,7 +118,8 @@ def publish_draft(
             issue=locked.issue_id,
             version=confirmed.version if locked.issue_id else None,
             goes_to=locked.goes_to,
-            unlisted=locked.unlisted,
+            archive=locked.fields.archive,
+            without_note=locked.without_note,
             tags=choice_of(locked.with_tags, locked.without_tags),
             approved_by=approver_of(locked, content, columns),
             columns=columns,

@@ -72,8 +72,8 @@ def published_by(status: EditionStatus, edition: Edition) -> str:
     by, scheduled = called(edition.author), status.counts.scheduled
     if scheduled and not status.counts.has_started:
         return _("Scheduled for {time} by {name}").format(time=scheduled.words, name=by)
-    at = date_format(timezone.localtime(edition.published_at), _("D j M Y, H:i:s"))
-    if edition.version == 1 and edition.issue.moved_from:
+    at = date_format(timezone.localtime(status.counts.published_at), _("D j M Y, H:i:s"))
+    if status.counts.version == 1 and edition.issue.moved_from:
         return _("Published {time}").format(time=at)
     return _("Published {time} by {name}").format(time=at, name=by)
 

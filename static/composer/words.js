@@ -1,6 +1,7 @@
 // Reads the form's fields as one value, and writes them back.
 const TAGS = ["with_tags", "without_tags"];
-const NAMES = ["title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted", ...TAGS];
+const NAMES = ["title", "preheader", "format", "letter", "text_content", "goes_to", "unlisted", "without_note",
+  ...TAGS];
 
 const boxes = (form, name) => [...form.querySelectorAll(`[type=checkbox][name=${name}]`)];
 

@@ -22,10 +22,12 @@ from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import LONGEST_PART, Content, find_problems
 from publishing.editions.audience import EVERYONE, NOBODY, TagChoice
 from publishing.editions.edition_name import parse_issue_id, parse_version
+from publishing.editions.listing import archive_sentence
 from publishing.editions.tag_sentences import edition_audience, unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, overlap_warnings
 from publishing.flash_messages import to_nobody
 from publishing.management.edition_command import VersionedCommand
+from publishing.models import Visibility
 from publishing.publish.publish import (
     KeyUsedForOtherContentError,
     PublishResult,
@@ -92,10 +94,26 @@ class Command(VersionedCommand):
             parser.add_argument(
                 option, action="append", metavar="TAG", dest=option.strip("-"), help=words
             )
+        where = parser.add_mutually_exclusive_group()
+        for option, value, words in (
+            ("--listed", Visibility.PUBLIC, _("show the issue in the archive and the feed")),
+            (
+                "--unlisted",
+                Visibility.UNLISTED,
+                _(
+                    "hide the issue from the archive, the feed and search engines; keep its page "
+                    "(the default if tags limit the readers)"
+                ),
+            ),
+            ("--not-in-archive", Visibility.NONE, _("give the issue no page on the web")),
+        ):
+            where.add_argument(
+                option, action="store_const", const=value.value, dest="archive", help=words
+            )
         parser.add_argument(
-            "--unlisted",
+            "--without-note",
             action="store_true",
-            help=_("hide the issue from the archive, the feed and search engines; keep its page"),
+            help=_("with --goes-to nobody: readers see no note that the page was corrected"),
         )
         add_author_option(parser)
         parser.add_argument(
@@ -150,14 +168,15 @@ class Command(VersionedCommand):
                 issue=issue,
                 version=version,
                 goes_to=goes_to,
-                unlisted=options["unlisted"],
+                archive=options["archive"] or "",
+                without_note=options["without_note"],
                 tags=_tags(options),
                 at=_moment(options, is_known=edition_by_key(author, key) is not None),
             )
         except (KeyUsedForOtherContentError, NeedsApprovalError, VersionRefusedError) as error:
             raise CommandError(str(error)) from None
         edition = published.edition
-        for sentence in _remarks(published, content, goes_to, unlisted=options["unlisted"]):
+        for sentence in _remarks(published, content, goes_to, options["archive"]):
             self.stderr.write(sentence)
         result = {
             "issue": str(edition.issue_id),
@@ -170,7 +189,7 @@ class Command(VersionedCommand):
 
 
 def _remarks(
-    published: PublishResult, content: Content, goes_to: str | None, *, unlisted: bool
+    published: PublishResult, content: Content, goes_to: str | None, archive: str | None
 ) -> list[str]:
     edition = published.edition
     sentences = []
@@ -189,10 +208,13 @@ def _remarks(
             sentence = _("Version {version} went to {whom}.")
         whom = edition_audience(edition)
         sentences.append(sentence.format(version=edition.version, whom=whom))
-    if not published.created and unlisted and not edition.issue.unlisted:
+    stays_listed = edition.issue.visibility is Visibility.PUBLIC
+    if not published.created and archive not in (None, Visibility.PUBLIC) and stays_listed:
         sentences.append(
             _("“{title}” is listed in the archive and stays listed.").format(title=edition.title)
         )
+    if published.created and archive is None and edition.with_tags + edition.without_tags:
+        sentences.append(archive_sentence(edition.issue.visibility))
     if edition.control == Edition.Control.SCHEDULED:
         sentences.append(_scheduled_sentence(edition))
     elif not edition.audience:

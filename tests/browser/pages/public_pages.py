@@ -77,7 +77,7 @@ def reader_pages(author: Any) -> Pages:
         Tag.objects.create(name=name[:60], is_topic=True, description=description)
     first = publish(author.pk, "first", words, hold_s=0).edition
     publish(author.pk, "second", words, hold_s=0, issue=first.issue_id, version=2)
-    unlisted = publish(author.pk, "third", words, hold_s=0, unlisted=True).edition
+    unlisted = publish(author.pk, "third", words, hold_s=0, archive="unlisted").edition
     reader = SubscriberFactory(email="ada.whitlock@posthouse.example.org")
     long = SubscriberFactory(email=LONGEST_ADDRESS)
     gone = SubscriberFactory(state="unsubscribed")

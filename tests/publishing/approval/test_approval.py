@@ -200,7 +200,7 @@ def test_script_without_approval_is_refused_with_a_sentence(two, author, tmp_pat
         {"text": "Gone."},
         {"format": "html"},
         {"goes_to": "reached"},
-        {"unlisted": True},
+        {"archive": "unlisted"},
     ],
 )
 def test_any_edit_removes_the_approval_and_undoing_restores_it(two, author, basil, draft, edit):

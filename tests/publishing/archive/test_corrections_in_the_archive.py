@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 FEED = "/archive/feed.xml"
-CORRECTED = re.compile(r"This is version 2 of this letter, corrected on \d+ \w+ \d{4} ?\.")
+CORRECTED = re.compile(r"Corrected on \d+ \w+ \d{4}\.")
 
 
 @pytest.fixture
@@ -61,6 +61,8 @@ def test_a_correction_replaces_the_page_and_keeps_its_date(public_window, author
     assert "Fourteen." in page.words
     assert "Forty." not in page.words
     assert CORRECTED.search(page.words)
+    # Readers know no versions.
+    assert "version" not in (page.words + listed.words).lower()
     assert f'datetime="{first_day}"' in page.html
     assert listed.words.index("A newer letter") < listed.words.index("Swifts leave")
     assert f'datetime="{first_day}"' in listed.html
@@ -71,6 +73,43 @@ def test_a_correction_replaces_the_page_and_keeps_its_date(public_window, author
     words = re.sub(r"<[^>]+>", "", entry.find(f"{ATOM}content").text)
     assert CORRECTED.search(words)
     assert "Fourteen." in words
+
+
+def test_a_small_fix_of_the_page_has_no_note(public_window, author, first, correct):
+    sent(first)
+    publish(author.pk, "newer", letter("A newer letter"), hold_s=0)
+    before = ElementTree.fromstring(public_window.get(FEED).html)  # noqa: S314 -- our own
+    correct(goes_to="nobody", without_note=True)
+
+    page, listed = letter_page(public_window), public_window.get("/archive/")
+    feed = ElementTree.fromstring(public_window.get(FEED).html)  # noqa: S314 -- our own
+    assert "Fourteen." in page.words
+    assert "orrected" not in page.words + listed.words
+    assert "modified_time" not in page.html
+    for name in ("id", "updated", "published"):
+        found = [one.text for one in feed.iterfind(f"{ATOM}entry/{ATOM}{name}")]
+        assert found == [one.text for one in before.iterfind(f"{ATOM}entry/{ATOM}{name}")]
+    assert "orrected" not in feed.findall(f"{ATOM}entry/{ATOM}content")[1].text
+
+    # The date of an earlier note stays.
+    noted = publish(
+        author.pk, "third", letter("Third"), hold_s=0, issue=first.issue_id, version=3
+    ).edition
+    publish(
+        author.pk, "fourth", letter("Fourth"), hold_s=0, issue=first.issue_id, version=4,
+        goes_to="nobody", without_note=True,
+    )  # fmt: skip
+    day = noted.published_at - timedelta(days=1)
+    Edition.objects.filter(pk=noted.pk).update(published_at=day)
+    page = letter_page(public_window)
+    assert f'datetime="{day:%Y-%m-%d}"' in page.html
+    assert "Fourth" in page.words
+
+
+def test_a_mailed_correction_always_has_a_note(public_window, first, correct):
+    sent(first)
+    assert not correct(without_note=True).without_note
+    assert CORRECTED.search(letter_page(public_window).words)
 
 
 def test_a_held_correction_shows_the_previous_version(public_window, first, correct):

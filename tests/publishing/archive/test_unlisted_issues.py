@@ -28,7 +28,7 @@ def nothing_is_held(settings):
 def unlisted(author, three_readers):
     """Publish an unlisted issue between two listed ones."""
     publish(author.pk, "k1", letter("Before"), hold_s=0)
-    edition = publish(author.pk, "k2", letter("For members"), hold_s=0, unlisted=True).edition
+    edition = publish(author.pk, "k2", letter("For members"), hold_s=0, archive="unlisted").edition
     publish(author.pk, "k3", letter("After"), hold_s=0)
     return Issue.objects.get(pk=edition.issue_id)
 
@@ -76,21 +76,22 @@ def test_an_unlisted_page_is_reachable_but_not_indexed(public_window, unlisted):
 @pytest.mark.parametrize(
     ("posted", "is_unlisted"),
     [({}, False), ({"unlisted": "on"}, True), ({"unlisted": "off"}, False),
+     ({"unlisted": "none"}, True),
      ({"unlisted": "0"}, False), ({"unlisted": "1"}, True)],
 )  # fmt: skip
 def test_an_issue_is_listed_unless_the_form_says_otherwise(
     window, three_readers, posted, is_unlisted
 ):
     page = window.get()
-    assert 'type="checkbox" name="unlisted"' in page.html
-    assert "unlisted" not in page.form_with("title").fields
+    assert 'select name="unlisted"' in page.html
+    assert page.form_with("title").fields["unlisted"] == ""
 
     assert window.publish(**posted).status == 303
 
     assert the_issue().unlisted is is_unlisted
 
 
-def test_an_invalid_choice_publishes_nothing_and_ticks_the_box(window, three_readers):
+def test_an_invalid_choice_publishes_nothing_and_becomes_unlisted(window, three_readers):
     page = window.publish(unlisted="maybe")
 
     assert page.status == 200
@@ -107,26 +108,26 @@ def test_an_invalid_choice_publishes_nothing_and_ticks_the_box(window, three_rea
 def test_a_key_is_bound_to_its_choice(window, three_readers, first, expired):
     other = {} if first else {"unlisted": "on"}
     fields = window.open_form()
-    assert window.post(**fields, **first).status == 303
+    assert window.post(**{**fields, **first}).status == 303
     if expired:
         PostedForm.objects.all().delete()
 
-    page = window.post(**fields, **other)
+    page = window.post(**{**fields, **other})
 
     assert page.status == 422
-    assert page.form_with("title").fields.get("unlisted") == other.get("unlisted")
-    assert window.post(**fields, **first).status == 303
+    assert page.form_with("title").fields["unlisted"] == other.get("unlisted", "")
+    assert window.post(**{**fields, **first}).status == 303
     assert Edition.objects.count() == 1
     assert the_issue().unlisted is bool(first)
 
 
 def test_a_replay_does_not_undo_a_later_choice(window, three_readers):
     fields = window.open_form()
-    window.post(**fields, unlisted="on")
+    window.post(**{**fields, "unlisted": "on"})
     choose(window, the_issue(), "list")
     PostedForm.objects.all().delete()
 
-    assert window.post(**fields, unlisted="on").status == 303
+    assert window.post(**{**fields, "unlisted": "on"}).status == 303
     assert not the_issue().unlisted
 
 
@@ -144,7 +145,7 @@ def test_a_correction_leaves_it_unlisted(window, public_window, unlisted, correc
 
     assert Issue.objects.get(pk=unlisted.pk).unlisted
     page = public_window.get(page_of(unlisted))
-    assert "corrected on" in page.words
+    assert "Corrected on" in page.words
     assert page.answer["X-Robots-Tag"] == "noindex"
 
 

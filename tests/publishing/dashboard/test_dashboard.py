@@ -26,6 +26,7 @@ from publishing.models import Draft
 from publishing.publish.publish import publish
 from subscribers.models import Subscriber, Tag
 from tests.delivery.because import because
+from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import Page, WindowOf, address
 from tests.publishing.content_factory import letter
 from tests.publishing.edition_states import cancelled, in_doubt, sent
@@ -698,3 +699,45 @@ def test_the_check_sheet_asks_for_a_newsletter_name(
 
     Newsletter.objects.update(name="Tide Tables")
     assert DEFAULT_NAME not in window.get(check).words
+
+
+def row_of_issues(page: Page) -> str:
+    issues = page.html.partition('id="issues"')[2].partition("</section>")[0]
+    return " ".join(re.sub(r"<[^>]+>", " ", issues).split())
+
+
+def test_a_correction_of_the_page_shows_the_numbers_of_the_send(
+    window: WindowOf,
+    new_author: Callable[..., Any],
+    publish_one: Callable[..., Edition],
+    three_readers: list[Subscriber],
+) -> None:
+    first = publish_one("Herons")
+    sent(first)
+    fixed = publish_one("Herons, fixed", issue=first.issue_id, version=2, goes_to="nobody")
+    page = window.get(DESK)
+    row = row_of_issues(page)
+    assert "3 of 3 sent" in row
+    assert re.search(r"The page was corrected on \d+ \w+ \d{4}\.", row)
+    assert "archive only" not in row
+    assert titles(page) == ["Herons, fixed"]
+    assert f"/admin/newsletters/{first.issue_id}/?version=1" in page.html
+    head = window.get(f"/admin/newsletters/{first.issue_id}/")
+    assert "Version 1: 3 of 3 sent. View its numbers" in head.words
+    assert f"/admin/newsletters/{first.issue_id}/?version=1" in head.html
+    program = Program(new_author("root", is_superuser=True))
+    (listed,) = program.get("/issues/").json()["issues"]
+    assert (listed["version"], listed["sent"], listed["title"]) == (1, 3, "Herons, fixed")
+    assert listed["page_corrected_at"][:19] == f"{fixed.published_at:%Y-%m-%dT%H:%M:%S}"
+
+
+def test_a_called_back_correction_does_not_hide_the_send(
+    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
+) -> None:
+    first = publish_one("Herons")
+    sent(first)
+    second = publish_one("Herons, fixed", issue=first.issue_id, version=2, hold_s=60)
+    control.call_back(second.pk)
+    row = row_of_issues(window.get(DESK))
+    assert "3 of 3 sent" in row
+    assert "Version 2 was called back." in row

@@ -54,7 +54,7 @@ def export(author: Any, three_readers: Any, tmp_path: Path) -> Path:
     first = publish(author.pk, "1", Content("Swifts", "<p>Old</p>", "Old", ""), hold_s=0).edition
     corrected = Content("Swifts, {{ name }}", html, "Plain {{ city }}", "They left.")
     publish(author.pk, "2", corrected, hold_s=0, issue=first.issue_id, version=2)
-    publish(author.pk, "3", Content("Text", "", "Only text"), hold_s=0, unlisted=True)
+    publish(author.pk, "3", Content("Text", "", "Only text"), hold_s=0, archive="unlisted")
     publish(author.pk, "4", Content("Later", "", "Not yet"), hold_s=0, at=tomorrow("UTC"))
     called_back = publish(author.pk, "5", Content("Never", "", "Wrong"), hold_s=60).edition
     cancel(called_back.pk)

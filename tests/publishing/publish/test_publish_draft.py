@@ -50,7 +50,7 @@ def begun(author, written=SWIFTS, **otherwise) -> Draft:
 
 
 def changed(draft: Draft, author, letter: str = "Other words.") -> None:
-    written = replace(draft.fields, format="markdown", letter=letter, text="", unlisted=False)
+    written = replace(draft.fields, format="markdown", letter=letter, text="", archive="")
     drafts.save(draft.pk, draft.revision, written, by=author.pk)
 
 
@@ -501,9 +501,13 @@ def test_correction_goes_to_the_readers_it_names(window, author, went_out):
 @pytest.mark.parametrize("chosen", ["in the draft", "for the issue", "nowhere"])
 def test_an_unlisted_draft_or_issue_is_unlisted_once_published(window, author, chosen):
     issue = publish(
-        author.pk, fresh_key(), letter("First"), hold_s=0, unlisted=chosen == "for the issue"
+        author.pk,
+        fresh_key(),
+        letter("First"),
+        hold_s=0,
+        archive="unlisted" * (chosen == "for the issue"),
     ).edition.issue_id
-    nxt = begun(author, issue=issue, unlisted=chosen == "in the draft")
+    nxt = begun(author, issue=issue, archive="unlisted" * (chosen == "in the draft"))
 
     assert "Anyone with the link" in window.get(at(nxt, "check")).words or chosen == "nowhere"
     answer = press(window, nxt, sheet(window, nxt))

@@ -187,7 +187,8 @@ def test_pages_and_log_state_the_tags(window: WindowOf, author: Any, tags: tuple
     page = window.get(f"/admin/newsletters/{edition.issue_id}/").words
     assert "Audience: all confirmed readers with “Birds”." in page
     (entry,) = LogEntry.objects.filter(object_id=str(edition.issue_id))
-    assert plain_sentence_of(entry).endswith("Audience: all confirmed readers with “Birds”.")
+    audience = "Audience: all confirmed readers with “Birds”."
+    assert plain_sentence_of(entry).endswith(f"{audience} It is unlisted.")
 
 
 def test_a_draft_goes_to_the_chosen_tags(window: WindowOf, tags: tuple[Tag, Tag]) -> None:

@@ -214,8 +214,8 @@ a script's text matches its draft's text without the automatic plain text
     matching_content: «completed → posted».sha256 == content.sha256
     test_draft_published_by_a_script_stays_published
 the confirmation's fields must match the draft's
-    matching_content: if «(draft.issue_id, fields.goes_to, fields.unlisted) != (asked.issue,
-        goes_to, asked.unlisted) → False»:
+    matching_content: if «(draft.issue_id, fields.goes_to, fields.archive) != (asked.issue,
+        goes_to, asked.archive) → False»:
     test_confirmation_with_other_fields_publishes_nothing[goes to]
 an edition under the key of a draft closes the draft
     publish: «drafts.link_to_edition(closing, edition, copy_for=None if draft else author) → pass»
