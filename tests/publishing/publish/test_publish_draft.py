@@ -125,7 +125,7 @@ def test_a_typo_is_corrected_in_the_archive_without_mail(
     assert "Succeeded" in words
     assert not Delivery.objects.filter(version=2).exists()
     assert "they have gone" in public_window.get(f"/archive/{first.issue.slug}/").words
-    assert "Not mailed: archive only" in window.get(f"{FORM}issues/").words
+    assert "The page was corrected on" in window.get(f"{FORM}issues/").words
 
 
 def test_with_required_approval_a_request_renders_the_letter_once(
