@@ -95,7 +95,7 @@ def choose_archive(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         fields = found.fields
     if fields == found.fields:
         return see_other(f"{reverse('desk:check', args=[found.pk])}#archive")
-    revision = parse_revision(request.POST.get("revision"))
+    revision = parse_revision(request.POST.get("base"))
     if not drafts.save_choice(found, revision, fields, by=user_id_of(request)):
         return check_page(request, get_draft_or_404(draft), refusal=str(CHANGED_MEANWHILE))
     return see_other(f"{reverse('desk:check', args=[found.pk])}#archive")

@@ -193,7 +193,7 @@ def publish(
     Raises `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
     """
     goes_to = goes_to and Edition.GoesTo(goes_to).value
-    request = PublishRequest(content, issue, version, goes_to, archive, at, tags, without_note)
+    request = PublishRequest(content, issue, version, goes_to, archive, at, tags)
     with transaction.atomic():
         closing = draft or drafts.lock_by_key(author, key)
         audience = goes_to or default_goes_to(issue)
@@ -209,7 +209,12 @@ def publish(
                     edition = _publish_new(
                         author,
                         key,
-                        replace(request, goes_to=audience, address=address),
+                        replace(
+                            request,
+                            goes_to=audience,
+                            address=address,
+                            without_note=without_note,
+                        ),
                         hold_s,
                         second,
                         writer if second == author else None,

@@ -81,10 +81,10 @@ def test_a_letter_for_some_readers_says_that_it_is_unlisted(
 
     # A choice is remembered, also if the tags change.
     where = sheet_of(draft).replace("check", "archive")
-    window.post(where, choice="public", revision="1")
+    window.post(where, choice="public", base="1")
     assert archive_on(window.get(sheet_of(draft))).startswith("Public in the archive")
-    assert "Your choice was not saved" in window.post(where, choice="none", revision="1").words
-    window.post(where, choice="unlisted", revision="2")
+    assert "Your choice was not saved" in window.post(where, choice="none", base="1").words
+    window.post(where, choice="unlisted", base="2")
     Draft.objects.update(with_tags=[])
     page = window.get(sheet_of(draft))
     assert archive_on(page).startswith("Unlisted")
