@@ -55,7 +55,7 @@ def compose(
     has_topics: bool = False,
     has_page: bool = True,
 ) -> MailParts:
-    """Compose the mail of an edition, with a link to its page in the archive if it `has_page`.
+    """Compose the mail of an edition, with a link to its page if it `has_page`.
 
     A whole document is kept, and a fragment gets frame and styles. A part without `{{
     unsubscribe_url }}` gets a footer; `has_topics`: with the link to choose topics. Rooted URLs

@@ -178,7 +178,7 @@ class ActionDone(IssueStatus):
 
 
 class Listed(IssueStatus):
-    """The last mailed edition of an issue in the list, or its newest one, with its title."""
+    """An issue in the list: its title, and its last mailed or newest edition."""
 
     title: str = Field(examples=["Tide tables for October"])
     published_at: datetime = Field(description="When it was published, or will be sent.")

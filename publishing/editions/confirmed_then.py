@@ -9,7 +9,7 @@ from delivery.models import Batch, Edition
 
 
 def mailed_editions() -> QuerySet[Edition]:
-    """Return the editions that were mailed, unless they were cancelled before the first copy."""
+    """Return the mailed editions that were not cancelled before the first copy."""
     reached = Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)
     return (
         Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
@@ -20,10 +20,10 @@ def mailed_editions() -> QuerySet[Edition]:
 
 
 def mailed_issues() -> QuerySet[Any]:
-    """Return the first mailed version of each issue with its `confirmed_then`, newest first.
+    """Return the first mailed version of each issue, with `confirmed_then`.
 
-    A version that was cancelled before its first copy does not count. `confirmed_then` counts all
-    confirmed readers, whoever got the issue; it is None if nobody counted them."""
+    The newest is first. `confirmed_then` counts all confirmed readers of that time, also those who
+    did not get the issue. It is None if nobody counted them."""
     mailed = mailed_editions()
     earlier = mailed.filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
     # Releases before this column counted only the audience.

@@ -1,4 +1,4 @@
-"""Where readers find an issue: in the archive, at its unlisted page, or only in their mail."""
+"""Where readers find an issue: in the archive, unlisted, or only in their mail."""
 
 import uuid
 
@@ -24,7 +24,7 @@ _STRICTNESS = (Visibility.PUBLIC, Visibility.UNLISTED, Visibility.NONE)
 
 
 def read_archive(posted: str) -> str | None:
-    """Return the value of `Visibility` that a form posts, or an empty text; None if unknown."""
+    """Return the `Visibility` that a form posts, empty for none; None if unknown."""
     return _READ.get(posted.strip().lower())
 
 
@@ -99,7 +99,7 @@ def columns_of(visibility: Visibility) -> dict[str, bool]:
 
 
 def set_visibility(author: uuid.UUID, issue: uuid.UUID, visibility: Visibility) -> bool:
-    """Change where readers find an issue and record it; return whether that changed anything."""
+    """Change where readers find an issue; return whether that changed anything."""
     columns = columns_of(visibility)
     with transaction.atomic():
         changed = Issue.objects.filter(pk=issue).exclude(**columns).update(**columns)

@@ -106,7 +106,7 @@ class PreflightResult:
 
     @property
     def archive_reason(self) -> str:
-        """Why the issue is unlisted although the author did not choose it; empty otherwise."""
+        """Why the issue is unlisted without a choice of the author; or empty."""
         is_default = not self.draft.fields.archive and self.visibility is Visibility.UNLISTED
         if not (is_default and self.has_tags) or self.is_public:
             return ""

@@ -104,7 +104,7 @@ def hides_a_send(counts: EditionCounts) -> bool:
 
 
 def _mailed_before(edition: Edition) -> int | None:
-    """Return the last mailed version before the newest; None for an edition in no list."""
+    """Return the last mailed version before the newest; None outside of lists."""
     return getattr(edition, "mailed_before", None)
 
 

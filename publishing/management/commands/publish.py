@@ -113,7 +113,7 @@ class Command(VersionedCommand):
         parser.add_argument(
             "--without-note",
             action="store_true",
-            help=_("with --goes-to nobody: readers see no note that the page was corrected"),
+            help=_("with --goes-to nobody: hide from readers that the page was corrected"),
         )
         add_author_option(parser)
         parser.add_argument(

@@ -1,4 +1,4 @@
-"""Public, unlisted, or not in the archive: chosen, by default, and said before publishing."""
+"""Where an issue is found: chosen, by default, and said before publishing."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,7 +44,7 @@ def founders(three_readers: list[Subscriber]) -> Tag:
         ("", EVERYBODY, "unlisted", False, "unlisted"),
         ("", FOUNDERS, "public", False, "unlisted"),
         ("public", FOUNDERS, "none", False, "public"),
-        # What is public stays, or becomes unlisted.
+        # A public issue stays public, or becomes unlisted.
         ("", FOUNDERS, "public", True, "public"),
         ("unlisted", FOUNDERS, "public", True, "unlisted"),
         ("none", FOUNDERS, "public", True, "public"),

@@ -706,7 +706,7 @@ def row_of_issues(page: Page) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", issues).split())
 
 
-def test_a_correction_of_the_page_shows_the_numbers_of_the_send(
+def test_a_page_correction_shows_the_numbers_of_the_send(
     window: WindowOf,
     new_author: Callable[..., Any],
     publish_one: Callable[..., Edition],
