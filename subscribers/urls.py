@@ -15,7 +15,7 @@ app_name = "subscribers"
 
 def _damaged(page: str, view: Callable[..., HttpResponse]) -> URLPattern:
     """Match other addresses of a page, such as `//record/TOKEN/)` or capitals."""
-    return re_path(rf"^/*(?:{page}|{page.upper()})/+(?P<token>[\s\S]+)$", view)
+    return re_path(rf"^[/]*(?:{page}|{page.upper()})/+(?P<token>[\s\S]+)$", view)
 
 
 urlpatterns = [
@@ -35,5 +35,7 @@ urlpatterns = [
     _damaged("unsubscribe", unsubscribe),
     _damaged("preferences", preferences),
     _damaged("record", data_request_view.show_data),
-    re_path(r"^/*(?:subscriptions/+confirm|SUBSCRIPTIONS/+CONFIRM)/[\s\S]*$", confirm_view.confirm),
+    re_path(
+        r"^[/]*(?:subscriptions/+confirm|SUBSCRIPTIONS/+CONFIRM)/[\s\S]*$", confirm_view.confirm
+    ),
 ]

@@ -50,7 +50,7 @@ an upload may be read for longer than other work may be silent
     upload_import: «allow_silence(LONGEST_READING) → pass»
     test_a_file_that_takes_long_to_read_is_stored
 the lists of an uploaded ZIP are stored together
-    _imports: largest_size()) as lists, «transaction.atomic(),»
+    _imports: «with transaction.atomic() → if True»:
     test_an_upload_checks_each_list_or_none
 unknown lists in a ZIP are not guessed
     choose_lists: if «len(found) > 1 → False»: shown
