@@ -211,8 +211,8 @@ class FieldTemplate:
     def _with_places(self) -> list[Field]:
         # The blanks in Postmark's fields do not end an address either.
         texts = [POSTMARK_FIELD.sub("x", text) for text in self._texts]
-        joined = "".join(texts)
-        mark = next(sign for sign in map(chr, range(0xE000, 0x110000)) if sign not in joined)
+        used = set("".join(texts))
+        mark = next(sign for sign in map(chr, range(0xE000, 0x110000)) if sign not in used)
         are_urls = [field.name in URL_FIELDS for field in self._fields]
         places = safe_in_addresses(mark.join(texts), mark, are_urls, html=self._html)
         return [
