@@ -19,17 +19,19 @@ _OPAQUE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*+:(?!/)")
 _OF_RECIPIENT = "@+"
 
 
-def is_rooted(address: str) -> bool:
-    """Return whether the address is a path of this site."""
-    return address.startswith("/") and not address.startswith("//")
+def missing_before(address: str, site_url: str) -> str:
+    """Return what a mail lacks before an address: this site, or a scheme."""
+    if address.startswith("//"):
+        return "https:"
+    return site_url if address.startswith("/") else ""
 
 
 def complete_rooted(html: str, site_url: str) -> str:
-    """Write `site_url` before the rooted addresses of links and images, in any HTML."""
+    """Complete the addresses of links and images that begin with a slash, in any HTML."""
     written, end = list[str](), 0
     for start, stop in _addresses(html):
-        if is_rooted(html[start : min(stop, start + 2)]):
-            written += (html[end:start], site_url)
+        if missing := missing_before(html[start : min(stop, start + 2)], site_url):
+            written += (html[end:start], missing)
             end = start
     return "".join((*written, html[end:]))
 

@@ -6,7 +6,7 @@ from html import unescape
 
 import nh3
 
-from delivery.mail.addresses import is_rooted
+from delivery.mail.addresses import missing_before
 from delivery.mail.merge_fields import FieldPlaceholders
 from delivery.mail.normalise_html import VOID, normalise, parse_attributes, split_tags
 
@@ -41,6 +41,8 @@ _TAG_OR_COMMENT = re.compile(
 )
 _BACK_LINKS = {"\u21a9", "\u21a9\ufe0e"}
 _BLANKS = re.compile(r"[ \t\n\r\f]+")
+# A blank would end an address in a text.
+_AS_BROWSERS = str.maketrans({" ": "%20", "\t": None, "\n": None, "\r": None})
 _HIDDEN = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|mso-hide\s*:\s*all)", re.IGNORECASE)
 
 
@@ -190,9 +192,8 @@ class _Writer:
                 self._kept_as_is += 1
             case "a":
                 href = attributes.get("href", "")
-                address = "" if href.startswith("#") else href.strip()
-                if is_rooted(address):
-                    address = f"{self._site_url}{address}"
+                address = "" if href.startswith("#") else href.strip().translate(_AS_BROWSERS)
+                address = missing_before(address, self._site_url) + address
                 self._links.append((address, self._blocks, len(self._words[-1])))
                 self._is_note = href.startswith("#")
             case "sup":

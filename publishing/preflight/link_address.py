@@ -8,7 +8,7 @@ from html import unescape
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from delivery.mail.addresses import is_rooted
+from delivery.mail.addresses import missing_before
 from delivery.mail.merge_fields import FIELD_PATTERN, URL_FIELDS, find_fields
 from delivery.reader_fields import ReaderField
 
@@ -37,7 +37,8 @@ def is_web_url(address: str) -> bool:
 
 def absolute_url(address: str, site_url: str) -> str:
     """Return the URL in the mail: an address with one leading slash is on our site."""
-    return urljoin(f"{site_url}/", address) if is_rooted(address) else address
+    missing = missing_before(address, site_url)
+    return urljoin(f"{site_url}/", address) if missing else address
 
 
 def is_encrypted(address: str) -> bool:

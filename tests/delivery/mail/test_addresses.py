@@ -107,7 +107,7 @@ def test_the_query_of_a_link_gives_any_value_back(value: str) -> None:
     [
         ("<a href=/a>", f"<a href={SITE}/a>"),
         ("<IMG SRC = ' /a'>", f"<IMG SRC = ' {SITE}/a'>"),
-        ('<img srcset="/a 1x, //b 2x,/c">', f'<img srcset="{SITE}/a 1x, //b 2x,{SITE}/c">'),
+        ('<img srcset="/a 1x, //b 2x,/c">', f'<img srcset="{SITE}/a 1x, https://b 2x,{SITE}/c">'),
         (
             '<!--[if mso]><v:fill src="/a"><![endif]-->',
             f'<!--[if mso]><v:fill src="{SITE}/a"><![endif]-->',
@@ -120,7 +120,7 @@ def test_the_query_of_a_link_gives_any_value_back(value: str) -> None:
         ),
     ],
 )
-def test_only_rooted_addresses_of_tags_get_the_site(written: str, completed: str) -> None:
+def test_only_addresses_of_tags_are_completed(written: str, completed: str) -> None:
     assert complete_rooted(written, SITE) == completed
     document = compose(
         "T", f"<html>{written}", "", newsletter=Newsletter(name="N"), site_url=SITE
@@ -129,7 +129,11 @@ def test_only_rooted_addresses_of_tags_get_the_site(written: str, completed: str
 
 
 @pytest.mark.parametrize(
-    "piece", ["<a href='", '<a "', "<!--", "<!", "<script>", "<a href=/", "https://", "srcset=,"]
+    "piece",
+    [
+        *("<a href='", '<a "', "<!--", "<!", "<script>", "<a href=/", "https://", "srcset=,"),
+        pytest.param("".join(map(chr, range(0xE000, 0xA0000))), id="all_signs"),
+    ],
 )
 def test_scanning_a_hostile_letter_takes_linear_time(piece: str) -> None:
     # An expression that tries each end of each beginning would take hours.

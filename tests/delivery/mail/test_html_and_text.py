@@ -271,13 +271,13 @@ def test_overlong_letter_is_not_inlined() -> None:
         ('<a href="/about/">', f"{SITE}/about/"),
         ('<a HREF = "/faq">', f"{SITE}/faq"),
         ("<img src='/media/x.png'>", f"{SITE}/media/x.png"),
-        ('<a href="//cdn.example.net/x">', "//cdn.example.net/x"),
+        ('<a href="//cdn.example.net/x">', "https://cdn.example.net/x"),
         ('<a href="https://example.net/x">', "https://example.net/x"),
         ('<a href="mailto:a@example.net">', "mailto:a@example.net"),
         ('<a href="{{ archive_url }}#x">', "{{ archive_url }}#x"),
     ],
 )
-def test_only_rooted_urls_get_the_site_url(written: str, sent: str) -> None:
+def test_only_urls_that_begin_with_a_slash_are_completed(written: str, sent: str) -> None:
     for html in (mail(written).html, mail(DOCUMENT.format(written)).html):
         addresses = [facts.get("href") or facts.get("src") for _, facts in read(html).tags]
         assert sent in addresses

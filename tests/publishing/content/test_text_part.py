@@ -76,6 +76,8 @@ def test_invisible_html_is_left_out(unseen: str) -> None:
         ('<a href="https://e.org/">e.org</a>', "https://e.org/"),
         ('<a href="mailto:a@e.org">a@e.org</a>', "a@e.org"),
         ('<a href="mailto:a@e.org">Write</a>', "Write (mailto:a@e.org)"),
+        ('<a href=" https://e.org/a\n b c">x</a>', "x (https://e.org/a%20b%20c)"),
+        ('<a href="//e.org/a">x</a>', "x (https://e.org/a)"),
         ('<a href="https://e.org/"><img src="/x.png" alt="Swifts"></a>', "Swifts (https://e.org/)"),
         ('<a href="https://e.org/"><img src="/x.png"></a>', "https://e.org/"),
         ('<a href="#notes">Notes</a>', "Notes"),

@@ -235,8 +235,8 @@ def test_other_images_are_checked_if_the_site_is_unreachable():
     ("advice", "addresses"),
     [
         ("", "/archive/ https://a.org/ mailto:edith@almanack.org?subject=Swifts tel:+351123"),
-        ("", "#swifts {{archive_url}}"),
-        ("relative", "about.html //a.org/ www.a.org"),
+        ("", "#swifts {{archive_url}} //a.org/"),
+        ("relative", "about.html www.a.org"),
         ("no address", " #"),
         ("opened from a mail", "mailto:edith javascript:alert(1) file:///home/edith/a.html"),
         ("private address", "https://localhost:8000/ https://10.0.0.7/ https://nas.local/"),
