@@ -19,7 +19,13 @@ from markdown_it.token import Token
 from mdit_py_plugins.footnote import footnote_plugin
 from mdit_py_plugins.footnote.index import footnote_ref
 
-from delivery.mail.merge_fields import ANY_BRACES, FieldPlaceholders, FieldTemplate
+from delivery.mail.merge_fields import (
+    ANY_BRACES,
+    URL_FIELDS,
+    FieldPlaceholders,
+    FieldTemplate,
+    iter_fields,
+)
 from delivery.mail.pictures import COLUMN_WIDTH
 from publishing.content.videos import find_video, watch_words
 
@@ -33,6 +39,7 @@ _OF_IMAGE = re.compile(
     r"\{((?: ?(?:width=[1-9][0-9]{0,3}(?:%|px)?|align=(?:left|right|center)))+)\}"
 )
 # A bound, because an unfinished label is scanned to its end.
+_IN_BRACKETS = re.compile(r"<([a-z0-9]++)>")
 _FOOTNOTE = re.compile(r"\[\^[^\s\]]{1,50}\]")
 # Each becomes 40 times as long. Further references are text.
 MAX_REFERENCES = 1000
@@ -65,6 +72,20 @@ def _image_attributes(written: dict[str, str]) -> dict[str, str | int | float]:
     return made
 
 
+def _field_link(state: StateInline, silent: bool) -> bool:
+    """Make a link of `<{{ archive_url }}>`, as of any address in angle brackets."""
+    found = _IN_BRACKETS.match(state.src, state.pos)
+    field = state.env["fields"].restore(found[1]) if found else ""
+    if not found or not any(one.name in URL_FIELDS for one in iter_fields(field)):
+        return False
+    if not silent:
+        state.push("link_open", "a", 1).attrs = {"href": found[1]}
+        state.push("text", "", 0).content = found[1]
+        state.push("link_close", "a", -1)
+    state.pos = found.end()
+    return True
+
+
 def _footnote(state: StateInline, silent: bool) -> bool:
     count = state.env.setdefault("referred", 0)
     if count >= MAX_REFERENCES or not _FOOTNOTE.match(state.src, state.pos):
@@ -86,6 +107,7 @@ _MARKDOWN.use(footnote_plugin, inline=False)
 _MARKDOWN.inline.ruler.at("footnote_ref", _footnote)
 _MARKDOWN.add_render_rule("footnote_caption", _number)
 _MARKDOWN.inline.ruler.push("attributes", _attributes)
+_MARKDOWN.inline.ruler.before("autolink", "field_link", _field_link)
 
 
 def render_markdown(markdown: str) -> str:
@@ -112,7 +134,7 @@ def _parse(
     placeholders = FieldPlaceholders(markdown, pattern, _is_whole)
     # Footnotes of several letters may be on one page.
     digest = hashlib.sha256(markdown.encode("utf-8", "surrogatepass")).hexdigest()
-    notes: dict[str, Any] = {"docId": digest[:8]}
+    notes: dict[str, Any] = {"docId": digest[:8], "fields": placeholders}
     return _MARKDOWN.parse(placeholders.text, notes), notes, placeholders
 
 

@@ -54,6 +54,13 @@ def test_field_as_link_address_keeps_spaces_and_braces(written: str) -> None:
     assert one_line(written) == '<p><a href="{{ archive_url }}">read</a></p>'
 
 
+def test_only_an_address_in_angle_brackets_is_a_link() -> None:
+    field = "{{ archive_url }}"
+    assert one_line(f"<{field}>.") == f'<p><a href="{field}">{field}</a>.</p>'
+    for text in ("<{{ name }}>", f"\\<{field}>", f"<{field} x>", f"`<{field}>`"):
+        assert "<a" not in one_line(text)
+
+
 @pytest.mark.parametrize(
     ("written", "made"),
     [
