@@ -115,7 +115,7 @@ def _clean(html: str) -> str:
 def _attribute(tag: str, name: str, value: str) -> str | None:
     """Return the attribute or None. Images use https, this site, or data."""
     if name == "align":
-        return value if value in _ALIGNMENTS else None
+        return value.lower() if value.lower() in _ALIGNMENTS else None
     if name not in {"src", "href"}:
         return value
     address = urlsplit(value.strip())

@@ -37,8 +37,9 @@ def finish_tags(html: str, letter: str = "") -> str:
         if found[1]:
             tag = open_links.pop() if tag == "a" and open_links else tag
             return "" if tag in SECTIONS else f"</{tag}>"
-        if tag == "img" and not attributes.get("src"):
-            return attributes.get("alt", "")
+        if tag == "img" and not attributes.get("src", "").strip():
+            # Some sanitisers leave `<` in attributes.
+            return escape(unescape(attributes.get("alt", "")), quote=False)
         named = attributes.pop("id", "") or attributes.get("name", "")
         attributes.pop("name", None)
         new = ids.get(unescape(named), "")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from publishing.content.public_html import render_public_issue, sanitise_html
-from publishing.content.sanitised_tags import absolute_addresses, align_by_class
+from publishing.content.sanitised_tags import absolute_addresses, align_by_class, finish_tags
 
 PAGE = "https://letter.example.org/archive/swifts/"
 
@@ -44,8 +44,10 @@ def test_link_to_an_unknown_id_keeps_its_words() -> None:
 
 
 def test_image_without_an_address_keeps_its_words() -> None:
-    letter = '<p>x<img alt="A &lt;swift&gt;"><img src="http://x.org/a.png" alt="b"><img></p>'
+    letter = '<p>x<img alt="A &lt;swift&gt;"><img src="http://x.org/a.png" alt="b">'
+    letter += '<img src=" "></p>'
     assert sanitise_html(letter) == "<p>xA &lt;swift&gt;b</p>"
+    assert finish_tags('<img alt="<i>&quot;">') == '&lt;i&gt;"'
 
 
 def test_ids_differ_between_letters_and_outlast_a_correction() -> None:
@@ -86,4 +88,5 @@ def test_addresses_become_absolute(address: str, absolute: str) -> None:
 
 
 def test_aligned_image_has_a_class_on_pages() -> None:
+    assert 'align="left"' in sanitise_html('<img align="LEFT" src="/a">')
     assert align_by_class('<img align="left" src="/a">') == '<img class="left" src="/a">'
