@@ -30,6 +30,7 @@ urlpatterns = [
     path("record/<str:token>/erase/", data_request_view.erase_data, name="erase_data"),
     path("preferences/<str:token>/", preferences, name="preferences"),
     path("unsubscribe/<str:token>/", unsubscribe, name="unsubscribe"),
+    path("preferences/", preferences, {"token": ""}),  # cut off
     # Damaged links. Without the last slash too: a redirect would turn a one-click POST into a GET
     # (RFC 8058, 3.1).
     _damaged("unsubscribe", unsubscribe),
