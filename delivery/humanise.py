@@ -44,11 +44,11 @@ def clock(at: datetime, zone: tzinfo) -> str:
     return f"{at.astimezone(zone):%H:%M:%S}"
 
 
-def clock_and_day(at: datetime, now: datetime, zone: tzinfo) -> str:
-    """Write 07:30:12, or Thu 24 Sep 2026, 07:30:12 if the day is not today."""
+def clock_and_day(at: datetime, day: datetime, zone: tzinfo) -> str:
+    """Write 07:30:12, or Thu 24 Sep 2026, 07:30:12 on another day than `day`."""
     local = at.astimezone(zone)
-    is_today = local.date() == now.astimezone(zone).date()
-    return date_format(local, "H:i:s" if is_today else _("D j M Y, H:i:s"))
+    is_that_day = local.date() == day.astimezone(zone).date()
+    return date_format(local, "H:i:s" if is_that_day else _("D j M Y, H:i:s"))
 
 
 KB = 1024

@@ -294,7 +294,7 @@ def _lifted_bounce(params: Params) -> ActivitySentence:
 
 
 def _stopped_change(params: Params) -> ActivitySentence:
-    text = _("{who} stopped a change of readers: {changed} of {total} were changed.")
+    text = _("{who} stopped a change of readers. Changed: {changed} of {total}.")
     return _said(text, changed=digits(params["changed"]), total=digits(params["total"]))
 
 

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
 
 from django.http import HttpRequest
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
+from delivery.humanise import clock_and_day
 from delivery.models import Delivery, Edition
 from delivery.rules.edition_counts import EditionCounts
 from publishing.desk_access import sees_readers
@@ -68,12 +68,13 @@ def listed_readers(
 ) -> dict[str, Any]:
     """Return the context of the list that a URL asks for."""
     context = chosen_list(request, edition, status.counts)
-    clock = _clock_beside(edition.published_at, zone)
+    clock = partial(clock_and_day, day=edition.published_at, zone=zone)
     manages = request.user.has_perm(MANAGE)
     row = partial(
         _row,
         why=partial(why_of, clock=clock, held_until=status.held_until),
         now=status.counts.now,
+        clock=clock,
         manages=manages,
     )
     after = request.GET.get("after", "")
@@ -95,14 +96,19 @@ def listed_readers(
 
 
 def _row(
-    copy: Delivery, why: Callable[[Delivery], str], now: datetime, manages: bool
+    copy: Delivery,
+    why: Callable[[Delivery], str],
+    now: datetime,
+    clock: Callable[[datetime], str],
+    manages: bool,
 ) -> dict[str, Any]:
+    at = when_of(copy, now)
     return {
         "address": address_of(copy),
         "outcome": copy.outcome,
         "label": outcome_label(copy.outcome),
         "tone": OUTCOME_TONES[copy.outcome],
-        "at": when_of(copy, now),
+        "at": clock(at) if at else "",
         "why": why(copy),
         # For the link to the reader's own page.
         "reader": copy.recipient_id if manages and copy.address else None,
@@ -117,14 +123,3 @@ def _not_in_audience(
     )
     page = reader.pk if manages else None
     return {"address": reader.email, "tone": "calm", "why": why, "reader": page}
-
-
-def _clock_beside(day: datetime, zone: ZoneInfo) -> Callable[[datetime], str]:
-    """Return a clock that adds the date, except on the day of publishing."""
-    that_day = day.astimezone(zone).date()
-
-    def clock(at: datetime) -> str:
-        there = at.astimezone(zone)
-        return date_format(there, "H:i:s" if there.date() == that_day else _("d M Y, H:i:s"))
-
-    return clock

@@ -30,7 +30,7 @@ class WelcomeForm(forms.Form):
     """The draft whose present text becomes the welcome letter."""
 
     draft = forms.ModelChoiceField(
-        Draft.objects.filter(edition=None, issue=None).order_by("-saved_at"),
+        Draft.objects.filter(edition=None, issue=None).order_by("-saved_at", "-pk"),
         error_messages={
             "required": gettext_lazy("Choose a draft."),
             "invalid_choice": gettext_lazy("There is no such draft. It was deleted or published."),

@@ -132,7 +132,7 @@ def _front_page(request: HttpRequest, newsletter: Newsletter) -> str:
 def _latest_content(request: HttpRequest) -> Content:
     """Return the newest draft or issue that the user may read, or a sample."""
     if any(map(request.user.has_perm, MAY_WRITE)):
-        draft = Draft.objects.exclude(letter="").order_by("-saved_at").first()
+        draft = Draft.objects.exclude(letter="").order_by("-saved_at", "-pk").first()
         if draft is not None:
             return build_content(draft.fields)
     edition = listed_editions().exclude(html_content="").first()

@@ -157,7 +157,7 @@ def _page(
         "newsletter": newsletter,
         "candidate": candidate,
         "state": state_of(candidate, newsletter) if candidate else "",
-        "sentence": letter_sentence(candidate.letter, newsletter.zone) if candidate else "",
+        "sentence": letter_sentence(candidate.letter, now, newsletter.zone) if candidate else "",
         "poll_s": next_poll_s(candidate.letter, now) if candidate else 0,
         "domain": domain,
         "is_placeholder": is_placeholder(domain),

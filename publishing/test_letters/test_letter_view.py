@@ -117,7 +117,8 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
     letter = load_test_letter(number)
     if letter is None:
         raise Http404(_("There is no test letter number {number}.").format(number=number))
-    sentence = letter_sentence(letter, Newsletter.objects.get_current().zone)
+    now = database_time()
+    sentence = letter_sentence(letter, now, Newsletter.objects.get_current().zone)
     if wants_json(request):
         body = {
             "test": number,
@@ -136,7 +137,7 @@ def test_letter_page(request: HttpRequest, number: int) -> HttpResponse:
             "subject": mark_subject(plain_title(letter.batch.edition)),
             "sentence": sentence,
             "is_settled": is_settled(letter),
-            "poll_s": next_poll_s(letter, database_time()),
+            "poll_s": next_poll_s(letter, now),
             "tone": tone_of(letter),
             "draft": _draft_named(request),
             "again": request.get_full_path(),

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any, cast
 
 from django.conf import settings
@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from delivery.humanise import clock, digits
+from delivery.humanise import clock_and_day, digits
 from delivery.interface import (
     ReasonCode,
     enqueue_test,
@@ -121,11 +121,11 @@ def tone_of(letter: Delivery) -> str:
 _GAVE_UP = frozenset({ReasonCode.TRIES_USED_UP, ReasonCode.PARKED})
 
 
-def letter_sentence(letter: Delivery, zone: Any) -> str:
+def letter_sentence(letter: Delivery, now: datetime, zone: tzinfo) -> str:
     """Return the state of a test letter as a sentence, with times in this zone."""
 
     def at(moment: datetime | None) -> str:
-        return clock(moment, zone) if moment else ""
+        return clock_and_day(moment, now, zone) if moment else ""
 
     match letter.outcome:
         case Outcome.SENT:

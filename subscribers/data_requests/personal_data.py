@@ -191,6 +191,13 @@ def _load_request_times(reader: Subscriber) -> Mapping[tuple[str, int], datetime
     }
 
 
+def time_of_mail(mail: Entry) -> datetime:
+    """Return when the provider accepted it; when it was published if it did not."""
+    accepted_at = mail["sent_at"] if mail["outcome"] == "sent" else None
+    at: datetime = accepted_at or mail["published_at"]
+    return at
+
+
 def _load_mails(reader: Subscriber) -> list[Entry]:
     """Load deliveries by primary key, because no index has the reader first."""
     editions = {
@@ -235,4 +242,4 @@ def _load_mails(reader: Subscriber) -> list[Entry]:
                 "reason_code": delivery.reason.code if delivery.reason else "",
             }
         )
-    return sorted(mails, key=lambda mail: (mail["published_at"], mail["version"]))
+    return sorted(mails, key=lambda mail: (time_of_mail(mail), mail["version"]))

@@ -13,7 +13,7 @@ from delivery.humanise import digits
 from delivery.interface import ReasonCode
 from delivery.reader_fields import READER_FIELDS
 from subscribers.consent import consent_details
-from subscribers.data_requests.personal_data import Entry, PersonalData
+from subscribers.data_requests.personal_data import Entry, PersonalData, time_of_mail
 from subscribers.models.consent_record import Act, How
 from subscribers.models.subscriber import Subscriber
 from subscribers.why_suppressed import provider_code, why_suppressed, words_of_code
@@ -191,7 +191,7 @@ def _mail(mail: Entry, to_reader: bool) -> Entry:
     code, sentence = mail["reason_code"], mail["reason"]
     reason = _REASONS_TO_THE_READER.get(code, "") if to_reader else sentence
     return {
-        "at": mail["published_at"],
+        "at": time_of_mail(mail),
         "sentence": mail["title"],
         "version": mail["version"] if is_correction else None,
         "details": [f"{outcome} {reason}".strip()],

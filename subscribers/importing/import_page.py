@@ -115,11 +115,7 @@ def list_sentence(record: SubscriberImport) -> str:
 
 
 def _checked_rows(record: SubscriberImport) -> list[str]:
-    added = ngettext(
-        "{added} of {rows} row would be added.",
-        "{added} of {rows} rows would be added.",
-        record.rows,
-    )
+    added = _("Rows to add: {added} of {rows}.")
     rejected = ngettext(
         "{n} row would be rejected.", "{n} rows would be rejected.", record.rejected
     )
@@ -130,9 +126,7 @@ def _checked_rows(record: SubscriberImport) -> list[str]:
 
 
 def _imported_rows(record: SubscriberImport) -> list[str]:
-    added = ngettext(
-        "{added} of {rows} row was added.", "{added} of {rows} rows were added.", record.rows
-    )
+    added = _("Rows added: {added} of {rows}.")
     rejected = ngettext("{n} row was rejected.", "{n} rows were rejected.", record.rejected)
     suppressed = ngettext(
         "{n} address was suppressed.", "{n} addresses were suppressed.", _gone(record)
@@ -154,11 +148,7 @@ def _gone(record: SubscriberImport) -> int:
 
 
 def _rows_before_refusal(record: SubscriberImport) -> list[str]:
-    sentence = ngettext(
-        "{added} of its first {rows} row was added before.",
-        "{added} of its first {rows} rows were added before.",
-        record.rows,
-    )
+    sentence = _("Rows read before: {rows}. Added: {added}.")
     return [sentence.format(added=digits(record.added), rows=digits(record.rows))]
 
 

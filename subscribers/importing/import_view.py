@@ -233,7 +233,8 @@ def discard_import(request: HttpRequest, import_id: int) -> HttpResponse:
 
 
 def _history(request: HttpRequest, error: str = "") -> HttpResponse:
-    everything = SubscriberImport.objects.select_related("imported_by").order_by("-id")
+    everything = SubscriberImport.objects.select_related("imported_by")
+    everything = everything.order_by("-started_at", "-id")
     page = Paginator(everything, PAGE).get_page(request.GET.get("page"))
     return desk_page(
         request,

@@ -382,7 +382,7 @@ def test_list_is_imported_and_undone_without_scripts(plain, site):
         plain.get_by_label("These readers consented elsewhere").check()
         plain.get_by_label("How did they consent?").fill("Signed list at the village fair")
         plain.get_by_role("button", name="Import 4 readers as confirmed").click()
-        expect(plain.get_by_text("Imported. 4 of 7 rows were added.")).to_be_visible()
+        expect(plain.get_by_text("Imported. Rows added: 4 of 7.")).to_be_visible()
 
     assert Subscriber.objects.filter(state="confirmed").count() == 4
     plain.get_by_role("navigation", name="Desk").get_by_role("link", name="Readers").click()
@@ -394,7 +394,7 @@ def test_list_is_imported_and_undone_without_scripts(plain, site):
     expect(plain.get_by_text("The import added 4 readers. At most 4 are removed")).to_be_visible()
     with site.worker():
         plain.get_by_role("button", name="Undo this import").click()
-        expect(plain.get_by_text("Undone. 4 of 4 added readers were removed.")).to_be_visible()
+        expect(plain.get_by_text("Undone. Added readers removed: 4 of 4.")).to_be_visible()
     assert not Subscriber.objects.filter(state="confirmed").exists()
 
 

@@ -94,14 +94,12 @@ def question(action: str, number: int, tag: str) -> Question:
 def progress_sentence(change: ReaderChange) -> str:
     """Say how far a change is, and how many readers it changed."""
     if change.finished_at is None:
-        sentence = _("{done} of {total} readers are done. You can leave this page.")
+        sentence = _("Readers done: {done} of {total}. You can leave this page.")
         return sentence.format(done=digits(change.done), total=digits(change.total))
     if change.stopped:
-        numbers = ngettext(
-            "{done} of {total} readers were handled, and {n} reader changed.",
-            "{done} of {total} readers were handled, and {n} readers changed.",
-            change.changed,
-        ).format(done=digits(change.done), total=digits(change.total), n=digits(change.changed))
+        numbers = _("Readers done: {done} of {total}. Changed: {n}.").format(
+            done=digits(change.done), total=digits(change.total), n=digits(change.changed)
+        )
         return f"{_STOPPED[change.stopped]} {numbers}"
     sentence = ngettext("Done: {n} reader changed.", "Done: {n} readers changed.", change.changed)
     rest = change.total - change.changed

@@ -43,11 +43,9 @@ def undo_sentence(record: SubscriberImport) -> str:
         return _("The import is being undone. Readers removed so far: {n}, kept: {kept}.").format(
             n=digits(record.undone), kept=digits(record.kept)
         )
-    undone = ngettext(
-        "Undone. {undone} of {added} added reader was removed.",
-        "Undone. {undone} of {added} added readers were removed.",
-        record.added,
-    ).format(undone=digits(record.undone), added=digits(record.added))
+    undone = _("Undone. Added readers removed: {undone} of {added}.").format(
+        undone=digits(record.undone), added=digits(record.added)
+    )
     kept = ngettext("{n} stays on the list.", "{n} stay on the list.", record.kept)
     again = _("The same file can be imported again.")
     stays = [kept.format(n=digits(record.kept))] if record.kept else []

@@ -18,7 +18,7 @@ from newsletter_site.embedded_postgres import server
 from newsletter_site.embedded_postgres.cluster import cluster_in
 from tests import postgres_cluster
 
-pytestmark = pytest.mark.process
+pytestmark = [pytest.mark.process, pytest.mark.timeout(240)]
 
 IMPORTED, DOUBLES, REJECTED = 5060, 64, 17
 # The sandbox suppresses some addresses and refuses others.

@@ -189,7 +189,7 @@ def test_a_checked_import_is_shown_to_managers_of_readers(
     page = WindowOf(new_author("tom", "manage_readers")).get(DESK)
     need = section(page, "need")
     assert "village-fair.csv" in need
-    assert "4 of 7 rows would be added" in need
+    assert "Rows to add: 4 of 7" in need
     assert f'href="/admin/newsletters/imports/{waiting.pk}/"' in page.html
 
 

@@ -58,7 +58,7 @@ def test_a_killed_move_ends_like_an_undisturbed_one(
         )
         process = ImportProcess(database_url, *words, command="import_issues")
         wait_until_blocked(database_url, "transactionid", "%INSERT INTO%moved_issue%")
-        assert "2 of 4 issues are done." in window.get("/admin/newsletters/move/issues/").words
+        assert "Issues done: 2 of 4." in window.get("/admin/newsletters/move/issues/").words
         process.kill()
         other.rollback()
     IssueMove.objects.update(lease_until=timezone.now())

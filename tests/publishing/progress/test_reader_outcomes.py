@@ -79,7 +79,7 @@ def test_each_reader_has_outcome_time_and_evidence(window, edition):
     assert "Failed All tries were used up." in page.words
     Delivery.objects.filter(name="Ada").update(bounced_at="2031-05-04T08:00:00Z")
     page = window.get(address(edition, "?outcome=sent"))
-    assert "bounced 04 May 2031, 08:00:00" in page.words
+    assert "bounced Sun 4 May 2031, 08:00:00" in page.words
 
 
 def test_readers_without_a_copy_are_listed_by_default(window, edition):

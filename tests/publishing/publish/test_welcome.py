@@ -26,6 +26,7 @@ from tests.delivery.edition_factory import Newsroom
 from tests.delivery.reconcile.table_backup import KeptRows
 from tests.delivery.worker_steps import copies_by_key
 from tests.newsletter_site.api_caller import Program
+from tests.publishing.schedule_issue import make_edition_due, schedule
 from tests.subscribers.signup_browser import ADA, get_current, press, sign_up
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -174,6 +175,28 @@ def newsroom(provider: SandboxServer) -> Newsroom:
 
 def accepted_letters(newsroom: Newsroom, issue: object) -> list[int]:
     return [n for key, n in copies_by_key(newsroom).items() if str(key).startswith(issue.hex)]
+
+
+def test_queued_letters_are_still_sent_once_it_is_off(author, newsroom):
+    turn_on(author.pk, HELLO)
+    opt_in()
+    turn_off(author.pk)
+    newsroom.deliver_all()
+    assert [copy.outcome for copy in copies()] == ["sent"]
+
+
+def test_welcome_letter_and_scheduled_issue_keep_their_footer(author, newsroom):
+    Newsletter.objects.update_or_create(pk=1, defaults={"footer": "VAT 7"})
+    turn_on(author.pk, HELLO)
+    newsroom.confirm(1)
+    make_edition_due(schedule(newsroom))
+    Newsletter.objects.update(footer="VAT 8")
+    opt_in()
+    newsroom.deliver_all()
+    sent = Edition.objects.filter(kind__in=["newsletter", "welcome"], batch__sent=1).distinct()
+    assert sorted(edition.kind for edition in sent) == ["newsletter", "welcome"]
+    assert all("VAT 7" in edition.text_mail for edition in sent)
+    assert not any("VAT 8" in edition.text_mail for edition in sent)
 
 
 def test_a_restored_letter_waits_until_it_is_reconciled(author, newsroom):

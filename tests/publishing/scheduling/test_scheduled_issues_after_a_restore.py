@@ -12,7 +12,11 @@ from tests.delivery.edition_factory import Newsroom
 from tests.delivery.homing_installation import Installation
 from tests.publishing.schedule_issue import make_edition_due, schedule
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.process]
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.process,
+    pytest.mark.timeout(400),  # each test runs up to eight commands, each in its own process
+]
 
 QUICK = {
     "DELIVERY_HTTP_DEADLINE_S": "1",

@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.test import RequestFactory
 
 from delivery.feedback import event_inbox
-from delivery.interface import load_test_letter
+from delivery.interface import database_time, load_test_letter
 from delivery.mail.test_letter import TEST_ISSUE, TEST_RECIPIENT
 from delivery.models import Delivery, Edition, ProviderEvent
 from delivery.reconcile.database_identity import declare_restored
@@ -99,7 +99,7 @@ def the_letter():
 
 
 def its_sentence():
-    return letter_sentence(the_letter(), UTC)
+    return letter_sentence(the_letter(), database_time(), UTC)
 
 
 def items(sandbox):

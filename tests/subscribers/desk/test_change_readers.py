@@ -222,7 +222,7 @@ def test_the_page_shows_progress(window: WindowOf, author: Any) -> None:
     change = start(author, "erase")
     run_chunk()
     page = window.get(reverse("readers:changing", args=[change.pk]))
-    assert "1 of 3 readers are done." in page.words
+    assert "Readers done: 1 of 3." in page.words
     assert 'data-hx-trigger="every 1500ms, look"' in page.html
     assert window.get(f"{READERS}changes/{change.pk + 1}/").status == 404
 
@@ -235,12 +235,12 @@ def test_a_running_change_is_stopped_with_exact_numbers(window: WindowOf, author
     assert f'action="{progress}stop/"' in window.get(progress).html
     window.post(f"{progress}stop/")
     words = window.get(progress).words
-    assert "Stopped. 1 of 3 readers were handled, and 1 reader changed." in words
+    assert "Stopped. Readers done: 1 of 3. Changed: 1." in words
     assert not run_chunk()
     assert Subscriber.objects.count() == 2
     window.post(f"{progress}stop/")
     assert [plain_sentence_of(entry) for entry in LogEntry.objects.all()].count(
-        "Edith Marlow stopped a change of readers: 1 of 3 were changed."
+        "Edith Marlow stopped a change of readers. Changed: 1 of 3."
     ) == 1
 
 

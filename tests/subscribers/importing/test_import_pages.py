@@ -1,5 +1,6 @@
 """Imports on the desk: upload, check, report and decision."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,12 @@ from subscribers.models import (
     Tag,
 )
 from tests.publishing.author_browser import Page, WindowOf
-from tests.subscribers.factories import SubscriberFactory, the_list
+from tests.subscribers.factories import (
+    SOME_DAY,
+    SubscriberFactory,
+    SubscriberImportFactory,
+    the_list,
+)
 from tests.subscribers.importing.import_browser import (
     FAIR,
     IMPORTS,
@@ -53,7 +59,7 @@ def test_an_upload_shows_the_dry_run_and_changes_nothing(window: WindowOf) -> No
     assert not ConsentRecord.objects.exists()
     assert not Delivery.objects.exists()
     assert (
-        "Dry run: no reader has changed yet. 2 of 6 rows would be added. 1 row would be rejected."
+        "Dry run: no reader has changed yet. Rows to add: 2 of 6. 1 row would be rejected."
         in page.words
     )
     for words in (
@@ -85,7 +91,7 @@ def test_an_import_matches_its_check_and_asks_readers_to_confirm(
 
     assert answer.status == 303
     page = window.get(address)
-    assert "Imported. 2 of 6 rows were added. 1 row was rejected." in page.words
+    assert "Imported. Rows added: 2 of 6. 1 row was rejected." in page.words
     assert "Rejected 1 see below; the other rows were imported" in page.words
     assert "as pending; each gets one confirmation email" in page.words
     rosa = Subscriber.objects.get(email="rosa@example.org")
@@ -222,6 +228,15 @@ def test_an_imported_file_cannot_be_discarded(window: WindowOf) -> None:
     answer = window.post(f"{address}drop/")
     assert answer.answer.headers["Location"] == address
     assert SubscriberImport.objects.get().state == "waiting"
+
+
+def test_imports_are_listed_by_their_start_newest_first(window: WindowOf) -> None:
+    SubscriberImportFactory(filename="started last", started_at=SOME_DAY + timedelta(days=1))
+    SubscriberImportFactory(filename="first of two", started_at=SOME_DAY)
+    SubscriberImportFactory(filename="second of two", started_at=SOME_DAY)
+    words = window.get(IMPORTS).words
+    names = ("started last", "second of two", "first of two")
+    assert sorted(names, key=words.index) == list(names)
 
 
 def test_the_page_shows_the_progress_of_an_import(window: WindowOf) -> None:
@@ -391,7 +406,7 @@ def test_an_import_is_undone_after_a_confirmation(window: WindowOf) -> None:
     assert "The import of this file is being undone." in window.get(address).words
     run_workers()
     page = window.get(address).words
-    assert "Undone. 2 of 2 added readers were removed." in page
+    assert "Undone. Added readers removed: 2 of 2." in page
     assert "Removed 2 no longer on the list" in page
     assert Subscriber.objects.count() == 2
     window.post(f"{address}undo/")
