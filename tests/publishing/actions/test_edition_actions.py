@@ -231,6 +231,33 @@ def test_the_dialog_counts_waiting_copies_as_the_page_does(publish_letter, windo
     assert "Waiting 6" in window.get(address(edition)).words
 
 
+def test_a_call_back_does_what_its_question_says(publish_letter, window):
+    edition = publish_letter(600)
+    words = window.get(address(edition, "call-back/")).words
+    assert "Nothing has been sent. 6 readers will not get it." in words
+    assert "The issue becomes a draft again." in words
+
+    window.post(address(edition, "call-back/"))
+
+    copies = Delivery.objects.filter(issue=edition.issue_id)
+    assert list(copies.values_list("outcome", "sent_at")) == [("withdrawn", None)] * 6
+    assert Draft.objects.get(issue=edition.issue_id).edition is None
+
+
+def test_an_issue_without_its_hold_cannot_be_called_back(publish_letter, window):
+    edition = publish_letter(600)
+    words = window.get(address(edition, "send-now/")).words
+    assert (
+        "The hold ends now and 6 copies are sent. You can no longer call the issue back." in words
+    )
+
+    window.post(address(edition, "send-now/"))
+
+    assert not load_status(edition.pk).held_until
+    window.post(address(edition, "call-back/"))
+    assert load_status(edition.pk).as_json()["state"] == "sending"
+
+
 def test_a_claimed_batch_may_still_go(publish_letter, window):
     edition = publish_letter()
     claim_next_batch()

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def sent_a_day_later(author: Any) -> Delivery:
-    """Return Ada's copy, accepted 26 hours after its publication and delivered an hour later."""
+    """Return a copy, accepted 26 hours after its publication and delivered later."""
     Newsletter.objects.get_current()
     Newsletter.objects.update(time_zone="Asia/Kolkata")
     SubscriberFactory(email="ada@posthouse.example", name="Ada")

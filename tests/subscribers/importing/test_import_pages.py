@@ -231,9 +231,9 @@ def test_an_imported_file_cannot_be_discarded(window: WindowOf) -> None:
 
 
 def test_imports_are_listed_by_their_start_newest_first(window: WindowOf) -> None:
-    SubscriberImportFactory(filename="started last", started_at=SOME_DAY + timedelta(days=1))
-    SubscriberImportFactory(filename="first of two", started_at=SOME_DAY)
-    SubscriberImportFactory(filename="second of two", started_at=SOME_DAY)
+    SubscriberImportFactory(filename="started last", started_at=SOME_DAY)
+    for name in ("first of two", "second of two"):
+        SubscriberImportFactory(filename=name, started_at=SOME_DAY - timedelta(days=1))
     words = window.get(IMPORTS).words
     names = ("started last", "second of two", "first of two")
     assert sorted(names, key=words.index) == list(names)
