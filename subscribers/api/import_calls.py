@@ -33,7 +33,7 @@ from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_page import status_sentence
 from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
-from subscribers.importing.rejects_file import reject_lines
+from subscribers.importing.rejects_file import find_reading, reject_lines
 from subscribers.importing.stored_file import largest_size
 from subscribers.importing.undo.undo_import import start_undo
 from subscribers.importing.undo.undo_sentences import why_not_undone
@@ -100,10 +100,15 @@ def upload_import(
             mapping = read_mapping(columns, fields)
             with ExitStack() as stack:
                 lists = [
-                    (stack.enter_context(ReaderFile(content, one, mapping, fields)), content, one)
+                    (ReaderFile(content, one, mapping, fields, find_reading), content, one)
                     for content, one in stack.enter_context(open_lists(file, name, largest_size()))
                 ]
-                found = [accept_upload.store_for_check(*one, caller.user) for one in lists]
+                found = [
+                    accept_upload.store_for_check(
+                        stack.enter_context(readers), content, one, caller.user
+                    )
+                    for readers, content, one in lists
+                ]
             for each, is_new in found:
                 if is_new:
                     record_import_activity("upload", caller.user.pk, each)
@@ -142,7 +147,7 @@ def get_import(request: HttpRequest, import_id: int) -> Import:
     openapi_extra={"x-answers": CSV},
 )
 def import_rejects(request: HttpRequest, import_id: int) -> HttpResponseBase:
-    """Send the rejected rows as CSV: line, email, reason."""
+    """Send the rejected rows as CSV: line, reason, and their cells."""
     lines = reject_lines(_named(import_id))
     return StreamingHttpResponse(lines, content_type=f"{CSV}; charset=utf-8")
 

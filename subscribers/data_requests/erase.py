@@ -6,12 +6,11 @@ from hashlib import blake2b
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models.functions import Lower
 
 from delivery.interface import wait_for_enqueues
 from delivery.retention.anonymise import anonymise_recipient, delete_provider_data
 from subscribers.links.sealed_token import purpose_key
-from subscribers.models import DataRequest, Erasure, ImportSeenAddress, RejectedRow, Subscriber
+from subscribers.models import DataRequest, Erasure, ImportSeenAddress, Subscriber
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +52,13 @@ def _remove_from_imports(key: str) -> None:
             """,
             [key],
         )
-    RejectedRow.objects.alias(key=Lower("email")).filter(key__contains=key).update(email="")
+        cursor.execute(
+            """
+            UPDATE rejected_row SET email = '', parameters = parameters - 'row'
+             WHERE strpos(lower(concat_ws(' ', email, parameters ->> 'row')), %s) > 0
+            """,
+            [key],
+        )
     ImportSeenAddress.objects.filter(email_key=key).delete()
 
 

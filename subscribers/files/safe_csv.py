@@ -1,6 +1,7 @@
 """CSV files that are safe to open in a spreadsheet."""
 
 import csv
+import re
 from collections.abc import Iterable
 from io import StringIO
 
@@ -10,6 +11,7 @@ from django.utils.http import content_disposition_header
 # Spreadsheets run these cells as formulas. An apostrophe makes them text (OWASP, “CSV
 # Injection”).
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_GUARDED = re.compile(r"\A\s*'(?=[=+\-@\t\r])")
 
 
 def csv_line(*values: object) -> str:
@@ -21,6 +23,11 @@ def csv_line(*values: object) -> str:
     line = StringIO()
     csv.writer(line).writerow(cells)
     return line.getvalue()
+
+
+def unguarded(text: str) -> str:
+    """Remove the apostrophe that a product or spreadsheet put before a formula."""
+    return _GUARDED.sub("", text) if "'" in text else text
 
 
 def csv_download(lines: Iterable[str], name: str) -> StreamingHttpResponse:

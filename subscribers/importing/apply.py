@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
@@ -301,6 +301,7 @@ READERS_TO_WELCOME = """
 """
 FIRST_REQUEST = 1
 SLICE = 250  # rows
+T = TypeVar("T", Candidate, RejectedRow)
 LONGEST_STATEMENT_TEXT = 300_000  # characters of the rows in a statement
 
 
@@ -373,10 +374,13 @@ def _count_tags(
     names = {name.lower(): name for name in counts}
     counted: list[Candidate | RejectedRow] = []
     for row in rows:
-        tags = row.tags if isinstance(row, Candidate) else ()
+        if isinstance(row, RejectedRow):
+            counted.append(row)
+            continue
+        tags = row.tags
         if len(names) + sum(name.lower() not in names for name in tags) > MOST_TAGS:
             reason = refuse("file_has_too_many_tags", most=MOST_TAGS)
-            counted.append(excluded(row.line, row.email, reason))
+            counted.append(excluded(row.line, row.email, reason, row.cells))
             continue
         for tag in tags:
             name = names.setdefault(tag.lower(), tag)
@@ -435,13 +439,12 @@ def _insert_candidates(
         )
 
 
-def _of_bounded_size(rows: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+def _of_bounded_size(rows: Sequence[T]) -> Iterator[list[T]]:
     """Split the rows, so that each statement fits into a socket's buffer."""
-    some: list[Candidate] = []
+    some: list[T] = []
     characters = 0
     for row in rows:
-        texts = (row.email, *row.values, row.lost_date, row.consent)
-        characters += sum(map(len, texts)) + 8 * len(row.tags)
+        characters += _size_of(row)
         if some and characters > LONGEST_STATEMENT_TEXT:
             yield some
             some, characters = [], 0
@@ -450,13 +453,21 @@ def _of_bounded_size(rows: Sequence[Candidate]) -> Iterator[list[Candidate]]:
         yield some
 
 
+def _size_of(row: Candidate | RejectedRow) -> int:
+    if isinstance(row, RejectedRow):
+        return len(row.email) + sum(map(len, row.parameters.get("row", ())))
+    texts = (row.email, *row.values, row.lost_date, row.consent)
+    return sum(map(len, texts)) + 8 * len(row.tags)
+
+
 def store_rejected_rows(import_id: int, rows: Sequence[RejectedRow]) -> None:
     """Store rejected and skipped rows for the report."""
     names = ("line", "result", "email", "reason")
-    columns = [[getattr(row, name) for row in rows] for name in names]
-    parameters = [Json(row.parameters) for row in rows]
     with connection.cursor() as cursor:
-        cursor.execute(STORE_REJECTED_ROWS, [import_id, *columns, parameters])
+        for some in _of_bounded_size(rows):
+            columns = [[getattr(row, name) for row in some] for name in names]
+            parameters = [Json(row.parameters) for row in some]
+            cursor.execute(STORE_REJECTED_ROWS, [import_id, *columns, parameters])
 
 
 def _skip(
@@ -474,7 +485,7 @@ def _skip(
             cursor.execute(UPDATE_GONE)
     cursor.execute(SKIP_UNMAILABLE)
     return [
-        excluded(line, email, refuse(reason), RejectedRow.Result.SKIPPED)
+        excluded(line, email, refuse(reason), result=RejectedRow.Result.SKIPPED)
         for line, email, reason in _in_slices(cursor, SKIPPED)
     ]
 

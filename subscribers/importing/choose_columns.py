@@ -28,6 +28,7 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import Description, ReaderFile
 from subscribers.importing.file_format.yes_or_no import COMPLIMENTARY, PAID, TAG
 from subscribers.importing.import_sentences import OTHER_COLUMNS, change_sentence
+from subscribers.importing.rejects_file import reading_of
 from subscribers.models import SubscriberImport
 from subscribers.settings.change_fields_and_tags import add_field, can_add_field
 from subscribers.settings.field_and_tag_forms import FieldForm
@@ -129,7 +130,9 @@ def check_again(
             return None
         with (
             stored_file.spooled(record.pk) as file,
-            ReaderFile(file, record.filename, mapping, load_fields()) as readers,
+            ReaderFile(
+                file, record.filename, mapping, load_fields(), lambda *_: reading_of(record)
+            ) as readers,
         ):
             again, is_new = store_for_check(
                 readers, file, record.filename, by, described.posts if described else 0

@@ -19,12 +19,13 @@ from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.validate_row import validate_row
 from subscribers.importing.lease import claim_import, release
-from subscribers.importing.rejects_file import iter_rejected_rows
+from subscribers.importing.rejects_file import find_reading, iter_rejected_rows
 from subscribers.importing.run import chunks, run
 from subscribers.models import RejectedRow, SubscriberImport
 
 State = SubscriberImport.State
 LOOK_EVERY_S = 0.2
+OnRejected = Callable[[SubscriberImport, RejectedRow], None]
 
 
 class ImportReport(NamedTuple):
@@ -50,7 +51,7 @@ def import_file(
     tags: Sequence[str] = (),
     welcome: bool = False,
     dry_run: bool = False,
-    on_rejected: Callable[[RejectedRow], None] = lambda _: None,
+    on_rejected: OnRejected = lambda *_: None,
     on_progress: Callable[[SubscriberImport], None] = lambda _: None,
 ) -> ImportReport:
     """
@@ -64,7 +65,7 @@ def import_file(
     """
     fields = load_fields()
     name = name or (file_name(source) if isinstance(source, Path) else "a file")
-    with ReaderFile(source, name, read_mapping(mapping, fields), fields) as file:
+    with ReaderFile(source, name, read_mapping(mapping, fields), fields, find_reading) as file:
         earlier = existing_imports().filter(content_hash=file.import_hash).first()
         if earlier is not None and earlier.state == State.FINISHED:
             return _report_of(earlier, on_rejected)
@@ -118,7 +119,7 @@ def run_to_end(import_id: int, on_progress: Callable[[SubscriberImport], None]) 
 def _dry_run(
     file: ReaderFile,
     stated: dict[str, Any],
-    on_rejected: Callable[[RejectedRow], None],
+    on_rejected: OnRejected,
     on_progress: Callable[[SubscriberImport], None],
 ) -> ImportReport:
     record = SubscriberImport(
@@ -134,7 +135,7 @@ def _dry_run(
         for some in chunks(file.rows()):
             validated = [validate_row(row, file.fields) for row in some]
             for row in apply_rows(record, validated, file.fields):
-                on_rejected(row)
+                on_rejected(record, row)
             reset_queries()  # in debug Django keeps them
             record.bytes_read = file.bytes_read
             on_progress(record)
@@ -142,9 +143,7 @@ def _dry_run(
     return ImportReport(record)
 
 
-def _report_of(
-    record: SubscriberImport, on_rejected: Callable[[RejectedRow], None], **came_by: bool
-) -> ImportReport:
+def _report_of(record: SubscriberImport, on_rejected: OnRejected, **came_by: bool) -> ImportReport:
     for row in iter_rejected_rows(record):
-        on_rejected(row)
+        on_rejected(record, row)
     return ImportReport(record, **came_by)

@@ -112,6 +112,11 @@ LOST: Mapping[str, StrPromise] = {
         "the import counts. {examples}"
     ),
 }
+_UNKNOWN_REJECTS = gettext_lazy(
+    "These are rejected rows, but Homing does not know of which file. So nobody is read as "
+    "subscribed, and new readers are asked to confirm. Import that file first, and do not change "
+    "the header and the line numbers."
+)
 MOST_TAGS_SHOWN = 12
 # The labels for the codes of a stored description.
 _FORMAT_WORDS: Mapping[str, StrPromise] = {
@@ -138,6 +143,7 @@ def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
         "encoding_warning": str(ENCODING_WARNINGS.get(read_as.encoding_warning, "")),
         "hidden": str(HIDDEN.get(read_as.hidden, "")),
         "notes": [
+            *([str(_UNKNOWN_REJECTS)] if (read_as.reading or {}).get("is_guess") else ()),
             *(change_sentence(change, read_as) for change in read_as.changes),
             *filter(None, [_doubts(read_as)]),
             *map(_lost_sentence, read_as.lost),

@@ -36,7 +36,7 @@ from subscribers.importing.import_page import (
     symbol_of,
 )
 from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
-from subscribers.importing.rejects_file import reject_lines
+from subscribers.importing.rejects_file import find_reading, reject_lines, rejects_name
 from subscribers.importing.undo.made_things import find_made
 from subscribers.importing.undo.undo_import import count_unchanged, start_undo
 from subscribers.importing.undo.undo_sentences import undo_lines, why_not_undone
@@ -109,7 +109,7 @@ def _imports(request: HttpRequest, bounded: BoundedUpload) -> HttpResponse:
 def _store(
     request: HttpRequest, content: BinaryIO, name: str, posts: int
 ) -> tuple[SubscriberImport, bool]:
-    with ReaderFile(content, name, fields=load_fields()) as readers:
+    with ReaderFile(content, name, (), load_fields(), find_reading) as readers:
         record, is_new = accept_upload.store_for_check(readers, content, name, request.user, posts)
     if is_new:
         record_import_activity("upload", user_id_of(request), record)
@@ -126,10 +126,9 @@ def show_import(request: HttpRequest, import_id: int) -> HttpResponse:
 @may_manage_readers
 @require_safe
 def rejects_csv(request: HttpRequest, import_id: int) -> HttpResponseBase:
-    """Send all rejected rows as a file: line, email, reason."""
+    """Send all rejected rows as a file: line, reason, and their cells."""
     record = _import_or_404(import_id)
-    name = f"rejected from {record.filename.rpartition('.')[0] or record.filename}.csv"
-    return csv_download(reject_lines(record), name)
+    return csv_download(reject_lines(record), rejects_name("rejected", record.filename))
 
 
 @may_manage_readers

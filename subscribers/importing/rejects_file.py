@@ -1,13 +1,18 @@
-"""The rejected rows of an import as a CSV file, for correction."""
+"""The rejected rows of an import as a CSV file that can be corrected and imported."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 
 from subscribers.files.safe_csv import csv_line
+from subscribers.importing.file_format.columns import EMAIL, Mapping, Reading
+from subscribers.importing.file_format.read_file import IN_FRONT
 from subscribers.importing.import_sentences import reason_sentence
 from subscribers.models import RejectedRow, SubscriberImport
 
-HEADER = csv_line("line", "email", "reason")
-AT_ONCE = 5_000  # rows
+AT_ONCE = 250  # rows, because a row may have 65,000 characters
+# Of an import whose file was read by an earlier release.
+_ADDRESSES_ONLY = Reading((EMAIL,), 1, "", 0)
 
 
 def iter_rejected_rows(record: SubscriberImport) -> Iterator[RejectedRow]:
@@ -21,12 +26,73 @@ def iter_rejected_rows(record: SubscriberImport) -> Iterator[RejectedRow]:
 
 def reject_lines(record: SubscriberImport) -> Iterator[str]:
     """Write the header and a line for each rejected row."""
-    yield HEADER
+    yield reject_header(record)
     for row in iter_rejected_rows(record):
         if row.result == RejectedRow.Result.REJECTED:
-            yield reject_line(row)
+            yield reject_line(record, row)
 
 
-def reject_line(row: RejectedRow) -> str:
-    """Write one rejected row."""
-    return csv_line(row.line, row.email, reason_sentence(row))
+def reject_header(record: SubscriberImport) -> str:
+    """Write the header of the file above its rejected rows."""
+    return csv_line(*IN_FRONT, *_reading_or_old(record).header)
+
+
+def reject_line(record: SubscriberImport, row: RejectedRow) -> str:
+    """
+    Write one rejected row with its cells.
+
+    The text of a row that cannot be split is in the column of addresses, where it is rejected again
+    until it is corrected.
+    """
+    cells = row.parameters.get("row", row.email)
+    if isinstance(cells, str):
+        cells = [*[""] * (_reading_or_old(record).address or 0), cells]
+    return csv_line(row.line, reason_sentence(row), *cells)
+
+
+def rejects_name(start: str, filename: str) -> str:
+    """Name the file with the rejected rows of a file."""
+    stem = filename.rpartition(".")[0] or filename
+    return " ".join((start, "from", f"{stem}.csv"))
+
+
+def find_reading(
+    header: Sequence[str], lines: Sequence[int], filename: str
+) -> tuple[Reading, Mapping] | None:
+    """
+    Find how the file was read whose rejected rows have this header and these lines.
+
+    If several were read differently, the one with the same name counts. Returns None if it is
+    still unclear.
+    """
+    imports = SubscriberImport.objects.filter(read_as__reading__header=list(header))
+    found: dict[str, list[tuple[SubscriberImport, tuple[Reading, Mapping]]]] = {}
+    for record in imports.order_by("id") if lines else ():
+        rejected = RejectedRow.objects.filter(
+            subscriber_import=record, result=RejectedRow.Result.REJECTED, line__in=lines
+        )
+        if rejected.count() == len(lines) and (read_as := reading_of(record)):
+            reading = asdict(replace(read_as[0], forms=None))
+            identity = json.dumps([reading, record.mapping], sort_keys=True)
+            found.setdefault(identity, []).append((record, read_as))
+    same_name = [
+        some
+        for some in found.values()
+        if any(filename.endswith(rejects_name("", record.filename)) for record, _ in some)
+    ]
+    for choice in (list(found.values()), same_name):
+        if len(choice) == 1:
+            return choice[0][-1][1]
+    return None
+
+
+def reading_of(record: SubscriberImport) -> tuple[Reading, Mapping] | None:
+    """Return how an import's file is read, and its mapping; None if it is too old."""
+    reading = Reading.from_json((record.read_as or {}).get("reading"))
+    mapping = tuple((column, field) for column, field in record.mapping)
+    return (reading, mapping) if reading else None
+
+
+def _reading_or_old(record: SubscriberImport) -> Reading:
+    found = reading_of(record)
+    return found[0] if found else _ADDRESSES_ONLY

@@ -38,6 +38,7 @@ from subscribers.importing.lease import (
     lease_of,
     release,
 )
+from subscribers.importing.rejects_file import reading_of
 from subscribers.importing.undo.undo_import import run_undo
 from subscribers.models import ImportSeenAddress, SubscriberImport
 from subscribers.models.subscriber_import import RUNNING
@@ -52,7 +53,11 @@ MOST_CHARACTERS_IN_CHUNK = 2_000_000
 
 # Two imports with the same addresses in a different order would deadlock.
 ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(hashtextextended('homing: one import at a time', 0))"
-STORE_LOST = "UPDATE subscriber_import SET read_as = read_as || %s::jsonb WHERE id = %s"
+STORE_FOUND = """
+    UPDATE subscriber_import
+       SET read_as = jsonb_set(read_as || %s::jsonb, '{reading,forms}', %s::jsonb)
+     WHERE id = %s
+"""
 
 
 def run(
@@ -127,7 +132,7 @@ def _run(
     fields = load_fields_by_key(own_fields_in(mapping))
     with (
         stored_file.spooled(record.pk) as spool,
-        ReaderFile(spool, record.filename, mapping, fields) as file,
+        ReaderFile(spool, record.filename, mapping, fields, lambda *_: reading_of(record)) as file,
     ):
         if file.import_hash != bytes(record.content_hash):
             raise UnreadableFileError("file_incomplete")
@@ -141,7 +146,7 @@ def _run(
             if is_stopping():
                 release(lease)
                 return
-    _finish(lease, file.lost.as_json())
+    _finish(lease, file)
     if not lease.is_check:
         # Update the planner's statistics. SKIP_LOCKED avoids waiting for other processes.
         with connection.cursor() as cursor:
@@ -165,11 +170,7 @@ def chunks(rows: Iterable[Row | BadRow]) -> Iterator[list[Row | BadRow]]:
     characters = 0
     for row in rows:
         chunk.append(row)
-        if isinstance(row, Row):
-            characters += len(row.email) + sum(map(len, row.values))
-            if row.others:
-                characters += sum(map(len, row.others.tags + row.others.left_topics))
-                characters += sum(map(len, row.others.consent))
+        characters += sum(map(len, row.cells))
         if len(chunk) == CHUNK or characters > MOST_CHARACTERS_IN_CHUNK:
             yield chunk
             chunk, characters = [], 0
@@ -209,10 +210,11 @@ def _apply_chunk(
     reset_queries()  # Django keeps them in debug mode, and a chunk has long ones
 
 
-def _finish(lease: Lease, lost: list[dict[str, Any]]) -> None:
+def _finish(lease: Lease, file: ReaderFile) -> None:
+    found = [json.dumps({"lost": file.lost.as_json()}), json.dumps(file.forms)]
     with transaction.atomic(), connection.cursor() as cursor:
         guard(cursor, lease)
-        cursor.execute(STORE_LOST, [json.dumps({"lost": lost}), lease.import_id])
+        cursor.execute(STORE_FOUND, [*found, lease.import_id])
         ImportSeenAddress.objects.filter(subscriber_import=lease.import_id).delete()
         end: dict[str, Any] = {"state": State.CHECKED, "checked_at": Now()}
         if not lease.is_check:

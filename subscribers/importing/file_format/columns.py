@@ -4,15 +4,19 @@ The delimiter, and the columns of address, fields, status, tags and date.
 They are found by a manual mapping, by the words of the header, or by the values in sample rows.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Mapping as Map
+from dataclasses import dataclass, replace
+from dataclasses import fields as dataclass_fields
 from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from delivery.control_characters import strip_invisible
 from delivery.reader_fields import NAME, READER_FIELDS, ReaderField
@@ -53,6 +57,30 @@ EMAIL, STATUS, IGNORED = "email", "status", "-"
 TAGS, LEFT_TOPICS, SINCE, CONSENT = OTHERS = ("tags", "left_topics", "since", "consent")
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """
+    What all rows of a file showed, for reading its rejected rows like the others.
+
+    Columns count from 0, and None stands for what was not found in the file itself.
+    """
+
+    header: Sequence[str]  # as it is written above the rejected rows, without empty ends
+    width: int
+    said: str  # by the name of the file about the status
+    address: int | None = None
+    names: Sequence[int] | None = None
+    statuses: Sequence[int] | None = None  # columns that may hold statuses
+    forms: Map[str, Sequence[str | None]] | None = None  # of dates, by column
+    is_guess: bool = False  # the file of the rejected rows is unknown, so nobody is subscribed
+
+    @classmethod
+    def from_json(cls, stored: Map[str, Any] | None) -> Reading | None:
+        """Read a stored reading; keys of another release are ignored."""
+        known = {one.name for one in dataclass_fields(cls)}
+        return cls(**{key: stored[key] for key in known & stored.keys()}) if stored else None
+
+
 class Layout(NamedTuple):
     """The columns of a file, counted from 0; `header_line` is 0 without a header."""
 
@@ -66,6 +94,7 @@ class Layout(NamedTuple):
     tags: tuple[TagColumn, ...] = ()  # that say yes or no to a tag
     names: tuple[str, ...] = ()  # of the fields
     changes: tuple[Change, ...] = ()
+    statuses: tuple[int, ...] = ()  # columns that may hold statuses
 
     @property
     def uses(self) -> dict[int, list[str]]:
@@ -196,20 +225,23 @@ def layout_of(
     mapping: Mapping = (),
     filename: str = "",
     fields: Fields = READER_FIELDS,
+    reading: Reading | None = None,
 ) -> Layout | None:
     """
     Find the layout of a file by its first rows; None without a column of addresses.
 
-    `fields` are the name and the author's own fields, which their keys and labels name.
+    `fields` are the name and the author's own fields, which their keys and labels name. With the
+    `reading` of an earlier file, the rows are its rejected ones below their header.
 
     Raises `UnreadableFileError` if `mapping` names an unknown column.
     """
-    at = _header_at(records, mapping)
+    at = 0 if reading else _header_at(records, mapping)
     header = records[at][1] if at is not None else []
     # A first row without addresses may be a header in unknown words.
     first = records[0][1] if records and not any(map(looks_like_address, records[0][1])) else []
     sample = [fields for _, fields in records[0 if at is None else at + 1 :]]
-    width = _width_of_rows(header, sample)
+    # Rejected rows that are all too long would look like wider ones.
+    width = reading.width if reading else _width_of_rows(header, sample)
     mapped = _mapped_columns(mapping, header or first, width)
     by_hand = {field: [at for at, to in mapped if to == field] for _, field in mapped}
     taken = {column for column, _ in mapped}
@@ -217,24 +249,35 @@ def layout_of(
     words = ["" if at in taken else field for at, field in enumerate(header)]
     if EMAIL in by_hand:
         address: int | None = max(by_hand[EMAIL], key=lambda column: _addresses(sample, column))
+    elif reading and reading.address is not None and reading.address not in taken:
+        address = reading.address
     else:
         address = _address_column(words, width, sample, taken)
     if address is None:
         return None
     readers = [row for row in sample if address < len(row) and looks_like_address(row[address])]
     status_like = {at for at in range(width) if status.are_statuses(_values(readers, at))}
+    if reading and reading.statuses is not None:
+        status_like = set(reading.statuses)
     status_like -= {address}
     names = _name_columns(words, address, sample) if header else ()
+    if reading and reading.names is not None:
+        names = tuple(at for at in reading.names if at not in taken and at != address)
     if not header:
         names = _column_of_words(width, sample, taken | status_like | {address})
     if NAME.name in by_hand:
         in_order = [*_name_columns(header, address, sample), *by_hand[NAME.name]]
         names = tuple(sorted(by_hand[NAME.name], key=in_order.index))
     statuses = by_hand.get(STATUS, [])
-    not_status = (taken - set(statuses)).union({address}, names)
+    never = set[int]()
+    if reading and reading.statuses is not None:
+        never = set(range(width)).difference(reading.statuses, statuses)
+    not_status = (taken - set(statuses)).union({address}, names, never)
     values = partial(_values, sample)
-    rule = rule_of(header, values, filename, statuses, not_status)
-    unmapped = rule_of(header, values, filename, (), {address}) if taken else None
+    name = reading.said if reading else filename
+    rule = rule_of(header, values, name, statuses, not_status)
+    unmapped = rule_of(header, values, name, (), {address} | never) if taken else None
+    may_be = status_like.union(*(one.columns for one in (rule, unmapped) if one))
     by_values = {at: status.column_name(header, at) for at in sorted(status_like)}
     if rule is None and status_like - not_status:
         free = {at: name for at, name in by_values.items() if at not in not_status}
@@ -249,6 +292,8 @@ def layout_of(
         read = set(rule.columns) - (taken & not_status)
         left_out = [one for column, one in doubts.items() if column not in read]
         rule = replace(rule, left_out=tuple(left_out))
+    if reading and reading.is_guess:
+        rule = replace(rule or SILENT, is_doubted=True)
     # A date of sign-up may be a status too. Other columns of statuses are nothing else.
     kept = taken.union({address}, names)
     dated = _first_columns(words, header_words.SINCE, kept)
@@ -288,8 +333,9 @@ def layout_of(
         tuple(tuple(others[other]) for other in OTHERS) if any(others.values()) else (),
         tuple(one for one in (*chosen, *offered) if one is not None),
         tuple(field.name for field in fields),
+        statuses=tuple(sorted(may_be)),
     )
-    before = layout_of(records, (), filename, fields) if mapping else None
+    before = layout_of(records, (), filename, fields, reading) if mapping else None
     changes = _changes(layout, before.uses if before else layout.uses, mapped, fields, sample)
     return layout._replace(changes=tuple(changes))
 

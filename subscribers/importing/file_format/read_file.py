@@ -6,23 +6,26 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Mapping as Map
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from delivery.reader_fields import READER_FIELDS
+from subscribers.files.safe_csv import unguarded
 from subscribers.importing.file_format.columns import (
     DELIMITERS,
+    EMAIL,
     OTHERS,
     SINCE,
     Fields,
     Layout,
     Mapping,
+    Reading,
     detect_delimiter,
     layout_of,
     stated_delimiter,
@@ -37,12 +40,13 @@ from subscribers.importing.file_format.not_a_csv import (
     refuse_other_formats,
     without_addresses,
 )
-from subscribers.importing.file_format.records import BadRow, excerpt, records
+from subscribers.importing.file_format.records import BadRow, Cells, excerpt, records
 from subscribers.importing.file_format.status import (
     UNREADABLE_DATE,
     RowStatus,
     Status,
     is_word,
+    said_by_name,
 )
 from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.refusal_sentences import InputRefusal, refuse
@@ -57,6 +61,10 @@ _SHOWN = 60  # characters of a header, or of a file that is refused
 _MAX_UNUSED = 12  # columns named; a file may have thousands
 MOST_COLUMNS = 100  # columns that an author can map on the page
 _SAMPLES, _LONGEST_SAMPLE = 3, 80
+IN_FRONT = ("line", "reason")  # the columns before those of a rejected row
+# Finds how a file was read, by the header above its rejected rows, some of their lines, and the
+# name of the file that has them. Returns the mapping too.
+FindReading = Callable[[Sequence[str], Sequence[int], str], tuple[Reading, Mapping] | None]
 
 
 class Others(NamedTuple):
@@ -78,6 +86,7 @@ class Row(NamedTuple):
     status: RowStatus | None = None
     others: Others | None = None
     answers: tuple[tuple[str, Answer, bool], ...] = ()  # tags, what the row says, if chosen
+    cells: Cells = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +115,7 @@ class Description:
     columns: Sequence[tuple[str, str, Sequence[str]]] = ()
     changes: Sequence[Map[str, Any]] = ()  # of the use of columns
     lost: Sequence[Map[str, Any]] = ()  # values, counted when the rows are read
+    reading: Map[str, Any] | None = None  # for its rejected rows, as `Reading` in columns.py
 
     @classmethod
     def from_json(cls, stored: Map[str, Any] | None) -> Description | None:
@@ -125,11 +135,14 @@ class ReaderFile:
         filename: str = "",
         mapping: Mapping = (),
         fields: Fields = READER_FIELDS,
+        find_reading: FindReading = lambda *_: None,
     ) -> None:
         self.source = source
         self.filename = filename
         self.mapping = mapping
         self.fields = fields
+        self._find_reading = find_reading
+        self._reading_before: Reading | None = None  # of the file whose rejected rows these are
         self.size = 0  # bytes
         self.content_hash = b""
         self.lost = LostValues()
@@ -156,11 +169,13 @@ class ReaderFile:
     def import_hash(self) -> bytes:
         """The identity of an import: the content and the reading of its columns."""
         status = self._layout.status
-        if not self.mapping and status is None:
+        before = self._reading_before
+        if not self.mapping and status is None and before is None:
             return self.content_hash
         read_as = [
             [(key(column), field) for column, field in self.mapping],
             [status.product, str(status.silence)] if status else None,
+            *([before.said, before.is_guess] if before else ()),
         ]
         return hashlib.sha256(self.content_hash + json.dumps(read_as).encode()).digest()
 
@@ -192,14 +207,15 @@ class ReaderFile:
         has_others = bool(layout.others)
         singles = [columns[0] for columns in layout.fields if len(columns) == 1]
         are_single = len(singles) == len(layout.fields)
-        for record in records(lines_of(reader, self._encoding), self._delimiter):
+        for record in self._records(lines_of(reader, self._encoding)):
             if isinstance(record, BadRow):
                 yield record
                 continue
             line, fields = record
             if line <= top:
                 if self._separator_line < line < top:
-                    yield BadRow(line, excerpt(" ".join(fields)), refuse("row_above_header"))
+                    text = excerpt(" ".join(fields))
+                    yield BadRow(line, text, refuse("row_above_header"), fields)
                 continue
             count = len(fields)
             email = fields[address] if address < count else ""
@@ -207,15 +223,15 @@ class ReaderFile:
                 row_status = status.of(fields) if status else None
                 if isinstance(row_status, RowStatus) and row_status.status.is_gone:
                     self._note_lost_date_of_leaving(line, fields, row_status)
-                    yield Row(line, email, layout.values_in(()), row_status)
+                    yield Row(line, email, layout.values_in(()), row_status, cells=fields)
                 else:
                     numbers = {"columns": count, "expected": width}
                     why = refuse("row_too_long", **numbers, delimiter=delimiter)
-                    yield BadRow(line, excerpt(email), why)
+                    yield BadRow(line, excerpt(email), why, fields)
             elif email.strip() or any(map(str.strip, fields)):
                 row_status = status.of(fields) if status else None
                 if isinstance(row_status, InputRefusal):
-                    yield BadRow(line, excerpt(email), row_status)
+                    yield BadRow(line, excerpt(email), row_status, fields)
                     continue
                 others = None
                 if row_status is not None and row_status.status.is_gone:
@@ -228,13 +244,25 @@ class ReaderFile:
                     else layout.values_in(fields)
                 )
                 answers = layout.answers_in(fields) if layout.tags else ()
-                yield Row(line, email, values, row_status, others, answers)
+                yield Row(line, email, values, row_status, others, answers, fields)
         if reader.digest() != self.content_hash:
             raise UnreadableFileError("file_changed")
 
     @property
     def _top(self) -> int:
         return max(self._layout.header_line, self._separator_line)
+
+    @property
+    def forms(self) -> dict[str, tuple[str | None, str | None]]:
+        """What the columns of dates proved, after the rows were read."""
+        return {str(at): (one.order, one.number) for at, one in (self._forms or {}).items()}
+
+    def _records(self, lines: Iterator[str]) -> Iterator[tuple[int, list[str]] | BadRow]:
+        """Yield each row, without the columns that Homing put before a rejected one."""
+        found = records(lines, self._delimiter)
+        if self._reading_before is None:
+            return found
+        return (one if isinstance(one, BadRow) else _without_front(*one) for one in found)
 
     def _find_forms(self) -> dict[int, DateForm]:
         """Read the columns of dates in all rows, because each may prove the form."""
@@ -243,13 +271,19 @@ class ReaderFile:
         found = [(at, FormOfColumn(now)) for at in columns]
         if found:
             lines = lines_of(HashingReader(self.content), self._encoding)
-            for record in records(lines, self._delimiter):
+            for record in self._records(lines):
                 if not isinstance(record, BadRow) and record[0] > self._top:
                     cells = record[1]
                     for at, form in found:
                         if at < len(cells):
                             form.see(cells[at])
-        return {at: form.form() for at, form in found}
+        known = (self._reading_before and self._reading_before.forms) or {}
+        forms = dict[int, DateForm]()
+        for at, column in found:
+            proved = column.form()
+            order, number = known.get(str(at), (None, None))
+            forms[at] = replace(proved, order=order or proved.order, number=number or proved.number)
+        return forms
 
     def _others_in(self, line: int, fields: list[str]) -> Others:
         layout, count = self._layout, len(fields)
@@ -325,15 +359,30 @@ class ReaderFile:
             and blank + record[0] > self._separator_line
             and any(map(str.strip, record[1]))
         ]
-        layout = layout_of(found, self.mapping, self.filename, self.fields)
+        if found and tuple(map(key, found[0][1][: len(IN_FRONT)])) == IN_FRONT:
+            self._recognise_rejected(found)
+            found = [_without_front(*record) for record in found]
+        before = self._reading_before
+        layout = layout_of(found, self.mapping, self.filename, self.fields, before)
         if layout is None:
             text = "".join(sample)
             shown = " ".join(excerpt(text).replace("\ufffd", " ").split())
             raise without_addresses(text, shown[:_SHOWN])
         self._layout = layout
+        if before:
+            self._reading_before = replace(before, address=layout.address)
         self.mapping = self._with_found_fields(layout)
         below = [fields for line, fields in found if line > layout.header_line]
         self.description = self._describe(layout, below, sample)
+
+    def _recognise_rejected(self, found: list[tuple[int, list[str]]]) -> None:
+        header = without_empty_ends(_without_front(*found[0])[1])
+        lines = [_line_number(fields[0]) for _, fields in found[1:]]
+        known = self._find_reading(header, sorted(set(filter(None, lines))), self.filename)
+        said = said_by_name(self.filename)
+        guess = Reading(header, len(header), said, is_guess=True)
+        self._reading_before, mapping = known or (guess, ())
+        self.mapping = self.mapping or mapping
 
     def _with_found_fields(self, layout: Layout) -> Mapping:
         """Add the own fields to the mapping, so that later changes of them do not count."""
@@ -391,6 +440,7 @@ class ReaderFile:
                 _column_name(layout, one.column) for one in (status.left_out if status else ())
             ],
             field_labels={one.name: str(one.label) for one in self.fields},
+            reading=asdict(self._reading_before or self._reading_of(layout)),
             changes=[
                 {
                     "number": one.column + 1,
@@ -401,6 +451,21 @@ class ReaderFile:
                 }
                 for one in layout.changes[:MOST_COLUMNS]
             ],
+        )
+
+    def _reading_of(self, layout: Layout) -> Reading:
+        names = layout.columns_of[READER_FIELDS[0].name]
+        header = [word.strip() for word in layout.header]
+        if not header:
+            words = {**dict.fromkeys(names, "name"), layout.address: EMAIL}
+            header = [words.get(at, f"column {at + 1}") for at in range(layout.width)]
+        return Reading(
+            without_empty_ends(header),
+            layout.width,
+            said_by_name(self.filename),
+            layout.address,
+            names,
+            layout.statuses,
         )
 
     def _columns(
@@ -430,6 +495,21 @@ class ReaderFile:
         rows = list(islice(found, _MOST_WITH_ACCENTS))
         self._reading = None
         return rows
+
+
+def _without_front(line: int, fields: list[str]) -> tuple[int, list[str]]:
+    return line, [unguarded(cell) for cell in fields[len(IN_FRONT) :]]
+
+
+def without_empty_ends(header: Sequence[str]) -> list[str]:
+    """Return the header without the empty cells that spreadsheets add at its end."""
+    words = [word.strip() for word in header]
+    return words[: max((at for at, word in enumerate(words, 1) if word), default=0)]
+
+
+def _line_number(cell: str) -> int:
+    digits = cell.strip().removesuffix(".0")  # some spreadsheets write numbers like this
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 10 else 0
 
 
 def _column_name(layout: Layout, column: int) -> str:

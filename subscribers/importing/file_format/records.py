@@ -2,8 +2,8 @@
 
 import csv
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from subscribers.importing.file_format.encoding import UNDECODABLE
 from subscribers.importing.file_format.lines import LONGEST_LINE
@@ -13,6 +13,9 @@ from subscribers.refusal_sentences import InputRefusal, refuse
 MAX_LINES_IN_A_ROW = 40  # more than a quoted postal address or remark needs
 
 
+Cells = Sequence[str]  # of a row; the text of a row that cannot be split
+
+
 @dataclass(frozen=True, slots=True)
 class BadRow:
     """A row that cannot be read. `excerpt` is the start of its text."""
@@ -20,6 +23,7 @@ class BadRow:
     line: int
     excerpt: str
     reason: InputRefusal
+    cells: Cells = field(default=(), compare=False)
 
 
 def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[str]] | BadRow]:
@@ -31,7 +35,7 @@ def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[st
         if line.isspace() and len(line) <= LONGEST_LINE:
             continue
         if fault := _fault(line):
-            yield BadRow(number, excerpt(line), fault)
+            yield BadRow(number, excerpt(line), fault, _storable(line))
         elif '"' not in line:
             yield number, line.rstrip("\r\n").split(delimiter)
         else:
@@ -40,7 +44,7 @@ def records(lines: Iterator[str], delimiter: str) -> Iterator[tuple[int, list[st
                 fields = _quoted(row, put_back, lines, delimiter)
             except csv.Error as error:
                 put_back.extendleft(reversed(row[1:]))
-                yield BadRow(number, excerpt(line), _reason(error))
+                yield BadRow(number, excerpt(line), _reason(error), _storable(line))
             else:
                 yield number, fields
                 number += len(row) - 1
@@ -50,6 +54,11 @@ def excerpt(text: str) -> str:
     """Return the start of a text in one line, without control characters."""
     start = text.strip()[:LONGEST_EXCERPT]
     return "".join(character if character.isprintable() else "\ufffd" for character in start)
+
+
+def _storable(line: str) -> str:
+    text = line.rstrip("\r\n")[:LONGEST_LINE]
+    return text.replace("\0", "\ufffd").replace(UNDECODABLE, "\ufffd")
 
 
 class _OtherRowsInsideError(csv.Error):

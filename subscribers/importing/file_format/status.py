@@ -130,7 +130,10 @@ _HOMING_SUPPRESSIONS = _Product(
 )
 _LISTMONK = _Product(gettext_noop("listmonk subscribers"), hidden="listmonk")
 
-_MAILCHIMP_NAME = re.compile(r"(subscribed|unsubscribed|cleaned|nonsubscribed|sms_only)_", re.I)
+# Rejected rows keep the name of their file.
+_MAILCHIMP_NAME = re.compile(
+    r"(?:reject\w* from )?(subscribed|unsubscribed|cleaned|nonsubscribed|sms_only)_", re.I
+)
 MAILCHIMP_EXPORT = re.compile(rf"{_MAILCHIMP_NAME.pattern}\w*export", re.I)
 _MAILCHIMP_FILES: Mapping[str, Status | InputRefusal] = {
     "subscribed": Status.SUBSCRIBED,
@@ -270,6 +273,7 @@ class StatusRule:
     hidden: str = ""
     # Columns of statuses that a mapping reads as something else. They still raise doubts.
     left_out: tuple[_StatusColumn, ...] = ()
+    is_doubted: bool = False  # then nobody is subscribed
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -307,7 +311,8 @@ class StatusRule:
     def _is_doubted(self, fields: Sequence[str]) -> bool:
         cells = [(one, fields[one.column]) for one in self.left_out if one.column < len(fields)]
         verdicts = [one.read(value) for one, value in cells]
-        return any(isinstance(one, Status) and one is not Status.SUBSCRIBED for one in verdicts)
+        said = (one for one in verdicts if isinstance(one, Status))
+        return self.is_doubted or any(one is not Status.SUBSCRIBED for one in said)
 
 
 # In the files of other products, the status is about the subscription.
@@ -339,6 +344,12 @@ def is_known(word: str) -> bool:
     """Whether this key names a column of statuses or identifies a product."""
     flags = (_FLAGS, _DATES, _FLAGS_OR_DATES)
     return word in _STATUS or word in _MARKS or any(word in words for words in flags)
+
+
+def said_by_name(filename: str) -> str:
+    """Return the part of a file's name that says the status of all rows, if any."""
+    found = MAILCHIMP_EXPORT.match(filename) or _MAILCHIMP_NAME.match(filename)
+    return found[0] if found else ""
 
 
 def is_word(value: str) -> bool:

@@ -2,15 +2,17 @@
 
 import re
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from delivery.control_characters import CONTROL_CHARACTERS, strip_invisible
 from delivery.reader_fields import READER_FIELDS
 from subscribers.address import read_address
 from subscribers.fields.reader_values import read_value
+from subscribers.files.safe_csv import unguarded
 from subscribers.importing.file_format.columns import Fields
+from subscribers.importing.file_format.lines import LONGEST_LINE
 from subscribers.importing.file_format.read_file import Others, Row
-from subscribers.importing.file_format.records import BadRow, excerpt
+from subscribers.importing.file_format.records import BadRow, Cells, excerpt
 from subscribers.importing.file_format.status import RowStatus
 from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.file_format.yes_or_no import Answer
@@ -20,8 +22,6 @@ from subscribers.refusal_sentences import InputRefusal, refuse
 # Mail programs copy an address as `Ada Whitlock <ada@example.org>` or `mailto:ada@example.org`.
 _NAME_AND_ADDRESS = re.compile(r"(?:([^@<>]*)<)?([^<>]+)>?")
 _MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
-# Products and spreadsheets put an apostrophe before texts that would run as formulas.
-_GUARDED = re.compile(r"\A\s*'(?=[=+\-@\t\r])")
 # Substack replaces the address of a deleted reader with one in this domain.
 _DELETED = "@deletion-request.substack.com"
 _NAME_AT = 0
@@ -43,14 +43,15 @@ class Candidate(NamedTuple):
     lost_date: str = ""
     consent: str = ""
     answers: tuple[tuple[str, Answer, bool], ...] = ()
+    cells: Cells = ()
 
 
 def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate | RejectedRow:
     """Return the reader of a row, or the rejected row, not stored yet."""
     if isinstance(row, BadRow):
-        return excluded(row.line, row.excerpt, row.reason)
-    email = strip_invisible(_unguarded(row.email))
-    texts = [_unguarded(text) for text in row.values]
+        return excluded(row.line, row.excerpt, row.reason, row.cells)
+    email = strip_invisible(unguarded(row.email))
+    texts = [unguarded(text) for text in row.values]
     address = read_address(email)
     if isinstance(address, InputRefusal) and (copied := _NAME_AND_ADDRESS.fullmatch(email)):
         inside = read_address(_MAILTO.sub("", strip_invisible(copied[2])))
@@ -58,18 +59,20 @@ def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate
             address = inside
             texts[_NAME_AT] = texts[_NAME_AT] or (copied[1] or "").strip(" \"'")
     if isinstance(address, InputRefusal):
-        return excluded(row.line, excerpt(row.email), address)
+        return excluded(row.line, excerpt(row.email), address, row.cells)
     if address.endswith(_DELETED):
-        return excluded(row.line, address, refuse("substack_deleted"))
+        return excluded(row.line, address, refuse("substack_deleted"), row.cells)
     if row.status is not None and row.status.status.is_gone:
         return Candidate(row.line, address, ("",) * len(fields), row.status)
     values = []
     for field, text in zip(fields, texts, strict=True):
         value = read_value(field, text)
         if isinstance(value, InputRefusal):
-            return excluded(row.line, address, value)
+            return excluded(row.line, address, value, row.cells)
         values.append(value)
-    reader = Candidate(row.line, address, tuple(values), row.status, answers=row.answers)
+    reader = Candidate(
+        row.line, address, tuple(values), row.status, answers=row.answers, cells=row.cells
+    )
     if row.others:
         with_others = _with_others(reader, row.others)
         if isinstance(with_others, RejectedRow):
@@ -82,13 +85,13 @@ def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate
 
 
 def _with_others(reader: Candidate, others: Others) -> Candidate | RejectedRow:
-    tags = read_tags(*map(_unguarded, others.tags))
+    tags = read_tags(*map(unguarded, others.tags))
     if isinstance(tags, InputRefusal):
-        return excluded(reader.line, reader.email, tags)
-    left = read_tags(*map(_unguarded, others.left_topics))
+        return excluded(reader.line, reader.email, tags, reader.cells)
+    left = read_tags(*map(unguarded, others.left_topics))
     if isinstance(left, InputRefusal):
-        return excluded(reader.line, reader.email, left)
-    notes = [CONTROL_CHARACTERS.sub(" ", _unguarded(note)) for note in others.consent]
+        return excluded(reader.line, reader.email, left, reader.cells)
+    notes = [CONTROL_CHARACTERS.sub(" ", unguarded(note)) for note in others.consent]
     consent = "; ".join(" ".join(note.split()) for note in notes)
     return reader._replace(
         tags=tags,
@@ -100,12 +103,18 @@ def _with_others(reader: Candidate, others: Others) -> Candidate | RejectedRow:
 
 
 def excluded(
-    line: int, email: str, reason: InputRefusal, result: str = RejectedRow.Result.REJECTED
+    line: int,
+    email: str,
+    reason: InputRefusal,
+    cells: Cells = (),
+    result: str = RejectedRow.Result.REJECTED,
 ) -> RejectedRow:
-    """Make a rejected or skipped row, not stored yet."""
-    why = {"reason": reason.code, "parameters": dict(reason.parameters)}
+    """
+    Make a rejected or skipped row, not stored yet.
+
+    Cells that are longer than a line may be are left out.
+    """
+    why: dict[str, Any] = {"reason": reason.code, "parameters": dict(reason.parameters)}
+    if cells and sum(map(len, cells)) <= LONGEST_LINE:
+        why["parameters"]["row"] = cells
     return RejectedRow(line=line, result=result, email=email, **why)
-
-
-def _unguarded(text: str) -> str:
-    return _GUARDED.sub("", text) if "'" in text else text

@@ -32,7 +32,12 @@ from subscribers.importing.file_format.tag_cell import read_tags
 from subscribers.importing.import_file import file_name, import_file
 from subscribers.importing.import_sentences import count_lost, posts_sentence
 from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
-from subscribers.importing.rejects_file import HEADER, reject_line
+from subscribers.importing.rejects_file import (
+    find_reading,
+    reject_header,
+    reject_line,
+    rejects_name,
+)
 from subscribers.importing.report_text import rejected_lines, report_lines
 from subscribers.importing.stored_file import largest_size
 from subscribers.models import RejectedRow, SubscriberImport
@@ -87,13 +92,17 @@ class Command(BaseCommand):
         parser.add_argument("--tag", metavar="TAG", action="append", default=[], help=tag_help)
         welcome_help = _("with --confirmed: send the welcome letter to added, confirmed readers")
         parser.add_argument("--welcome", action="store_true", help=welcome_help)
-        rejects_help = _("write the rejected rows to this CSV file: line, email, reason")
+        rejects_help = _(
+            "write the rejected rows to this CSV file, to correct and import them; for each of "
+            "several lists to a file beside it"
+        )
         parser.add_argument("--rejects", metavar="FILE", type=Path, help=rejects_help)
 
     def handle(self, *args: Any, **options: Any) -> None:
         paths: list[Path] = sorted(options["file"], key=lambda path: may_be_mailed(path.name))
         rejects: Path | None = options["rejects"]
         self.rejects_file: TextIO | None = None
+        rejects_files: list[TextIO] = []
         consent = " ".join(options["consent"].split())
         if consent and not options["confirmed"]:
             raise CommandError(
@@ -118,9 +127,6 @@ class Command(BaseCommand):
         what_remains = NOTHING_CHANGED if options["dry_run"] else CONTINUES
         try:
             with ExitStack() as stack:
-                if rejects:
-                    self.rejects_file = stack.enter_context(atomic_file(rejects))
-                    self.rejects_file.write(HEADER)
                 files = [stack.enter_context(open_regular_file(path)) for path in paths]
                 opened: list[tuple[BinaryIO, str]] = []
                 for path, file in zip(paths, files, strict=True):
@@ -130,6 +136,8 @@ class Command(BaseCommand):
                         command = f"./homing import_issues {quote(str(path))}"
                         move_them = _("Move them in with: {command}").format(command=command)
                         self.stdout.write(f"{posts} {move_them}")
+                for path in _rejects_paths(rejects, [name for _, name in opened]):
+                    rejects_files.append(stack.enter_context(atomic_file(path)))
                 if len(opened) > 1 or any(map(is_zip, files)) or options["list_is_confirmed"]:
                     for one in opened:
                         _check_before_import(*one, options)
@@ -137,7 +145,8 @@ class Command(BaseCommand):
                     with transaction.atomic():
                         for file in files:
                             add_fields_and_tags(file, None)
-                for content, name in opened:
+                for at, (content, name) in enumerate(opened):
+                    self.rejects_file = rejects_files[at] if rejects else None
                     self._import(content, name, options, consent, tags)
         except UnreadableFileError as refusal:
             raise CommandError(str(refusal)) from refusal
@@ -173,6 +182,8 @@ class Command(BaseCommand):
         finally:
             if self.stderr.isatty():
                 self.stderr.write("\r\033[K", str, ending="")
+        if self.rejects_file and not report.record.rejected:
+            self.rejects_file.write(reject_header(report.record))
         stated = options["confirmed"], options["list_is_confirmed"]
         for line in report_lines(report, name, dry_run=options["dry_run"], stated=stated):
             self.stdout.write(line)
@@ -189,9 +200,11 @@ class Command(BaseCommand):
         }
         self.stdout.write(json.dumps(answer))
 
-    def _take_rejected_row(self, row: RejectedRow) -> None:
+    def _take_rejected_row(self, record: SubscriberImport, row: RejectedRow) -> None:
         if self.rejects_file and row.result == RejectedRow.Result.REJECTED:
-            self.rejects_file.write(reject_line(row))
+            if not self.shown[row.result]:
+                self.rejects_file.write(reject_header(record))
+            self.rejects_file.write(reject_line(record, row))
         if len(self.shown[row.result]) < SHOWN:
             self.shown[row.result].append(row)
 
@@ -210,7 +223,8 @@ class Command(BaseCommand):
 def _check_before_import(content: BinaryIO, name: str, options: Any) -> None:
     """Refuse an unreadable list, or a statement that does not fit, at the start."""
     fields = load_fields()
-    with ReaderFile(content, name, read_mapping(options["map"], fields), fields) as file:
+    mapping = read_mapping(options["map"], fields)
+    with ReaderFile(content, name, mapping, fields, find_reading) as file:
         if options["list_is_confirmed"] and not file.leaves_subscriptions_open():
             raise UnreadableFileError("list_not_open")
 
@@ -224,6 +238,17 @@ def _check_welcome(*, confirmed: bool) -> None:
         raise CommandError(
             _("No welcome letter is on. Turn one on with “./homing welcome”, or omit --welcome.")
         )
+
+
+def _rejects_paths(rejects: Path | None, names: Sequence[str]) -> list[Path]:
+    """Name a file for the rejected rows of each list, because their columns differ."""
+    if rejects is None or len(names) == 1:
+        return [rejects] if rejects else []
+    beside = [rejects.with_name(rejects_name(rejects.stem, name)) for name in names]
+    return [
+        path.with_stem(f"{path.stem} {at}") if path in beside[:at] else path
+        for at, path in enumerate(beside)
+    ]
 
 
 def _is_the_same(rejects: Path, path: Path) -> bool:

@@ -87,6 +87,7 @@ def reader_with_history() -> Subscriber:
             result=result,
             email=email,
             reason="Left out.",
+            parameters={"row": [f"<{ADDRESS}>", NAME]},
         )
     return reader
 

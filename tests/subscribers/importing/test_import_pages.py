@@ -281,8 +281,8 @@ def test_rejected_rows_are_paged_and_downloadable(
     assert "20 of 120" in last.words
     lines = b"".join(file.streaming_content).decode().splitlines()
     assert len(lines) == 121
-    assert lines[0] == "line,email,reason"
-    assert lines[1].startswith("3,'=nowhere0,")
+    assert lines[0] == "line,reason,email,name"
+    assert lines[1].endswith(",'=nowhere0,Nobody")
     assert 'filename="rejected from village-fair.csv"' in file.headers["Content-Disposition"]
     assert file.headers["Cache-Control"] == "no-store"
 

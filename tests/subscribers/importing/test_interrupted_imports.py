@@ -207,7 +207,7 @@ def test_an_import_without_progress_is_refused(
 
 
 def test_rows_of_long_cells_make_short_chunks() -> None:
-    rows = [Row(n, "ada@example.org", ("x" * 60_000,)) for n in range(2 * CHUNK)]
+    rows = [Row(n, "ada@example.org", (), cells=("x" * 60_000,)) for n in range(2 * CHUNK)]
     found = list(chunks(iter(rows)))
     assert [row for chunk in found for row in chunk] == rows
     assert max(map(len, found)) <= MOST_CHARACTERS_IN_CHUNK // 60_000 + 1

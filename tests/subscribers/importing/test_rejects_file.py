@@ -34,9 +34,9 @@ def test_the_file_contains_every_rejected_row(
     import_subscribers(path, "--rejects", str(link))
     assert link.is_symlink()
     assert rows_of(rejects) == [
-        ["line", "email", "reason"],
-        ["4", 'héé@x.org,"B', "A quotation mark opens here and never closes."],
-        ["5", "", "The address is missing."],
+        ["line", "reason", "email", "name"],
+        ["4", "A quotation mark opens here and never closes.", 'héé@x.org,"B'],
+        ["5", "The address is missing.", "", "Nobody"],
     ]
 
 
@@ -55,7 +55,7 @@ def test_rejected_addresses_are_safe_in_spreadsheets(
 ) -> None:
     emails = ["=HYPERLINK('https://example.org')", "+1", "-1", "@SUM(A1)"]
     import_rows(*[f"{email},Ada" for email in emails], options=("--rejects", str(rejects)))
-    assert [row[1] for row in rows_of(rejects)[1:]] == [f"'{email}" for email in emails]
+    assert [row[2] for row in rows_of(rejects)[1:]] == [f"'{email}" for email in emails]
 
 
 def test_a_failed_import_keeps_the_earlier_rejects_file(

@@ -9,7 +9,7 @@ an issue is published in time without table statistics
     without_nested_loops: with plan_without(cursor«, "enable_nestloop"»):
     test_no_audience_is_read_by_a_nested_loop
 a list is analysed after an import
-    _run: _finish(lease, file.lost.as_json()) if «not lease.is_check → False»:
+    _run: _finish(lease, file) if «not lease.is_check → False»:
     test_the_list_is_analysed_after_an_import
 a restored database is analysed
     check_identity: if «found.is_another → False»: _analyse()

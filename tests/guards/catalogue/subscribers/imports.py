@@ -74,7 +74,7 @@ a file of several pieces arrives complete
     spooled: «while → if» piece := pieces.filter(number=number)
     test_a_large_file_is_imported_despite_bad_rows
 a NUL byte rejects its row and not the import
-    records: BadRow(number, «excerpt(line) → line[:LONGEST_EXCERPT]», fault)
+    records: BadRow(number, «excerpt(line) → line[:LONGEST_EXCERPT]», fault, _storable(line))
     test_a_large_file_is_imported_despite_bad_rows
 a file that changes during a dry run is noticed
     ReaderFile.rows: if «reader.digest() != self.content_hash → False»:
@@ -177,7 +177,7 @@ a row of a file with statuses is read with its status
         isinstance(row_status, InputRefusal)
     test_each_row_is_imported_by_its_status[members.2026-10-01.csv]
 an unknown status rejects its row
-    ReaderFile.rows: «yield BadRow(line, excerpt(email), row_status) →
+    ReaderFile.rows: «yield BadRow(line, excerpt(email), row_status, fields) →
         yield Row(line, email, layout.values_in(fields))»
     test_each_row_is_imported_by_its_status[members.2026-10-01.csv]
 the most severe status of a row counts
@@ -339,8 +339,17 @@ an address that an operator unblocks stays suppressed by a file
 an address that an operator unblocks stays blocked by a file
     reported_reasons: if «reported.filter(act=Act.BLOCKED, how=How.IMPORT).exists() → False»:
     test_an_operator_cannot_lift_a_block_by_another_source
+nobody is subscribed by rejected rows of an unknown file
+    layout_of: if «reading and reading.is_guess → False»:
+    test_nobody_is_confirmed_by_rows_of_an_unknown_file
+rejected rows are not read like one of several files that differ
+    find_reading: if «len(choice) == 1 → choice»:
+    test_the_name_decides_between_files_alike
+only the import that rejected the lines says how they are read
+    find_reading: if «rejected.count() == len(lines) → True» and
+    test_nobody_is_confirmed_by_rows_of_an_unknown_file
 another mapping is another import
-    ReaderFile.import_hash: if «not self.mapping and status is None → True»:
+    ReaderFile.import_hash: if «not self.mapping and status is None and before is None → True»:
     test_another_mapping_is_a_new_import
 
 # --- Bounds ---

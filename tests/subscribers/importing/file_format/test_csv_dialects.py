@@ -56,7 +56,8 @@ def written(
 def rows_of(content: bytes | str) -> list[Row | BadRow]:
     content = content.encode() if isinstance(content, str) else content
     with ReaderFile(io.BytesIO(content)) as file:
-        return list(file.rows())
+        rows = list(file.rows())
+    return [row._replace(cells=()) if isinstance(row, Row) else row for row in rows]
 
 
 def read(content: bytes | str) -> tuple[Description, list[tuple[str, str]]]:
@@ -342,7 +343,11 @@ def test_an_upload_stays_open_and_reports_its_progress() -> None:
         some = file.bytes_read
         others = sum(1 for _ in rows)
 
-    assert (before, first, others) == (0, Row(2, "ada@example.org", ("",)), 9_999)
+    assert (before, first, others) == (
+        0,
+        Row(2, "ada@example.org", ("",), cells=["ada@example.org"]),
+        9_999,
+    )
     assert 0 < some < file.size == file.bytes_read
     assert not upload.closed
 
