@@ -13,5 +13,11 @@ class Migration(migrations.Migration):
             models.CharField(blank=True, db_default="", default="", max_length=80),
         ),
         # Changes nothing in the database.
-        migrations.AlterField("issue", "slug", models.SlugField(allow_unicode=True, max_length=80)),
+        migrations.SeparateDatabaseAndState(
+            state_operations=[
+                migrations.AlterField(
+                    "issue", "slug", models.SlugField(allow_unicode=True, max_length=80)
+                )
+            ]
+        ),
     ]

@@ -1,4 +1,4 @@
-"""Issues that are not in the archive, and what a draft says about the archive."""
+"""Issues that are not in the archive."""
 
 from django.db import migrations, models
 
@@ -12,20 +12,5 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             "issue", "published_with_page", models.BooleanField(db_default=True, default=True)
-        ),
-        migrations.AddField(
-            "draft",
-            "archive",
-            models.CharField(blank=True, db_default="", default="", max_length=8),
-        ),
-        migrations.AddField(
-            "draft", "without_note", models.BooleanField(db_default=False, default=False)
-        ),
-        migrations.AddConstraint(
-            "draft",
-            models.CheckConstraint(
-                condition=models.Q(("archive__in", ["", "public", "unlisted", "none"])),
-                name="draft_archive_is_known",
-            ),
         ),
     ]

@@ -97,9 +97,9 @@ def back_to_the_form(page: Page) -> None:
         page.go_back()
 
 
-def test_text_and_box_can_be_changed_after_going_back(form):
+def test_text_and_choice_can_be_changed_after_going_back(form):
     write(form)
-    form.get_by_label("Unlisted").check()
+    form.get_by_label("Archive").select_option("Unlisted")
     assert position_of_bar(form) == "sticky"
     check(form)
     form.go_back()
@@ -112,7 +112,7 @@ def test_text_and_box_can_be_changed_after_going_back(form):
 
     # The same form leads to the published issue; another text becomes a new draft.
     back_to_the_form(form)
-    expect(form.get_by_label("Unlisted")).to_be_checked()
+    expect(form.get_by_label("Archive")).to_have_value("on")
     form.get_by_role("button", name="Check and publish").click()
     expect(form.get_by_role("heading", level=1)).to_have_text(TITLE)
     back_to_the_form(form)

@@ -23,6 +23,7 @@ TAKES_FORMS_FROM_ELSEWHERE = {
     "webhooks/postmark",
     "unsubscribe/<str:token>/",  # one-click, RFC 8058: the token is the permission
     r"^[/]*(?:unsubscribe|UNSUBSCRIBE)/+(?P<token>[\s\S]+)$",
+    "preferences/",
     "preferences/<str:token>/",  # the token is the permission here too
     r"^[/]*(?:preferences|PREFERENCES)/+(?P<token>[\s\S]+)$",
     "subscriptions/embedded/",  # `Origin` decides: see test_embed_form.py

@@ -37,13 +37,14 @@ def _each(app: str, names: str, groups: set[str]) -> dict[str, set[str]]:
 OPEN_TO = {
     **_each(
         "desk",
-        "publish listing reschedule approve_draft publish_draft welcome move_issues rehearsal",
+        "publish listing reschedule approve_draft publish_draft welcome move_issues rehearsal "
+        "send_to_remaining",
         PUBLISHING,
     ),
     **_each(
         "desk",
         "write audience when drafts draft draft_delete draft_to_markdown draft_preview preview "
-        "next_version_preview images check looks draft_address test test_letter "
+        "next_version_preview images check looks draft_address draft_archive test test_letter "
         "prepare_video snippets add_snippet edit_snippet delete_snippet",
         WRITING,
     ),

@@ -64,7 +64,7 @@ def sheet_of(draft: Draft) -> str:
 
 
 def archive_on(page: Page) -> str:
-    return page.html.partition('id="archive">')[2].partition("</dd>")[0]
+    return page.html.partition('archive">')[2].partition("</dd>")[0]
 
 
 def test_a_letter_for_some_readers_says_that_it_is_unlisted(

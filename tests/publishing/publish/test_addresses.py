@@ -12,7 +12,7 @@ from publishing.approval.approval import approval_hash
 from publishing.editions.address_words import address_words, is_address
 from publishing.editions.issue_address import save_moved_issue
 from publishing.editions.versions import VersionRefusedError
-from publishing.models import Draft, Issue
+from publishing.models import Draft, Issue, Visibility
 from publishing.publish.publish import publish
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.publishing.content_factory import letter
@@ -152,4 +152,4 @@ def test_a_called_back_issue_keeps_a_chosen_address(author, window, draft, three
 @pytest.mark.django_db
 def test_a_moved_in_issue_keeps_its_old_address():
     for old, kept in (("my_Old-post", "my_old-post"), (quote("привет"), "привет")):
-        assert save_moved_issue("Title", old, "ghost", None, unlisted=False).slug == kept
+        assert save_moved_issue("Title", old, "ghost", None, Visibility.PUBLIC).slug == kept

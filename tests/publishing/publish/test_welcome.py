@@ -17,6 +17,7 @@ from delivery.reconcile.database_identity import declare_restored
 from delivery.reconcile.run import reconcile
 from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
+from publishing.editions.start_scheduled import start_due
 from publishing.editions.welcome_letter import welcome_letter
 from publishing.models import Draft
 from publishing.publish.welcome import turn_off, turn_on
@@ -190,13 +191,15 @@ def test_welcome_letter_and_scheduled_issue_keep_their_footer(author, newsroom):
     turn_on(author.pk, HELLO)
     newsroom.confirm(1)
     make_edition_due(schedule(newsroom))
+    start_due()
     Newsletter.objects.update(footer="VAT 8")
     opt_in()
     newsroom.deliver_all()
     sent = Edition.objects.filter(kind__in=["newsletter", "welcome"], batch__sent=1).distinct()
     assert sorted(edition.kind for edition in sent) == ["newsletter", "welcome"]
-    assert all("VAT 7" in edition.text_mail for edition in sent)
-    assert not any("VAT 8" in edition.text_mail for edition in sent)
+    mails = [edition.html_mail + edition.text_mail for edition in sent]
+    assert ["VAT 7" in mail for mail in mails] == [True, True]
+    assert not any("VAT 8" in mail for mail in mails)
 
 
 def test_a_restored_letter_waits_until_it_is_reconciled(author, newsroom):

@@ -88,7 +88,7 @@ the same content again leads to the first import
     import_file: ().filter(content_hash=file.import_hash«→ , filename=name»).first()
     test_the_same_content_returns_the_first_report
 a finished import does not start again
-    start_import: filter(pk=import_id«, state__in=from_states»).update(
+    start_import: filter(pk=import_id«, state__in=from_states»)
     test_pressing_import_twice_imports_once_and_keeps_the_first_choice
 a finished import cannot be discarded
     discard: filter(pk=import_id«, state__in=NOT_IMPORTED»
