@@ -13,7 +13,7 @@ from itertools import islice, repeat
 from typing import NamedTuple
 from urllib.parse import quote
 
-from delivery.mail.addresses import safe_in_addresses
+from delivery.mail.letter_addresses import safe_in_addresses
 from delivery.mail.normalise_html import texts_in_code
 from delivery.reader_fields import FIELD_NAMES
 

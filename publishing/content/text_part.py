@@ -6,7 +6,7 @@ from html import unescape
 
 import nh3
 
-from delivery.mail.addresses import missing_before
+from delivery.mail.letter_addresses import missing_before
 from delivery.mail.merge_fields import FieldPlaceholders
 from delivery.mail.normalise_html import VOID, normalise, parse_attributes, split_tags
 

@@ -8,7 +8,7 @@ from html import unescape
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from delivery.mail.addresses import missing_before
+from delivery.mail.letter_addresses import missing_before
 from delivery.mail.merge_fields import FIELD_PATTERN, URL_FIELDS, find_fields
 from delivery.reader_fields import ReaderField
 

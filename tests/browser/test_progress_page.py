@@ -184,7 +184,10 @@ def test_open_page_of_a_starting_issue_equals_a_fresh_one(windows, author):
         expect(crumb.get_by_role("link", name="Issues")).to_be_focused()
     shown = [what_is_shown(page) for page in windows]
     # The table of outcomes takes the place of the number of readers, so what is below moves once.
-    assert all(page.evaluate("window.notLoadedAgain") for page in windows)
+    for page in windows:
+        assert page.evaluate("window.notLoadedAgain")
+        assert len({one["at"] for one in page.evaluate(SHIFTS) if one["value"] > MOST_SHIFT}) <= 1
+        assert {one.get("state") for one in page.evaluate(SHIFTS)} <= {"Sending"}
     for page, before in zip(windows, shown, strict=True):
         page.reload()
         assert what_is_shown(page) == before

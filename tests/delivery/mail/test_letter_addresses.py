@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from delivery.mail.addresses import complete_rooted
 from delivery.mail.html_and_text import compose
+from delivery.mail.letter_addresses import complete_rooted
 from delivery.mail.merge_fields import FieldTemplate
 from delivery.models import Newsletter
 
