@@ -34,6 +34,7 @@ WHAT = {
     "answers": gettext_lazy("saved responses to posted forms"),
     "pending": gettext_lazy("pending sign-ups with their data"),
     "files": gettext_lazy("uploaded files that were not imported"),
+    "rejected_rows": gettext_lazy("rejected and skipped rows of imports"),
     "calls": gettext_lazy("calls to Postmark"),
     "events": gettext_lazy("applied events of Postmark’s webhooks"),
     "test_letters": gettext_lazy("test letters with their addresses"),
@@ -107,6 +108,7 @@ def retention_rules() -> list[RetentionRule]:
     )
     pending = Deletion(expire_unconfirmed.count_expired, _repeat(expire_unconfirmed.expire_pending))
     files = Deletion(expire_uploads.count_expired, _repeat(expire_uploads.expire_file))
+    rejected_rows = expire_uploads.old_rejected_rows(days)
     sessions = OldRows("django_session", ["expire_date", "session_key"], "expire_date", 0)
     tokens = OldRows("api_token", ["id"], "least(expires_at, revoked_at)", days, in_order=False)
     sign_ins = OldRows("axes_accessattempt", ["id"], "attempt_time", days, in_order=False)
@@ -116,6 +118,7 @@ def retention_rules() -> list[RetentionRule]:
         RetentionRule("answers", _kept_by("IDEMPOTENCY_TTL_DAYS"), saved_answers()),
         RetentionRule("pending", _kept_by("PENDING_EXPIRES_DAYS"), pending),
         RetentionRule("files", _kept_by("IMPORT_EXPIRES_DAYS"), files),
+        RetentionRule("rejected_rows", details, rejected_rows),
         RetentionRule("calls", provider_details, expire_details.old_attempts(provider_days)),
         RetentionRule("events", provider_details, expire_details.applied_events(provider_days)),
         RetentionRule("test_letters", provider_details, test_letters),

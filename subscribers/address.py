@@ -11,6 +11,7 @@ import email_validator
 from email_validator import EmailNotValidError, validate_email
 
 from delivery.control_characters import INVISIBLE, strip_invisible
+from subscribers.files.safe_csv import unguarded
 from subscribers.models.suppression import LONGEST_ADDRESS
 from subscribers.refusal_sentences import InputRefusal, refuse
 
@@ -24,6 +25,9 @@ _PLAIN = re.compile(
     r"@((?:[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*\.)+([A-Za-z]{2,63}))"
 )
 _LONGEST_PLAIN_LABEL = 63
+# Mail programs copy an address as `Ada Whitlock <ada@example.org>` or `mailto:ada@example.org`.
+_NAME_AND_ADDRESS = re.compile(r"(?:([^@<>]*)<)?([^<>]+)>?")
+_MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
 _SPECIAL_USE_ENDINGS = frozenset(
     name.rpartition(".")[2] for name in email_validator.SPECIAL_USE_DOMAIN_NAMES
 )
@@ -33,6 +37,27 @@ def read_address(text: str) -> str | InputRefusal:
     """Return the address with its domain in lower case and ASCII, or a refusal."""
     typed = strip_invisible(text)
     return _plain(typed) or _careful(typed)
+
+
+def read_address_cell(cell: str) -> tuple[str | InputRefusal, str]:
+    """Return the address in a cell, or why it is refused, and the name beside it."""
+    email = strip_invisible(unguarded(cell))
+    address = read_address(email)
+    if isinstance(address, InputRefusal) and (copied := _NAME_AND_ADDRESS.fullmatch(email)):
+        inside = read_address(_MAILTO.sub("", strip_invisible(copied[2])))
+        if not isinstance(inside, InputRefusal):
+            return inside, (copied[1] or "").strip(" \"'")
+    return address, ""
+
+
+def spellings(address: str) -> list[str]:
+    """Return an address, and also with its international domain in Unicode."""
+    try:
+        found = validate_email(address, check_deliverability=False)
+    except EmailNotValidError:
+        return [address]
+    local_part = address.rpartition("@")[0]
+    return list(dict.fromkeys((address, f"{local_part}@{found.domain}")))
 
 
 def _plain(typed: str) -> str | None:

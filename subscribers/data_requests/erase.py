@@ -9,6 +9,7 @@ from django.db import connection, transaction
 
 from delivery.interface import wait_for_enqueues
 from delivery.retention.anonymise import anonymise_recipient, delete_provider_data
+from subscribers.data_requests.rejected_rows import forget_in_imports
 from subscribers.links.sealed_token import purpose_key
 from subscribers.models import DataRequest, Erasure, ImportSeenAddress, Subscriber
 
@@ -29,7 +30,8 @@ def erase(subscriber_id: int) -> bool:
         wait_for_enqueues()
         # Lock order: deliveries before the reader, as a worker settles them.
         anonymise_recipient(subscriber_id, key)
-        _remove_from_imports(key)
+        forget_in_imports(key)
+        ImportSeenAddress.objects.filter(email_key=key).delete()
         with connection.cursor() as cursor:
             cursor.execute("SELECT erase_subscriber(%s, %s)", [subscriber_id, hash_of(key)])
             (erased,) = cursor.fetchone()
@@ -39,27 +41,6 @@ def erase(subscriber_id: int) -> bool:
     if erased:
         logger.info("reader %d was erased", subscriber_id)
     return bool(erased)
-
-
-def _remove_from_imports(key: str) -> None:
-    # Lock order: the import before its rows, as discarding and restarting do.
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            UPDATE subscriber_import
-               SET read_as = read_as || '{"examples": [], "lost": []}'
-             WHERE strpos(lower(concat(read_as ->> 'examples', read_as ->> 'lost')), %s) > 0
-            """,
-            [key],
-        )
-        cursor.execute(
-            """
-            UPDATE rejected_row SET email = '', parameters = parameters - 'row'
-             WHERE strpos(lower(concat_ws(' ', email, parameters ->> 'row')), %s) > 0
-            """,
-            [key],
-        )
-    ImportSeenAddress.objects.filter(email_key=key).delete()
 
 
 def hash_of(address: str) -> bytes:

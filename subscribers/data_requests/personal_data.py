@@ -22,6 +22,7 @@ from delivery.models import (
 )
 from delivery.reader_fields import FIELD_NAMES
 from delivery.retention.anonymise import load_events_about
+from subscribers.data_requests.rejected_rows import load_rejected_rows
 from subscribers.fields.reader_fields import load_own_fields
 from subscribers.links.token_page import protect_token_page
 from subscribers.models import Bounce, ConsentRecord, Subscriber, Suppression, Tag
@@ -67,6 +68,7 @@ class PersonalData:
     provider_suppressions: Sequence[Entry]
     provider_requests: Sequence[Entry]
     provider_events: Sequence[Entry]
+    rejected_rows: Sequence[Entry]
 
     def as_json(self) -> bytes:
         """Return the data as indented JSON."""
@@ -136,6 +138,7 @@ def load_personal_data(subscriber_id: int) -> PersonalData | None:
             {"at": event["received_at"], "kind": event["kind"], "body": event["body"]}
             for event in load_events_about(reader.email)
         ],
+        rejected_rows=load_rejected_rows(key),
     )
 
 

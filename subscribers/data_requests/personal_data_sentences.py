@@ -16,6 +16,7 @@ from subscribers.consent import consent_details
 from subscribers.data_requests.personal_data import Entry, PersonalData, time_of_mail
 from subscribers.models.consent_record import Act, How
 from subscribers.models.subscriber import Subscriber
+from subscribers.refusal_sentences import InputRefusal, sentence_of
 from subscribers.why_suppressed import provider_code, why_suppressed, words_of_code
 
 if TYPE_CHECKING:
@@ -154,6 +155,12 @@ def _sections(
                 for event in list(reversed(events))[:MAILS_SHOWN]
             ],
         }
+    if data.rejected_rows:
+        yield {
+            "id": "rows",
+            "title": _("Rows of files that were not imported"),
+            "rows": [_rejected_row(row, to_reader) for row in data.rejected_rows],
+        }
     notes = []
     if mails > MAILS_SHOWN:
         notes.append(
@@ -196,6 +203,12 @@ def _mail(mail: Entry, to_reader: bool) -> Entry:
         "version": mail["version"] if is_correction else None,
         "details": [f"{outcome} {reason}".strip()],
     }
+
+
+def _rejected_row(row: Entry, to_reader: bool) -> Entry:
+    reason = "" if to_reader else sentence_of(InputRefusal(row["reason"], row["parameters"]))
+    cells = ", ".join(filter(None, map(str.strip, row["row"])))
+    return {"at": row["at"], "sentence": row["file"], "details": [cells, reason]}
 
 
 def _provider(data: PersonalData) -> list[str]:

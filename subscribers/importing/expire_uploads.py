@@ -1,4 +1,6 @@
-"""Deletion of uploads that were never imported. The row of the import stays."""
+"""Deletion of files that were never imported and of old rejected rows.
+
+The row of the import stays."""
 
 from datetime import timedelta
 
@@ -7,7 +9,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from delivery.retention.batched_delete import MAX_LOCK_WAIT_S
+from delivery.retention.batched_delete import MAX_LOCK_WAIT_S, OldRows
 from subscribers.importing import stored_file
 from subscribers.importing.accept_upload import NO_COUNTS, delete_noted_rows
 from subscribers.models.subscriber_import import State, SubscriberImport
@@ -31,6 +33,12 @@ def expire_file() -> bool:
 def count_expired() -> int:
     """Count the files that `expire_file` would delete."""
     return _expired().count()
+
+
+def old_rejected_rows(days: float) -> OldRows:
+    """Return the rejected and skipped rows of old imports. Their counts stay."""
+    ended = "(SELECT finished_at FROM subscriber_import WHERE id = subscriber_import_id)"
+    return OldRows("rejected_row", ["subscriber_import_id", "line"], ended, days, in_order=False)
 
 
 def _expired() -> QuerySet[SubscriberImport]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -339,6 +340,19 @@ def known_note(record: SubscriberImport) -> str:
 def reason_sentence(row: RejectedRow) -> str:
     """Explain why a row was rejected or skipped."""
     return sentence_of(InputRefusal(row.reason, row.parameters))
+
+
+def deleted_rows_sentence(record: SubscriberImport) -> str:
+    """Say that the rejected rows were deleted, and what an author can do."""
+    days, rejected = settings.DETAILS_KEEP_DAYS, digits(record.rejected)
+    sentence = ngettext(
+        "Rejected rows are deleted {days} day after the import. There were {rejected}. To correct "
+        "them, use the file that you imported.",
+        "Rejected rows are deleted {days} days after the import. There were {rejected}. To correct "
+        "them, use the file that you imported.",
+        days,
+    )
+    return sentence.format(days=digits(days), rejected=rejected)
 
 
 def refusal_sentence(record: SubscriberImport) -> str:

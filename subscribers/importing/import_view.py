@@ -36,7 +36,12 @@ from subscribers.importing.import_page import (
     symbol_of,
 )
 from subscribers.importing.move.fields_and_tags_of_export import add_fields_and_tags
-from subscribers.importing.rejects_file import find_reading, reject_lines, rejects_name
+from subscribers.importing.rejects_file import (
+    are_rejects_deleted,
+    find_reading,
+    reject_lines,
+    rejects_name,
+)
 from subscribers.importing.undo.made_things import find_made
 from subscribers.importing.undo.undo_import import count_unchanged, start_undo
 from subscribers.importing.undo.undo_sentences import undo_lines, why_not_undone
@@ -287,6 +292,9 @@ def _import_page(
             else [(row, sentences.reason_sentence(row)) for row in rejects[:REJECTS_SHOWN]],
             "next": rejects[REJECTS_SHOWN - 1].line if len(rejects) > REJECTS_SHOWN else None,
             "is_paged": first > 0,
+            "deleted": sentences.deleted_rows_sentence(record)
+            if are_rejects_deleted(record)
+            else "",
             "error": error or bad_tags or bad_columns,
             "error_at": "do" if error or bad_tags else "columns",
             "where_error": error,

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from subscribers.files.safe_csv import csv_line
 from subscribers.importing.file_format.columns import EMAIL, Mapping, Reading
 from subscribers.importing.file_format.read_file import IN_FRONT
-from subscribers.importing.import_sentences import reason_sentence
+from subscribers.importing.import_sentences import deleted_rows_sentence, reason_sentence
 from subscribers.models import RejectedRow, SubscriberImport
 
 AT_ONCE = 250  # rows, because a row may have 65,000 characters
@@ -18,18 +18,30 @@ _ADDRESSES_ONLY = Reading((EMAIL,), 1, "", 0)
 def iter_rejected_rows(record: SubscriberImport) -> Iterator[RejectedRow]:
     """Iterate over rejected and skipped rows in file order, loaded in chunks."""
     last = 0
-    stored = RejectedRow.objects.filter(subscriber_import=record).order_by("line")
+    stored = RejectedRow.objects.filter(subscriber_import=record.pk).order_by("line")
     while rows := list(stored.filter(line__gt=last)[:AT_ONCE]):
         yield from rows
         last = rows[-1].line
 
 
 def reject_lines(record: SubscriberImport) -> Iterator[str]:
-    """Write the header and a line for each rejected row."""
+    """Write the header and each rejected row, or that the rows were deleted."""
+    if are_rejects_deleted(record):
+        yield csv_line(*IN_FRONT)
+        yield csv_line("", deleted_rows_sentence(record))
+        return
     yield reject_header(record)
     for row in iter_rejected_rows(record):
         if row.result == RejectedRow.Result.REJECTED:
             yield reject_line(record, row)
+
+
+def are_rejects_deleted(record: SubscriberImport) -> bool:
+    """Whether the rejected rows of an import were deleted because of their age."""
+    if record.finished_at is None or not record.rejected:
+        return False
+    rejected = RejectedRow.objects.filter(result=RejectedRow.Result.REJECTED)
+    return not rejected.filter(subscriber_import=record).exists()
 
 
 def reject_header(record: SubscriberImport) -> str:

@@ -41,7 +41,7 @@ from postmark_sandbox.server import SandboxServer
 from publishing.content.edition_content import Content
 from publishing.models import ExternalCheck, UploadedImage
 from publishing.test_letters.test_letters import send_test
-from subscribers.models import Subscriber, SubscriberImport
+from subscribers.models import RejectedRow, Subscriber, SubscriberImport
 from tests.delivery.edition_factory import Newsroom
 from tests.retention.conftest import one_of_three_kinds
 
@@ -58,6 +58,10 @@ def one_of_each(newsroom: Newsroom) -> None:
     SubscriberImport.objects.create(
         content_hash=b"1", filename="a.csv", confirmed=False, state="checked", checked_at=Now()
     )
+    ended = SubscriberImport.objects.create(
+        content_hash=b"2", filename="b.csv", confirmed=False, state="finished", finished_at=Now()
+    )
+    RejectedRow.objects.create(subscriber_import=ended, line=2, result="skipped")
     one_of_three_kinds(newsroom)
     UploadedImage.objects.create(
         sha256=b"1", content_type="image/png", width=1, height=1, content=b"", unused_since=Now()
@@ -130,7 +134,11 @@ class TestDeletedRows:
             AccessAttempt,
         )
         assert not any(table.objects.exists() for table in others)
-        assert not SubscriberImport.objects.exclude(state="expired").exists()
+        assert [one.state for one in SubscriberImport.objects.order_by("id")] == [
+            "expired",
+            "finished",
+        ]
+        assert not RejectedRow.objects.exists()
         assert not Subscriber.objects.filter(state="pending").exists()
         assert [token.name for token in ApiToken.objects.all()] == ["lives"]
 

@@ -1,12 +1,11 @@
 """Check whether a row names a reader who can be mailed. Pure."""
 
-import re
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from delivery.control_characters import CONTROL_CHARACTERS, strip_invisible
+from delivery.control_characters import CONTROL_CHARACTERS
 from delivery.reader_fields import READER_FIELDS
-from subscribers.address import read_address
+from subscribers.address import read_address_cell
 from subscribers.fields.reader_values import read_value
 from subscribers.files.safe_csv import unguarded
 from subscribers.importing.file_format.columns import Fields
@@ -19,9 +18,6 @@ from subscribers.importing.file_format.yes_or_no import Answer
 from subscribers.models import RejectedRow
 from subscribers.refusal_sentences import InputRefusal, refuse
 
-# Mail programs copy an address as `Ada Whitlock <ada@example.org>` or `mailto:ada@example.org`.
-_NAME_AND_ADDRESS = re.compile(r"(?:([^@<>]*)<)?([^<>]+)>?")
-_MAILTO = re.compile(r"\Amailto:", re.IGNORECASE)
 # Substack replaces the address of a deleted reader with one in this domain.
 _DELETED = "@deletion-request.substack.com"
 _NAME_AT = 0
@@ -50,14 +46,9 @@ def validate_row(row: Row | BadRow, fields: Fields = READER_FIELDS) -> Candidate
     """Return the reader of a row, or the rejected row, not stored yet."""
     if isinstance(row, BadRow):
         return excluded(row.line, row.excerpt, row.reason, row.cells)
-    email = strip_invisible(unguarded(row.email))
     texts = [unguarded(text) for text in row.values]
-    address = read_address(email)
-    if isinstance(address, InputRefusal) and (copied := _NAME_AND_ADDRESS.fullmatch(email)):
-        inside = read_address(_MAILTO.sub("", strip_invisible(copied[2])))
-        if not isinstance(inside, InputRefusal):
-            address = inside
-            texts[_NAME_AT] = texts[_NAME_AT] or (copied[1] or "").strip(" \"'")
+    address, name = read_address_cell(row.email)
+    texts[_NAME_AT] = texts[_NAME_AT] or name
     if isinstance(address, InputRefusal):
         return excluded(row.line, excerpt(row.email), address, row.cells)
     if address.endswith(_DELETED):

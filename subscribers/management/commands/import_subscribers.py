@@ -36,6 +36,7 @@ from subscribers.importing.rejects_file import (
     find_reading,
     reject_header,
     reject_line,
+    reject_lines,
     rejects_name,
 )
 from subscribers.importing.report_text import rejected_lines, report_lines
@@ -182,8 +183,8 @@ class Command(BaseCommand):
         finally:
             if self.stderr.isatty():
                 self.stderr.write("\r\033[K", str, ending="")
-        if self.rejects_file and not report.record.rejected:
-            self.rejects_file.write(reject_header(report.record))
+        if self.rejects_file and not self.shown["rejected"]:
+            self.rejects_file.writelines(reject_lines(report.record))
         stated = options["confirmed"], options["list_is_confirmed"]
         for line in report_lines(report, name, dry_run=options["dry_run"], stated=stated):
             self.stdout.write(line)

@@ -21,6 +21,7 @@ from postmark_sandbox.server import SandboxServer
 from subscribers.consent.consent_log import record_consent
 from subscribers.data_requests.erase import erase, erased_among, hash_of
 from subscribers.data_requests.personal_data import load_personal_data
+from subscribers.data_requests.personal_data_sentences import describe
 from subscribers.importing.import_file import import_file
 from subscribers.leaving.leave import leave
 from subscribers.links.unsubscribe_token import token_for
@@ -39,6 +40,7 @@ from tests.delivery.edition_factory import Newsroom
 from tests.delivery.queue.test_start import a_call_held_by
 from tests.delivery.webhook_events import event, key_of
 from tests.publishing.second_connection import PATIENCE_S, beside
+from tests.subscribers.conftest import ImportRows
 from tests.subscribers.factories import (
     SOME_DAY,
     SubscriberFactory,
@@ -119,6 +121,39 @@ def test_erasure_removes_only_this_reader_everywhere() -> None:
     assert RejectedRow.objects.filter(email="", reason="Left out.").count() == 2
     assert not erase(reader.pk)
     assert Erasure.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_rejected_rows_of_a_reader_are_shown_and_erased(import_rows: ImportRows) -> None:
+    key = "ada@xn--exmple-cua.com"
+    reader = SubscriberFactory(email=key)
+    import_rows(
+        "'Ada <ADA@EXÄMPLE.com>,Shown 1,enabld",
+        f'{key},"Shown 2,active',
+        "bob@@example.org,Friend of ada@exämple.com,active",
+        "bob@example.org,Bob,Ada@exämple.com",
+        "nada@exämple.com,Nada,enabld",
+        header="email,name,status",
+        name="old.csv",
+    )
+
+    data = load_personal_data(reader.pk)
+
+    assert data is not None
+    assert [(row["file"], row["line"]) for row in data.rejected_rows] == [
+        ("old.csv", 2),
+        ("old.csv", 3),
+    ]
+    [rows] = [one for one in describe(data, to_reader=True)["sections"] if one["id"] == "rows"]
+    assert [one["details"][0] for one in rows["rows"]] == [
+        "'Ada <ADA@EXÄMPLE.com>, Shown 1, enabld",
+        f'{key},"Shown 2,active',
+    ]
+    assert b"Shown 2" in data.as_json()
+    assert erase(reader.pk)
+    for text in (key, "ada@exämple.com", "Ada@EXÄMPLE.com", "Shown"):
+        assert tables_that_hold(text) == [], text
+    assert [row.line for row in RejectedRow.objects.order_by("line")] == [2, 3, 4, 5, 6]
 
 
 @pytest.mark.django_db

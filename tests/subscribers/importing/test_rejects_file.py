@@ -3,13 +3,19 @@
 import csv
 import os
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError
+from django.db.models.functions import Now
 
+from subscribers.importing.expire_uploads import old_rejected_rows
+from subscribers.models import SubscriberImport
+from tests.publishing.author_browser import WindowOf
 from tests.subscribers.conftest import FileOf, ImportRows, ImportSubscribers
-from tests.subscribers.factories import SubscriberFactory, the_list
+from tests.subscribers.factories import SOME_DAY, SubscriberFactory, the_list
+from tests.subscribers.importing.import_browser import IMPORTS, someone
 
 pytestmark = pytest.mark.django_db
 
@@ -107,3 +113,25 @@ def test_the_rejects_file_never_replaces_the_imported_file(
     with pytest.raises(CommandError, match="names the file to import"):
         import_subscribers(path, "--rejects", str(path))
     assert path.read_text() == "email,name\nnowhere,Ada\n"
+
+
+def test_deleted_rows_are_explained_in_file_and_page(
+    file_of: FileOf, import_subscribers: ImportSubscribers, rejects: Path
+) -> None:
+    path = file_of("ada@example.org,Ada", "nowhere,Secret")
+    import_subscribers(path)
+    SubscriberImport.objects.update(finished_at=Now() - timedelta(days=91), started_at=SOME_DAY)
+    expired = old_rejected_rows(90)
+    assert expired.count() == sum(expired.delete()) == 1
+    sentence = (
+        "Rejected rows are deleted 90 days after the import. There were 1. To correct them, use "
+        "the file that you imported."
+    )
+
+    import_subscribers(path, "--rejects", str(rejects))
+
+    assert rows_of(rejects) == [["line", "reason"], ["", sentence]]
+    record = SubscriberImport.objects.get()
+    page = WindowOf(someone("edith", "manage_readers")).get(f"{IMPORTS}{record.pk}/")
+    assert sentence in page.words
+    assert "rejects.csv" not in page.html
