@@ -37,6 +37,7 @@ from publishing.api.shapes import (
 from publishing.approval.approval import NEEDS_TWO, NeedsApprovalError, needs_approval
 from publishing.content.edition_content import Content, find_problems
 from publishing.editions.audience import TagChoice
+from publishing.editions.issue_address import exact_address
 from publishing.editions.status import load_status
 from publishing.editions.tag_sentences import unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, version_refusal, versions_of
@@ -137,7 +138,7 @@ def _publish(
     author, goes_to = get_caller(request).user.pk, words.goes_to
     version = words.version if isinstance(words, NewVersion) else None
     content = Content.from_input(words.title, words.html, words.text, words.preheader)
-    tags, archive = _tags(words), _archive(words)
+    tags, archive, address = _tags(words), _archive(words), _address(words)
     content = replace(content, has_page=archive != Visibility.NONE)
     without_note = isinstance(words, NewVersion) and not words.note
     hold_s = settings.PUBLISH_HOLD_S if words.hold_s is None else words.hold_s
@@ -159,9 +160,7 @@ def _publish(
 
     def work(key: str) -> HttpResponse:
         at = _moment(words, is_known=True)
-        asked = PublishRequest(
-            content, issue, version, goes_to, archive, at, tags, without_note=without_note
-        )
+        asked = PublishRequest(content, issue, version, goes_to, archive, at, tags, address)
         try:
             published = publish(
                 author,
@@ -175,6 +174,7 @@ def _publish(
                 without_note=without_note,
                 tags=tags,
                 at=at,
+                address=address,
             )
         except KeyUsedForOtherContentError as error:
             raise DifferentContentError(address_of(error.edition)) from None
@@ -207,6 +207,14 @@ def _archive(words: Words) -> str:
     if named and words.archive and named != words.archive:
         raise field_problem("archive", "“archive” and “unlisted” differ. Send only “archive”.")
     return words.archive or named
+
+
+def _address(words: Words) -> str:
+    """Return the address that the call chose; empty for one from the title."""
+    try:
+        return "" if words.address is None else exact_address(words.address)
+    except ValueError as error:
+        raise field_problem("address", str(error)) from None
 
 
 def _tags(words: Words) -> TagChoice | None:

@@ -10,6 +10,7 @@ from api.schema import RequestBody, ResponseBody
 from delivery.mail.merge_fields import TITLE_FIELDS_SHOWN
 from publishing.content.edition_content import LONGEST_PART, LONGEST_PREHEADER, LONGEST_TITLE
 from publishing.editions.edition_name import HIGHEST_VERSION
+from publishing.editions.issue_address import LONGEST_OLD_SLUG
 
 # For a longer wait, schedule the issue.
 LONGEST_HOLD_S = 86_400
@@ -100,6 +101,14 @@ class Words(Clock):
         description="public: in the archive and the feed. unlisted: only who has the link can read "
         "it. none: no page on the web. Null: unlisted if tags limit the readers, else public; a "
         "correction keeps it.",
+        examples=[None],
+    )
+    address: str | None = Field(
+        default=None,
+        max_length=LONGEST_OLD_SLUG,
+        description="The last part of the issue’s address: lower-case letters of any script, "
+        "digits, hyphens and underscores. Until a copy leads to it, a version can change it. Null: "
+        "from the title.",
         examples=[None],
     )
     hold_s: float | None = Field(

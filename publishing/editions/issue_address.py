@@ -5,14 +5,16 @@ It is fixed once copies or pages may contain it. The database function `the_addr
 decides that.
 """
 
+import unicodedata
 from dataclasses import dataclass
 from urllib.parse import unquote
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from delivery.models import Newsletter
+from delivery.models import Edition, Newsletter
 from publishing.editions.address_words import LONGEST_SLUG, address_words
 from publishing.editions.listing import columns_of
 from publishing.editions.versions import VersionRefusedError
@@ -26,9 +28,17 @@ class AddressTakenError(VersionRefusedError):
     """Another issue has the address that the author chose."""
 
     def __init__(self, address: str) -> None:
+        sentence = _("The address “{address}” belongs to another issue. Choose another one.")
+        super().__init__(sentence.format(address=address))
+
+
+class AddressFixedError(VersionRefusedError):
+    """A new address was chosen for an issue to whose address copies lead."""
+
+    def __init__(self, address: str) -> None:
         sentence = _(
-            "The address “{address}” belongs to another issue. Choose another one on the check "
-            "sheet."
+            "The address of this issue is “{address}”. It stays, because copies or links may lead "
+            "to it."
         )
         super().__init__(sentence.format(address=address))
 
@@ -56,20 +66,31 @@ def plan_address(draft: Draft, title: str) -> PlannedAddress:
 def choose_address(draft: Draft, text: str) -> str:
     """Store the address that an author chose, and return it; empty for the title's.
 
-    Raises `ValueError` with one sentence."""
-    longest = _("An address has at most {n} characters. This one has {length}.")
-    if len(text) > LONGEST_OLD_SLUG:
-        raise ValueError(longest.format(n=LONGEST_OLD_SLUG, length=len(text)))
-    chosen = address_words(text, Newsletter.objects.get_current().language)
-    if text.strip() and not chosen:
-        raise ValueError(_("An address needs letters or digits. Nothing was changed."))
+    Raises `ValueError` or `VersionRefusedError` with one sentence."""
+    chosen = _parse(text) if text.strip() else ""
     if chosen and _is_taken(chosen, draft):
         raise AddressTakenError(chosen)
     if draft.issue is not None and _is_address_fixed(draft.issue):
-        raise ValueError(_("Copies of this issue lead to its address, so it stays."))
+        raise AddressFixedError(draft.issue.slug)
     if not Draft.objects.filter(pk=draft.pk, edition=None).update(address=chosen):
         raise ValueError(_("The draft was published or deleted. Its address stays."))
     return chosen
+
+
+def exact_address(text: str) -> str:
+    """Return the address that a script chose; it must be one as it is.
+
+    Otherwise the script would not know where its issue is. Raises `ValueError`."""
+    chosen = _parse(text)
+    if unicodedata.normalize("NFC", text) != chosen:
+        sentence = _("“{text}” is not an address. Use “{address}”.")
+        raise ValueError(sentence.format(text=text, address=chosen))
+    return chosen
+
+
+def is_at(edition: Edition, address: str) -> bool:
+    """Return whether an edition was published at an address."""
+    return edition.archive_url.endswith(reverse("archive:issue", args=[address]))
 
 
 def save_new_issue(title: str, visibility: Visibility, *, chosen: str = "") -> Issue:
@@ -108,10 +129,23 @@ def _columns_of(visibility: Visibility) -> dict[str, bool]:
 def update_address(issue: Issue, title: str, chosen: str = "") -> None:
     """Give an issue its new address, if the address can still change.
 
-    Raises `AddressTakenError`."""
+    Raises `AddressTakenError`, and `AddressFixedError` for another chosen address."""
     addresses = _addresses(issue, title, chosen)
     if issue.slug not in addresses and not _is_address_fixed(issue):
         _save_at_free_address(issue, addresses)
+    elif chosen and issue.slug != chosen:
+        raise AddressFixedError(issue.slug)
+
+
+def _parse(text: str) -> str:
+    longest = _("An address has at most {n} characters. This one has {length}.")
+    if len(text) > LONGEST_OLD_SLUG:
+        raise ValueError(longest.format(n=LONGEST_OLD_SLUG, length=len(text)))
+    language = Newsletter.objects.get_current().language
+    chosen = address_words(text, language, longest=LONGEST_OLD_SLUG)
+    if not chosen:
+        raise ValueError(_("An address needs letters or digits. Nothing was changed."))
+    return chosen
 
 
 def _is_address_fixed(issue: Issue) -> bool:

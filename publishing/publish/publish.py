@@ -29,7 +29,12 @@ from publishing.editions.audience import (
     TagChoice,
     enqueue_audience,
 )
-from publishing.editions.issue_address import constraint_of, save_new_issue, update_address
+from publishing.editions.issue_address import (
+    constraint_of,
+    is_at,
+    save_new_issue,
+    update_address,
+)
 from publishing.editions.listing import (
     columns_of,
     has_been_public,
@@ -63,6 +68,7 @@ class PublishRequest:
 
     None means a new `issue`, the default `goes_to`, now for `at`, and for `tags` those of the
     issue's newest version. `archive` is a value of `Visibility`, or empty for the default.
+    `address` is the chosen one, or empty for one from the title.
     """
 
     content: Content
@@ -87,8 +93,13 @@ class PublishRequest:
             and self.goes_to in (None, edition.goes_to)
             and (self.tags is None or self.tags.is_same_as(TagChoice.of(edition)))
             and is_scheduled_for(edition, self.at)
+            and self.has_address_of(edition)
             and has_content(edition, self.content)
         )
+
+    def has_address_of(self, edition: Edition) -> bool:
+        """Return whether `edition` was published at the chosen address, if one was chosen."""
+        return not self.address or is_at(edition, self.address)
 
     def _has_visibility_of(self, edition: Edition) -> bool:
         published = edition.issue.published_visibility
@@ -113,6 +124,8 @@ class KeyUsedForOtherContentError(Exception):
     def __init__(self, edition: Edition, request: PublishRequest) -> None:
         same_content = has_content(edition, request.content)
         sentences = _describe_edition(edition) if same_content else [_describe_other(edition)]
+        if not request.has_address_of(edition):
+            sentences.append(its_address(edition))
         nothing_done = _("Nothing was sent and nothing was changed.")
         super().__init__(" ".join([*sentences, nothing_done]))
         self.edition = edition
@@ -139,6 +152,11 @@ def _describe_edition(edition: Edition) -> list[str]:
     if moment := scheduled_time_of(edition):
         sentences.append(_("It is scheduled for {moment}.").format(moment=moment.words))
     return sentences
+
+
+def its_address(edition: Edition) -> str:
+    """Write at which address an edition was published."""
+    return _("Its address is {address}.").format(address=edition.archive_url)
 
 
 def edition_by_key(author: uuid.UUID, key: str) -> Edition | None:
@@ -193,7 +211,7 @@ def publish(
     Raises `KeyUsedForOtherContentError`, `NeedsApprovalError` and `VersionRefusedError`.
     """
     goes_to = goes_to and Edition.GoesTo(goes_to).value
-    request = PublishRequest(content, issue, version, goes_to, archive, at, tags)
+    request = PublishRequest(content, issue, version, goes_to, archive, at, tags, address)
     with transaction.atomic():
         closing = draft or drafts.lock_by_key(author, key)
         audience = goes_to or default_goes_to(issue)
@@ -209,12 +227,7 @@ def publish(
                     edition = _publish_new(
                         author,
                         key,
-                        replace(
-                            request,
-                            goes_to=audience,
-                            address=address,
-                            without_note=without_note,
-                        ),
+                        replace(request, goes_to=audience, without_note=without_note),
                         hold_s,
                         second,
                         writer if second == author else None,

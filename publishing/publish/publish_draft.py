@@ -16,6 +16,7 @@ from publishing.content.draft_content import HTML, DraftFields, build_content
 from publishing.content.edition_content import Content, plain_title
 from publishing.display_name import named
 from publishing.editions.audience import EVERY_READER
+from publishing.editions.issue_address import plan_address
 from publishing.editions.listing import visibility_of_draft
 from publishing.editions.posted_tags import choice_of
 from publishing.editions.status import load_status
@@ -109,6 +110,7 @@ def publish_draft(
     except VersionRefusedError as error:
         raise DraftChangedError(str(error)) from None
     columns = edition_columns(content)
+    address = plan_address(locked, content.plain_title)
     try:
         edition = publish(
             author,
@@ -124,7 +126,7 @@ def publish_draft(
             approved_by=approver_of(locked, content, columns),
             columns=columns,
             at=confirmed.moment,
-            address=locked.address,
+            address=address.words if address.is_chosen else "",
             draft=locked,
         ).edition
     except (NeedsApprovalError, VersionRefusedError) as error:

@@ -22,6 +22,7 @@ from publishing.approval.approval import NeedsApprovalError
 from publishing.content.edition_content import LONGEST_PART, Content, find_problems
 from publishing.editions.audience import EVERYONE, NOBODY, TagChoice
 from publishing.editions.edition_name import parse_issue_id, parse_version
+from publishing.editions.issue_address import exact_address, is_at
 from publishing.editions.listing import archive_sentence
 from publishing.editions.tag_sentences import edition_audience, unknown_tag_sentence
 from publishing.editions.versions import VersionRefusedError, overlap_warnings
@@ -33,6 +34,7 @@ from publishing.publish.publish import (
     PublishResult,
     edition_by_key,
     has_content,
+    its_address,
     publish,
 )
 from publishing.scheduling.local_time import (
@@ -111,6 +113,14 @@ class Command(VersionedCommand):
                 option, action="store_const", const=value.value, dest="archive", help=words
             )
         parser.add_argument(
+            "--address",
+            metavar="WORDS",
+            help=_(
+                "the last part of the issue's address, such as tide-tables, in any script; until "
+                "a copy leads to it (default: from the title)"
+            ),
+        )
+        parser.add_argument(
             "--without-note",
             action="store_true",
             help=_("with --goes-to nobody: hide from readers that the page was corrected"),
@@ -157,7 +167,7 @@ class Command(VersionedCommand):
         if problems:
             raise CommandError(" ".join(problem.sentence for problem in problems))
         issue, version = _version(options["issue"], options["version"], options["goes_to"])
-        goes_to = options["goes_to"]
+        goes_to, address = options["goes_to"], _address(options["address"])
         author, key = active_author(options["author"]), _key(options["idempotency_key"])
         try:
             published = publish(
@@ -172,11 +182,12 @@ class Command(VersionedCommand):
                 without_note=options["without_note"],
                 tags=_tags(options),
                 at=_moment(options, is_known=edition_by_key(author, key) is not None),
+                address=address,
             )
         except (KeyUsedForOtherContentError, NeedsApprovalError, VersionRefusedError) as error:
             raise CommandError(str(error)) from None
         edition = published.edition
-        for sentence in _remarks(published, content, goes_to, options["archive"]):
+        for sentence in _remarks(published, content, goes_to, options["archive"], address):
             self.stderr.write(sentence)
         result = {
             "issue": str(edition.issue_id),
@@ -189,7 +200,11 @@ class Command(VersionedCommand):
 
 
 def _remarks(
-    published: PublishResult, content: Content, goes_to: str | None, archive: str | None
+    published: PublishResult,
+    content: Content,
+    goes_to: str | None,
+    archive: str | None,
+    address: str,
 ) -> list[str]:
     edition = published.edition
     sentences = []
@@ -213,6 +228,8 @@ def _remarks(
         sentences.append(
             _("“{title}” is listed in the archive and stays listed.").format(title=edition.title)
         )
+    if address and not is_at(edition, address):
+        sentences.append(its_address(edition))
     if published.created and archive is None and edition.with_tags + edition.without_tags:
         sentences.append(archive_sentence(edition.issue.visibility))
     if edition.control == Edition.Control.SCHEDULED:
@@ -238,6 +255,13 @@ def _version(
         return None, None
     try:
         return parse_issue_id(str(issue)), parse_version(None if version is None else str(version))
+    except ValueError as error:
+        raise CommandError(str(error)) from None
+
+
+def _address(given: str | None) -> str:
+    try:
+        return "" if given is None else exact_address(decoded_option("--address", given))
     except ValueError as error:
         raise CommandError(str(error)) from None
 

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from delivery.models import Edition, Newsletter
 from publishing.actions.edition_actions import perform
@@ -13,7 +14,8 @@ from publishing.editions.address_words import address_words, is_address
 from publishing.editions.issue_address import save_moved_issue
 from publishing.editions.versions import VersionRefusedError
 from publishing.models import Draft, Issue, Visibility
-from publishing.publish.publish import publish
+from publishing.publish.publish import KeyUsedForOtherContentError, publish
+from tests.newsletter_site.api_caller import Program
 from tests.publishing.author_browser import FORM, WindowOf
 from tests.publishing.content_factory import letter
 from tests.publishing.schedule_issue import status
@@ -147,6 +149,99 @@ def test_a_called_back_issue_keeps_a_chosen_address(author, window, draft, three
     publish_by_page(window, again)
     edition.issue.refresh_from_db()
     assert edition.issue.slug == "renamed"
+
+
+NO_ADDRESS = [
+    ("Welcome back!", "“Welcome back!” is not an address. Use “welcome-back”."),
+    ("…", "needs letters or digits"),
+    ("", "needs letters or digits"),
+    ("a" * 81, "at most 80 characters"),
+]
+
+
+@pytest.mark.parametrize(("address", "sentence"), NO_ADDRESS)
+@pytest.mark.django_db(transaction=True)
+def test_a_script_or_program_names_an_exact_address(author, address, sentence):
+    with pytest.raises(CommandError, match=sentence):
+        call_command(
+            "publish", "--title", "Tides", "--text-file", "README.md", "--address", address
+        )
+    answer = Program(author).post("/issues/", {"title": "T", "text": "T", "address": address})
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "address")
+    assert sentence in answer.json()["detail"]
+    assert not Edition.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_script_chooses_the_address_until_copies_lead_to_it(author, three_readers, capsys):
+    def script(*options: object) -> str:
+        words = ("--title", "Привет", "--text-file", "README.md", "--author", "edith")
+        call_command("publish", *words, *map(str, options))
+        return Edition.objects.latest("pk").issue.slug
+
+    assert script() == "привет"
+    assert script("--address", "мир_2", "--hold", 60) == "мир_2"
+    with pytest.raises(CommandError, match=r"“мир_2” belongs to another issue\. Choose another"):
+        script("--address", "мир_2")
+    next_version = ("--issue", Edition.objects.latest("pk").issue_id, "--version", 2)
+    with pytest.raises(CommandError, match=r"this issue is “мир_2”\. It stays"):
+        script(*next_version, "--address", "world")
+    assert script(*next_version, "--address", "мир_2") == "мир_2"
+    capsys.readouterr()
+    assert script(*next_version, "--address", "world") == "мир_2"  # the version exists
+    assert (
+        f"Its address is https://letter.example.org/archive/{quote('мир_2')}/."
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_program_chooses_the_address_until_copies_lead_to_it(author, three_readers):
+    program = Program(author)
+    words = {"title": "Swifts", "text": "Gone.", "hold_s": 60}
+    first = program.post("/issues/", {**words, "address": "мир"}, key="k")
+    assert first.status_code == 201
+    taken = program.post("/issues/", {**words, "address": "мир"})
+    assert (taken.status_code, "belongs to another" in taken.json()["detail"]) == (409, True)
+    versions = f"/issues/{first.json()['issue']}/versions/"
+    second = {**words, "version": 2, "goes_to": "nobody"}
+    late = program.post(versions, {**second, "address": "world"})
+    assert (late.status_code, "It stays" in late.json()["detail"]) == (409, True)
+    program.post(f"/issues/{first.json()['issue']}/call-back/?version=1")
+    assert program.post(versions, {**second, "address": "world"}).status_code == 201
+    assert program.post(versions, {**second, "address": "world"}).status_code == 200
+    assert program.post(versions, {**second, "address": "other"}).status_code == 422
+    assert Edition.objects.latest("pk").issue.slug == "world"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_repeated_key_is_bound_to_the_address(author):
+    def again(address: str) -> bool:
+        return publish(author.pk, "k", letter(), hold_s=0, address=address).created
+
+    assert again("mine")
+    assert not again("mine")
+    assert not again("")
+    with pytest.raises(KeyUsedForOtherContentError, match=r"Its address is .*/archive/mine/"):
+        again("other")
+
+
+def test_a_choice_made_too_late_stops_no_draft(author, window, draft):
+    Draft.objects.update(address="mine")
+    publish_by_page(window, draft)
+    issue = Edition.objects.get().issue
+    later = Draft.objects.create(
+        title="Martins",
+        letter="M.",
+        issue=issue,
+        address="late",
+        goes_to="nobody",
+        created_by=author,
+        saved_by=author,
+    )
+    assert publish_by_page(window, later).status == 303
+    issue.refresh_from_db()
+    assert issue.slug == "mine"
 
 
 @pytest.mark.django_db

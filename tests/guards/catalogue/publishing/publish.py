@@ -70,6 +70,9 @@ a key belongs to its text
 a key belongs to its audience
     PublishRequest.is_answered_by: same_version «and self.goes_to in (None, edition.goes_to)»
     test_key_belongs_to_its_content_version_and_readers
+a key belongs to the chosen address
+    PublishRequest.is_answered_by: «and self.has_address_of(edition)» and has_content
+    test_a_repeated_key_is_bound_to_the_address
 a key belongs to its version
     PublishRequest.is_answered_by: «same_version and» self.goes_to in (None, edition.goes_to)
     test_correction_and_new_issue_cannot_share_a_key
