@@ -18,9 +18,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from delivery.models import Newsletter
 from publishing.activity import record_activity
 from publishing.approval.approval_rules import (
-    FEWEST_PUBLISHERS,
     ApprovalRule,
     Verdict,
+    has_too_few,
     judge,
 )
 from publishing.content.compose_content import edition_columns
@@ -47,10 +47,14 @@ class CannotApproveError(Exception):
     """The draft cannot be approved; the message is the reason."""
 
 
+def rule_of(newsletter: Newsletter) -> ApprovalRule:
+    """Return the rule of approval in these settings."""
+    return ApprovalRule(newsletter.second_person, newsletter.approver_may_publish)
+
+
 def current_rule() -> ApprovalRule:
     """Return the rule of approval now."""
-    newsletter = Newsletter.objects.get_current()
-    return ApprovalRule(newsletter.second_person, newsletter.approver_may_publish)
+    return rule_of(Newsletter.objects.get_current())
 
 
 def needs_approval() -> bool:
@@ -189,7 +193,7 @@ def _who_can(others: Sequence[object]) -> str:
 def switch_on_refusal() -> str:
     """Return why approval cannot be required now; empty if it can."""
     names = [called(one) for one in load_publishers()]
-    if len(names) >= FEWEST_PUBLISHERS:
+    if not has_too_few(ApprovalRule(is_required=True, approver_may_publish=False), len(names)):
         return ""
     return ngettext(
         "{n} person may publish now: {names}. Approval needs two. Add an account to the group "
@@ -198,6 +202,22 @@ def switch_on_refusal() -> str:
         "first, or nothing could be published.",
         len(names),
     ).format(n=len(names), names="".join(names))
+
+
+def shortage_sentence(rule: ApprovalRule) -> str:
+    """Return which letters nobody can approve, and the remedy; empty if none."""
+    names = [called(one) for one in load_publishers()] if rule.is_required else []
+    if not has_too_few(rule, len(names)):
+        return ""
+    if names and rule.approver_may_publish:
+        return _(
+            "Only {name} may publish, so nobody can approve a letter that {name} saved last. Add "
+            "an account to the group Publishers, or do not require the approval."
+        ).format(name=names[0])
+    return _(
+        "Fewer than two people may publish, so letters wait for an approval that nobody can give. "
+        "Add an account to the group Publishers, or do not require the approval."
+    )
 
 
 def second_of(

@@ -24,6 +24,11 @@ class Verdict(StrEnum):
     OWN_WORDS = "own_words"  # the approver's, or of an account that was deleted
 
 
+def has_too_few(rule: ApprovalRule, publishers: int) -> bool:
+    """Return whether letters can wait for an approval that nobody may give."""
+    return rule.is_required and publishers < FEWEST_PUBLISHERS
+
+
 def judge(
     rule: ApprovalRule,
     *,

@@ -23,7 +23,8 @@ from delivery.reports.edition_counts import load_all_counts, load_open_newslette
 from delivery.reports.health import HealthLine, health_lines, read_health
 from delivery.reports.worker_warnings import load_warnings
 from publishing.activity.activity_log import activities_for, categories_for
-from publishing.approval.approval import approved_drafts
+from publishing.approval.approval import approved_drafts, rule_of, shortage_sentence
+from publishing.approval.approval_rules import ApprovalRule
 from publishing.content.edition_content import Content, plain_title
 from publishing.content.word_count import estimate_word_count
 from publishing.dashboard import reader_counts, sender_domain
@@ -87,13 +88,13 @@ class Viewer:
         self.publishes = may(PUBLISH)
         self.operates = may(*MAY_ACT)
         self.manages = may(MANAGE)
+        self.changes_settings = may(CHANGE_NEWSLETTER)
 
     @property
     def first_steps(self) -> frozenset[Step]:
         """The steps to the first issue that the user may take."""
-        changes_settings = self.user.has_perm(CHANGE_NEWSLETTER)  # type: ignore[union-attr]
         may = (
-            (OF_SETTINGS, changes_settings),
+            (OF_SETTINGS, self.changes_settings),
             (OF_READERS, self.manages),
             (OF_WRITERS, self.writes),
             (OF_PUBLISHERS, self.publishes),
@@ -116,12 +117,11 @@ def desk_context(viewer: Viewer, search: IssueSearch) -> dict[str, Any]:
     now = max((one.now for one in counts.values()), default=None) or database_time()
     statuses = [status_from_counts(counts[edition]) for edition in open_ones]
     sending = sending_now(statuses, zone)
-    takes_two = newsletter.second_person
+    rule = rule_of(newsletter)
+    takes_two = rule.is_required
     approved = _approved(viewer, page.drafts) if takes_two else frozenset()
     now_confirmed = counts_by_state()[Subscriber.State.CONFIRMED]
-    todo = _todo_of_sending(viewer, statuses) + _todo_of_people(
-        viewer, approved, takes_two=takes_two
-    )
+    todo = _todo_of_sending(viewer, statuses) + _todo_of_people(viewer, approved, rule)
     coming = upcoming(page.all_scheduled, now)
     is_quiet = not (todo.count or sending or coming)
     headline = headline_sentence(
@@ -195,8 +195,11 @@ def _todo_of_sending(viewer: Viewer, statuses: Sequence[EditionStatus]) -> TodoL
     )
 
 
-def _todo_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bool) -> TodoList:
+def _todo_of_people(viewer: Viewer, approved: Collection[UUID], rule: ApprovalRule) -> TodoList:
     todo = TodoList()
+    if viewer.writes or viewer.changes_settings:
+        shortage = shortage_sentence(rule)
+        todo += todo_list("approval", [{"sentence": shortage}] if shortage else [])
     if viewer.manages:
         brings = Q(added__gt=0) | Q(known__gt=0) | Q(skipped__gt=0)
         checked = SubscriberImport.objects.filter(brings, state=SubscriberImport.State.CHECKED)
@@ -205,7 +208,7 @@ def _todo_of_people(viewer: Viewer, approved: Collection[UUID], *, takes_two: bo
             for one in checked.order_by("pk")[:SHOWN]
         ]
         todo += todo_list("import", shown, count=checked.count())
-    if viewer.publishes and takes_two:
+    if viewer.publishes and rule.is_required:
         unapproved = [
             {"draft": draft, "title": _title(draft)}
             for draft in _of_others(viewer).defer("letter", "text", "preheader")

@@ -26,6 +26,7 @@ _LOOKS = {
     "alarm": ("attention", "fault"),
     "no_worker": ("attention", "fault"),
     "worker_warning": ("attention", "doubt"),
+    "approval": ("attention", "doubt"),
     "import": ("waiting", ""),
     "draft": ("draft", ""),
 }

@@ -5,18 +5,13 @@ from typing import Any
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, When
 from django.db.models.functions import Coalesce
 
-from delivery.models import Batch, Edition
+from delivery.models import Edition
+from publishing.editions.versions import started_editions
 
 
 def mailed_editions() -> QuerySet[Edition]:
     """Return the mailed editions that were not cancelled before the first copy."""
-    reached = Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)
-    return (
-        Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
-        .exclude(goes_to=Edition.GoesTo.NOBODY)
-        .exclude(control=Edition.Control.SCHEDULED)
-        .filter(~Q(control=Edition.Control.CANCELLED) | Exists(reached))
-    )
+    return started_editions().exclude(goes_to=Edition.GoesTo.NOBODY)
 
 
 def mailed_issues() -> QuerySet[Any]:

@@ -43,17 +43,21 @@ def versions_of(issue: uuid.UUID) -> QuerySet[Edition]:
     return editions.order_by("-version").defer(*LARGE_COLUMNS)
 
 
-def public_editions() -> QuerySet[Edition]:
-    """Return every public edition, older versions included.
+def started_editions() -> QuerySet[Edition]:
+    """Return the editions of newsletters that started, older versions included.
 
-    They are started and not held, and were not cancelled before the first copy was sent."""
+    Those that were cancelled before the first copy was sent are left out."""
     reached = Batch.objects.filter(edition=OuterRef("pk"), sent__gt=0)
     return Edition.objects.filter(
         ~Q(control=Edition.Control.CANCELLED) | Exists(reached),
         ~Q(control=Edition.Control.SCHEDULED),
         kind=Edition.Kind.NEWSLETTER,
-        held_until__lte=Now(),
     )
+
+
+def public_editions() -> QuerySet[Edition]:
+    """Return every public edition: it started and is not held any more."""
+    return started_editions().filter(held_until__lte=Now())
 
 
 def is_correction() -> Exists:

@@ -12,7 +12,7 @@ from delivery.rules.edition_counts import EditionCounts
 from publishing.content.edition_content import plain_title
 from publishing.editions.confirmed_then import mailed_editions
 from publishing.editions.status import LARGE_COLUMNS, EditionStatus, status_from_counts
-from publishing.editions.versions import is_correction
+from publishing.editions.versions import is_correction, started_editions
 from publishing.progress.edition_progress import EditionProgress
 from publishing.progress.progress_sentences import how_far
 
@@ -22,7 +22,8 @@ class IssueRow:
     """An issue, or a version of it, in a list.
 
     `edition` is the newest one. If it was sent to nobody because it corrects only the page or was
-    called back, the `status` is that of the last mailed version."""
+    called back, the `status` is that of the last mailed version. A correction that is scheduled is
+    not the newest yet."""
 
     edition: Edition
     title: str
@@ -47,10 +48,14 @@ class IssueRow:
 def newest_editions(*, without: QuerySet[Edition] | None = None) -> QuerySet[Edition]:
     """Return the newest edition of each newsletter issue, newest first.
 
-    Those of `without` are left out, and an earlier version takes their place."""
+    Those of `without` are left out, and an earlier version takes their place. So are scheduled
+    corrections until they start; `next_version` is the version that is scheduled, or None."""
+    waiting = _scheduled_corrections()
     editions = Edition.objects.filter(kind=Edition.Kind.NEWSLETTER)
+    editions = editions.exclude(pk__in=waiting.values("pk"))
     if without is not None:
         editions = editions.exclude(pk__in=without.values("pk"))
+    following = waiting.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))
     earlier = mailed_editions().filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
     newer = editions.filter(issue=OuterRef("issue"), version__gt=OuterRef("version"))
     return (
@@ -58,10 +63,19 @@ def newest_editions(*, without: QuerySet[Edition] | None = None) -> QuerySet[Edi
         .annotate(
             is_correction=is_correction(),
             mailed_before=Subquery(earlier.order_by("-version").values("pk")[:1]),
+            next_version=Subquery(following.values("version")[:1]),
         )
         .select_related("author", "issue")
         .defer(*LARGE_COLUMNS)
         .order_by("-published_at", "-pk")
+    )
+
+
+def _scheduled_corrections() -> QuerySet[Edition]:
+    """Select the scheduled versions of issues of which an earlier version started."""
+    earlier = started_editions().filter(issue=OuterRef("issue"), version__lt=OuterRef("version"))
+    return Edition.objects.filter(
+        Exists(earlier), kind=Edition.Kind.NEWSLETTER, control=Edition.Control.SCHEDULED
     )
 
 

@@ -20,6 +20,7 @@ from delivery.mail.look import direction_of, look_of
 from delivery.models import Edition
 from delivery.reports.edition_words import alarm_words
 from publishing.activity.activity_sentences import plain_sentence_of
+from publishing.approval.approval import current_rule, shortage_sentence
 from publishing.content.edition_content import plain_title
 from publishing.content.look_sheet import look_address
 from publishing.display_name import called
@@ -32,6 +33,7 @@ from publishing.scheduling.local_time import scheduled_time_of
 register = template.Library()
 register.simple_tag(lambda: settings.RELEASE, name="release")
 register.simple_tag(lambda: [called(one) for one in load_publishers()], name="publishers")
+register.simple_tag(lambda: shortage_sentence(current_rule()), name="approval_shortage")
 register.filter("called", called)
 register.filter("activity_sentence", plain_sentence_of)
 register.filter("reason_sentence", reason_sentence)

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from publishing.approval.approval_rules import ApprovalRule, Verdict, judge
+from publishing.approval.approval_rules import ApprovalRule, Verdict, has_too_few, judge
 
 WRITER, A, B = (uuid.UUID(int=number) for number in (1, 2, 3))
 OFF, STRICT, LAX = (
@@ -36,3 +36,9 @@ OFF, STRICT, LAX = (
 def test_two_people_stand_behind_every_publication(rule, writer, approver, publisher, verdict):
     found = judge(rule, publisher=publisher, approver=approver, writer=writer)
     assert found is verdict
+
+
+@pytest.mark.parametrize("rule", [OFF, STRICT, LAX])
+@pytest.mark.parametrize("publishers", [0, 1, 2, 3])
+def test_a_required_approval_needs_two_publishers(rule, publishers):
+    assert has_too_few(rule, publishers) == (rule.is_required and publishers < 2)

@@ -1,4 +1,4 @@
-"""The desk: things to do, sending, issues, readers, health and the log."""
+"""The desk: things to do, sending, health, the log and its permissions."""
 
 import re
 import uuid
@@ -15,62 +15,25 @@ from django.utils import timezone
 
 from delivery.models import Alarm, Batch, Edition, Newsletter
 from delivery.monitoring import worker_heartbeat
-from delivery.queue import control, scheduled_editions
 from delivery.reconcile import database_identity
 from publishing.approval.approval import approval_hash, approve
-from publishing.editions.audience import TagChoice
-from publishing.editions.start_scheduled import start_due
 from publishing.external_checks.cached_results import DOMAIN, save
 from publishing.external_checks.domain_records import DnsStatus, Records
 from publishing.models import Draft
-from publishing.publish.publish import publish
-from subscribers.models import Subscriber, Tag
+from subscribers.models import Subscriber
 from tests.delivery.because import because
-from tests.newsletter_site.api_caller import Program
-from tests.publishing.author_browser import Page, WindowOf, address
-from tests.publishing.content_factory import letter
-from tests.publishing.edition_states import cancelled, in_doubt, sent
+from tests.publishing.author_browser import WindowOf
+from tests.publishing.dashboard.desk_page import DESK, lede, section
+from tests.publishing.edition_states import in_doubt, sent
 from tests.publishing.preflight.context_factory import domain, records
 from tests.publishing.schedule_issue import make_edition_due, tomorrow
-from tests.subscribers.factories import SubscriberFactory, SubscriberImportFactory
+from tests.subscribers.factories import SubscriberImportFactory
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-DESK = "/admin/newsletters/issues/"
-
-
-@pytest.fixture
-def publish_one(author: Any) -> Callable[..., Edition]:
-    """Publish a letter of this title without a hold."""
-
-    def make(title: str = "Herons", **how: Any) -> Edition:
-        return publish(
-            author.pk, f"key-{title}", letter(title), hold_s=how.pop("hold_s", 0), **how
-        ).edition
-
-    return make
 
 
 def a_worker() -> None:
     worker_heartbeat.beat(uuid.uuid4(), host="letterbox", pid=4711)
-
-
-def section(page: Page, name: str) -> str:
-    """Return the text of a section of the page; empty without one."""
-    found = re.search(
-        rf'<section class="sec" aria-labelledby="{name}">(.*?)</section>', page.html, re.S
-    )
-    return " ".join(re.sub(r"<[^>]+>", " ", found[1]).split()) if found else ""
-
-
-def titles(page: Page) -> list[str]:
-    """Return the titles in the section of issues, from the top."""
-    issues = page.html.partition('id="issues"')[2].partition("</section>")[0]
-    return re.findall(r'class="title"[^>]*>([^<]+)<', issues)
-
-
-def lede(page: Page) -> str:
-    return " ".join(re.search(r'<p class="lede">(.*?)</p>', page.html, re.S)[1].split())
 
 
 def stop(edition: Edition, reason: str) -> None:
@@ -200,6 +163,7 @@ def test_a_draft_needs_approval_only_if_the_setting_is_on(
     draft = Draft.objects.create(title="A moth at the lamp", letter="Dear all", saved_by=writer)
     assert section(window.get(DESK), "need") == ""
 
+    giver = new_author("basil", "publish_edition")
     Newsletter.objects.get_current()
     Newsletter.objects.update(second_person=True)
     need = section(window.get(DESK), "need")
@@ -209,11 +173,35 @@ def test_a_draft_needs_approval_only_if_the_setting_is_on(
     assert section(WindowOf(writer).get(DESK), "need") == ""
 
     # The approval counts only while the approver may publish.
-    giver = new_author("basil", "publish_edition")
     approve(draft.pk, giver.pk, approval_hash(draft))
     assert section(window.get(DESK), "need") == ""
     giver.user_permissions.clear()
     assert "A moth at the lamp" in section(window.get(DESK), "need")
+
+
+def test_too_few_publishers_for_an_approval_are_reported(window: WindowOf, new_author: Any) -> None:
+    change = 'href="/admin/newsletters/settings/newsletter/#second_person"'
+    operator = WindowOf(new_author("otto", "operate_sending", "change_newsletter"))
+    basil = new_author("basil")
+    Newsletter.objects.get_current()
+    Newsletter.objects.update(second_person=True)
+    assert section(operator.get(DESK), "need") == ""
+
+    basil.user_permissions.clear()
+    page = operator.get(DESK)
+    assert "Fewer than two people may publish" in section(page, "need")
+    assert change in page.html
+    assert 'id="second_person"' in operator.get("/admin/newsletters/settings/newsletter/").html
+    page = window.get(DESK)
+    assert "Ask your administrator or an operator." in section(page, "need")
+    assert change not in page.html
+    assert section(WindowOf(new_author("olaf", "view_issue")).get(DESK), "need") == ""
+
+    Newsletter.objects.update(approver_may_publish=True)
+    only = "nobody can approve a letter that Edith Marlow saved last"
+    assert only in section(window.get(DESK), "need")
+    Newsletter.objects.update(second_person=False)
+    assert section(window.get(DESK), "need") == ""
 
 
 @pytest.mark.parametrize("where", ["", "?show=ended", "?q=nothing+like+it"])
@@ -234,10 +222,10 @@ def test_the_headline_counts_all_things_to_do(
                 edition=edition, kind="bounce_threshold", about=about, reason=because("Too many.")
             )
 
+    manager = new_author("tom", "publish_edition", "manage_readers")
     Newsletter.objects.get_current()
     Newsletter.objects.update(second_person=True)
     assert "9 things" in lede(window.get(DESK + where))
-    manager = new_author("tom", "publish_edition", "manage_readers")
     assert "11 things" in lede(WindowOf(manager).get(DESK + where))
 
 
@@ -299,276 +287,6 @@ def test_a_poll_returns_the_list_only_if_it_changed(
     ended = again()
     assert IS_OLD.search(ended)
     assert 'id="edition-' not in ended
-
-
-def test_drafts_come_before_scheduled_and_published_issues(
-    window: WindowOf, author: Any, publish_one: Callable[..., Edition]
-) -> None:
-    publish_one("On the patience of herons")
-    publish_one("A storm, and what it took")
-    at = tomorrow()
-    publish_one("Notes from a wet orchard", at=at)
-    Draft.objects.create(
-        title="A moth at the lamp", letter="<p>Dear <b>all</b> of you</p>", saved_by=author
-    )
-    gone_out = publish_one("Swifts")
-    Draft.objects.create(title="Swifts", letter="They left.", edition=gone_out)
-
-    page = window.get(DESK)
-    assert titles(page) == [
-        "A moth at the lamp",
-        "Notes from a wet orchard",
-        "Swifts",
-        "A storm, and what it took",
-        "On the patience of herons",
-    ]
-    assert at.words in section(page, "issues")
-    assert at.words in lede(page)
-
-
-def test_only_users_who_may_write_see_drafts(window: WindowOf, new_author: Any) -> None:
-    Draft.objects.create(title="A moth at the lamp")
-    assert titles(WindowOf(new_author("ines", "write_draft")).get(DESK)) == ["A moth at the lamp"]
-    looker = WindowOf(new_author("olaf", "view_issue"))
-    for show in ("", "?show=drafts"):
-        page = looker.get(DESK + show)
-        assert "A moth at the lamp" not in page.words
-        assert ">Drafts<" not in page.html
-
-
-def test_a_tab_shows_only_its_own_issues(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    Draft.objects.create(title="A moth at the lamp")
-    publish_one("Swifts")
-    sent(publish_one("Herons"))
-    cancelled(publish_one("Lanterns"))
-
-    def shown(tab: str) -> list[str]:
-        return titles(window.get(f"{DESK}?show={tab}"))
-
-    assert shown("drafts") == ["A moth at the lamp"]
-    assert shown("going-out") == ["Swifts"]
-    assert shown("ended") == ["Lanterns", "Herons"]
-    assert shown("scheduled") == []
-    assert len(shown("no-such-tab")) == 4
-
-
-def test_issues_are_found_by_a_part_of_their_title(
-    window: WindowOf, publish_one: Callable[..., Edition]
-) -> None:
-    for title in ("Swifts leave", "On herons", "100 % rain"):
-        publish_one(title)
-    Draft.objects.create(title="More {{ name|swifts }}")
-    assert titles(window.get(f"{DESK}?q=SWIFTS")) == ["More swifts", "Swifts leave"]
-    assert titles(window.get(f"{DESK}?q=%25")) == ["100 % rain"]
-    assert "<b>moths" not in window.get(f"{DESK}?q=%3Cb%3Emoths%00").html
-
-
-def test_a_called_back_issue_is_one_row_with_its_draft(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    edition = publish_one("Swifts leave", hold_s=600)
-    window.post(address(edition, "call-back/"))
-    Draft.objects.update(title="Swifts return")
-
-    page = window.get(DESK)
-    assert titles(page) == ["Swifts return"]
-    assert f'href="/admin/newsletters/{edition.issue_id}/?version=1"' in page.html
-    assert "Version 1 was stopped and sent to nobody." in page.words
-    assert titles(window.get(f"{DESK}?q=leave")) == ["Swifts return"]
-    assert titles(window.get(f"{DESK}?show=ended")) == []
-    Draft.objects.all().delete()
-    assert titles(window.get(DESK)) == ["Swifts leave"]
-
-
-def test_a_called_back_correction_leaves_the_sent_version(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    first = publish_one("Swifts leave")
-    sent(first)
-    second = publish_one("Swifts stay", issue=first.issue_id, version=2, hold_s=600)
-    window.post(address(second, "call-back/"))
-
-    page = window.get(DESK)
-    assert titles(page) == ["Swifts stay", "Swifts leave"]
-    assert "Version 2 was stopped and sent to nobody." in page.words
-
-
-def test_the_list_of_issues_can_be_sorted(
-    window: WindowOf, publish_one: Callable[..., Edition]
-) -> None:
-    names = [f"Letter {number}" for number in range(14)]
-    for name in names:
-        publish_one(name)
-    for name in ("Zinnias", "Asters"):
-        Draft.objects.create(title=name)
-
-    def all_pages(query: str) -> list[str]:
-        found, page = [], window.get(f"{DESK}?{query}")
-        while True:
-            found += titles(page)
-            following = re.search(r'href="([^"#]*)#issues" rel="next"', page.html)
-            if following is None:
-                return found
-            page = window.get(following[1].replace("&amp;", "&"))
-
-    assert all_pages("sort=oldest") == ["Zinnias", "Asters", *names]
-    assert all_pages("sort=title") == ["Asters", "Zinnias", *sorted(names)]
-    newest = ["Asters", "Zinnias", *reversed(names)]
-    assert all_pages("") == all_pages("sort=published_at") == newest
-    assert 'sort=title#issues" aria-current="true">Title' in window.get(f"{DESK}?sort=title").html
-
-
-def test_a_new_issue_does_not_shift_the_next_page(
-    window: WindowOf, publish_one: Callable[..., Edition]
-) -> None:
-    for number in range(30):
-        publish_one(f"Letter {number}")
-    Edition.objects.update(published_at=Edition.objects.first().published_at)  # all equal
-    page = window.get(DESK)
-    found = titles(page)
-    assert len(found) == 12
-    publish_one("Something new")
-    for _ in range(2):
-        older = re.search(r'href="([^"#]*)#issues" rel="next"', page.html)
-        page = window.get(older[1].replace("&amp;", "&"))
-        found += titles(page)
-    assert 'rel="next"' not in page.html
-    assert found == [f"Letter {number}" for number in range(29, -1, -1)]
-    assert titles(window.get(f"{DESK}?before=1")) == []
-    assert len(titles(window.get(f"{DESK}?before=nothing"))) == 12
-
-
-def test_drafts_have_pages_too(window: WindowOf) -> None:
-    for number in range(15):
-        Draft.objects.create(title=f"Draft {number}")
-    beside = window.get(DESK)
-    assert titles(beside) == ["Draft 14", "Draft 13", "Draft 12"]
-    first = window.get(f"{DESK}?show=drafts")
-    older = re.search(r'href="([^"#]*)#issues" rel="next"', first.html)[1]
-    second = window.get(older.replace("&amp;", "&"))
-    assert titles(first) + titles(second) == [f"Draft {n}" for n in range(14, -1, -1)]
-
-
-def test_the_chart_of_readers_leaves_out_called_back_issues(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    first = publish_one("Herons")
-    waits = publish_one("Swifts", at=tomorrow())
-    assert scheduled_editions.cancel(waits.pk, called_back=True)
-    # The chart also leaves out a correction to some readers.
-    sent(first, "Ada")
-    publish_one("Herons, corrected", issue=first.issue_id, version=2, goes_to="reached")
-    SubscriberFactory()
-
-    page = window.get(DESK)
-
-    assert "4 confirmed" in section(page, "readers")
-    assert re.search(r'aria-label="Confirmed readers: 3 on [^"]*, 4 now"', page.html)
-    assert page.html.count('<path class="e"') == 2  # one for Herons, one for now
-    figures = page.html.partition("Show the figures</summary><p>")[2].partition("</p>")[0]
-    assert re.fullmatch(r"[^;]* 3; now 4\.", figures)
-
-
-def figures_on(page: Page) -> str:
-    figures = page.html.partition("Show the figures</summary><p>")[2].partition("</p>")[0]
-    return re.sub(r"\d+ \w+ at \d\d:\d\d ", "", figures)
-
-
-def test_the_chart_counts_confirmed_readers_whoever_got_the_issue(
-    window: WindowOf,
-    author: Any,
-    publish_one: Callable[..., Edition],
-    three_readers: list[Subscriber],
-) -> None:
-    founders = Tag.objects.create(name="Founders")
-    Subscriber.objects.filter(name="Ada").update(tags=[founders.pk])
-    first = publish_one("Herons")
-    some = publish_one("Swifts", tags=TagChoice(((founders.pk, "Founders"),)))
-    assert some.audience == 1
-    sent(first, "Ada")
-    called_back = publish_one("Terns", hold_s=60)
-    control.call_back(called_back.pk)
-    SubscriberFactory()
-    # Neither a correction nor an issue without readers is another point.
-    publish_one("Herons, corrected", issue=first.issue_id, version=2)
-    publish_one("For the archive", goes_to="nobody")
-    assert figures_on(window.get(DESK)) == "3; 3; now 4."
-    waits = Draft.objects.create(title="Gulls", letter="Gulls.")
-    sheet = f"/admin/newsletters/drafts/{waits.pk}/check/"
-    last = r"1 more confirmed reader than at the last issue on \d+ \w+ \d{4}"
-    assert re.search(last, window.get(sheet).words)
-
-    # The audience of an issue to some readers says nothing about all.
-    Edition.objects.update(confirmed_readers=None)
-    assert "3; now 4." in figures_on(window.get(DESK))
-    assert "than at the last" not in window.get(sheet).words
-
-
-def test_a_scheduled_issue_counts_readers_when_it_starts(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    waits = publish_one("Herons", at=tomorrow())
-    assert 'aria-label="Confirmed readers' not in window.get(DESK).html
-    SubscriberFactory()
-    make_edition_due(waits)
-    assert start_due()
-    SubscriberFactory()
-    page = window.get(DESK)
-    assert re.search(r'aria-label="Confirmed readers: 4 on [^"]*, 5 now"', page.html)
-
-
-def strips_on(page: Page) -> str:
-    return page.html.partition("Not sent, by issue")[2].partition("New readers by source")[0]
-
-
-def test_unsent_copies_are_drawn_for_ended_issues(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    over, going = publish_one("Herons"), publish_one("Swifts")
-    Batch.objects.filter(edition=over).update(
-        state="done", waiting=0, sent=1, suppressed=1, withdrawn=1
-    )
-    strips = strips_on(window.get(DESK))
-    assert "suppressed 1, withdrawn 1, failed 0" in strips
-    assert strips.count('<svg class="bar"') == 1
-    assert "2 of 3" in strips
-    assert going.title not in strips
-
-
-def test_copies_withdrawn_by_a_cancel_are_drawn(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    stopped, called_back = publish_one("Herons"), publish_one("Swifts", hold_s=60)
-    sent(stopped, "Ada")
-    control.cancel(stopped.pk)
-    control.call_back(called_back.pk)
-    strips = strips_on(window.get(DESK))
-    assert re.findall(r'<span class="of">(\w+)', strips) == ["Herons"]
-    assert "2 of 3" in strips
-    assert "All other copies of these issues were sent once." in strips
-
-
-def test_unconfirmed_copies_of_a_closed_issue_are_not_sent(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    closed = publish_one("Herons")
-    in_doubt(closed, "Ada")
-    sent(closed)
-    Batch.objects.filter(edition=closed).update(state="parked")
-    Edition.objects.filter(pk=closed.pk).update(control="closed")
-    assert "1 copy of these issues is unconfirmed." in strips_on(window.get(DESK))
-
-
-def test_issues_of_one_day_show_their_time(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    publish_one("Herons")
-    SubscriberFactory()
-    publish_one("Swifts")
-    figures = window.get(DESK).html.partition("Show the figures</summary><p>")[2]
-    assert re.match(r"\d+ \w+ at \d\d:\d\d 3; \d+ \w+ at \d\d:\d\d 4; now 4\.", figures)
 
 
 def test_health_shows_what_is_unknown(window: WindowOf, settings: Any) -> None:
@@ -699,45 +417,3 @@ def test_the_check_sheet_asks_for_a_newsletter_name(
 
     Newsletter.objects.update(name="Tide Tables")
     assert DEFAULT_NAME not in window.get(check).words
-
-
-def row_of_issues(page: Page) -> str:
-    issues = page.html.partition('id="issues"')[2].partition("</section>")[0]
-    return " ".join(re.sub(r"<[^>]+>", " ", issues).split())
-
-
-def test_a_page_correction_shows_the_numbers_of_the_send(
-    window: WindowOf,
-    new_author: Callable[..., Any],
-    publish_one: Callable[..., Edition],
-    three_readers: list[Subscriber],
-) -> None:
-    first = publish_one("Herons")
-    sent(first)
-    fixed = publish_one("Herons, fixed", issue=first.issue_id, version=2, goes_to="nobody")
-    page = window.get(DESK)
-    row = row_of_issues(page)
-    assert "3 of 3 sent" in row
-    assert re.search(r"The page was corrected on \d+ \w+ \d{4}\.", row)
-    assert "archive only" not in row
-    assert titles(page) == ["Herons, fixed"]
-    assert f"/admin/newsletters/{first.issue_id}/?version=1" in page.html
-    head = window.get(f"/admin/newsletters/{first.issue_id}/")
-    assert "Version 1: 3 of 3 sent. View its numbers" in head.words
-    assert f"/admin/newsletters/{first.issue_id}/?version=1" in head.html
-    program = Program(new_author("root", is_superuser=True))
-    (listed,) = program.get("/issues/").json()["issues"]
-    assert (listed["version"], listed["sent"], listed["title"]) == (1, 3, "Herons, fixed")
-    assert listed["page_corrected_at"][:19] == f"{fixed.published_at:%Y-%m-%dT%H:%M:%S}"
-
-
-def test_a_called_back_correction_does_not_hide_the_send(
-    window: WindowOf, publish_one: Callable[..., Edition], three_readers: list[Subscriber]
-) -> None:
-    first = publish_one("Herons")
-    sent(first)
-    second = publish_one("Herons, fixed", issue=first.issue_id, version=2, hold_s=60)
-    control.call_back(second.pk)
-    row = row_of_issues(window.get(DESK))
-    assert "3 of 3 sent" in row
-    assert "Version 2 was called back." in row

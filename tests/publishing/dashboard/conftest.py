@@ -1,0 +1,22 @@
+"""Issues for the desk."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from delivery.models import Edition
+from publishing.publish.publish import publish
+from tests.publishing.content_factory import letter
+
+
+@pytest.fixture
+def publish_one(author: Any) -> Callable[..., Edition]:
+    """Publish a letter of this title without a hold."""
+
+    def make(title: str = "Herons", **how: Any) -> Edition:
+        return publish(
+            author.pk, f"key-{title}", letter(title), hold_s=how.pop("hold_s", 0), **how
+        ).edition
+
+    return make
