@@ -225,7 +225,7 @@ SECURE_HSTS_SECONDS = 0 if DEBUG else 31_536_000
 # Hosts below this name may not support TLS, and a preload list is hard to leave.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 # One-click unsubscribing must never be redirected (RFC 8058); probes come without TLS.
-SECURE_REDIRECT_EXEMPT = [r"^unsubscribe/", r"^health/"]
+SECURE_REDIRECT_EXEMPT = [r"(?i)^unsubscribe/", r"^health/"]
 # A form from before the current session is refused. This page gives the author the text back.
 CSRF_FAILURE_VIEW = "publishing.publish.csrf_failure_view.csrf_refused"
 DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 1024 * 1024

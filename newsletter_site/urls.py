@@ -42,7 +42,7 @@ urlpatterns = [
     path("pictures/<uuid:image>.<slug:extension>", serve_image, name="image"),
     path("look.css", serve_look, name="look"),
     path("archive/", include("publishing.archive.urls")),
-    re_path(r"^[/]*(?:archive|ARCHIVE)/+(?P<rest>[\s\S]+)$", not_there),
+    re_path(r"^[/]*(?=(?i:archive)/)[A-Za-z]+/+(?P<rest>[\s\S]+)$", not_there),
     path("", include("subscribers.urls")),
     path("", include("delivery.urls")),
     path("favicon.ico", favicon),

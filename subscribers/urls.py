@@ -14,8 +14,9 @@ app_name = "subscribers"
 
 
 def _damaged(page: str, view: Callable[..., HttpResponse]) -> URLPattern:
-    """Match other addresses of a page, such as `//record/TOKEN/)` or capitals."""
-    return re_path(rf"^[/]*(?:{page}|{page.upper()})/+(?P<token>[\s\S]+)$", view)
+    """Match other addresses of a page, such as `//Record/TOKEN/)`."""
+    # Django reverses no flags, except in a lookahead, which it skips.
+    return re_path(rf"^[/]*(?=(?i:{page})/)[A-Za-z]+/+(?P<token>[\s\S]*)$", view)
 
 
 urlpatterns = [
@@ -30,13 +31,10 @@ urlpatterns = [
     path("record/<str:token>/erase/", data_request_view.erase_data, name="erase_data"),
     path("preferences/<str:token>/", preferences, name="preferences"),
     path("unsubscribe/<str:token>/", unsubscribe, name="unsubscribe"),
-    path("preferences/", preferences, {"token": ""}),  # cut off
     # Damaged links. Without the last slash too: a redirect would turn a one-click POST into a GET
     # (RFC 8058, 3.1).
     _damaged("unsubscribe", unsubscribe),
     _damaged("preferences", preferences),
     _damaged("record", data_request_view.show_data),
-    re_path(
-        r"^[/]*(?:subscriptions/+confirm|SUBSCRIPTIONS/+CONFIRM)/[\s\S]*$", confirm_view.confirm
-    ),
+    re_path(r"^[/]*(?=(?i:subscriptions/+confirm)/)[\s\S]+$", confirm_view.confirm),
 ]

@@ -20,11 +20,11 @@ _PLACE = re.compile(r"<(?:(\w+):)?(\w+)>")
 _BY_HAND = {
     r"^(?P<app_label>auth|newsletter_site|admin)/$": "auth/",
     r"(?P<url>.*)$": "nothing-here",
-    r"^[/]*(?:archive|ARCHIVE)/+(?P<rest>[\s\S]+)$": "archive/nothing/here/",
-    r"^[/]*(?:unsubscribe|UNSUBSCRIBE)/+(?P<token>[\s\S]+)$": "unsubscribe/to/ken",
-    r"^[/]*(?:preferences|PREFERENCES)/+(?P<token>[\s\S]+)$": "preferences/to/ken",
-    r"^[/]*(?:record|RECORD)/+(?P<token>[\s\S]+)$": "record/to/ken/",
-    r"^[/]*(?:subscriptions/+confirm|SUBSCRIPTIONS/+CONFIRM)/[\s\S]*$": "subscriptions//confirm/",
+    r"^[/]*(?=(?i:archive)/)[A-Za-z]+/+(?P<rest>[\s\S]+)$": "archive/nothing/here/",
+    r"^[/]*(?=(?i:unsubscribe)/)[A-Za-z]+/+(?P<token>[\s\S]*)$": "unsubscribe/to/ken",
+    r"^[/]*(?=(?i:preferences)/)[A-Za-z]+/+(?P<token>[\s\S]*)$": "preferences/to/ken",
+    r"^[/]*(?=(?i:record)/)[A-Za-z]+/+(?P<token>[\s\S]*)$": "record/to/ken/",
+    r"^[/]*(?=(?i:subscriptions/+confirm)/)[\s\S]+$": "subscriptions//confirm/",
 }
 
 

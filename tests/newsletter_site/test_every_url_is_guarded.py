@@ -22,10 +22,9 @@ TAKES_FORMS_FROM_ELSEWHERE = {
     "webhooks/postmark/",  # has a separate password
     "webhooks/postmark",
     "unsubscribe/<str:token>/",  # one-click, RFC 8058: the token is the permission
-    r"^[/]*(?:unsubscribe|UNSUBSCRIBE)/+(?P<token>[\s\S]+)$",
-    "preferences/",
+    r"^[/]*(?=(?i:unsubscribe)/)[A-Za-z]+/+(?P<token>[\s\S]*)$",
     "preferences/<str:token>/",  # the token is the permission here too
-    r"^[/]*(?:preferences|PREFERENCES)/+(?P<token>[\s\S]+)$",
+    r"^[/]*(?=(?i:preferences)/)[A-Za-z]+/+(?P<token>[\s\S]*)$",
     "subscriptions/embedded/",  # `Origin` decides: see test_embed_form.py
 }
 # Probes and metrics: no cookies are read, and nothing is done (newsletter_site/operating/).

@@ -202,6 +202,16 @@ def test_characters_stuck_to_a_link_do_not_break_it(visitor: Client, around: str
     assert [how for _, how, _ in lines_of(reader)] == ["one-click"]
 
 
+def test_the_case_of_a_path_does_not_matter(visitor: Client, settings: LazySettings) -> None:
+    # Some gateways for mail rewrite addresses.
+    settings.SECURE_SSL_REDIRECT = True
+    reader = SubscriberFactory()
+    assert visitor.post(f"/UnSubscribe/{token_for(reader.pk)}").status_code == 200
+    assert state_of(reader) == "unsubscribed"
+    for page in ("Unsubscribe/", "Preferences/x/", "RECORD/x/erase/", "Subscriptions/Confirm/"):
+        assert "This link is damaged" in visitor.get(f"/{page}", secure=True).text, page
+
+
 def test_a_damaged_link_offers_a_new_one(visitor: Client) -> None:
     reader = SubscriberFactory()
     token = token_for(reader.pk)

@@ -109,7 +109,7 @@ the proxy redirects no call of a program
     deploy/nginx/homing.conf: location «/api/ → /no-api/» {
     test_plain_http_api_call_is_refused_without_redirect
 the proxy does not redirect one-click unsubscribes
-    deploy/nginx/homing.conf: location «/unsubscribe/ → /no-unsubscribe/» {
+    deploy/nginx/homing.conf: location ~* ^«/unsubscribe/ → /no-unsubscribe/» {
     test_one_click_unsubscribe_is_not_redirected
 the proxy reports to the site which requests used TLS
     deploy/nginx/homing-proxy.conf: «proxy_set_header X-Forwarded-Proto $scheme;»
