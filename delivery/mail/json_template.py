@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from delivery.mail.merge_fields import encode
+from delivery.mail.field_places import Place, at_place
 
 # Separates a column's values while all are escaped together. Neither JSON nor HTML escapes DEL.
 SEPARATOR = "\x7f"
@@ -24,21 +24,18 @@ Key = Enum | str
 class Slot(NamedTuple):
     """The place of a value in a message. `key` names the value's column.
 
-    `fallback` replaces an empty value and is not escaped for HTML. With `safe`, the value is inside
-    an address, where all but these characters are percent-encoded."""
+    `fallback` replaces an empty value and is not escaped for HTML."""
 
     key: Key
     in_html: bool = False
     fallback: str = ""
-    safe: str | None = None
+    place: Place = Place.TEXT
 
     def write(self, values: Sequence[str]) -> list[bytes]:
         """Write the values of a column as they are inside a JSON text."""
-        if self.safe is not None:
-            # These characters need no escape in JSON or HTML.
-            written = [encode(value, self.safe).encode() for value in values]
-        else:
-            written = self._escape(SEPARATOR.join(values)).split(SEPARATOR.encode())
+        if self.place is not Place.TEXT:
+            values = [at_place(value, self.place) for value in values]
+        written = self._escape(SEPARATOR.join(values)).split(SEPARATOR.encode())
         if len(written) != len(values):
             # A value contains the separator.
             written = [self._escape(value) for value in values]
@@ -64,10 +61,15 @@ class ValueMarkers:
         self._slots: list[Slot] = []
 
     def of(
-        self, key: Key, *, in_html: bool = False, fallback: str = "", safe: str | None = None
+        self,
+        key: Key,
+        *,
+        in_html: bool = False,
+        fallback: str = "",
+        place: Place = Place.TEXT,
     ) -> str:
         """Return the marker of a value, which will be escaped for its place."""
-        slot = Slot(key, in_html, fallback, safe)
+        slot = Slot(key, in_html, fallback, place)
         if slot not in self._slots:
             self._slots.append(slot)
         # It ends in a letter, because marker 1 must not be the beginning of marker 10.

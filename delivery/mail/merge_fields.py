@@ -8,12 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from html import escape, unescape
+from html import escape
 from itertools import islice, repeat
 from typing import NamedTuple
-from urllib.parse import quote
 
-from delivery.mail.letter_addresses import safe_in_addresses
+from delivery.mail.field_places import Place, Places, at_place, fallback_at_place, find_places
 from delivery.mail.normalise_html import texts_in_code
 from delivery.reader_fields import FIELD_NAMES
 
@@ -45,12 +44,11 @@ MAX_UNKNOWN_FIELDS = 20
 class Field(NamedTuple):
     """One field in a text, and its fallback for an empty value.
 
-    `safe` is None outside an address. In one, its value is percent-encoded but for these
-    characters, and the fallback is encoded already."""
+    The fallback of a field of a `FieldTemplate` is written for its place already."""
 
     name: str
     fallback: str
-    safe: str | None = None
+    place: Place = Place.TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +187,8 @@ def _halve(backslashes: re.Pattern[str], text: str) -> str:
 class FieldTemplate:
     """A text split at its fields once. `html=True` escapes values, not fallbacks.
 
-    Values and fallbacks in addresses are percent-encoded. HTML has no escaped braces: a backslash
-    in an old edition is text."""
+    A value is written for its place, so that it adds no tag, attribute, address or style. HTML has
+    no escaped braces: a backslash in an old edition is text."""
 
     def __init__(self, text: str, *, html: bool) -> None:
         self._html = html
@@ -209,27 +207,34 @@ class FieldTemplate:
             self._fields = self._with_places()
 
     def _with_places(self) -> list[Field]:
-        # The blanks in Postmark's fields do not end an address either.
-        texts = [POSTMARK_FIELD.sub("x", text) for text in self._texts]
-        used = set("".join(texts))
+        used = set("".join(self._texts))
         mark = next(sign for sign in map(chr, range(0xE000, 0x110000)) if sign not in used)
-        are_urls = [field.name in URL_FIELDS for field in self._fields]
-        places = safe_in_addresses(mark.join(texts), mark, are_urls, html=self._html)
+        text = mark.join(self._texts)
+        found = find_places(
+            # The blanks in Postmark's fields do not end an address either.
+            POSTMARK_FIELD.sub(lambda field: "x" * len(field[0]), text),
+            mark,
+            [field.name in URL_FIELDS for field in self._fields],
+            html=self._html,
+        )
+        self._texts = _in_quotes(text, found).split(mark)
         return [
-            field
-            if safe is None
-            else Field(
-                field.name,
-                encode(unescape(field.fallback) if self._html else field.fallback, safe),
-                safe,
+            field._replace(
+                fallback=fallback_at_place(
+                    field.fallback,
+                    place,
+                    html=self._html,
+                    in_attribute=number in found.in_attributes,
+                ),
+                place=place,
             )
-            for field, safe in zip(self._fields, places, strict=True)
+            for number, (field, place) in enumerate(zip(self._fields, found.places, strict=True))
         ]
 
     @property
-    def has_fields(self) -> bool:
-        """Whether the text depends on values."""
-        return bool(self._fields)
+    def fields(self) -> Sequence[Field]:
+        """The fields in order, each with its place."""
+        return self._fields
 
     def fill(self, values: Mapping[str, str]) -> str:
         """Write the text for one reader. A field without value and fallback is empty."""
@@ -237,9 +242,7 @@ class FieldTemplate:
 
     def write(self, field: Field, values: Mapping[str, str]) -> str:
         """Write a field of the text."""
-        value = values.get(field.name, "")
-        if field.safe is not None:
-            return encode(value, field.safe) or field.fallback
+        value = at_place(values.get(field.name, ""), field.place)
         return (escape(value) if self._html else value) or field.fallback
 
     def fill_with(self, write: Callable[[Field], str]) -> str:
@@ -257,15 +260,26 @@ class FieldTemplate:
         for field, text in zip(self._fields, self._texts[1:], strict=True):
             value = values.get(field.name, "")
             column = repeat(value, count) if isinstance(value, str) else value
-            if field.safe is not None:
-                column = [encode(each, field.safe) for each in column]
+            if field.place is not Place.TEXT:
+                column = [at_place(each, field.place) for each in column]
             parts += ([each or field.fallback for each in column], repeat(text, count))
         return [*map("".join, zip(*parts, strict=True))]
 
 
-def encode(value: str, safe: str) -> str:
-    """Percent-encode a value for its place in an address."""
-    return quote(value, safe, errors="replace")
+def _in_quotes(html: str, found: Places) -> str:
+    """Quote unquoted attributes with fields, because a blank would end them."""
+    parts, end = list[str](), 0
+    for start, stop in found.unquoted:
+        value = html[start:stop].replace('"', "&quot;")
+        parts += (html[end:start], f'"{value}"')
+        end = stop
+    return "".join((*parts, html[end:]))
+
+
+def fields_in_code(html: str) -> list[str]:
+    """Return the names of fields at places where a value would be code."""
+    template = FieldTemplate(html, html=True)
+    return [*dict.fromkeys(one.name for one in template.fields if one.place is Place.CODE)]
 
 
 # With the braces of Postmark's own placeholders.

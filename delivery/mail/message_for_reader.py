@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from delivery.control_characters import CONTROL_CHARACTERS
+from delivery.mail.field_places import Place
 from delivery.mail.json_template import JsonTemplate, Key, ValueMarkers
 from delivery.mail.merge_fields import TITLE_FIELDS, Field, FieldTemplate, uses_field
 from delivery.mail.test_letter import mark_subject
@@ -132,7 +133,7 @@ class Renderer:
         columns[_Value.LINK] = self._links(ids)
         if _Value.PREFERENCES_URL in self._own.values():
             columns[_Value.PREFERENCES_URL] = self._urls.preferences_urls(ids)
-        if self._title.has_fields:
+        if self._title.fields:
             own = {field: columns[key] for field, key in self._own.items()}
             subjects = self._title.fill_rows({**self._values, **own}, len(recipients))
             columns[_Value.SUBJECT] = [*map(_as_subject, subjects)]
@@ -168,7 +169,7 @@ class Renderer:
                         key,
                         in_html=in_html,
                         fallback=field.fallback,
-                        safe=field.safe if is_ours else None,
+                        place=field.place if is_ours else Place.TEXT,
                     )
                 return template.write(field, self._values)
 
@@ -178,7 +179,7 @@ class Renderer:
             **self._common,
             "To": markers.of(_Value.ADDRESS),
             "Subject": markers.of(_Value.SUBJECT)
-            if self._title.has_fields
+            if self._title.fields
             else _as_subject(self._title.fill({})),
             "Metadata": {"delivery": delivery, "attempt": markers.of(_Value.ATTEMPT)},
             "Headers": [

@@ -133,14 +133,6 @@ def iter_tags(html: str) -> Iterator[tuple[str, int, int]]:
             position = start + 1
 
 
-def iter_attributes(html: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """Yield the name of each attribute, and where its value is, without quotes."""
-    for found in _ATTRIBUTE.finditer(html, start, end):
-        if found[2]:
-            quoted = found[2].startswith(tuple(QUOTES))
-            yield found[1].lower(), found.start(2) + quoted, found.end(2) - quoted
-
-
 def texts_in_code(html: str) -> Iterator[tuple[int, int]]:
     """Yield where the text within code and preformatted text is, without its tags."""
     open_codes: Counter[str] = Counter()

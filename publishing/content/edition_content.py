@@ -131,7 +131,17 @@ def find_problems(content: Content, own: Sequence[ReaderField] = ()) -> list[Con
         for field, text in texts
         for unknown in merge_fields.unknown_fields(text, allowed)
     ]
-    found = []
+    found = [
+        (
+            "html_content",
+            _(
+                "A value of “{field}” would be code at its place: the name of a tag or an "
+                "attribute, a script, or a javascript: or data: address. Move it into the text, "
+                "or between the quotes of an attribute such as href or alt."
+            ).format(field=f"{{{{ {name} }}}}"),
+        )
+        for name in merge_fields.fields_in_code(content.html)
+    ]
     if not content.has_page:
         found += [
             (field, str(NO_PAGE))

@@ -58,7 +58,7 @@ def test_values_in_addresses_are_encoded_in_text_and_html(written: str, filled: 
     ("written", "filled"),
     [
         ('<a href="/s?n={{ name }}">', '<a href="/s?n=Ada%20Whitlock">'),
-        ("<a href=/s?n={{ name }}>", "<a href=/s?n=Ada%20Whitlock>"),
+        ("<a href=/s?n={{ name }}>", '<a href="/s?n=Ada%20Whitlock">'),
         ("<a href=' {{ website }}'>", "<a href=' https://ada.example/'>"),
         ('<img src="cid:{{ email }}">', '<img src="cid:tom%26jerry+a%231@post.example">'),
         (
@@ -112,6 +112,15 @@ def test_the_query_of_a_link_gives_any_value_back(value: str) -> None:
             '<!--[if mso]><v:fill src="/a"><![endif]-->',
             f'<!--[if mso]><v:fill src="{SITE}/a"><![endif]-->',
         ),
+        (
+            "<td style=\"background:url(/a),url('//b'),url(&quot;/c&quot;)\">",
+            f"<td style=\"background:url({SITE}/a),url('https://b'),url(&quot;{SITE}/c&quot;)\">",
+        ),
+        (
+            "<style>@import '/a';b{x:URL( \"/c\" )}/* url(/d) */i{y:'url(/e)'}",
+            f"<style>@import '{SITE}/a';b{{x:URL( \"{SITE}/c\" )}}/* url(/d) */i{{y:'url(/e)'}}",
+        ),
+        ("<pre title='url(/a)'>url(/b)</pre>", "<pre title='url(/a)'>url(/b)</pre>"),
         ("<code>src='/static/app.js'</code>", "<code>src='/static/app.js'</code>"),
         ("<p title=\"href='/a'\">href='/a'", "<p title=\"href='/a'\">href='/a'"),
         (
@@ -132,6 +141,15 @@ def test_only_addresses_of_tags_are_completed(written: str, completed: str) -> N
     "piece",
     [
         *("<a href='", '<a "', "<!--", "<!", "<script>", "<a href=/", "https://", "srcset=,"),
+        *(
+            "<a b=c",
+            "<!--[if a]>",
+            "<title>",
+            "</",
+            "<style>url(",
+            "<p style='/*",
+            "<p style=url('",
+        ),
         pytest.param("".join(map(chr, range(0xE000, 0xA0000))), id="all_signs"),
     ],
 )
@@ -139,4 +157,5 @@ def test_scanning_a_hostile_letter_takes_linear_time(piece: str) -> None:
     # An expression that tries each end of each beginning would take hours.
     letter = piece * (600_000 // len(piece)) + "{{ name }}"
     assert complete_rooted(letter, SITE).count(SITE) <= letter.count("=/")
-    assert FieldTemplate(letter, html=True).fill({}) == letter[: -len("{{ name }}")]
+    filled = FieldTemplate(letter, html=True).fill({})
+    assert filled.replace('"', "") == letter[: -len("{{ name }}")].replace('"', "")

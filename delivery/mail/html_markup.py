@@ -1,0 +1,112 @@
+"""Read the markup of any HTML as a browser does (HTML, 13.2.5).
+
+Pure, in linear time. A complete document is sent as written, so its markup may be malformed. The
+normaliser reads fragments with more tolerance, but writes markup that both read alike."""
+
+import re
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import NamedTuple
+
+
+class Kind(Enum):
+    """The kind of a piece of markup."""
+
+    TAG = auto()
+    COMMENT = auto()
+    CONTENT = auto()
+    """The content of an element that contains no tags. `name` is the element's."""
+
+
+class Attribute(NamedTuple):
+    """An attribute with a value, and where the value is, without its quotes."""
+
+    name: str
+    start: int
+    end: int
+    is_quoted: bool
+
+
+class Markup(NamedTuple):
+    """A piece of markup and its place. The name of an end tag begins with a slash."""
+
+    kind: Kind
+    name: str
+    start: int
+    end: int
+    attributes: tuple[Attribute, ...] = ()
+
+
+_BEGINNING = re.compile(r"<(?:!--|/?[a-zA-Z]|[!?]|/(?!>))")
+_NAME = re.compile(r"</?([^ \t\n\f\r/>]*+)")
+_ATTRIBUTE = re.compile(
+    r"[ \t\n\f\r/]*+([^ \t\n\f\r/>][^ \t\n\f\r/>=]*+)"
+    r"""(?:[ \t\n\f\r]*+=[ \t\n\f\r]*+(?:"([^"]*+)"?|'([^']*+)'?|([^ \t\n\f\r>]*+)))?+"""
+)
+_END = re.compile(r"[ \t\n\f\r/]*+>")
+_END_OF_COMMENT = re.compile(r"--!?>")
+_EMPTY_COMMENT = re.compile(r"<!---?>")
+_CONDITION = re.compile(r"<!--\[if [^]<>]*+\]>")
+_ENDS_OF_CONTENT = {
+    name: re.compile(rf"</{name}(?=[ \t\n\f\r/>])", re.IGNORECASE)
+    for name in ("iframe", "noembed", "noframes", "script", "style", "textarea", "title", "xmp")
+}
+
+
+def iter_markup(html: str) -> Iterator[Markup]:
+    """Yield all markup in order. Whatever never ends reaches to the end of the text.
+
+    Comments with a condition are read as Outlook does: their tags count."""
+    position, stop = 0, len(html)
+    after_condition = 0
+    while True:
+        found = _BEGINNING.search(html, position, stop)
+        if not found and not after_condition:
+            return
+        if not found:
+            position, stop, after_condition = after_condition, len(html), 0
+            continue
+        start = found.start()
+        if found[0] == "<!--":
+            end = _EMPTY_COMMENT.match(html, start, stop)
+            end = end or _END_OF_COMMENT.search(html, start + 4, stop)
+            condition = not after_condition and _CONDITION.match(html, start, stop)
+            if end and condition:
+                position, stop, after_condition = condition.end(), end.start(), end.end()
+            else:
+                position = end.end() if end else stop
+            yield Markup(Kind.COMMENT, "", start, position)
+        elif not found[0][-1].isalpha():
+            end_of_it = html.find(">", start, stop)
+            position = end_of_it + 1 or stop
+            yield Markup(Kind.COMMENT, "", start, position)
+        else:
+            tag = _match_tag(html, start, stop)
+            position = tag.end
+            yield tag
+            if ends := _ENDS_OF_CONTENT.get(tag.name):
+                closing = ends.search(html, position, stop)
+                content = Markup(
+                    Kind.CONTENT, tag.name, position, closing.start() if closing else stop
+                )
+                position = content.end
+                yield content
+
+
+def _match_tag(html: str, start: int, stop: int) -> Markup:
+    name = _NAME.match(html, start, stop)
+    position, attributes = name.end() if name else stop, list[Attribute]()
+    while found := _ATTRIBUTE.match(html, position, stop):
+        position = found.end()
+        if found.lastindex and found.lastindex > 1:
+            quoted = found.lastindex < 4
+            attributes.append(Attribute(found[1].lower(), *found.span(found.lastindex), quoted))
+    end = _END.match(html, position, stop)
+    slash = "/" if html.startswith("</", start) else ""
+    return Markup(
+        Kind.TAG,
+        slash + (name[1].lower() if name else ""),
+        start,
+        end.end() if end else stop,
+        tuple(attributes),
+    )
