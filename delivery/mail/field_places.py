@@ -1,6 +1,6 @@
 """How a value is written at its place in a letter, so that it stays data.
 
-Pure, in linear time. docs/decisions/0052-fields-in-addresses-and-braces-as-text.md has the reasons."""
+Pure, in linear time. The reasons: docs/decisions/0052-fields-in-addresses-and-braces-as-text.md."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
