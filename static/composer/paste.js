@@ -5,8 +5,11 @@ import { textOf } from "./texts.js";
 import { insert } from "./tools.js";
 
 const LONGEST = 2_000_000;
-const IS_RICH = "a[href],b,blockquote,del,em,h1,h2,h3,h4,h5,h6,hr,i,iframe,li,s,strong,table,"
+const CODE = "code,kbd,pre,samp,tt";
+const IS_RICH = `${CODE},a[href],b,blockquote,del,em,h1,h2,h3,h4,h5,h6,hr,i,iframe,li,s,strong,table,`
   + "[data-style*=mso-list],span[data-style*=font-weight],span[data-style*=italic]";
+// Stands for a backslash of code, which no escape adds.
+const IN_CODE = "\ue000";
 const ADDRESS = /^(?:https?:\/\/|mailto:)\S+$/i;
 
 const service = new TurndownService({ headingStyle: "atx", hr: "---", bulletListMarker: "-", codeBlockStyle: "fenced",
@@ -95,20 +98,38 @@ function readTables(body) {
   }
 }
 
+// Turndown knows code only as <code>, and a block of it only as <pre><code>.
+function readCode(body) {
+  for (const line of body.querySelectorAll("pre :is(br,div,p,tr)")) line.after("\n");
+  for (const element of body.querySelectorAll(CODE)) {
+    if (!body.contains(element)) continue;
+    const code = element.ownerDocument.createElement("code");
+    code.className = element.querySelector("code")?.className ?? element.className;
+    code.textContent = element.textContent.replaceAll("\\", IN_CODE);
+    if (element.matches("pre")) element.replaceChildren(code);
+    else element.replaceWith(code);
+  }
+}
+
 function toMarkdown(html) {
   // The page's policy refuses styles even in a document that is never shown, so they get other names.
-  const unstyled = html.replace(/\sstyle\s*=/gi, " data-style=").replace(/<(\/?)style\b/gi, "<$1x-style");
+  const unstyled = html.replace(/(\s)(style\s*=)/gi, "$1data-$2").replace(/<(\/?)style\b/gi, "<$1x-style");
   const { body } = new DOMParser().parseFromString(unstyled, "text/html");
-  if (!body.querySelector(IS_RICH)) return "";
+  // Some editors of code copy their lines as one <pre>.
+  const isEditor = body.children.length === 1 && body.firstElementChild.matches("pre:not(:has(code))");
+  if (isEditor || !body.querySelector(IS_RICH)) return "";
+  readCode(body);
   readStyles(body);
   readWordLists(body);
   readLinks(body);
   readTables(body);
   // Google Docs writes empty lines between paragraphs.
   for (const line of body.querySelectorAll(":scope > br")) line.remove();
-  const markdown = service.turndown(body).replaceAll(" data-style=", " style=");
-  // Merge fields are not escaped.
-  return markdown.replace(/\{\{[^{}]*\}\}/g, (field) => field.replaceAll("\\", "")).replace(/[ \t]+$/gm, "");
+  const markdown = service.turndown(body).replace(/(\s)data-(style\s*=)/gi, "$1$2");
+  // Merge fields are not escaped, and the backslashes before them are written once.
+  return markdown.replace(/(\\*)(\{\{[^{}]*\}\})/g, (_, before, field) =>
+    before.slice(before.length / 2) + field.replaceAll("\\", ""))
+    .replaceAll(IN_CODE, "\\").replace(/[ \t]+$/gm, "");
 }
 
 export function pasteAsMarkdown(form) {

@@ -268,6 +268,27 @@ WEB_PAGE = (
 )
 
 
+CODE = (
+    r"<p>\{{ a_b }} and \\{{ a }} in <code>{{ x|join('\n') }}</code> <kbd>\{{ y }}</kbd></p>"
+    '<div class="highlight"><pre><span>{{ a_b }}</span><br>x\\y\nstyle = 1</pre></div>'
+    '<pre><code class="language-py"><div>a</div><div>b</div></code></pre>'
+)
+
+
+CODE_IN_MARKDOWN = r"""\{{ a_b }} and \\{{ a }} in `{{ x|join('\n') }}` `\{{ y }}`
+
+```
+{{ a_b }}
+x\y
+style = 1
+```
+
+```py
+a
+b
+```"""
+
+
 PASTES = [
     (
         GOOGLE_DOCS,
@@ -287,7 +308,9 @@ PASTES = [
             "[Watch the video](https://www.youtube.com/embed/abc)\n\nbad"
         ),
     ),
+    (CODE, CODE_IN_MARKDOWN),
     ("<div><span style='color:red'>*plain*</span></div>", "plain text"),
+    ("<html><body><pre style='color:red'><span>\\{{ x }}</span></pre></body></html>", "plain text"),
 ]
 
 
@@ -306,7 +329,9 @@ def paste(page: Page, html: str, text: str = "plain text") -> None:
     )
 
 
-@pytest.mark.parametrize(("html", "markdown"), PASTES, ids=["docs", "word", "web", "plain"])
+@pytest.mark.parametrize(
+    ("html", "markdown"), PASTES, ids=["docs", "word", "web", "code", "plain", "editor"]
+)
 def test_pasted_rich_text_becomes_markdown(composer, html, markdown):
     letter = composer.get_by_label("Letter, in")
     letter.fill("")
