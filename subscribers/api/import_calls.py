@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from ninja import Body, Router
+from ninja.params.functions import Body as BodyParameter
 from ninja.params.functions import Query
 
 from api.bearer import Bearer, get_caller
@@ -21,13 +22,22 @@ from idempotency.claim import allow_silence
 from idempotency.fingerprint import FileDigest
 from subscribers.api import scopes
 from subscribers.api.reader_calls import refuse_half_a_statement
-from subscribers.api.shapes import Decision, Import, ImportDropped, ImportPage, ImportReceived
+from subscribers.api.shapes import (
+    Decision,
+    Import,
+    ImportDropped,
+    ImportPage,
+    ImportReceived,
+    MadeByImport,
+    OfferedTag,
+    UndoChoice,
+)
 from subscribers.api.uploaded_file import FILENAME, upload_parameters, uploaded_file
 from subscribers.fields.reader_fields import load_fields
 from subscribers.importing import accept_upload
 from subscribers.importing import import_sentences as sentences
 from subscribers.importing.file_format.columns import read_mapping
-from subscribers.importing.file_format.files_in_zip import open_lists
+from subscribers.importing.file_format.files_in_zip import open_lists, posts_in
 from subscribers.importing.file_format.not_a_csv import UnreadableFileError
 from subscribers.importing.file_format.read_file import ReaderFile
 from subscribers.importing.file_format.tag_cell import read_tags
@@ -50,6 +60,7 @@ COLUMNS = Query(
     max_length=100,
     description="COLUMN=FIELD, such as `Town=city`, as in the command. It can be repeated.",
 )
+NO_BODY = BodyParameter(UndoChoice())
 CSV = "text/csv"
 LONGEST_READING = "120s"  # of the files in one upload
 
@@ -103,9 +114,10 @@ def upload_import(
                     (ReaderFile(content, one, mapping, fields, find_reading), content, one)
                     for content, one in stack.enter_context(open_lists(file, name, largest_size()))
                 ]
+                posts = posts_in(file)
                 found = [
                     accept_upload.store_for_check(
-                        stack.enter_context(readers), content, one, caller.user
+                        stack.enter_context(readers), content, one, caller.user, posts
                     )
                     for readers, content, one in lists
                 ]
@@ -208,23 +220,24 @@ def decide_import(request: HttpRequest, import_id: int, decision: Body[Decision]
     summary="Undo an import",
     openapi_extra=KEY_PARAMETER,
 )
-def undo_import(request: HttpRequest, import_id: int) -> HttpResponse:
+def undo_import(request: HttpRequest, import_id: int, choice: UndoChoice = NO_BODY) -> HttpResponse:
     """
     Remove added readers who were neither mailed nor changed and did not opt in.
 
-    A worker does it in the background. The same file can be imported again afterwards.
+    A worker does it in the background. The same file can be imported again afterwards. The body
+    can be left out.
     """
 
     def work(_: str) -> HttpResponse:
-        record = _named(import_id)
-        if not start_undo(import_id):
+        caller, record = get_caller(request).user.pk, _named(import_id)
+        if not start_undo(import_id, made_too=choice.tags_and_fields, by=caller):
             raise ProblemError(ProblemType.NOT_NOW, why_not_undone(record))
-        record_import_activity("undo", get_caller(request).user.pk, record)
+        record_import_activity("undo", caller, record)
         return json_response(
             Import(**_import_fields(_named(import_id))), url=reverse("api:import", args=[import_id])
         )
 
-    return run_call(request, None, work)
+    return run_call(request, choice, work)
 
 
 @router.post(
@@ -259,18 +272,33 @@ def _named(import_id: int) -> SubscriberImport:
 
 
 def _import_fields(record: SubscriberImport) -> dict[str, Any]:
-    read_as = sentences.describe_file(record)
+    read_as = sentences.describe_file(record) or {}
+    read_in = filter(None, map(read_as.get, ("format", "columns", "unused")))
+    unmade = record.unmade if record.state == State.UNDONE else None
     return {
         "id": record.pk,
         "state": record.state,
         "filename": record.filename,
         "confirmed": record.confirmed,
+        "list_is_confirmed": record.list_is_confirmed,
         **record.counts,
+        "lost_values": sentences.count_lost(record),
+        "statuses": {one: n for one, n in record.statuses.items() if one in sentences.STATUSES},
+        "unstated": record.unstated,
         "skipped_because": sentences.skipped_sentences(record.skipped_because),
         "undo": record.undo_counts if record.state in (State.UNDOING, State.UNDONE) else None,
+        "tags_and_fields": unmade and MadeByImport(deleted=unmade["deleted"], kept=unmade["kept"]),
         "tags": record.tags_in_file,
+        "offered": [
+            OfferedTag(map=f"{number}=tag:{tag}", tag=tag, rows=rows)
+            for number, tag, rows in sentences.tags_offered(record)
+        ],
+        "posts": (record.read_as or {}).get("posts", 0),
         "percent": record.percent,
-        "read_as": "{format}; {columns}".format_map(read_as) if read_as else "",
-        "notes": read_as["notes"] if read_as else [],
+        "read_as": "; ".join(read_in),
+        "notes": [
+            *read_as.get("notes", ()),
+            *filter(None, map(read_as.get, ("hidden", "encoding_warning"))),
+        ],
         "said": status_sentence(record),
     }

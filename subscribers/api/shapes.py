@@ -172,6 +172,21 @@ class UndoCounts(ResponseBody):
     deleted: int = Field(examples=[0], description="Erased, or never confirmed, before the undo.")
 
 
+class MadeByImport(ResponseBody):
+    """The tags and fields that an import made, by what its undo did with them."""
+
+    deleted: list[str] = Field(examples=[["Fair"]])
+    kept: list[str] = Field(examples=[[]], description="Something else uses them.")
+
+
+class OfferedTag(ResponseBody):
+    """A column that can be read as a tag, such as that of paying readers."""
+
+    map: str = Field(examples=["7=tag:paid"], description="The value of `map` that reads it so.")
+    tag: str = Field(examples=["paid"])
+    rows: int = Field(examples=[12], description="The rows that would get the tag.")
+
+
 class Import(ResponseBody):
     """The status of an import, in the terms of `./homing import_subscribers`."""
 
@@ -179,6 +194,7 @@ class Import(ResponseBody):
     state: ImportState
     filename: str = Field(examples=["readers.csv"])
     confirmed: bool
+    list_is_confirmed: bool
     rows: int = Field(examples=[5141])
     added: int = Field(
         examples=[5060], description="Added readers; during and after the check, readers to add."
@@ -188,11 +204,37 @@ class Import(ResponseBody):
     skipped: int = Field(examples=[0])
     rejected: int = Field(examples=[17])
     skipped_because: dict[str, int] = Field(description="The number of skipped rows by reason.")
+    lost_values: int = Field(
+        examples=[0], description="Values that cannot be read, in rows that can be imported."
+    )
+    statuses: dict[str, int] = Field(
+        examples=[{"subscribed": 5060}],
+        description="The rows of the file by status; `unstated` says nothing about the "
+        "subscription.",
+    )
+    unstated: int = Field(
+        examples=[0],
+        description="During and after the check: readers to add whom only `list_is_confirmed` "
+        "confirms.",
+    )
     undo: UndoCounts | None = Field(description="The undo so far; null for others.")
+    tags_and_fields: MadeByImport | None = Field(
+        description="After an undo that deletes `tags_and_fields`; null for others."
+    )
     tags: dict[str, int] = Field(examples=[{}], description="The rows of the file by tag.")
+    offered: list[OfferedTag] = Field(
+        description="Columns that can be read as a tag, if you upload the file again with `map`."
+    )
+    posts: int = Field(
+        examples=[0],
+        description="Posts in the same ZIP file, drafts included. `past-issues/` moves them in.",
+    )
     percent: int = Field(ge=0, le=100, description="The part of the file or undo that is done.")
     read_as: str = Field(description="How the file was read. Check this before you import.")
-    notes: list[str] = Field(description="Columns and values that are not used, with the reason.")
+    notes: list[str] = Field(
+        description="Columns and values that are not used, with the reason, and what the file does "
+        "not say."
+    )
     said: str = Field(description="The status in a sentence or two.")
 
 
@@ -208,6 +250,16 @@ class ImportReceived(Import):
 
     created: bool = Field(description="False if the same content was uploaded before.")
     more: list[int] = Field(examples=[[]], description="The imports of a ZIP file's other lists.")
+
+
+class UndoChoice(RequestBody):
+    """What an undo does beside removing readers."""
+
+    tags_and_fields: bool = Field(
+        default=False,
+        description="Whether to delete the tags and fields that the import made, if nothing else "
+        "uses them.",
+    )
 
 
 class ImportDropped(ResponseBody):

@@ -298,13 +298,22 @@ def chosen_answers(record: SubscriberImport) -> list[str]:
 
 def offers(record: SubscriberImport) -> list[str]:
     """Offer the columns that could be tags, each with the option of the command."""
-    read_as = Description.from_json(record.read_as)
-    found = [] if read_as is None else [*read_as.offers.items()]
     sentence = _("{offer} Read it so with: {option}")
     return [
-        sentence.format(offer=offer, option=f"--map {number}=tag:{tag}")
-        for number, tag in found
-        if (offer := offer_sentence(tag, record.tag_values.get(tag, {})))
+        sentence.format(
+            offer=offer_sentence(tag, record.tag_values[tag]), option=f"--map {number}=tag:{tag}"
+        )
+        for number, tag, _rows in tags_offered(record)
+    ]
+
+
+def tags_offered(record: SubscriberImport) -> list[tuple[str, str, int]]:
+    """Return number, tag and rows of each column that would be a tag for some row."""
+    read_as = Description.from_json(record.read_as)
+    return [
+        (number, tag, rows)
+        for number, tag in (read_as.offers.items() if read_as else ())
+        if (rows := _with_tag(record.tag_values.get(tag, {})))
     ]
 
 

@@ -57,6 +57,8 @@ def report_lines(
         yield from sentences.chosen_answers(record)
         yield from sentences.offers(record)
         yield from filter(None, [read_as["hidden"]])
+        if dry_run and record.unstated and not record.list_is_confirmed:
+            yield _unstated_sentence(record)
         for example in read_as["examples"]:
             yield _("For example: {row}").format(row=example)
         yield from filter(None, [read_as["encoding_warning"]])
@@ -103,6 +105,17 @@ def _added_note(record: SubscriberImport) -> str:
     return _(
         "as confirmed, consent given elsewhere: {ready}; as pending, asked by email: {pending}"
     ).format(ready=digits(record.ready), pending=digits(record.pending))
+
+
+def _unstated_sentence(record: SubscriberImport) -> str:
+    sentence = ngettext(
+        "It does not say whether {n} new reader confirmed. If you exported confirmed subscriptions "
+        "only, use --confirmed with --list-is-confirmed.",
+        "It does not say whether {n} new readers confirmed. If you exported confirmed "
+        "subscriptions only, use --confirmed with --list-is-confirmed.",
+        record.unstated,
+    )
+    return sentence.format(n=digits(record.unstated))
 
 
 def _line(word: str, count: int, meaning: str) -> str:

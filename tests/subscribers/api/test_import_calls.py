@@ -1,6 +1,7 @@
 """API calls that upload, check, import and discard a list of readers."""
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.contrib.admin.models import LogEntry
@@ -8,11 +9,18 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from idempotency import claim
 from publishing.activity.activity_sentences import plain_sentence_of
-from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport
+from subscribers.models import ReaderFieldDefinition, Subscriber, SubscriberImport, Tag
 from tests.newsletter_site.api_caller import API, Program
 from tests.subscribers.factories import the_list
-from tests.subscribers.importing.file_format.test_files_in_zip import MAILCHIMP, zipped
+from tests.subscribers.importing.file_format.test_files_in_zip import (
+    MAILCHIMP,
+    SUBSTACK,
+    packed,
+    zipped,
+)
 from tests.subscribers.importing.import_browser import run_workers
+from tests.subscribers.importing.test_columns_of_yes_and_no import GHOST
+from tests.subscribers.importing.test_columns_of_yes_and_no import ROWS as GHOST_ROWS
 from tests.subscribers.importing.test_unstated_subscriptions import LISTMONK, ROWS
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -221,6 +229,55 @@ def test_an_import_is_undone_once(program: Program) -> None:
     assert plain_sentence_of(line) == "Edith Marlow undid the import of list.csv."
 
 
+def test_an_undo_deletes_tags_and_fields_if_asked(program: Program) -> None:
+    Tag.objects.create(name="Old")
+    place = upload(program, b"email,tags\nada@example.org,Old\n").headers["Location"]
+    place = place.removeprefix(API)
+    run_workers()
+    program.post(f"{place}import/", {"confirmed": True, "where": "Fair", "tags": ["New"]})
+    run_workers()
+    assert program.get(place).json()["tags_and_fields"] is None
+    wrong = program.post(f"{place}undo/", {"tags": True})
+    assert (wrong.status_code, wrong.json()["errors"][0]["field"]) == (400, "tags")
+
+    asked = program.post(f"{place}undo/", {"tags_and_fields": True}, key="u")
+    assert (asked.status_code, asked.json()["state"]) == (200, "undoing")
+    assert program.post(f"{place}undo/", key="u").status_code == 422
+    run_workers()
+
+    ended = program.get(place).json()
+    assert ended["tags_and_fields"] == {"deleted": ["New"], "kept": []}
+    assert "were deleted: New." in ended["said"]
+    assert Tag.objects.get().name == "Old"
+    assert LogEntry.objects.get(object_repr="tag New").user == program.person
+
+
+def test_a_zip_says_that_it_also_has_posts(program: Program) -> None:
+    file = SimpleUploadedFile("export.zip", packed(SUBSTACK))
+    brought = upload_in_a_form(program, {"file": file}).json()
+    run_workers()
+    checked = program.get(f"/imports/{brought['import']}/").json()
+    assert (brought["posts"], checked["posts"]) == (1, 1)
+    assert checked["notes"] == ["A Substack file leaves out most readers who unsubscribed."]
+    assert "Ignored: “active_subscription”" in checked["read_as"]
+
+
+def test_columns_of_paying_readers_are_offered_as_tags(program: Program) -> None:
+    content = "\n".join((GHOST, *GHOST_ROWS, "")).encode()
+    place = upload(program, content).headers["Location"].removeprefix(API)
+    run_workers()
+    checked = program.get(place).json()
+    assert checked["statuses"] == {"subscribed": 3, "unsubscribed": 1}
+    assert checked["offered"] == [
+        {"map": "5=tag:complimentary", "tag": "complimentary", "rows": 1},
+        {"map": "6=tag:paid", "tag": "paid", "rows": 1},
+    ]
+    again = f"/imports/?filename=list.csv&map={quote(checked['offered'][1]['map'])}"
+    place = program.post(again, content, content_type="text/csv").headers["Location"]
+    run_workers()
+    assert program.get(place.removeprefix(API)).json()["tags"] == {"VIP": 1, "paid": 1}
+
+
 def test_the_api_takes_the_statement_for_such_files_only(program: Program) -> None:
     files = ("\n".join((LISTMONK, *ROWS, "")), "email,status\nbo@example.org,subscribed\n")
     stated = {"confirmed": True, "where": "Weekly", "list_is_confirmed": True}
@@ -230,9 +287,17 @@ def test_the_api_takes_the_statement_for_such_files_only(program: Program) -> No
         run_workers()
         place = f"{brought.headers['Location'].removeprefix(API)}import/"
         if not answers:
+            checked = program.get(place.removesuffix("import/")).json()
+            assert checked["statuses"] == {"blocked": 2, "unstated": 1}
+            assert checked["unstated"] == 1
+            assert "does not say whether a reader confirmed" in checked["notes"][-1]
             half = program.post(place, {"confirmed": False, "list_is_confirmed": True})
             assert (half.status_code, half.json()["type"]) == (400, "urn:homing:problem:not-valid")
         answers.append(program.post(place, stated).status_code)
     run_workers()
     assert answers == [200, 400]
+    assert [one["list_is_confirmed"] for one in program.get("/imports/").json()["imports"]] == [
+        False,
+        True,
+    ]
     assert the_list() == {"ada@example.org": ("ada", "confirmed")}

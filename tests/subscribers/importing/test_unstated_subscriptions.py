@@ -36,6 +36,7 @@ def test_a_stated_list_confirms_enabled_readers_only(import_rows: ImportRows) ->
     printed = import_rows(*rows, header=LISTMONK, options=STATED)
 
     assert dry.counts == printed.counts == {"added": 1, "skipped": 4}
+    assert not any("--list-is-confirmed" in line for line in dry.lines)
     assert "  added                1  as confirmed; consent given elsewhere" in dry.lines
     assert the_list() == {
         "ada@example.org": ("ada", "confirmed"),
@@ -48,6 +49,8 @@ def test_a_stated_list_confirms_enabled_readers_only(import_rows: ImportRows) ->
 
 
 def test_without_the_statement_about_the_list_readers_are_asked(import_rows: ImportRows) -> None:
+    dry = import_rows(*ROWS, header=LISTMONK, options=("--confirmed", "--dry-run"))
+    assert any("say whether 1 new reader confirmed" in line for line in dry.lines)
     printed = import_rows(*ROWS, header=LISTMONK, options=("--confirmed",))
     assert the_list() == {"ada@example.org": ("ada", "pending")}
     assert any("does not say whether a reader confirmed" in line for line in printed.lines)
