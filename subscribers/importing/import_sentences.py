@@ -113,6 +113,9 @@ LOST: Mapping[str, StrPromise] = {
         "the import counts. {examples}"
     ),
 }
+_STATED = gettext_lazy(
+    "The importer stated that the exported list had confirmed subscriptions only."
+)
 _UNKNOWN_REJECTS = gettext_lazy(
     "These are rejected rows, but Homing does not know of which file. So nobody is read as "
     "subscribed, and new readers are asked to confirm. Import that file first, and do not change "
@@ -143,6 +146,7 @@ def describe_file(record: SubscriberImport) -> dict[str, Any] | None:
         "posts": posts_sentence(read_as.posts),
         "encoding_warning": str(ENCODING_WARNINGS.get(read_as.encoding_warning, "")),
         "hidden": str(HIDDEN.get(read_as.hidden, "")),
+        "stated": str(_STATED) if record.list_is_confirmed else "",
         "notes": [
             *([str(_UNKNOWN_REJECTS)] if (read_as.reading or {}).get("is_guess") else ()),
             *(change_sentence(change, read_as) for change in read_as.changes),

@@ -56,7 +56,7 @@ def report_lines(
             yield _("Tags: {tags}").format(tags=tags)
         yield from sentences.chosen_answers(record)
         yield from sentences.offers(record)
-        yield from filter(None, [read_as["hidden"]])
+        yield from filter(None, [read_as["hidden"], read_as["stated"]])
         if dry_run and record.unstated and not record.list_is_confirmed:
             yield _unstated_sentence(record)
         for example in read_as["examples"]:

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 LISTMONK = "uuid,email,name,attributes,status,created_at,updated_at"
 STATED = ("--confirmed", "--consent", "Weekly, double opt-in", "--list-is-confirmed")
+SAYS_SO = "The importer stated that the exported list had confirmed subscriptions only."
 DETAIL = (
     "Weekly, double opt-in; The file does not say whether the reader confirmed. The same statement "
     "covers it: the exported list had confirmed subscriptions only"
@@ -37,6 +38,7 @@ def test_a_stated_list_confirms_enabled_readers_only(import_rows: ImportRows) ->
 
     assert dry.counts == printed.counts == {"added": 1, "skipped": 4}
     assert not any("--list-is-confirmed" in line for line in dry.lines)
+    assert SAYS_SO in printed.lines
     assert "  added                1  as confirmed; consent given elsewhere" in dry.lines
     assert the_list() == {
         "ada@example.org": ("ada", "confirmed"),
@@ -113,7 +115,9 @@ def test_the_page_offers_the_statement_and_records_it() -> None:
     window.post(f"{address}import/", **stated, list_is_confirmed="yes")
     run_workers()
 
-    assert "as confirmed: 1. Consent given elsewhere, stated by Edith" in window.get(address).words
+    page = window.get(address)
+    assert "as confirmed: 1. Consent given elsewhere, stated by Edith" in page.words
+    assert SAYS_SO in page.words
     record = Subscriber.objects.get().consent_records.get()
     assert record.detail.startswith(f"Consent given elsewhere, stated by Edith Marlow: {DETAIL}")
 
